@@ -1,0 +1,1 @@
+//! Agents: open a session, prompt it, watch the turn.

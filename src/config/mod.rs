@@ -1,0 +1,1 @@
+//! Settings: as written in their layers, then resolved once.

@@ -1,0 +1,1 @@
+//! The journal, and the fold that reads it back.

@@ -1,0 +1,1 @@
+//! The CLI's hooks: wire forms and the guard's plugin.

@@ -1,0 +1,18 @@
+//! ralph-copilot: a loop runner for coding agents over the Agent Client Protocol.
+//!
+//! One folder is one room; who may use whom stands in `docs/architecture.md`
+//! and is enforced by `tests/architecture.rs`.
+
+pub mod agent;
+pub mod cli;
+pub mod config;
+pub mod engine;
+pub mod events;
+pub mod guard;
+pub mod hooks;
+pub mod model;
+pub mod prompt;
+pub mod report;
+pub mod sys;
+pub mod task;
+pub mod verify;

@@ -1,0 +1,45 @@
+//! What became of a verify command when the runner itself ran it.
+
+use serde::{Deserialize, Serialize};
+
+use super::CriterionKey;
+
+/// One verify command, run once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// The command as written.
+    pub command: String,
+    /// The criteria it belongs to; empty for a command of the whole task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<CriterionKey>,
+    /// How it went.
+    pub status: CheckStatus,
+    /// Milliseconds it took.
+    pub millis: u64,
+    /// The end of its output, both streams, redacted and bounded.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
+}
+
+impl CheckResult {
+    /// Whether the command succeeded.
+    pub fn passed(&self) -> bool {
+        self.status == CheckStatus::Passed
+    }
+}
+
+/// How a verify command ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStatus {
+    /// Exit code 0.
+    Passed,
+    /// Any other exit code.
+    Failed(i32),
+    /// Ended by a signal.
+    Signalled(i32),
+    /// Longer than its limit, in seconds; it was ended with all its children.
+    TimedOut(u64),
+    /// It could not be started.
+    NotRun(String),
+}

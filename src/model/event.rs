@@ -1,0 +1,244 @@
+//! The one event enum. The journal holds it, every reporter is fed by it,
+//! `status` and `log` fold it; its JSON form is documented in docs/events.md.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Evidence, ExecutedCall, Mend,
+    OnStuck, Outcome, RunId, RunSummary, SessionId, Turn, Verdict,
+};
+
+/// One thing that happened, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// 1 for the first event of a run, then one more each.
+    pub seq: u64,
+    /// Wall time, UTC.
+    pub time: DateTime<Utc>,
+    /// The run.
+    pub run: RunId,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// How many criteria there are and how many are open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// All of them.
+    pub total: usize,
+    /// Those with an open box.
+    pub open: usize,
+}
+
+/// Who the agent says it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentIdentity {
+    /// Its name, as in `Copilot`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum EventKind {
+    /// The run begins: everything before the agent is in order.
+    RunStarted {
+        /// The task's name.
+        task: String,
+        /// The task's folder, relative to the repository.
+        folder: String,
+        /// The agent's command, redacted.
+        agent: String,
+        /// The model that is asked for, if any.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Version of the runner.
+        version: String,
+        /// Process id of the runner.
+        pid: u32,
+        /// Branch and commit it begins on.
+        checkpoint: Checkpoint,
+        /// Criteria.
+        criteria: Totals,
+        /// Iterations this run may use.
+        max_iterations: u32,
+    },
+    /// Something the human should know, no more.
+    Notice {
+        /// One sentence.
+        message: String,
+    },
+    /// The verify commands before any work.
+    BaselineChecked {
+        /// Each once.
+        checks: Vec<CheckResult>,
+    },
+    /// The agent's process answers.
+    AgentStarted {
+        /// Who it says it is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentIdentity>,
+        /// Its process id.
+        pid: u32,
+    },
+    /// An iteration begins.
+    IterationStarted {
+        /// Its number; grows across runs.
+        iteration: u32,
+        /// The criterion in focus.
+        criterion: CriterionKey,
+        /// Its 1-based line in TASK.md.
+        line: usize,
+        /// 1 for the first attempt.
+        attempt: u32,
+        /// Where the repository stands.
+        checkpoint: Checkpoint,
+    },
+    /// A prompt was sent.
+    PromptSent {
+        /// The iteration.
+        iteration: u32,
+        /// The session.
+        session: SessionId,
+        /// Length in bytes.
+        bytes: usize,
+        /// What was left out.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cuts: Vec<Cut>,
+        /// A continuation after a denial cut the turn short.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        again: bool,
+    },
+    /// The guard decided a tool call. Written before the answer is sent.
+    ToolDecided {
+        /// The iteration.
+        iteration: u32,
+        /// The session.
+        session: SessionId,
+        /// ACP's call id, where known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+        /// The tool.
+        tool: String,
+        /// Its arguments, redacted and bounded.
+        input: Value,
+        /// Which layer asked.
+        asked: Asked,
+        /// Yes or no.
+        answer: Answer,
+        /// The rule.
+        rule: String,
+        /// Why.
+        reason: String,
+    },
+    /// A tool call ended.
+    ToolFinished {
+        /// The iteration.
+        iteration: u32,
+        /// The call.
+        #[serde(flatten)]
+        call: ExecutedCall,
+    },
+    /// The agent answered the prompt, or had to be stopped.
+    TurnEnded {
+        /// The iteration.
+        iteration: u32,
+        /// What it came to.
+        turn: Turn,
+    },
+    /// A verify command ended.
+    CheckFinished {
+        /// The iteration.
+        iteration: u32,
+        /// What it came to.
+        check: CheckResult,
+    },
+    /// The verdict, with the evidence it rests on.
+    VerdictReached {
+        /// The iteration.
+        iteration: u32,
+        /// The criterion.
+        criterion: CriterionKey,
+        /// What was seen.
+        evidence: Box<Evidence>,
+        /// What it proves.
+        verdict: Verdict,
+        /// Repairs that were made.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        mended: Vec<Mend>,
+    },
+    /// A lesson was written to guardrails.md.
+    SignAdded {
+        /// The criterion that caused it.
+        criterion: CriterionKey,
+        /// The line as written.
+        sign: String,
+    },
+    /// A criterion used up its attempts.
+    CriterionBlocked {
+        /// Which.
+        criterion: CriterionKey,
+        /// What is done about it.
+        then: OnStuck,
+        /// The ref that keeps the attempt, if one was made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<String>,
+    },
+    /// A criterion that seemed proven failed the final check in a clean worktree.
+    CriterionReopened {
+        /// Which.
+        criterion: CriterionKey,
+        /// Why.
+        reason: String,
+    },
+    /// The iteration is on disk and committed.
+    IterationEnded {
+        /// Its number.
+        iteration: u32,
+        /// Milliseconds from its start.
+        millis: u64,
+        /// Premium requests it cost.
+        premium_requests: u32,
+    },
+    /// The run waits.
+    Waiting {
+        /// Until when.
+        until: DateTime<Utc>,
+        /// For what.
+        reason: String,
+    },
+    /// The run ends; always the last event.
+    RunEnded {
+        /// Why.
+        #[serde(flatten)]
+        outcome: Outcome,
+        /// The process's exit code.
+        exit_code: u8,
+        /// Where everything stands.
+        summary: RunSummary,
+    },
+}
+
+/// An event could not be written: the run must stop, for nothing may run unrecorded.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {path}: {source}")]
+pub struct RecordError {
+    /// The file.
+    pub path: std::path::PathBuf,
+    /// Why.
+    pub source: std::io::Error,
+}
+
+/// Whatever takes events down. The journal does it in a run; tests collect them.
+pub trait Record: Send + Sync {
+    /// Writes the event before it returns.
+    ///
+    /// # Errors
+    /// If the journal cannot be written; the caller must stop the run.
+    fn record(&self, kind: EventKind) -> Result<(), RecordError>;
+}

@@ -1,0 +1,140 @@
+//! What the runner saw with its own eyes, as data for the judge.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CheckResult, CriterionKey, Oid};
+
+/// Where the repository stood before the turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// The commit that HEAD pointed to.
+    pub head: Oid,
+    /// The full name of the branch, as in `refs/heads/main`.
+    pub branch: String,
+}
+
+/// What a turn left behind, compared with the checkpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The criterion that was asked for.
+    pub focus: CriterionKey,
+    /// What happened to TASK.md.
+    pub task_file: TaskFileChange,
+    /// What happened to the branch.
+    pub history: History,
+    /// Commits since the checkpoint, oldest first.
+    pub commits: Vec<CommitSeen>,
+    /// Changes the agent left uncommitted: neither state files, nor artefacts of
+    /// checks, nor the human's.
+    pub uncommitted: Vec<PathChange>,
+    /// Protected files that differ from the checkpoint.
+    pub protected: Vec<PathChange>,
+    /// Tests outside the protected set that were changed or removed.
+    pub tests: Vec<PathChange>,
+    /// What the human left in the tree and the agent committed, changed or removed.
+    pub human: Vec<PathChange>,
+    /// Files of the task folder that only the runner writes and that differ.
+    pub state_files: Vec<PathChange>,
+    /// Hooks and agent settings that changed.
+    pub settings: Vec<PathChange>,
+    /// Whether progress.md has a new entry with the iteration's date.
+    pub progress: bool,
+    /// Whether progress.md lost or changed lines that stood there before.
+    pub progress_rewritten: bool,
+    /// The verify commands, as the runner ran them after the turn.
+    pub checks: Vec<CheckResult>,
+    /// The same commands before the turn: the last result of each.
+    pub before: Vec<CheckResult>,
+    /// Executed tool calls that nobody decided.
+    pub undecided: Vec<String>,
+    /// Criteria whose passing had been proven before, with their commands that passed.
+    pub proven: Vec<CriterionKey>,
+}
+
+/// Who changed TASK.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attribution {
+    /// Nobody.
+    Unchanged,
+    /// A call or a commit of the agent.
+    Agent,
+    /// Nobody we watched: the human.
+    Human,
+}
+
+/// TASK.md before and after, in terms of criteria.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFileChange {
+    /// Who changed it.
+    pub by: Attribution,
+    /// The focus was open and is ticked now.
+    pub focus_ticked: bool,
+    /// Other criteria that were ticked.
+    pub others_ticked: Vec<CriterionKey>,
+    /// Criteria that lost their tick.
+    pub unticked: Vec<CriterionKey>,
+    /// Criteria that are no longer there with this text.
+    pub removed: Vec<CriterionKey>,
+    /// Criteria that were not there before.
+    pub added: Vec<CriterionKey>,
+    /// Verify commands differ, of a criterion or of the task.
+    pub verify_changed: bool,
+    /// Any other difference of the text.
+    pub text_changed: bool,
+    /// The file cannot be read or understood any more, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
+}
+
+/// What became of the branch since the checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    /// Same branch; the checkpoint is an ancestor of HEAD or HEAD itself.
+    Straight,
+    /// Same branch, but the checkpoint's commit is no longer in it.
+    Rewritten,
+    /// HEAD is on another branch.
+    OtherBranch(String),
+    /// HEAD is on no branch.
+    Detached,
+}
+
+/// A commit made since the checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitSeen {
+    /// Its id.
+    pub id: Oid,
+    /// The first line of its message.
+    pub subject: String,
+    /// Whether the subject begins with `ralph(<task>): `.
+    pub ours: bool,
+    /// More than one parent.
+    pub merge: bool,
+    /// Paths changed against its first parent, without the state files.
+    pub paths: Vec<PathChange>,
+}
+
+/// One path that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathChange {
+    /// Relative to the repository, `/`-separated; bytes that are no UTF-8 are shown as U+FFFD.
+    pub path: PathBuf,
+    /// How.
+    pub kind: ChangeKind,
+}
+
+/// How a path differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It was not there.
+    Added,
+    /// Its content, mode or type is another.
+    Modified,
+    /// It is gone.
+    Deleted,
+}

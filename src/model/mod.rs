@@ -1,0 +1,35 @@
+//! Every noun of the flow, as plain data.
+//!
+//! Invariant: nothing here does I/O, is async, or decides anything; a type that
+//! crosses a room's border lives here once and has no twin elsewhere. The
+//! functions that make these values live in the rooms named after the verbs.
+
+mod check;
+mod diagnostic;
+mod event;
+mod evidence;
+mod ids;
+mod outcome;
+mod permission;
+mod prompt;
+mod setting;
+mod state;
+mod task;
+mod turn;
+mod verdict;
+
+pub use check::{CheckResult, CheckStatus};
+pub use diagnostic::{Diagnostic, Severity};
+pub use event::{AgentIdentity, Event, EventKind, Record, RecordError, Totals};
+pub use evidence::{
+    Attribution, ChangeKind, Checkpoint, CommitSeen, Evidence, History, PathChange, TaskFileChange,
+};
+pub use ids::{Oid, RunId, SessionId};
+pub use outcome::{CriterionSummary, Limit, Outcome, RunSummary};
+pub use permission::{Answer, Asked, Decision, ToolRequest};
+pub use prompt::{Cut, Prompt};
+pub use setting::{OnStuck, WriteScope};
+pub use state::{CriterionState, TaskState};
+pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
+pub use turn::{CallStatus, ExecutedCall, Fault, FaultClass, Stuck, Turn, TurnEnd, Usage};
+pub use verdict::{Finding, FindingKind, Mend, Proof, Verdict, VerdictResult, Weight};

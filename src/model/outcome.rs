@@ -1,0 +1,98 @@
+//! Why a run ended.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{CriterionKey, Fault, Proof};
+
+/// Why a run ended. Each has one exit code, and only `Proven` is success.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every criterion is proven.
+    Proven,
+    /// A limit was reached first.
+    LimitReached {
+        /// Which.
+        limit: Limit,
+    },
+    /// A criterion used up its attempts, or the run finished with criteria skipped.
+    Stuck {
+        /// What it hangs on.
+        reason: String,
+    },
+    /// The agent cannot be used.
+    AgentUnusable {
+        /// What went wrong.
+        fault: Fault,
+    },
+    /// Rate limited beyond the patience.
+    RateLimited {
+        /// The agent's words.
+        message: String,
+        /// When to go on.
+        resume_at: DateTime<Utc>,
+        /// Whether `resume_at` is our guess.
+        estimated: bool,
+    },
+    /// Something worked against the guard.
+    Tampered {
+        /// What was seen.
+        reason: String,
+    },
+    /// Ended by a signal.
+    Interrupted {
+        /// The signal's number.
+        signal: i32,
+    },
+}
+
+/// Which limit ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// `--max-iterations`.
+    Iterations,
+    /// `--max-duration`.
+    Duration,
+    /// `--max-premium-requests`.
+    PremiumRequests,
+}
+
+/// What stands at the end of a run, for the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Criteria in the order of the file.
+    pub criteria: Vec<CriterionSummary>,
+    /// Iterations of this run.
+    pub iterations: u32,
+    /// Milliseconds of wall time.
+    pub millis: u64,
+    /// Premium requests of this run.
+    pub premium_requests: u32,
+    /// Tokens of this run, where the agent reported them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// What to do next, in the user's terms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<String>,
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CriterionSummary {
+    /// Which.
+    #[serde(flatten)]
+    pub key: CriterionKey,
+    /// 1-based line in TASK.md.
+    pub line: usize,
+    /// Whether its box is ticked.
+    pub checked: bool,
+    /// Whether it used up its attempts.
+    pub blocked: bool,
+    /// What it was proven by; none for a tick that was there before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// Failed attempts.
+    pub attempts: u32,
+}

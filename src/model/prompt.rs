@@ -1,0 +1,21 @@
+//! What is sent to the agent.
+
+use serde::{Deserialize, Serialize};
+
+/// A rendered prompt: bounded, redacted, and never beginning with `/`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// The text.
+    pub text: String,
+    /// What had to be left out to stay within the bound.
+    pub cuts: Vec<Cut>,
+}
+
+/// A part that was shortened; the prompt says so at the place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// `task`, `guardrails`, `progress` or `feedback`.
+    pub part: String,
+    /// Bytes left out.
+    pub bytes: usize,
+}

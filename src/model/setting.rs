@@ -1,0 +1,45 @@
+//! Choices a user makes by name.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What happens when a criterion has used up its attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnStuck {
+    /// End the run and leave everything for the human to look at.
+    #[default]
+    Stop,
+    /// Put the branch back, keep the attempt under its ref, go on with the next criterion.
+    Skip,
+}
+
+impl fmt::Display for OnStuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stop => "stop",
+            Self::Skip => "skip",
+        })
+    }
+}
+
+/// Where the agent may write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteScope {
+    /// Anywhere in the repository that is not protected.
+    #[default]
+    Workspace,
+    /// Below the task's folder only: the seed's strict rule.
+    Task,
+}
+
+impl fmt::Display for WriteScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Workspace => "workspace",
+            Self::Task => "task",
+        })
+    }
+}

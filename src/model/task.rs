@@ -1,0 +1,92 @@
+//! A task as it was understood from its TASK.md.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Diagnostic, OnStuck, WriteScope};
+
+/// A task: a folder with a TASK.md.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// The folder's name; it stands in commit messages and refs.
+    pub name: String,
+    /// The first heading, if there is one.
+    pub title: Option<String>,
+    /// The checkboxes, in the order of the file.
+    pub criteria: Vec<Criterion>,
+    /// The YAML front matter.
+    pub settings: TaskSettings,
+    /// The file's text exactly as read; all offsets point into it.
+    pub source: String,
+    /// Remarks, errors first.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What tells one criterion from another across edits of the file: its text as
+/// written, and which of several equal texts it is (0 for the first).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CriterionKey {
+    /// The text as written, without the box.
+    pub text: String,
+    /// 0-based number among the criteria with this same text.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub occurrence: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_first(occurrence: &usize) -> bool {
+    *occurrence == 0
+}
+
+/// One checkbox of the task list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Criterion {
+    /// Its identity.
+    pub key: CriterionKey,
+    /// 1-based line of the box.
+    pub line: usize,
+    /// 1-based column of the `[`, in characters.
+    pub column: usize,
+    /// Whether the box is ticked (`[x]` or `[X]`).
+    pub checked: bool,
+    /// Byte offset, in the file, of the one byte between the brackets.
+    pub mark: usize,
+    /// Its own verify commands, in order.
+    pub verify: Vec<VerifyCommand>,
+}
+
+/// A command under a criterion, with the place it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifyCommand {
+    /// The command for `sh -c`, as written.
+    pub command: String,
+    /// 1-based line.
+    pub line: usize,
+}
+
+/// The front matter as written; `None` and empty mean "not said".
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TaskSettings {
+    /// Commands for the whole task, run after each iteration (one, or a list).
+    pub verify: Vec<String>,
+    /// Iterations a run may use.
+    pub max_iterations: Option<u32>,
+    /// Wall time of a run, as `1s`, `5m`, `2h`.
+    pub max_duration: Option<String>,
+    /// Premium requests a run may use.
+    pub max_premium_requests: Option<u32>,
+    /// Attempts on a criterion before it counts as stuck.
+    pub stuck_threshold: Option<u32>,
+    /// What to do then.
+    pub on_stuck: Option<OnStuck>,
+    /// The agent's model.
+    pub model: Option<String>,
+    /// Refuse criteria that only a commit proves.
+    pub require_checks: Option<bool>,
+    /// Where the agent may write.
+    pub write_scope: Option<WriteScope>,
+    /// Globs, relative to the repository, that the agent must not change.
+    pub protect: Vec<String>,
+    /// Commands allowed on top of the built-in list.
+    pub allow: Vec<String>,
+}

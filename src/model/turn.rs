@@ -1,0 +1,148 @@
+//! What one prompt came to, as the client saw it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One prompt and everything until its answer. `end` is the agent's word, never proof.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// How it ended.
+    pub end: TurnEnd,
+    /// Tool calls in the order they began.
+    pub calls: Vec<ExecutedCall>,
+    /// Tool calls that the guard denied.
+    pub denied: u32,
+    /// Executed calls for which no decision of ours exists, described for people.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<String>,
+    /// Updates received, every kind.
+    pub updates: u64,
+    /// Kinds of updates that this version does not know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+    /// Tokens of this turn alone, where the agent reports them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// The end of the agent's own text, redacted and bounded.
+    pub said: String,
+    /// What really went wrong, where a structured channel or, last, the text tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// Milliseconds from prompt to answer.
+    pub millis: u64,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    /// The agent says it is finished (`end_turn`).
+    #[default]
+    EndTurn,
+    /// A denial of ours ended it before the agent could react.
+    CutByDenial {
+        /// The guard's reason, for the next prompt.
+        reason: String,
+    },
+    /// The stream was lost: `cancelled` that nobody asked for.
+    Lost,
+    /// We cancelled it because it was stuck.
+    Stuck(Stuck),
+    /// We cancelled it because the run ends.
+    Interrupted,
+    /// Any other stop reason, in the agent's word (`max_tokens`, `refusal`, …).
+    Other(String),
+}
+
+/// Why a turn counted as stuck.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stuck {
+    /// No update for this many seconds while no tool call was pending.
+    Idle(u64),
+    /// Longer than this many seconds in all.
+    TooLong(u64),
+    /// The same failing command this many times in a row.
+    Repeating {
+        /// The command, redacted.
+        command: String,
+        /// How often.
+        times: u32,
+    },
+    /// More tool calls than a turn may have.
+    TooManyCalls(u32),
+}
+
+/// A tool call that the agent reported.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExecutedCall {
+    /// ACP's `toolCallId`.
+    pub id: String,
+    /// ACP's kind (`execute`, `edit`, `read`, …).
+    pub kind: String,
+    /// The agent's title, redacted: for people only.
+    pub title: String,
+    /// The raw arguments, redacted and bounded.
+    pub input: Value,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// A shell command's exit code, where the agent tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i64>,
+}
+
+/// The last state a tool call was seen in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// Announced or running.
+    Pending,
+    /// Done; a non-zero exit code is still "completed".
+    Completed,
+    /// Failed in the agent.
+    Failed,
+    /// Denied by us.
+    Denied,
+}
+
+/// Tokens as the agent counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens sent to the model, cached ones included.
+    pub input: u64,
+    /// Tokens the model wrote.
+    pub output: u64,
+    /// All of them.
+    pub total: u64,
+}
+
+/// What went wrong with the agent or its model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Which kind.
+    pub class: FaultClass,
+    /// The agent's words, redacted and bounded.
+    pub message: String,
+}
+
+/// Kinds of failure that call for different answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultClass {
+    /// The agent's program is missing or cannot be started.
+    NotFound,
+    /// Nobody is logged in, or the provider refuses the key.
+    Auth,
+    /// The provider does not know the model.
+    ModelUnavailable,
+    /// Too many requests, or the quota is used up.
+    RateLimit,
+    /// The network or the provider's server.
+    Network,
+    /// The agent's process ended.
+    Died,
+    /// The agent does not speak the protocol.
+    Protocol,
+    /// Anything else.
+    Other,
+}

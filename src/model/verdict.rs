@@ -1,0 +1,142 @@
+//! What the evidence proves.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The judge's word on one iteration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Pass, fail or inconclusive.
+    pub result: VerdictResult,
+    /// What was found, the weightiest first.
+    pub findings: Vec<Finding>,
+    /// What the runner does about it.
+    pub mends: Vec<Mend>,
+}
+
+/// Whether the criterion is met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictResult {
+    /// Proven, and by what.
+    Pass(Proof),
+    /// Not proven; costs an attempt.
+    Fail,
+    /// Nothing can be said; costs no attempt.
+    Inconclusive,
+}
+
+/// What a pass rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// Its own verify command was red before the work and is green now, or was green and a commit counts besides.
+    Check,
+    /// A commit only.
+    Commit,
+}
+
+/// One thing the judge found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Which.
+    pub kind: FindingKind,
+    /// What it does to the verdict.
+    pub weight: Weight,
+    /// One sentence for the human and the next prompt.
+    pub message: String,
+}
+
+/// What a finding does to the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// The run must end: somebody works against the guard.
+    Tampering,
+    /// The criterion is not proven.
+    Fails,
+    /// Nothing can be concluded.
+    Unclear,
+    /// Said, and no more.
+    Said,
+}
+
+/// Every kind of finding there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// The box of the criterion is still open.
+    NotTicked,
+    /// Boxes of other criteria were ticked.
+    OthersTicked,
+    /// A tick was taken from another criterion.
+    Unticked,
+    /// Criteria were reworded, removed or added.
+    CriteriaChanged,
+    /// A verify command was changed or removed.
+    VerifyChanged,
+    /// Other text of TASK.md was changed.
+    TaskTextChanged,
+    /// TASK.md cannot be understood any more.
+    TaskUnreadable,
+    /// The human changed TASK.md meanwhile.
+    TaskChangedByHuman,
+    /// There is no commit since the checkpoint.
+    NoCommit,
+    /// No commit changes anything outside the state files.
+    EmptyCommit,
+    /// A commit does not carry this task's prefix.
+    WrongPrefix,
+    /// History was amended, rebased or reset.
+    HistoryRewritten,
+    /// HEAD is on another branch, or on none.
+    WrongBranch,
+    /// Work was left uncommitted.
+    Uncommitted,
+    /// A check passes only thanks to something that is not in HEAD.
+    NotReproducible,
+    /// A verify command of this criterion or the task is red.
+    CheckFailed,
+    /// The criterion's check was green before the work.
+    GreenBefore,
+    /// A check that was red before the work is still red.
+    RedBefore,
+    /// A criterion that passed before fails now.
+    Regression,
+    /// A protected file was changed.
+    ProtectedChanged,
+    /// A test was changed or removed.
+    TestChanged,
+    /// The human's own files were committed, changed or removed.
+    HumanWorkTouched,
+    /// guardrails.md or old lines of progress.md were rewritten.
+    StateRewritten,
+    /// The runner's own records were changed.
+    RecordsTampered,
+    /// Hooks or agent settings were changed.
+    SettingsChanged,
+    /// A tool call ran that nobody decided.
+    UndecidedCall,
+    /// progress.md has no entry of this iteration.
+    NoProgressEntry,
+    /// Only a commit proves it, and checks are required.
+    CheckRequired,
+}
+
+/// A repair the runner makes, and says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mend {
+    /// Put back everything in TASK.md but the tick of the focus.
+    RestoreTask {
+        /// Whether the tick of the focus stays.
+        keep_tick: bool,
+    },
+    /// Put a state file back to the checkpoint's content.
+    RestoreFile(PathBuf),
+    /// Write the missing progress line.
+    ProgressLine,
+    /// Commit state that the agent left uncommitted.
+    StateCommit,
+}

@@ -1,0 +1,1 @@
+//! Reporters: the only ones that speak, with `cli`.

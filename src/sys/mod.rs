@@ -1,0 +1,1 @@
+//! The operating system at its edges.

@@ -1,0 +1,1 @@
+//! TASK.md: parsed, explained, ticked.

@@ -1,0 +1,1 @@
+//! What really happened: evidence from git and checks, and the judge.
