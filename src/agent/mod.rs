@@ -1,1 +1,69 @@
 //! Agents: open a session, prompt it, watch the turn.
+//!
+//! Invariant: whatever an agent says is reported as its claim; a [`Turn`] holds
+//! what was seen on the wire and what the guard was asked. Protocol details live
+//! in `acp/`, and nothing outside it names the SDK. What a turn proves is judged
+//! in `verify`, never here.
+
+pub mod acp;
+mod command;
+mod error;
+mod fault;
+mod gate;
+mod guarded;
+mod stuck;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+pub use command::{AgentCommand, AgentKind, Lookup};
+pub use error::AgentError;
+pub use fault::{classify_code, classify_text};
+pub use gate::{Focus, Gate};
+pub use guarded::GuardServer;
+pub use stuck::{Pulse, TurnLimits, observe};
+
+use crate::model::{AgentIdentity, Prompt, SessionId, Turn};
+
+/// A running agent: one process for the whole run.
+#[async_trait]
+pub trait Agent: Send {
+    /// Who it says it is.
+    fn identity(&self) -> Option<AgentIdentity>;
+
+    /// Its process id.
+    fn pid(&self) -> u32;
+
+    /// Opens a fresh session.
+    ///
+    /// # Errors
+    /// If the agent cannot give one; the error's fault tells why.
+    async fn open(&mut self) -> Result<Box<dyn Session>, AgentError>;
+
+    /// Ends the agent and everything it started: cancel, close stdin, TERM, KILL.
+    async fn stop(self: Box<Self>);
+}
+
+/// One conversation with the agent.
+#[async_trait]
+pub trait Session: Send {
+    /// Its name.
+    fn id(&self) -> &SessionId;
+
+    /// Sends a prompt and watches until it is answered, stuck, or `stop` is cancelled.
+    ///
+    /// # Errors
+    /// If the agent is lost or answers with an error. A turn that ended badly but
+    /// did end is a [`Turn`], not an error.
+    async fn prompt(
+        &mut self,
+        prompt: &Prompt,
+        limits: &TurnLimits,
+        stop: &CancellationToken,
+    ) -> Result<Turn, AgentError>;
+
+    /// Closes it; the agent keeps running. Waits at most `limit`.
+    async fn close(self: Box<Self>, limit: Duration);
+}

@@ -1,0 +1,145 @@
+//! The SDK's types ↔ our own, once, at the border.
+
+use agent_client_protocol::v1::schema::{
+    PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
+    RequestPermissionResponse, SelectedPermissionOutcome, StopReason, ToolCallStatus, ToolKind,
+    Usage as AcpUsage,
+};
+use serde_json::{Value, json};
+
+use crate::agent::{classify_code, classify_text};
+use crate::model::{
+    Answer, Asked, CallStatus, Fault, FaultClass, SessionId, ToolRequest, TurnEnd, Usage,
+};
+
+/// A call's status; a failure that carries our own denial is told apart.
+pub(super) fn status(status: ToolCallStatus, output: Option<&Value>) -> CallStatus {
+    let code = output.and_then(|output| output.get("code")).and_then(Value::as_str);
+    match status {
+        ToolCallStatus::Completed => CallStatus::Completed,
+        ToolCallStatus::Failed if matches!(code, Some("denied" | "rejected")) => CallStatus::Denied,
+        ToolCallStatus::Failed => CallStatus::Failed,
+        // Pending, in progress, and whatever a later version adds: not ended.
+        _ => CallStatus::Pending,
+    }
+}
+
+/// The exit code of a shell command, where Copilot's output tells it.
+pub(super) fn exit_code(output: &Value) -> Option<i64> {
+    let contents = output.get("contents")?.as_array()?;
+    contents.iter().rev().find_map(|content| content.get("exitCode")?.as_i64())
+}
+
+/// ACP's word for a kind of tool.
+pub(super) fn kind(kind: ToolKind) -> String {
+    serde_json::to_value(kind)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_else(|| "other".to_owned())
+}
+
+/// Whether a call of this kind must have been decided by us before it ran.
+pub(super) fn needs_decision(kind: ToolKind) -> bool {
+    // Everything but looking: a kind that we do not know needs one too.
+    !matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::SwitchMode)
+}
+
+/// A permission request as the guard sees it: raw input and tool, never the title.
+pub(super) fn request(asked: &RequestPermissionRequest) -> ToolRequest {
+    let call = &asked.tool_call;
+    let tool = call
+        .fields
+        .name
+        .clone()
+        .unwrap_or_else(|| kind(call.fields.kind.unwrap_or(ToolKind::Other)));
+    let input = match &call.fields.raw_input {
+        Some(input) if !input.is_null() => input.clone(),
+        Some(_) | None => {
+            let locations = call.fields.locations.iter().flatten();
+            let paths: Vec<_> = locations.map(|location| &location.path).collect();
+            if paths.is_empty() { Value::Null } else { json!({ "locations": paths }) }
+        }
+    };
+    ToolRequest {
+        session: SessionId::new(asked.session_id.0.to_string()),
+        call: Some(call.tool_call_id.0.to_string()),
+        tool,
+        input,
+        asked: Asked::Permission,
+    }
+}
+
+/// The option that says our answer, by its kind and never for longer than once.
+pub(super) fn response(answer: Answer, options: &[PermissionOption]) -> RequestPermissionResponse {
+    let find = |kind| options.iter().find(|option| option.kind == kind);
+    let chosen = match answer {
+        Answer::Allow => find(PermissionOptionKind::AllowOnce),
+        Answer::Deny => None,
+    };
+    let outcome = match chosen.or_else(|| find(PermissionOptionKind::RejectOnce)) {
+        Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(
+            option.option_id.clone(),
+        )),
+        None => RequestPermissionOutcome::Cancelled,
+    };
+    RequestPermissionResponse::new(outcome)
+}
+
+/// How the agent says that the turn ended.
+pub(super) fn end(reason: StopReason) -> TurnEnd {
+    match reason {
+        StopReason::EndTurn => TurnEnd::EndTurn,
+        StopReason::Cancelled => TurnEnd::Lost,
+        other => TurnEnd::Other(
+            serde_json::to_value(other)
+                .ok()
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_else(|| "unknown".to_owned()),
+        ),
+    }
+}
+
+/// Tokens as the agent counts them: for the whole session so far.
+pub(super) fn usage(usage: &AcpUsage) -> Usage {
+    Usage { input: usage.input_tokens, output: usage.output_tokens, total: usage.total_tokens }
+}
+
+/// The tokens since `before`.
+pub(super) fn since(now: Usage, before: Usage) -> Usage {
+    Usage {
+        input: now.input.saturating_sub(before.input),
+        output: now.output.saturating_sub(before.output),
+        total: now.total.saturating_sub(before.total),
+    }
+}
+
+/// A JSON-RPC error, classified: its data first, then its code, then its words.
+pub(super) fn fault(error: &agent_client_protocol::Error) -> Fault {
+    let data = error.data.clone().unwrap_or_default();
+    let kind = data.get("errorKind").or_else(|| data.get("errorType")).and_then(Value::as_str);
+    let status = data.get("statusCode").or_else(|| data.get("status")).and_then(Value::as_u64);
+    let code = i32::from(error.code);
+    let message = match &data {
+        Value::Null => error.message.clone(),
+        Value::String(text) => format!("{}: {text}", error.message),
+        other => format!("{}: {other}", error.message),
+    };
+    let class = classify_code(status, kind.unwrap_or_default())
+        .or((code == -32000).then_some(FaultClass::Auth))
+        .or_else(|| classify_text(&message))
+        .unwrap_or(FaultClass::Other);
+    Fault { class, message }
+}
+
+/// Whether a mode lets the agent act without asking.
+pub(super) fn widens(mode: &str) -> bool {
+    let mode = mode.to_lowercase();
+    ["autopilot", "bypass", "yolo", "dontask", "full-access", "allow-all"]
+        .iter()
+        .any(|word| mode.contains(word))
+}
+
+/// Whether a mode is the ordinary one, in which the agent asks and acts.
+pub(super) fn asks(mode: &str) -> bool {
+    mode == "default" || mode == "agent" || mode.ends_with("#agent")
+}

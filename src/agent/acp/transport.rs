@@ -1,0 +1,147 @@
+//! Our own lines between the child and the SDK.
+//!
+//! The child's stdout is drained by a task that waits for nobody. It folds
+//! `session/update` on the spot and hands only requests and responses on. Lines
+//! have a cap, invalid UTF-8 is replaced, lines that are no JSON object are noted
+//! and skipped. A line that is too long, or a broken one that may have been an
+//! answer, ends the connection: waiting for an answer that was lost would hang.
+
+use std::io;
+use std::sync::Arc;
+
+use agent_client_protocol::Lines;
+use futures::channel::mpsc::{UnboundedSender, unbounded};
+use futures::{Sink, SinkExt as _, Stream, StreamExt as _};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
+
+use super::updates::Updates;
+use super::wire_log::{Way, WireLog};
+
+/// Longest line, in bytes.
+const LONGEST: usize = 16 << 20;
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(default)]
+    method: Option<&'a str>,
+    #[serde(default, borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    params: Option<&'a RawValue>,
+}
+
+/// What becomes of a line.
+enum Line {
+    Update,
+    HandOn,
+    Noise,
+    Broken(String),
+}
+
+/// Connects the child's streams; the SDK drives what is returned.
+pub(super) fn connect<R, W>(
+    stdout: R,
+    stdin: W,
+    updates: Arc<Updates>,
+    log: WireLog,
+) -> Lines<impl Sink<String, Error = io::Error> + Send + 'static, impl Stream<Item = io::Result<String>> + Send + 'static>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let (hand_on, incoming) = unbounded();
+    tokio::spawn(read(stdout, hand_on, updates, log.clone()));
+    let (outgoing, lines) = unbounded::<String>();
+    tokio::spawn(write(stdin, lines, log));
+    Lines::new(outgoing.sink_map_err(io::Error::other), incoming)
+}
+
+async fn read<R: AsyncRead + Unpin>(
+    stdout: R,
+    hand_on: UnboundedSender<io::Result<String>>,
+    updates: Arc<Updates>,
+    log: WireLog,
+) {
+    let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LONGEST);
+    let mut lines = FramedRead::with_capacity(stdout, codec, 64 << 10);
+    while let Some(line) = lines.next().await {
+        let problem = match line {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
+                match sort(&text, &updates) {
+                    Line::Update => {
+                        log.note(Way::Received, &text);
+                        None
+                    }
+                    Line::HandOn => {
+                        log.note(Way::Received, &text);
+                        if hand_on.unbounded_send(Ok(text.into_owned())).is_err() {
+                            return;
+                        }
+                        None
+                    }
+                    Line::Noise => {
+                        log.note(Way::Noise, &text);
+                        None
+                    }
+                    Line::Broken(why) => {
+                        log.note(Way::Noise, &text);
+                        Some(why)
+                    }
+                }
+            }
+            Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => {
+                Some(format!("it sent a line of more than {} MiB", LONGEST >> 20))
+            }
+            Err(AnyDelimiterCodecError::Io(error)) => Some(format!("its output broke: {error}")),
+        };
+        if let Some(why) = problem {
+            updates.break_off(why.clone());
+            drop(hand_on.unbounded_send(Err(io::Error::new(io::ErrorKind::InvalidData, why))));
+            return;
+        }
+    }
+}
+
+fn sort(text: &str, updates: &Updates) -> Line {
+    let trimmed = text.trim();
+    if !trimmed.starts_with('{') {
+        return Line::Noise;
+    }
+    match serde_json::from_str::<Envelope<'_>>(trimmed) {
+        Ok(Envelope { method: Some("session/update"), id: None, params: Some(params) }) => {
+            updates.take(params.get());
+            Line::Update
+        }
+        Ok(_) => Line::HandOn,
+        Err(error) => {
+            let answer = ["\"result\"", "\"error\"", "\"id\""].iter().any(|key| trimmed.contains(key));
+            if answer {
+                Line::Broken(format!("it sent a broken message: {error}"))
+            } else {
+                Line::Noise
+            }
+        }
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(
+    mut stdin: W,
+    mut lines: futures::channel::mpsc::UnboundedReceiver<String>,
+    log: WireLog,
+) {
+    while let Some(mut line) = lines.next().await {
+        log.note(Way::Sent, &line);
+        line.push('\n');
+        let written = async {
+            stdin.write_all(line.as_bytes()).await?;
+            stdin.flush().await
+        };
+        if let Err(error) = written.await {
+            return tracing::debug!(%error, "the agent's stdin is closed");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Writes wire frames, redacted, to the run's folder.
+//!
+//! Invariant: the caller never waits. Frames go through a bounded queue to a
+//! thread of their own; what does not fit is counted and said, and the file has a
+//! cap. It is for looking at afterwards: nothing reads it back.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use chrono::Utc;
+
+use crate::guard::Redactor;
+
+/// Bytes of one frame that are kept.
+const FRAME: usize = 64 << 10;
+/// Bytes that may wait in the queue.
+const QUEUED: usize = 2 << 20;
+/// Bytes of the file.
+const CAP: u64 = 64 << 20;
+
+/// Which way a frame went.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    Sent,
+    Received,
+    /// A line that is no frame.
+    Noise,
+}
+
+struct Frame {
+    way: Way,
+    text: String,
+}
+
+struct Shared {
+    queued: AtomicUsize,
+    missed: AtomicU64,
+}
+
+/// The file's entrance.
+#[derive(Clone)]
+pub(super) struct WireLog {
+    entrance: SyncSender<Frame>,
+    shared: Arc<Shared>,
+}
+
+/// The thread that writes; it ends when the last entrance is dropped.
+pub(super) struct WireWriter(Option<JoinHandle<()>>);
+
+impl Drop for WireWriter {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+impl WireLog {
+    /// Opens the file.
+    pub(super) fn open(
+        path: &Path,
+        redactor: Arc<Redactor>,
+    ) -> std::io::Result<(Self, WireWriter)> {
+        let file = File::options().create(true).append(true).open(path)?;
+        let (entrance, exit) = sync_channel(4096);
+        let shared = Arc::new(Shared { queued: AtomicUsize::new(0), missed: AtomicU64::new(0) });
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("wire-log".to_owned())
+            .spawn(move || write(file, &exit, &of_thread, &redactor))?;
+        Ok((Self { entrance, shared }, WireWriter(Some(thread))))
+    }
+
+    /// Hands a frame over, or counts it as missed.
+    pub(super) fn note(&self, way: Way, line: &str) {
+        let end = line.floor_char_boundary(FRAME.min(line.len()));
+        if self.shared.queued.load(Ordering::Relaxed) + end > QUEUED {
+            self.shared.missed.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let mut text = line[..end].to_owned();
+        if end < line.len() {
+            text.push_str(&format!("[… {} bytes left out …]", line.len() - end));
+        }
+        let bytes = text.len();
+        self.shared.queued.fetch_add(bytes, Ordering::Relaxed);
+        if self.entrance.try_send(Frame { way, text }).is_err() {
+            self.shared.queued.fetch_sub(bytes, Ordering::Relaxed);
+            self.shared.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn write(file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redactor) {
+    let mut written = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut out = BufWriter::new(file);
+    let mut failed = false;
+    while let Ok(frame) = exit.recv() {
+        shared.queued.fetch_sub(frame.text.len(), Ordering::Relaxed);
+        if failed || written > CAP {
+            shared.missed.fetch_add(1, Ordering::Relaxed);
+            continue;
+        }
+        let way = match frame.way {
+            Way::Sent => ">",
+            Way::Received => "<",
+            Way::Noise => "?",
+        };
+        let time = Utc::now().format("%Y-%m-%dT%H:%M:%S%.3fZ");
+        let line = format!("{time} {way} {}\n", redactor.redact_str(&frame.text));
+        written += line.len() as u64;
+        let idle = shared.queued.load(Ordering::Relaxed) == 0;
+        let result = out.write_all(line.as_bytes()).and_then(|()| if idle { out.flush() } else { Ok(()) });
+        if let Err(error) = result {
+            tracing::warn!(%error, "the wire log cannot be written");
+            failed = true;
+        }
+    }
+    let missed = shared.missed.load(Ordering::Relaxed);
+    if missed > 0 {
+        drop(writeln!(out, "# {missed} frames are not in this file: it has a cap and never delays the agent"));
+    }
+    drop(out.flush());
+}

@@ -1,0 +1,157 @@
+//! Which program to start: a named command, or the Copilot CLI wherever it is.
+
+use std::path::{Path, PathBuf};
+
+use super::AgentError;
+
+/// What is known about the agent behind a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentKind {
+    /// GitHub's Copilot CLI: takes a plugin folder, so that the guard can be mounted.
+    Copilot,
+    /// Any other ACP agent: the permission handler alone.
+    Other,
+}
+
+/// A command that speaks ACP on its standard streams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentCommand {
+    /// The program, absolute.
+    pub program: PathBuf,
+    /// Its arguments, without those that the run adds.
+    pub args: Vec<String>,
+    /// What it is.
+    pub kind: AgentKind,
+}
+
+/// What the machine offers, handed in so that it can be tested.
+pub struct Lookup<'a> {
+    /// Environment variables.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// A program name → its path, as a shell would find it.
+    pub which: &'a dyn Fn(&str) -> Option<PathBuf>,
+}
+
+impl AgentCommand {
+    /// Finds the agent: the command that the user named, else `COPILOT_CLI_PATH`,
+    /// else `copilot` on the PATH.
+    ///
+    /// # Errors
+    /// If it is not there, or the command cannot be split into words.
+    pub fn find(named: Option<&str>, lookup: &Lookup<'_>) -> Result<Self, AgentError> {
+        match named {
+            Some(command) => Self::named(command, lookup),
+            None => Self::copilot(lookup),
+        }
+    }
+
+    fn named(command: &str, lookup: &Lookup<'_>) -> Result<Self, AgentError> {
+        let mut words = shlex::split(command).unwrap_or_default().into_iter();
+        let Some(first) = words.next() else {
+            return Err(AgentError::Command {
+                command: command.to_owned(),
+                why: "it is empty or its quotes do not match".to_owned(),
+            });
+        };
+        let found = (lookup.which)(&first).ok_or_else(|| AgentError::NotFound {
+            program: first.clone(),
+            why: "it is neither a file nor on the PATH".to_owned(),
+        })?;
+        let args: Vec<String> = words.collect();
+        let copilot = found.file_stem().is_some_and(|stem| stem == "copilot")
+            && args.iter().any(|arg| arg == "--acp");
+        if copilot {
+            return Ok(Self { program: native(&found), args, kind: AgentKind::Copilot });
+        }
+        Ok(Self { program: found, args, kind: AgentKind::Other })
+    }
+
+    fn copilot(lookup: &Lookup<'_>) -> Result<Self, AgentError> {
+        let named = (lookup.variable)("COPILOT_CLI_PATH").filter(|path| !path.is_empty());
+        let (found, looked) = match &named {
+            Some(path) => ((lookup.which)(path), format!("COPILOT_CLI_PATH says {path}")),
+            None => ((lookup.which)("copilot"), "it is not on the PATH".to_owned()),
+        };
+        let found = found
+            .ok_or_else(|| AgentError::NotFound { program: "copilot".to_owned(), why: looked })?;
+        Ok(Self {
+            program: native(&found),
+            args: vec!["--acp".to_owned()],
+            kind: AgentKind::Copilot,
+        })
+    }
+}
+
+/// The native binary behind the npm loader. The loader waits for it with its
+/// signals blocked, so that a TERM to the loader leaves the agent alive.
+fn native(found: &Path) -> PathBuf {
+    let real = found.canonicalize().unwrap_or_else(|_| found.to_owned());
+    let is_loader = real.extension().is_some_and(|extension| extension == "js");
+    let Some(package) = real.parent().filter(|_| is_loader) else { return real };
+    let platform = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+    let processor = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    let scopes = [package.parent().map(Path::to_owned), Some(package.join("node_modules/@github"))];
+    for scope in scopes.into_iter().flatten() {
+        for flavour in ["", "musl"] {
+            let name = format!("copilot-{platform}{flavour}-{processor}");
+            let binary = scope.join(name).join("copilot");
+            if binary.is_file() {
+                return binary;
+            }
+        }
+    }
+    real
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookup_in(folder: &Path) -> impl Fn(&str) -> Option<PathBuf> {
+        let folder = folder.to_owned();
+        move |name| Some(folder.join(name)).filter(|path| path.is_file())
+    }
+
+    #[test]
+    fn the_native_binary_is_found_behind_the_npm_loader() {
+        let folder = tempfile::tempdir().expect("temp dir");
+        let scope = folder.path().join("node_modules/@github");
+        let platform = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+        let processor = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+        let native = scope.join(format!("copilot-{platform}-{processor}/copilot"));
+        std::fs::create_dir_all(scope.join("copilot")).expect("mkdir");
+        std::fs::create_dir_all(native.parent().expect("parent")).expect("mkdir");
+        std::fs::write(scope.join("copilot/npm-loader.js"), "").expect("write");
+        std::fs::write(&native, "").expect("write");
+        std::os::unix::fs::symlink(
+            scope.join("copilot/npm-loader.js"),
+            folder.path().join("copilot"),
+        )
+        .expect("symlink");
+        let which = lookup_in(folder.path());
+        let command =
+            AgentCommand::find(None, &Lookup { variable: &|_| None, which: &which }).expect("found");
+        assert_eq!(command.program, native.canonicalize().expect("exists"));
+        assert_eq!((command.args, command.kind), (vec!["--acp".to_owned()], AgentKind::Copilot));
+    }
+
+    #[test]
+    fn a_named_command_is_split_like_a_shell_would() {
+        let folder = tempfile::tempdir().expect("temp dir");
+        std::fs::write(folder.path().join("agent"), "").expect("write");
+        let which = lookup_in(folder.path());
+        let lookup = Lookup { variable: &|_| None, which: &which };
+        let command = AgentCommand::find(Some("agent --script 'a b.yaml'"), &lookup).expect("found");
+        assert_eq!(command.args, ["--script", "a b.yaml"]);
+        assert_eq!(command.kind, AgentKind::Other);
+    }
+
+    #[test]
+    fn what_is_missing_or_no_command_is_told_apart() {
+        let lookup = Lookup { variable: &|_| None, which: &|_| None };
+        let missing = AgentCommand::find(None, &lookup).expect_err("missing");
+        assert!(matches!(missing, AgentError::NotFound { .. }), "{missing}");
+        let broken = AgentCommand::find(Some("agent 'x"), &lookup).expect_err("broken");
+        assert!(matches!(broken, AgentError::Command { .. }), "{broken}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Why an agent cannot be used, or not any more.
+
+use std::path::PathBuf;
+
+use crate::model::{Fault, FaultClass, RecordError};
+
+/// What went wrong between us and the agent.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The program was not found.
+    #[error("`{program}` was not found: {why}")]
+    NotFound {
+        /// What was looked for.
+        program: String,
+        /// Where.
+        why: String,
+    },
+    /// The command is no command.
+    #[error("the agent's command `{command}` cannot be understood: {why}")]
+    Command {
+        /// As written.
+        command: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The program was found and could not be started.
+    #[error("cannot start {program}: {source}")]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The run's private folder, socket or plugin cannot be made.
+    #[error("cannot prepare {path}: {source}")]
+    Prepare {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The agent answered with an error.
+    #[error("{operation} failed: {}", fault.message)]
+    Refused {
+        /// The ACP method.
+        operation: &'static str,
+        /// Classified.
+        fault: Fault,
+    },
+    /// The agent did not answer in time.
+    #[error("{operation} was not answered within {seconds} s{}", tail(stderr))]
+    Silent {
+        /// The ACP method.
+        operation: &'static str,
+        /// How long we waited.
+        seconds: u64,
+        /// The end of its stderr.
+        stderr: String,
+    },
+    /// The connection broke: the process ended or its output is no protocol.
+    #[error("the agent was lost during {operation}: {why}{}", tail(stderr))]
+    Lost {
+        /// The ACP method.
+        operation: &'static str,
+        /// What was seen.
+        why: String,
+        /// The end of its stderr.
+        stderr: String,
+        /// Died, or protocol.
+        class: FaultClass,
+    },
+    /// A decision could not be recorded: the run must stop.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+fn tail(stderr: &str) -> String {
+    let line = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    if line.is_empty() { String::new() } else { format!("; its last words: {}", line.trim()) }
+}
+
+impl AgentError {
+    /// The failure as data; `None` where the fault is ours.
+    pub fn fault(&self) -> Option<Fault> {
+        let class = match self {
+            Self::NotFound { .. } | Self::Start { .. } => FaultClass::NotFound,
+            Self::Refused { fault, .. } => return Some(fault.clone()),
+            Self::Silent { stderr, .. } => {
+                super::classify_text(stderr).unwrap_or(FaultClass::Died)
+            }
+            Self::Lost { class, stderr, .. } => super::classify_text(stderr).unwrap_or(*class),
+            Self::Command { .. } | Self::Prepare { .. } | Self::Record(_) => return None,
+        };
+        Some(Fault { class, message: self.to_string() })
+    }
+}

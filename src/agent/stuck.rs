@@ -1,0 +1,122 @@
+//! Whether a turn hangs: a pure function over what was seen so far.
+
+use std::time::Duration;
+
+use crate::model::Stuck;
+
+/// When a turn counts as stuck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// No update for this long while nothing is pending.
+    pub idle: Duration,
+    /// All of the turn.
+    pub total: Duration,
+    /// The same failing call this often in a row.
+    pub repeats: u32,
+    /// Tool calls in one turn.
+    pub calls: u32,
+    /// How long a cancelled turn may take to end.
+    pub grace: Duration,
+}
+
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_secs(15 * 60),
+            total: Duration::from_secs(2 * 3600),
+            repeats: 5,
+            calls: 1000,
+            grace: Duration::from_secs(3),
+        }
+    }
+}
+
+/// The turn's signs of life.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pulse {
+    /// Since the prompt was sent.
+    pub since_start: Duration,
+    /// Since the last update, the last decision or the end of the last pending call.
+    pub since_life: Duration,
+    /// A tool call or a hook is running: the idle clock stands still.
+    pub pending: bool,
+    /// Tool calls so far.
+    pub calls: u32,
+    /// The call that failed most recently, if the last one failed.
+    pub failing: Option<String>,
+    /// How often it failed in a row.
+    pub times: u32,
+}
+
+/// Says why the turn is stuck, if it is.
+pub fn observe(pulse: &Pulse, limits: &TurnLimits) -> Option<Stuck> {
+    if pulse.since_start >= limits.total {
+        return Some(Stuck::TooLong(limits.total.as_secs()));
+    }
+    if !pulse.pending && pulse.since_life >= limits.idle {
+        return Some(Stuck::Idle(limits.idle.as_secs()));
+    }
+    if pulse.calls > limits.calls {
+        return Some(Stuck::TooManyCalls(pulse.calls));
+    }
+    match &pulse.failing {
+        Some(command) if pulse.times >= limits.repeats => {
+            Some(Stuck::Repeating { command: command.clone(), times: pulse.times })
+        }
+        Some(_) | None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: TurnLimits = TurnLimits {
+        idle: Duration::from_secs(60),
+        total: Duration::from_secs(600),
+        repeats: 3,
+        calls: 10,
+        grace: Duration::from_secs(1),
+    };
+
+    fn pulse(since_start: u64, since_life: u64) -> Pulse {
+        Pulse {
+            since_start: Duration::from_secs(since_start),
+            since_life: Duration::from_secs(since_life),
+            ..Pulse::default()
+        }
+    }
+
+    #[test]
+    fn silence_is_stuck_only_while_nothing_is_pending() {
+        assert_eq!(observe(&pulse(100, 59), &LIMITS), None);
+        assert_eq!(observe(&pulse(100, 60), &LIMITS), Some(Stuck::Idle(60)));
+        let waiting = Pulse { pending: true, ..pulse(100, 90) };
+        assert_eq!(observe(&waiting, &LIMITS), None);
+    }
+
+    #[test]
+    fn the_total_limit_holds_even_while_a_call_is_pending() {
+        let busy = Pulse { pending: true, ..pulse(600, 0) };
+        assert_eq!(observe(&busy, &LIMITS), Some(Stuck::TooLong(600)));
+    }
+
+    #[test]
+    fn the_same_failure_in_a_row_is_stuck() {
+        let failing = |times| Pulse { failing: Some("make".into()), times, ..pulse(1, 0) };
+        assert_eq!(observe(&failing(2), &LIMITS), None);
+        assert_eq!(
+            observe(&failing(3), &LIMITS),
+            Some(Stuck::Repeating { command: "make".into(), times: 3 })
+        );
+    }
+
+    #[test]
+    fn more_calls_than_allowed_are_stuck() {
+        assert_eq!(observe(&Pulse { calls: 10, ..pulse(1, 0) }, &LIMITS), None);
+        assert_eq!(
+            observe(&Pulse { calls: 11, ..pulse(1, 0) }, &LIMITS),
+            Some(Stuck::TooManyCalls(11))
+        );
+    }
+}

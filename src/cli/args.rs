@@ -1,0 +1,289 @@
+//! What can be typed, and what `--help` says about it.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::config::{Span, Written};
+use crate::model::{OnStuck, WriteScope};
+
+/// Works through a task's criteria with a coding agent, unattended, and believes
+/// only what git and the checks show.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ralph-copilot",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    max_term_width = 100,
+    after_help = "Examples:
+  ralph-copilot demo                     watch a whole run: no account, no network
+  ralph-copilot init login-form          scaffold tasks/login-form/TASK.md
+  ralph-copilot check login-form         what was understood of it
+  ralph-copilot login-form               work on it until every criterion is proven
+  ralph-copilot status login-form        where it stands
+
+Exit codes of a run: 0 proven, 2 usage, 3 limit, 4 stuck, 5 agent not usable, 6 rate limited,
+7 task or configuration invalid, 8 repository not usable, 9 locked, 10 tampering, 11 cannot
+write, 70 internal, 129/130/143 signals. `docs/exit-codes.md` tells more."
+)]
+pub(crate) struct Cli {
+    /// Work as if started in this folder.
+    #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
+    pub(crate) directory: Option<PathBuf>,
+    /// What to do; without one: `run`.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// The run, when no command is named.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Work on a task (the default: `ralph-copilot <task>`)
+    Run(Box<RunArgs>),
+    /// A real run in a temporary repository with the built-in scripted agent
+    #[command(after_help = "Needs no account, no node and no network. The repository is kept, so that \
+its commits, progress.md and activity.log can be read.")]
+    Demo(DemoArgs),
+    /// The built-in scripted ACP agent, on standard input and output
+    #[command(after_help = "For `--agent 'ralph-copilot agent SCRIPT'`; the script's format is in \
+docs/scripted-agent.md.")]
+    Agent {
+        /// The script: a YAML file.
+        script: PathBuf,
+    },
+    /// Scaffold a task; never overwrites
+    Init(InitArgs),
+    /// Show what was understood of a task
+    Check(TaskArgs),
+    /// Where a task stands
+    Status(TaskArgs),
+    /// What happened in a run
+    Log(LogArgs),
+    /// Clear the attempts of blocked criteria, so that they are tried again
+    Retry(RetryArgs),
+    /// Tick a criterion by hand: changes one byte of TASK.md
+    Tick(TickArgs),
+    /// What is missing on this machine, and which layer each setting comes from
+    Doctor(DoctorArgs),
+    /// The CLI's hook: asks the running runner (used by the guard's plugin)
+    #[command(hide = true)]
+    Hook {
+        /// The hook's name, as in `preToolUse`.
+        event: String,
+        /// The run's socket.
+        #[arg(long)]
+        socket: PathBuf,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+}
+
+/// Flags of a run; each is also a key of `.ralph/config.toml` and, in capitals
+/// with `RALPH_COPILOT_` before it, a variable.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RunArgs {
+    /// The task: a folder with TASK.md, or its name below tasks/ or .ralph/active/
+    #[arg(required = true)]
+    pub(crate) task: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Print the events as JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Check everything, show the first prompt and what would be done, start no agent
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Flags that override settings.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SettingArgs {
+    /// Stop after this many iterations [default: 20]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_iterations: Option<u32>,
+    /// Stop after this much time, as `30m` or `8h`
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    max_duration: Option<Span>,
+    /// Stop after this many premium requests
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_premium_requests: Option<u32>,
+    /// Wait at most this long for a rate limit to pass [default: 2h]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    max_wait: Option<Span>,
+    /// Attempts on a criterion before it counts as stuck [default: 3]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    stuck_threshold: Option<u32>,
+    /// What to do with a stuck criterion: stop the run, or put it aside and go on
+    /// [default: stop]
+    #[arg(long, value_name = "WHAT", help_heading = "Limits",
+        value_parser = PossibleValuesParser::new(["stop", "skip"]).map(on_stuck))]
+    on_stuck: Option<OnStuck>,
+    /// A turn without any sign of life for this long is stuck [default: 15m]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    idle_timeout: Option<Span>,
+    /// A turn may not take longer than this [default: 2h]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    turn_timeout: Option<Span>,
+    /// One verify command may not take longer than this [default: 10m]
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    verify_timeout: Option<Span>,
+    /// The model to ask for [default: claude-sonnet-4.5, or the provider's own]
+    #[arg(long, value_name = "MODEL", help_heading = "Agent")]
+    model: Option<String>,
+    /// Any command that speaks ACP on its standard streams [default: copilot --acp]
+    #[arg(long, value_name = "COMMAND", help_heading = "Agent")]
+    agent: Option<String>,
+    /// Make or take this branch first, without touching the tree
+    #[arg(long, value_name = "NAME", help_heading = "Repository")]
+    branch: Option<String>,
+    /// Go on although files are uncommitted; they are never committed, reset or lost
+    #[arg(long, help_heading = "Repository")]
+    allow_dirty: bool,
+    /// Refuse criteria that only a commit proves
+    #[arg(long, help_heading = "Verdict")]
+    require_checks: bool,
+    /// Do not run the verify commands before the work
+    #[arg(long, help_heading = "Verdict")]
+    no_baseline: bool,
+    /// Where the agent may write [default: workspace]
+    #[arg(long, value_name = "WHERE", help_heading = "Guard",
+        value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
+    write_scope: Option<WriteScope>,
+    /// Allow a command on top of the built-in list, as in `npm run lint`; repeatable
+    #[arg(long, value_name = "COMMAND", help_heading = "Guard")]
+    allow: Vec<String>,
+    /// A glob that the agent must not change; repeatable
+    #[arg(long, value_name = "GLOB", help_heading = "Guard")]
+    protect: Vec<String>,
+}
+
+impl SettingArgs {
+    /// The layer that these flags make.
+    pub(crate) fn written(&self) -> Written {
+        let set = |flag: bool| flag.then_some(true);
+        Written {
+            max_iterations: self.max_iterations,
+            max_duration: self.max_duration,
+            max_premium_requests: self.max_premium_requests,
+            max_wait: self.max_wait,
+            stuck_threshold: self.stuck_threshold,
+            on_stuck: self.on_stuck,
+            model: self.model.clone(),
+            agent: self.agent.clone(),
+            branch: self.branch.clone(),
+            allow_dirty: set(self.allow_dirty),
+            require_checks: set(self.require_checks),
+            baseline: self.no_baseline.then_some(false),
+            write_scope: self.write_scope,
+            verify_timeout: self.verify_timeout,
+            idle_timeout: self.idle_timeout,
+            turn_timeout: self.turn_timeout,
+            protect: self.protect.clone(),
+            allow: self.allow.clone(),
+            ..Written::default()
+        }
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+fn on_stuck(word: String) -> OnStuck {
+    if word == "skip" { OnStuck::Skip } else { OnStuck::Stop }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+fn write_scope(word: String) -> WriteScope {
+    if word == "task" { WriteScope::Task } else { WriteScope::Workspace }
+}
+
+/// Flags of `demo`.
+#[derive(Args, Debug)]
+pub(crate) struct DemoArgs {
+    /// Make the repository here (an empty or new folder) [default: a temporary folder]
+    pub(crate) folder: Option<PathBuf>,
+    /// Print the events as JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `init`.
+#[derive(Args, Debug)]
+pub(crate) struct InitArgs {
+    /// The task's name [default: only the project's files]
+    pub(crate) task: Option<String>,
+    /// Print what was made as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of the commands that look at a task.
+#[derive(Args, Debug)]
+pub(crate) struct TaskArgs {
+    /// The task
+    pub(crate) task: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `log`.
+#[derive(Args, Debug)]
+pub(crate) struct LogArgs {
+    /// A run's name, as `status` shows it [default: the newest run]
+    pub(crate) run: Option<String>,
+    /// Go on printing what happens until the run ends
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Print the events as JSON lines
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `retry`.
+#[derive(Args, Debug)]
+pub(crate) struct RetryArgs {
+    /// The task
+    pub(crate) task: String,
+    /// A criterion: its line in TASK.md, or its text [default: all of them]
+    pub(crate) criterion: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `tick`.
+#[derive(Args, Debug)]
+pub(crate) struct TickArgs {
+    /// The task
+    pub(crate) task: String,
+    /// The criterion's 1-based line in TASK.md, as `check` shows it
+    pub(crate) line: usize,
+    /// Take the tick away instead
+    #[arg(long)]
+    pub(crate) off: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `doctor`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// Look at the settings of this task too
+    pub(crate) task: Option<String>,
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,144 @@
+//! Exit codes: documented, stable, one table. `docs/exit-codes.md` is made from it.
+
+use crate::model::Outcome;
+
+/// An exit code with its meaning.
+#[derive(Clone, Copy, Debug)]
+pub struct ExitCode {
+    /// The number.
+    pub code: u8,
+    /// In one word or two.
+    pub name: &'static str,
+    /// For the documentation.
+    pub meaning: &'static str,
+    /// What to do.
+    pub then: &'static str,
+}
+
+/// Every exit code of `run`.
+pub const EXIT_CODES: &[ExitCode] = &[
+    ExitCode {
+        code: 0,
+        name: "proven",
+        meaning: "Every criterion is proven. Nothing else is ever 0.",
+        then: "Read progress.md, review the commits.",
+    },
+    ExitCode {
+        code: 2,
+        name: "usage",
+        meaning: "The command line is not understood.",
+        then: "`--help` tells what can be typed.",
+    },
+    ExitCode {
+        code: 3,
+        name: "limit",
+        meaning: "A limit was reached first: iterations, time or budget.",
+        then: "Start it again: it goes on where it stopped. Or raise the limit.",
+    },
+    ExitCode {
+        code: 4,
+        name: "stuck",
+        meaning: "A criterion used up its attempts, the run finished with criteria skipped, or TASK.md kept changing under it.",
+        then: "Read the sign in guardrails.md, change the criterion or help, then `ralph-copilot retry <task>`.",
+    },
+    ExitCode {
+        code: 5,
+        name: "agent",
+        meaning: "The agent is not usable: not found, not logged in, model unavailable, keeps dying.",
+        then: "The message says what to type, as in `npm install -g @github/copilot` or `copilot login`.",
+    },
+    ExitCode {
+        code: 6,
+        name: "rate limited",
+        meaning: "Rate limited beyond the patience (`--max-wait`).",
+        then: "Start it again at `resume_at`, which the message and the last JSON event tell; `estimated` says that it is a guess.",
+    },
+    ExitCode {
+        code: 7,
+        name: "invalid",
+        meaning: "The task, a template or the configuration is invalid.",
+        then: "The message points at the place; `ralph-copilot check <task>` shows what was understood.",
+    },
+    ExitCode {
+        code: 8,
+        name: "repository",
+        meaning: "The repository is not usable: none, bare, no commit, detached HEAD, an operation in progress, or dirty.",
+        then: "The message lists what is in the way and the way out.",
+    },
+    ExitCode {
+        code: 9,
+        name: "locked",
+        meaning: "Another run holds this working tree.",
+        then: "Wait for it; the message names its process.",
+    },
+    ExitCode {
+        code: 10,
+        name: "tampering",
+        meaning: "The guard was not in force, a tool call ran that nobody decided, or hooks, agent settings, the audit or the runner's state were changed.",
+        then: "Look at the journal and at the named files before anything else.",
+    },
+    ExitCode {
+        code: 11,
+        name: "cannot write",
+        meaning: "State or audit cannot be written: disk full, read-only, no permission.",
+        then: "Make room or give the right, then start it again.",
+    },
+    ExitCode {
+        code: 70,
+        name: "internal",
+        meaning: "A fault of ralph-copilot itself.",
+        then: "Please report it with the run's folder below .ralph/runs/.",
+    },
+    ExitCode {
+        code: 129,
+        name: "SIGHUP",
+        meaning: "Ended by SIGHUP; the iteration is recorded as interrupted.",
+        then: "Start it again: it goes on where it stopped.",
+    },
+    ExitCode {
+        code: 130,
+        name: "SIGINT",
+        meaning: "Ended by Ctrl-C; the iteration is recorded as interrupted.",
+        then: "Start it again: it goes on where it stopped.",
+    },
+    ExitCode {
+        code: 143,
+        name: "SIGTERM",
+        meaning: "Ended by SIGTERM; the iteration is recorded as interrupted.",
+        then: "Start it again: it goes on where it stopped.",
+    },
+];
+
+/// The exit code of an outcome.
+pub fn code_of(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Proven => 0,
+        Outcome::LimitReached { .. } => 3,
+        Outcome::Stuck { .. } => 4,
+        Outcome::AgentUnusable { .. } => 5,
+        Outcome::RateLimited { .. } => 6,
+        Outcome::Tampered { .. } => 10,
+        Outcome::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
+    }
+}
+
+/// `docs/exit-codes.md`, whole.
+pub fn document() -> String {
+    let mut text = String::from(
+        "# Exit codes of `ralph-copilot run`\n\n\
+         Stable: a script may rely on them. This page is made from the table in `src/cli/exit.rs`\n\
+         and a test keeps the two equal (`RALPH_BLESS=1 cargo test --test docs` writes it).\n\n\
+         | code | name | meaning | what to do |\n|---|---|---|---|\n",
+    );
+    for exit in EXIT_CODES {
+        text.push_str(&format!(
+            "| {} | {} | {} | {} |\n",
+            exit.code, exit.name, exit.meaning, exit.then
+        ));
+    }
+    text.push_str(
+        "\nThe other commands: 0 when they did what was asked, and the codes above for the same\n\
+         reasons (`check` of a task with errors: 7; outside a repository where one is needed: 8).\n",
+    );
+    text
+}

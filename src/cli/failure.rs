@@ -1,0 +1,117 @@
+//! What goes wrong before or beside a run, with its exit code and the way out.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::agent::AgentError;
+use crate::config::ConfigError;
+use crate::model::FaultClass;
+
+/// Which exit code a failure has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Usage,
+    Agent,
+    Invalid,
+    Repository,
+    Locked,
+    Write,
+    Internal,
+}
+
+impl Kind {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Usage => 2,
+            Self::Agent => 5,
+            Self::Invalid => 7,
+            Self::Repository => 8,
+            Self::Locked => 9,
+            Self::Write => 11,
+            Self::Internal => 70,
+        }
+    }
+}
+
+/// A failure: kind, source and hints.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) source: Box<dyn Error + Send + Sync>,
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { kind, source: source.into(), hints: Vec::new() }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.source)?;
+        let mut said = self.source.to_string();
+        let mut cause = self.source.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !said.contains(&text) {
+                write!(f, "\n  because: {text}")?;
+                said = text;
+            }
+            cause = error.source();
+        }
+        for hint in &self.hints {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::new(Kind::Invalid, error)
+    }
+}
+
+impl From<AgentError> for Failure {
+    fn from(error: AgentError) -> Self {
+        let kind = match &error {
+            AgentError::Record(_) | AgentError::Prepare { .. } => Kind::Write,
+            AgentError::Command { .. } => Kind::Usage,
+            AgentError::NotFound { .. }
+            | AgentError::Start { .. }
+            | AgentError::Refused { .. }
+            | AgentError::Silent { .. }
+            | AgentError::Lost { .. } => Kind::Agent,
+        };
+        let hint = error.fault().map(|fault| way_out(fault.class));
+        let failure = Self::new(kind, error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+/// What to do about an agent that cannot be used.
+pub(crate) fn way_out(class: FaultClass) -> &'static str {
+    match class {
+        FaultClass::NotFound => {
+            "install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`"
+        }
+        FaultClass::Auth => "log in with `copilot login` (or set COPILOT_GITHUB_TOKEN), then start it again",
+        FaultClass::ModelUnavailable => {
+            "choose a model that your plan has with `--model`, or let it fall back with RALPH_COPILOT_FALLBACK=true"
+        }
+        FaultClass::RateLimit => "start it again later, or wait longer with `--max-wait`",
+        FaultClass::Network => "check the connection and the proxy settings, then start it again",
+        FaultClass::Died | FaultClass::Protocol | FaultClass::Other => {
+            "the agent's own words are in stderr.log and wire.log of the run's folder below .ralph/runs/"
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! One layer: what somebody wrote in one place.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::Span;
+use crate::model::{OnStuck, WriteScope};
+
+/// Where a value was written, strongest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// On the command line.
+    Flag,
+    /// In an environment variable.
+    Environment,
+    /// In the front matter of TASK.md.
+    Task,
+    /// In the repository's `.ralph/config.toml`.
+    Repository(PathBuf),
+    /// In the user's own configuration file.
+    User(PathBuf),
+    /// Nowhere.
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("command line"),
+            Self::Environment => f.write_str("environment"),
+            Self::Task => f.write_str("TASK.md"),
+            Self::Repository(path) | Self::User(path) => path.display().fmt(f),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// A layer with the place it came from.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// The place.
+    pub source: Source,
+    /// What stands there.
+    pub written: Written,
+}
+
+/// What one layer says; `None` is "nothing". The names are those of the keys in
+/// `.ralph/config.toml`, of the flags (with `-`), and of the variables
+/// (`RALPH_COPILOT_…` in capitals).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Written {
+    /// Iterations a run may use.
+    pub max_iterations: Option<u32>,
+    /// Wall time a run may use.
+    pub max_duration: Option<Span>,
+    /// Premium requests a run may use.
+    pub max_premium_requests: Option<u32>,
+    /// How long a run waits for a rate limit to pass.
+    pub max_wait: Option<Span>,
+    /// Attempts on a criterion before it counts as stuck.
+    pub stuck_threshold: Option<u32>,
+    /// What to do with a stuck criterion.
+    pub on_stuck: Option<OnStuck>,
+    /// The agent's model.
+    pub model: Option<String>,
+    /// The command that speaks ACP on its standard streams.
+    pub agent: Option<String>,
+    /// The branch to be on.
+    pub branch: Option<String>,
+    /// Go on although the human left changes in the tree.
+    pub allow_dirty: Option<bool>,
+    /// Refuse criteria that only a commit proves.
+    pub require_checks: Option<bool>,
+    /// Run the verify commands once before the work.
+    pub baseline: Option<bool>,
+    /// Where the agent may write.
+    pub write_scope: Option<WriteScope>,
+    /// Approve what the guard finds safe without asking.
+    pub auto_approve: Option<bool>,
+    /// Use the next model of the list when one is not available.
+    pub fallback: Option<bool>,
+    /// Limit of one verify command.
+    pub verify_timeout: Option<Span>,
+    /// What re-running other criteria's commands may cost per iteration.
+    pub regression_budget: Option<Span>,
+    /// A turn without any update for this long is stuck.
+    pub idle_timeout: Option<Span>,
+    /// A turn may not take longer than this.
+    pub turn_timeout: Option<Span>,
+    /// Globs the agent must not change, added up over all layers.
+    pub protect: Vec<String>,
+    /// Commands allowed on top of the built-in list, added up over all layers.
+    pub allow: Vec<String>,
+    /// Models that count as free; every other one is premium.
+    pub free_models: Option<Vec<String>>,
+}

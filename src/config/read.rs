@@ -1,0 +1,198 @@
+//! Reads each layer from the place it is written in.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use etcetera::BaseStrategy as _;
+
+use super::{Span, Written};
+use crate::model::{OnStuck, TaskSettings, WriteScope};
+
+/// A layer that cannot be understood.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is no configuration.
+    #[error("{path}: {source}")]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: Box<toml::de::Error>,
+    },
+    /// A variable has no meaning.
+    #[error("{name}={value}: {why}")]
+    Variable {
+        /// Its name.
+        name: String,
+        /// What it holds.
+        value: String,
+        /// What was expected.
+        why: String,
+    },
+}
+
+/// Reads `.ralph/config.toml` or the user's file; a missing one says nothing.
+///
+/// # Errors
+/// If it exists and cannot be read or understood.
+pub fn from_file(path: &Path) -> Result<Written, ConfigError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Written::default()),
+        Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
+    };
+    toml::from_str(&text)
+        .map_err(|source| ConfigError::Parse { path: path.to_owned(), source: Box::new(source) })
+}
+
+/// Where the user's own configuration is looked for.
+pub fn user_file() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.config_dir().join("ralph-copilot").join("config.toml"))
+}
+
+/// What the front matter says. Its durations were checked when it was parsed.
+///
+/// # Errors
+/// If a duration is none.
+pub fn from_task(settings: &TaskSettings) -> Result<Written, ConfigError> {
+    let max_duration = settings
+        .max_duration
+        .as_deref()
+        .map(|text| parse::<Span>("max_duration", text))
+        .transpose()?;
+    Ok(Written {
+        max_iterations: settings.max_iterations,
+        max_duration,
+        max_premium_requests: settings.max_premium_requests,
+        stuck_threshold: settings.stuck_threshold,
+        on_stuck: settings.on_stuck,
+        model: settings.model.clone(),
+        require_checks: settings.require_checks,
+        write_scope: settings.write_scope,
+        protect: settings.protect.clone(),
+        allow: settings.allow.clone(),
+        ..Written::default()
+    })
+}
+
+/// What the environment says, through `get` (name → value).
+///
+/// # Errors
+/// If a variable holds something that the setting cannot be.
+pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written, ConfigError> {
+    let read = |flag: &str| {
+        let name = format!("RALPH_COPILOT_{flag}");
+        get(&name).filter(|value| !value.is_empty()).map(|value| (name, value))
+    };
+    fn typed<T: FromStr>(found: Option<(String, String)>) -> Result<Option<T>, ConfigError>
+    where
+        T::Err: std::fmt::Display,
+    {
+        found.map(|(name, value)| parse(&name, &value)).transpose()
+    }
+    let on_stuck = read("ON_STUCK")
+        .map(|(name, value)| match value.as_str() {
+            "stop" => Ok(OnStuck::Stop),
+            "skip" => Ok(OnStuck::Skip),
+            _ => Err(refused(&name, &value, "it is `stop` or `skip`")),
+        })
+        .transpose()?;
+    let write_scope = read("WRITE_SCOPE")
+        .map(|(name, value)| match value.as_str() {
+            "workspace" => Ok(WriteScope::Workspace),
+            "task" => Ok(WriteScope::Task),
+            _ => Err(refused(&name, &value, "it is `workspace` or `task`")),
+        })
+        .transpose()?;
+    Ok(Written {
+        max_iterations: typed(read("MAX_ITERATIONS"))?,
+        max_duration: typed(read("MAX_DURATION"))?,
+        max_premium_requests: typed(read("MAX_PREMIUM_REQUESTS"))?,
+        max_wait: typed(read("MAX_WAIT"))?,
+        stuck_threshold: typed(read("STUCK_THRESHOLD"))?,
+        on_stuck,
+        model: typed(read("MODEL"))?,
+        agent: typed(read("AGENT"))?,
+        branch: typed(read("BRANCH"))?,
+        allow_dirty: typed(read("ALLOW_DIRTY"))?,
+        require_checks: typed(read("REQUIRE_CHECKS"))?,
+        baseline: typed(read("BASELINE"))?,
+        write_scope,
+        auto_approve: typed(read("AUTO_APPROVE"))?,
+        fallback: typed(read("FALLBACK"))?,
+        verify_timeout: typed(read("VERIFY_TIMEOUT"))?,
+        regression_budget: typed(read("REGRESSION_BUDGET"))?,
+        idle_timeout: typed(read("IDLE_TIMEOUT"))?,
+        turn_timeout: typed(read("TURN_TIMEOUT"))?,
+        protect: Vec::new(),
+        allow: Vec::new(),
+        free_models: None,
+    })
+}
+
+fn parse<T: FromStr>(name: &str, value: &str) -> Result<T, ConfigError>
+where
+    T::Err: std::fmt::Display,
+{
+    value.trim().parse().map_err(|error: T::Err| refused(name, value, &error.to_string()))
+}
+
+fn refused(name: &str, value: &str, why: &str) -> ConfigError {
+    ConfigError::Variable { name: name.to_owned(), value: value.to_owned(), why: why.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(name: &str, value: &str) -> Result<Written, ConfigError> {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        from_environment(&move |asked| (asked == name).then(|| value.clone()))
+    }
+
+    #[test]
+    fn a_variable_is_its_flag_in_capitals() {
+        let written = environment("RALPH_COPILOT_MAX_WAIT", "90m").expect("valid");
+        assert_eq!(written.max_wait.map(|span| span.0.as_secs()), Some(5400));
+        let written = environment("RALPH_COPILOT_ON_STUCK", "skip").expect("valid");
+        assert_eq!(written.on_stuck, Some(OnStuck::Skip));
+    }
+
+    #[test]
+    fn a_variable_without_meaning_is_an_error_that_names_it() {
+        for (name, value) in [
+            ("RALPH_COPILOT_FALLBACK", "perhaps"),
+            ("RALPH_COPILOT_MAX_ITERATIONS", "-3"),
+            ("RALPH_COPILOT_MAX_DURATION", "soon"),
+            ("RALPH_COPILOT_ON_STUCK", "cry"),
+        ] {
+            let error = environment(name, value).expect_err(name).to_string();
+            assert!(error.starts_with(&format!("{name}={value}: ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_in_a_file_is_an_error_that_points_at_it() {
+        let folder = tempfile::tempdir().expect("temp dir");
+        let path = folder.path().join("config.toml");
+        std::fs::write(&path, "stuck_threshold = 2\nmax_iteration = 3\n").expect("write");
+        let error = from_file(&path).expect_err("unknown key").to_string();
+        assert!(error.contains("config.toml") && error.contains("line 2"), "{error}");
+        assert!(error.contains("max_iteration"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_file_says_nothing() {
+        let written = from_file(Path::new("/nonexistent/config.toml")).expect("no file is fine");
+        assert_eq!(written, Written::default());
+    }
+}

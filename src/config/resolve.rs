@@ -1,0 +1,181 @@
+//! Layers → settings.
+
+use std::time::Duration;
+
+use super::{Layer, Source, Span, Written};
+use crate::model::{OnStuck, WriteScope};
+
+/// What won, for `doctor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// The setting's name.
+    pub name: &'static str,
+    /// Its value as people write it.
+    pub value: String,
+    /// Who said so.
+    pub source: Source,
+}
+
+macro_rules! settings {
+    ($( $(#[$doc:meta])* $name:ident : $type:ty = $default:expr, $show:expr; )*) => {
+        /// Every setting, resolved.
+        #[derive(Clone, Debug)]
+        pub struct Settings {
+            $( $(#[$doc])* pub $name: $type, )*
+            /// The model, where one was named; else the agent's default or ours.
+            pub model: Option<String>,
+            /// The agent's command, where one was named; else Copilot is looked for.
+            pub agent: Option<String>,
+            /// The branch to be on, where one was named.
+            pub branch: Option<String>,
+            /// Wall time a run may use, where it is limited.
+            pub max_duration: Option<Span>,
+            /// Premium requests a run may use, where they are limited.
+            pub max_premium_requests: Option<u32>,
+            /// Models that count as free, where the built-in table is overridden.
+            pub free_models: Option<Vec<String>>,
+            /// Globs the agent must not change.
+            pub protect: Vec<String>,
+            /// Commands allowed on top of the built-in list.
+            pub allow: Vec<String>,
+            /// Which layer each value came from.
+            pub chosen: Vec<Chosen>,
+        }
+
+        /// Resolves the layers, strongest first.
+        pub fn resolve(layers: &[Layer]) -> Settings {
+            let mut chosen = Vec::new();
+            $(
+                let (value, source) = first(layers, |written| written.$name.clone());
+                let $name: $type = value.unwrap_or_else(|| $default);
+                let show: fn(&$type) -> String = $show;
+                chosen.push(Chosen { name: stringify!($name), value: show(&$name), source });
+            )*
+            let model = optional(&mut chosen, "model", layers, |written| written.model.clone());
+            let agent = optional(&mut chosen, "agent", layers, |written| written.agent.clone());
+            let branch = optional(&mut chosen, "branch", layers, |written| written.branch.clone());
+            let max_duration =
+                optional(&mut chosen, "max_duration", layers, |written| written.max_duration);
+            let max_premium_requests = optional(&mut chosen, "max_premium_requests", layers, |written| {
+                written.max_premium_requests
+            });
+            let (free_models, _) = first(layers, |written| written.free_models.clone());
+            Settings {
+                $( $name, )*
+                model,
+                agent,
+                branch,
+                max_duration,
+                max_premium_requests,
+                free_models,
+                protect: all(layers, |written| &written.protect),
+                allow: all(layers, |written| &written.allow),
+                chosen,
+            }
+        }
+    };
+}
+
+settings! {
+    /// Iterations a run may use.
+    max_iterations: u32 = 20, u32::to_string;
+    /// How long a run waits for a rate limit to pass.
+    max_wait: Span = Span(Duration::from_secs(2 * 3600)), Span::to_string;
+    /// Attempts on a criterion before it counts as stuck.
+    stuck_threshold: u32 = 3, u32::to_string;
+    /// What to do with a stuck criterion.
+    on_stuck: OnStuck = OnStuck::Stop, OnStuck::to_string;
+    /// Go on although the human left changes in the tree.
+    allow_dirty: bool = false, bool::to_string;
+    /// Refuse criteria that only a commit proves.
+    require_checks: bool = false, bool::to_string;
+    /// Run the verify commands once before the work.
+    baseline: bool = true, bool::to_string;
+    /// Where the agent may write.
+    write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
+    /// Approve what the guard finds safe without asking.
+    auto_approve: bool = true, bool::to_string;
+    /// Use the next model of the list when one is not available.
+    fallback: bool = false, bool::to_string;
+    /// Limit of one verify command.
+    verify_timeout: Span = Span(Duration::from_secs(600)), Span::to_string;
+    /// What re-running other criteria's commands may cost per iteration.
+    regression_budget: Span = Span(Duration::from_secs(30)), Span::to_string;
+    /// A turn without any update for this long is stuck. Copilot itself is silent
+    /// for up to ten minutes while it retries, so the default is above that.
+    idle_timeout: Span = Span(Duration::from_secs(15 * 60)), Span::to_string;
+    /// A turn may not take longer than this.
+    turn_timeout: Span = Span(Duration::from_secs(2 * 3600)), Span::to_string;
+}
+
+fn first<T>(layers: &[Layer], get: impl Fn(&Written) -> Option<T>) -> (Option<T>, Source) {
+    for layer in layers {
+        if let Some(value) = get(&layer.written) {
+            return (Some(value), layer.source.clone());
+        }
+    }
+    (None, Source::Default)
+}
+
+fn optional<T: ToString>(
+    chosen: &mut Vec<Chosen>,
+    name: &'static str,
+    layers: &[Layer],
+    get: impl Fn(&Written) -> Option<T>,
+) -> Option<T> {
+    let (value, source) = first(layers, get);
+    let shown = value.as_ref().map_or_else(|| "-".to_owned(), T::to_string);
+    chosen.push(Chosen { name, value: shown, source });
+    value
+}
+
+fn all<'a>(layers: &'a [Layer], get: impl Fn(&'a Written) -> &'a Vec<String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for entry in layers.iter().flat_map(|layer| get(&layer.written)) {
+        if !found.contains(entry) {
+            found.push(entry.clone());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(source: Source, written: Written) -> Layer {
+        Layer { source, written }
+    }
+
+    #[test]
+    fn the_first_layer_that_says_something_wins() {
+        let layers = [
+            layer(Source::Flag, Written { stuck_threshold: Some(7), ..Written::default() }),
+            layer(
+                Source::Environment,
+                Written {
+                    stuck_threshold: Some(8),
+                    max_iterations: Some(4),
+                    ..Written::default()
+                },
+            ),
+        ];
+        let settings = resolve(&layers);
+        assert_eq!((settings.stuck_threshold, settings.max_iterations), (7, 4));
+        let winner = |name: &str| {
+            settings.chosen.iter().find(|chosen| chosen.name == name).map(|chosen| &chosen.source)
+        };
+        assert_eq!(winner("stuck_threshold"), Some(&Source::Flag));
+        assert_eq!(winner("max_iterations"), Some(&Source::Environment));
+        assert_eq!(winner("on_stuck"), Some(&Source::Default));
+    }
+
+    #[test]
+    fn lists_add_up_without_repeating() {
+        let layers = [
+            layer(Source::Task, Written { allow: vec!["a".into(), "b".into()], ..Written::default() }),
+            layer(Source::Flag, Written { allow: vec!["b".into(), "c".into()], ..Written::default() }),
+        ];
+        assert_eq!(resolve(&layers).allow, ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,50 @@
+//! The hook process: hands its input to the running runner and repeats the answer.
+//!
+//! It is started by the CLI for every tool call, so it does nothing else: no
+//! runtime, no configuration. Whatever goes wrong is an [`AskError`], and its
+//! caller turns it into a denial.
+
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long the runner may take to answer. Below the limit that the CLI sets to
+/// the hook, since the CLI lets a call pass whose hook ran out of time.
+pub const ASK_LIMIT: Duration = Duration::from_secs(20);
+
+/// The runner cannot be asked.
+#[derive(Debug, thiserror::Error)]
+#[error("the guard at {socket} does not answer: {source}")]
+pub struct AskError {
+    /// The run's socket.
+    pub socket: PathBuf,
+    /// Why.
+    pub source: std::io::Error,
+}
+
+/// Sends a hook's name and input and returns the runner's answer.
+///
+/// # Errors
+/// If there is no runner, or it says nothing within [`ASK_LIMIT`].
+pub fn ask(socket: &Path, event: &str, input: &[u8]) -> Result<String, AskError> {
+    let failed = |source| AskError { socket: socket.to_owned(), source };
+    exchange(socket, event, input).map_err(failed)
+}
+
+fn exchange(socket: &Path, event: &str, input: &[u8]) -> std::io::Result<String> {
+    let mut stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(ASK_LIMIT))?;
+    stream.set_write_timeout(Some(ASK_LIMIT))?;
+    stream.write_all(event.as_bytes())?;
+    stream.write_all(b"\n")?;
+    stream.write_all(input)?;
+    stream.shutdown(Shutdown::Write)?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    if answer.is_empty() {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(answer)
+}

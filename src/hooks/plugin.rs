@@ -1,0 +1,148 @@
+//! The plugin folder that mounts the guard in the Copilot CLI.
+//!
+//! The CLI reads it at every `session/new` and never reports what is wrong with
+//! it: a folder that is missing or broken leaves the session unguarded. So it is
+//! checked before each session, and a session counts as guarded only once its
+//! `userPromptSubmitted` has reached the run's socket.
+//!
+//! Each hook is started without a shell (`exec`), which costs least and leaves no
+//! PATH, alias or profile in between. The CLI lets a call pass whose hook ran out
+//! of time, so its limit is far above ours: our own watchdog denies first, and a
+//! hook that is stopped altogether holds the call instead of letting it pass.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+/// The limit that the CLI sets to a hook, in seconds.
+pub const HOOK_LIMIT: u64 = 86_400;
+
+/// The hooks that the guard listens to.
+const EVENTS: [&str; 3] = ["preToolUse", "userPromptSubmitted", "errorOccurred"];
+
+/// The plugin cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// A file of it cannot be written or read.
+    #[error("the guard's plugin: {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of it is not what was written: somebody changed it.
+    #[error("the guard's plugin was changed: {path}")]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The plugin of one run.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    folder: PathBuf,
+    files: [(PathBuf, String); 2],
+}
+
+impl Plugin {
+    /// Writes the plugin to `folder`. Its hooks start `program` and ask at `socket`.
+    ///
+    /// # Errors
+    /// If the folder or a file cannot be written.
+    pub fn write(folder: &Path, program: &Path, socket: &Path) -> Result<Self, PluginError> {
+        let manifest = json!({
+            "name": "ralph-guard",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Asks the running ralph-copilot about every tool call",
+            "hooks": "hooks.json",
+        });
+        let hooks: serde_json::Map<String, Value> = EVENTS
+            .iter()
+            .map(|event| ((*event).to_owned(), json!([hook(program, event, socket)])))
+            .collect();
+        let hooks = json!({ "version": 1, "hooks": hooks });
+        let plugin = Self {
+            folder: folder.to_owned(),
+            files: [
+                (folder.join("plugin.json"), manifest.to_string()),
+                (folder.join("hooks.json"), hooks.to_string()),
+            ],
+        };
+        std::fs::create_dir_all(folder)
+            .map_err(|source| PluginError::File { path: folder.to_owned(), source })?;
+        for (path, text) in &plugin.files {
+            std::fs::write(path, text)
+                .map_err(|source| PluginError::File { path: path.clone(), source })?;
+        }
+        Ok(plugin)
+    }
+
+    /// The folder, for `--plugin-dir`.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Makes sure that the next session will be guarded.
+    ///
+    /// # Errors
+    /// If a file is gone or is not what was written.
+    pub fn check(&self) -> Result<(), PluginError> {
+        for (path, text) in &self.files {
+            let found = std::fs::read_to_string(path)
+                .map_err(|source| PluginError::File { path: path.clone(), source })?;
+            if found != *text {
+                return Err(PluginError::Changed { path: path.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn hook(program: &Path, event: &str, socket: &Path) -> Value {
+    json!({
+        "type": "command",
+        "exec": program,
+        "args": ["hook", event, "--socket", socket],
+        "timeoutSec": HOOK_LIMIT,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written() -> (tempfile::TempDir, Plugin) {
+        let folder = tempfile::tempdir().expect("temp dir");
+        let plugin =
+            Plugin::write(&folder.path().join("plugin"), Path::new("/bin/ralph"), Path::new("/s"))
+                .expect("written");
+        (folder, plugin)
+    }
+
+    #[test]
+    fn every_hook_is_started_without_a_shell_and_cannot_run_out_of_time_first() {
+        let (_folder, plugin) = written();
+        let text = std::fs::read_to_string(plugin.folder().join("hooks.json")).expect("hooks");
+        let hooks: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(hooks["version"], 1);
+        for event in EVENTS {
+            let hook = &hooks["hooks"][event][0];
+            assert_eq!(hook["exec"], "/bin/ralph");
+            assert_eq!(hook["args"], json!(["hook", event, "--socket", "/s"]));
+            let limit = hook["timeoutSec"].as_u64().expect("a positive number");
+            assert!(limit > super::super::ASK_LIMIT.as_secs() * 10);
+        }
+    }
+
+    #[test]
+    fn a_plugin_that_was_changed_or_removed_is_noticed() {
+        let (_folder, plugin) = written();
+        plugin.check().expect("untouched");
+        std::fs::write(plugin.folder().join("hooks.json"), "{}").expect("write");
+        assert!(matches!(plugin.check(), Err(PluginError::Changed { .. })));
+        std::fs::remove_file(plugin.folder().join("hooks.json")).expect("remove");
+        assert!(matches!(plugin.check(), Err(PluginError::File { .. })));
+    }
+}

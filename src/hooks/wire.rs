@@ -1,0 +1,187 @@
+//! Copilot's hook JSON, in and out.
+//!
+//! Older versions of the CLI hand `toolArgs` over as a JSON string, newer ones as
+//! an object; both are read. Nothing is guessed: what does not fit is an error,
+//! and the caller denies.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// A tool call as `preToolUse` and `postToolUse` describe it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookCall {
+    /// The CLI's session, which is ACP's too; empty where the CLI says none.
+    pub session: String,
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    pub input: Value,
+}
+
+/// What `errorOccurred` reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorReport {
+    /// The CLI's session.
+    pub session: String,
+    /// Where it happened, as in `model_call`.
+    pub context: String,
+    /// The CLI's words.
+    pub message: String,
+}
+
+/// Input that is no hook input.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// Not JSON, or not of the expected shape.
+    #[error("the hook's input is not understood: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// `toolArgs` is neither an object nor a string that holds one.
+    #[error("`toolArgs` of {tool} is no object: {found}")]
+    Arguments {
+        /// The tool.
+        tool: String,
+        /// What it is instead.
+        found: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Call {
+    #[serde(default)]
+    session_id: String,
+    tool_name: String,
+    #[serde(default)]
+    tool_args: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Occurred {
+    #[serde(default)]
+    session_id: String,
+    #[serde(default)]
+    error_context: String,
+    #[serde(default)]
+    error: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    session_id: String,
+}
+
+/// Reads the input of `preToolUse`.
+///
+/// # Errors
+/// If it is not JSON, names no tool, or its arguments are no object.
+pub fn read_call(input: &[u8]) -> Result<HookCall, WireError> {
+    let call: Call = serde_json::from_slice(input)?;
+    let arguments = match call.tool_args {
+        Value::String(text) if text.trim().is_empty() => json!({}),
+        Value::String(text) => serde_json::from_str(&text)?,
+        Value::Null => json!({}),
+        other => other,
+    };
+    if !arguments.is_object() {
+        return Err(WireError::Arguments { tool: call.tool_name, found: kind_of(&arguments) });
+    }
+    Ok(HookCall { session: call.session_id, tool: call.tool_name, input: arguments })
+}
+
+/// Reads the input of `errorOccurred`.
+///
+/// # Errors
+/// If it is not JSON of that shape.
+pub fn read_error(input: &[u8]) -> Result<ErrorReport, WireError> {
+    let occurred: Occurred = serde_json::from_slice(input)?;
+    let message = match &occurred.error {
+        Value::String(text) => text.clone(),
+        other => other.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
+    };
+    Ok(ErrorReport { session: occurred.session_id, context: occurred.error_context, message })
+}
+
+/// Reads the session's name from the input of any other hook.
+///
+/// # Errors
+/// If it is not JSON or names no session.
+pub fn read_session(input: &[u8]) -> Result<String, WireError> {
+    Ok(serde_json::from_slice::<Named>(input)?.session_id)
+}
+
+/// The output that denies a call. The model reads the reason and goes on.
+pub fn denial(reason: &str) -> String {
+    json!({
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+        "message": reason,
+    })
+    .to_string()
+}
+
+/// The output that leaves the call to ACP's permission request, the second layer.
+pub fn pass() -> String {
+    "{}".to_owned()
+}
+
+fn kind_of(value: &Value) -> String {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_come_as_an_object_or_as_a_string_that_holds_one() {
+        let object = br#"{"sessionId":"s","toolName":"bash","toolArgs":{"command":"ls"}}"#;
+        let string = br#"{"sessionId":"s","toolName":"bash","toolArgs":"{\"command\":\"ls\"}"}"#;
+        let expected = HookCall {
+            session: "s".into(),
+            tool: "bash".into(),
+            input: json!({"command": "ls"}),
+        };
+        assert_eq!(read_call(object).expect("object"), expected);
+        assert_eq!(read_call(string).expect("string"), expected);
+    }
+
+    #[test]
+    fn what_is_no_hook_input_is_an_error() {
+        for input in [
+            &b""[..],
+            b"[]",
+            b"{\"toolArgs\":{}}",
+            br#"{"toolName":"bash","toolArgs":"not json"}"#,
+            br#"{"toolName":"bash","toolArgs":"[1]"}"#,
+            br#"{"toolName":"bash","toolArgs":7}"#,
+        ] {
+            assert!(read_call(input).is_err(), "{}", String::from_utf8_lossy(input));
+        }
+    }
+
+    #[test]
+    fn a_denial_names_its_reason_in_both_keys() {
+        let output: Value = serde_json::from_str(&denial("no \"rm\"")).expect("JSON");
+        assert_eq!(output["permissionDecision"], "deny");
+        assert_eq!(output["permissionDecisionReason"], "no \"rm\"");
+        assert_eq!(output["message"], "no \"rm\"");
+    }
+
+    #[test]
+    fn an_error_s_message_is_found_in_both_forms() {
+        let object = br#"{"sessionId":"s","errorContext":"model_call","error":{"message":"429"}}"#;
+        assert_eq!(read_error(object).expect("object").message, "429");
+        let string = br#"{"sessionId":"s","error":"401"}"#;
+        assert_eq!(read_error(string).expect("string").message, "401");
+    }
+}
