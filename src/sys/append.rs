@@ -1,0 +1,226 @@
+//! A file that only grows, by whole records.
+//!
+//! Invariant: every record ends with a newline, and a record never begins in the middle
+//! of a line. What a crash or a full disk left of a torn record is cut off, or, in a
+//! file that people write too, closed with a newline, before the next one is written.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::{Access, Error};
+
+/// What a last line without a newline is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// A torn record: it is cut off. For files that only we write.
+    Torn,
+    /// A whole line whose newline is missing: it gets one. For files that people write.
+    Open,
+}
+
+/// A file opened for appending.
+#[derive(Debug)]
+pub struct AppendFile {
+    path: PathBuf,
+    file: File,
+    tail: Tail,
+    cut: u64,
+    /// A write failed half-way: the tail must be looked at before the next one.
+    unsure: bool,
+}
+
+impl AppendFile {
+    /// Opens the file, makes it if it is not there (its folder must be), and puts its
+    /// tail in order.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, read or cut.
+    pub fn open(path: &Path, access: Access, tail: Tail) -> Result<Self, Error> {
+        Self::with(path, access, tail, OpenOptions::new().create(true))
+    }
+
+    /// Makes a file that must not be there yet.
+    ///
+    /// # Errors
+    /// If it is there, or cannot be made.
+    pub fn create(path: &Path, access: Access) -> Result<Self, Error> {
+        Self::with(path, access, Tail::Torn, OpenOptions::new().create_new(true))
+    }
+
+    fn with(
+        path: &Path,
+        access: Access,
+        tail: Tail,
+        options: &mut OpenOptions,
+    ) -> Result<Self, Error> {
+        let file = options
+            .read(true)
+            .append(true)
+            .mode(access.mode())
+            .open(path)
+            .map_err(Error::file("open", path))?;
+        let mut opened = Self { path: path.to_path_buf(), file, tail, cut: 0, unsure: false };
+        opened.settle()?;
+        Ok(opened)
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of torn records that were cut off since the file was opened.
+    pub fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    /// Appends whole lines with one write. A final newline is added where it is missing.
+    ///
+    /// # Errors
+    /// If the write fails; the torn part is then cut off by the next call.
+    pub fn append(&mut self, lines: &[u8]) -> Result<(), Error> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        if self.unsure {
+            self.settle()?;
+        }
+        let mut whole;
+        let record = if lines.ends_with(b"\n") {
+            lines
+        } else {
+            whole = Vec::with_capacity(lines.len() + 1);
+            whole.extend_from_slice(lines);
+            whole.push(b'\n');
+            &whole
+        };
+        self.unsure = true;
+        self.file.write_all(record).map_err(Error::file("append to", &self.path))?;
+        self.unsure = false;
+        Ok(())
+    }
+
+    /// Waits until everything is on the disk.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.file.sync_data().map_err(Error::file("synchronize", &self.path))
+    }
+
+    /// Puts the end of the file in order.
+    fn settle(&mut self) -> Result<(), Error> {
+        let length = self.file.metadata().map_err(Error::file("look at", &self.path))?.len();
+        let whole = whole_lines(&mut self.file, length).map_err(Error::file("read", &self.path))?;
+        if whole < length {
+            match self.tail {
+                Tail::Torn => {
+                    self.file.set_len(whole).map_err(Error::file("cut", &self.path))?;
+                    self.cut += length - whole;
+                }
+                Tail::Open => {
+                    self.file.write_all(b"\n").map_err(Error::file("append to", &self.path))?;
+                }
+            }
+        }
+        self.unsure = false;
+        Ok(())
+    }
+}
+
+/// The length of the part that ends with the last newline. Reads backwards in blocks, so
+/// the cost is that of the last line, whatever the file's size.
+fn whole_lines(file: &mut (impl Read + Seek), length: u64) -> io::Result<u64> {
+    const BLOCK: u64 = 8192;
+    let mut end = length;
+    let mut block = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        file.seek(SeekFrom::Start(start))?;
+        block.clear();
+        file.by_ref().take(end - start).read_to_end(&mut block)?;
+        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn every_torn_tail_is_cut_back_to_the_last_whole_record() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("events.jsonl");
+        let whole = "{\"a\":1}\n{\"b\":22}\n{\"c\":333}\n";
+        for length in 0..=whole.len() {
+            let left = &whole[..length];
+            fs::write(&path, left).expect("torn");
+            let mut file = AppendFile::open(&path, Access::Owner, Tail::Torn).expect("open");
+            file.append(b"{\"next\":true}").expect("append");
+            let kept = left.rfind('\n').map_or(0, |at| at + 1);
+            let expected = format!("{}{{\"next\":true}}\n", &left[..kept]);
+            assert_eq!(fs::read_to_string(&path).expect("read"), expected);
+            assert_eq!(file.cut(), (length - kept) as u64);
+        }
+    }
+
+    #[test]
+    fn a_tail_longer_than_a_block_and_one_of_zeros_are_found() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("events.jsonl");
+        let mut content = b"first\n".to_vec();
+        content.extend(std::iter::repeat_n(0, 20_000));
+        fs::write(&path, &content).expect("torn");
+        let file = AppendFile::open(&path, Access::Owner, Tail::Torn).expect("open");
+        assert_eq!(file.cut(), 20_000);
+        assert_eq!(fs::read(&path).expect("read"), b"first\n");
+    }
+
+    #[test]
+    fn a_line_of_a_human_without_newline_is_closed_not_cut() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("progress.md");
+        fs::write(&path, "- by hand").expect("by hand");
+        let mut file = AppendFile::open(&path, Access::Umask, Tail::Open).expect("open");
+        file.append(b"- by us\n- twice\n").expect("append");
+        assert_eq!(fs::read_to_string(&path).expect("read"), "- by hand\n- by us\n- twice\n");
+        assert_eq!(file.cut(), 0);
+    }
+
+    #[test]
+    fn a_run_file_is_the_owners_and_must_be_new_where_that_is_asked() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("events.jsonl");
+        AppendFile::create(&path, Access::Owner).expect("create");
+        assert_eq!(fs::metadata(&path).expect("metadata").permissions().mode() & 0o777, 0o600);
+        let error = AppendFile::create(&path, Access::Owner).expect_err("there already");
+        assert!(matches!(error, Error::File { operation: "open", ref source, .. }
+            if source.kind() == io::ErrorKind::AlreadyExists));
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_with_the_path() {
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let mut file = AppendFile {
+            path: PathBuf::from("/dev/full"),
+            file: OpenOptions::new().append(true).open("/dev/full").expect("device"),
+            tail: Tail::Torn,
+            cut: 0,
+            unsure: false,
+        };
+        let error = file.append(b"record").expect_err("full");
+        assert!(error.to_string().starts_with("cannot append to /dev/full: "), "{error}");
+        assert!(file.unsure);
+    }
+}

@@ -1,0 +1,132 @@
+//! A file is replaced whole or not at all.
+//!
+//! Invariant: at every moment the path holds the complete old content or the complete
+//! new one. A symbolic link at the path is replaced, never followed: an agent cannot
+//! lead our writes elsewhere. Appending lives in `append`.
+
+use std::fs::{self, File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::{Access, Durability, Error};
+
+/// How the names of temporary files begin; one that is left behind by a crash is ours.
+pub const TEMPORARY_PREFIX: &str = ".ralph-tmp-";
+
+/// Writes `content` to a temporary file in the same folder and renames it to `path`.
+/// An existing file keeps its mode; a new one gets it from `access`.
+///
+/// # Errors
+/// If the folder or the file refuses any step; the old content is then untouched.
+pub fn write(
+    path: &Path,
+    content: &[u8],
+    durability: Durability,
+    access: Access,
+) -> Result<(), Error> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let kept = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => Some(Permissions::from_mode(found.permissions().mode())),
+        Ok(_) => None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::file("look at", path)(error)),
+    };
+    let mut temporary = tempfile::Builder::new()
+        .prefix(TEMPORARY_PREFIX)
+        .permissions(Permissions::from_mode(access.mode()))
+        .tempfile_in(folder)
+        .map_err(Error::file("create a file in", folder))?;
+    temporary.write_all(content).map_err(Error::file("write", path))?;
+    if let Some(mode) = kept {
+        temporary.as_file().set_permissions(mode).map_err(Error::file("keep the mode of", path))?;
+    }
+    match durability {
+        Durability::Process => {
+            temporary.persist(path).map_err(|error| Error::file("replace", path)(error.error))?;
+        }
+        Durability::Machine => {
+            temporary.as_file().sync_all().map_err(Error::file("synchronize", path))?;
+            temporary.persist(path).map_err(|error| Error::file("replace", path)(error.error))?;
+            File::open(folder)
+                .and_then(|folder| folder.sync_all())
+                .map_err(Error::file("synchronize", folder))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .expect("folder")
+            .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("metadata").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn replaces_the_content_keeps_the_mode_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("state.json");
+        for durability in [Durability::Process, Durability::Machine] {
+            fs::write(&path, "old").expect("old");
+            fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("mode");
+            write(&path, b"new", durability, Access::Owner).expect("write");
+            assert_eq!(fs::read(&path).expect("read"), b"new");
+            assert_eq!(mode(&path), 0o640);
+            assert_eq!(names(folder.path()), ["state.json"]);
+        }
+    }
+
+    #[test]
+    fn a_new_file_of_the_owner_is_closed_to_others() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("private");
+        write(&path, b"x", Durability::Process, Access::Owner).expect("write");
+        assert_eq!(mode(&path), 0o600);
+        let shared = folder.path().join("shared");
+        write(&shared, b"x", Durability::Process, Access::Umask).expect("write");
+        assert_eq!(mode(&shared) & 0o400, 0o400);
+        assert_eq!(mode(&shared) & 0o111, 0);
+    }
+
+    #[test]
+    fn a_link_is_replaced_and_its_target_stays_as_it_was() {
+        let folder = tempfile::tempdir().expect("folder");
+        let target = folder.path().join("target");
+        let link = folder.path().join("link");
+        fs::write(&target, "outside").expect("target");
+        symlink(&target, &link).expect("link");
+        write(&link, b"inside", Durability::Machine, Access::Umask).expect("write");
+        assert_eq!(fs::read(&target).expect("target"), b"outside");
+        assert!(fs::symlink_metadata(&link).expect("link").is_file());
+    }
+
+    #[test]
+    fn a_refused_write_names_operation_and_path_and_changes_nothing() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("is-a-folder");
+        fs::create_dir(&path).expect("folder");
+        fs::write(path.join("inside"), "x").expect("inside");
+        let error = write(&path, b"new", Durability::Process, Access::Owner).expect_err("refused");
+        assert!(error.to_string().starts_with(&format!("cannot replace {}", path.display())));
+        assert_eq!(names(folder.path()), ["is-a-folder"]);
+        let gone = folder.path().join("gone/state.json");
+        let error = write(&gone, b"new", Durability::Process, Access::Owner).expect_err("refused");
+        assert!(error.to_string().starts_with("cannot create a file in "), "{error}");
+    }
+}

@@ -1,0 +1,297 @@
+//! Children that do not outlive us, nor their own end.
+//!
+//! Invariant: every process of a run is started here, in a process session of its own and
+//! marked by [`RUN_VARIABLE`] in its environment, and each one ends by a ladder of named
+//! steps with limits, its descendants included. What is written to a child and read from
+//! it does not live here.
+//!
+//! Linux: the kernel kills a direct child when we die, orphans of a child come to us (we
+//! are their subreaper), and descendants are found in `/proc` by ancestry, session, group
+//! and environment. macOS: the process group is signalled; a descendant that left it with
+//! a session of its own is not found.
+
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod family;
+#[cfg(not(target_os = "linux"))]
+#[path = "portable.rs"]
+mod family;
+
+use std::collections::BTreeSet;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::AsyncRead;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Error;
+pub use family::reap_orphans;
+
+/// Carried by every process of a run; its value is the run's name.
+pub const RUN_VARIABLE: &str = "RALPH_RUN_ID";
+/// Carried by a supervised child and its descendants; its value is unique to the child.
+pub const CHILD_VARIABLE: &str = "RALPH_CHILD_ID";
+
+/// How often it is looked whether killed processes are gone.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// How long each step of an end may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ladder {
+    /// After its standard input was closed.
+    pub close: Duration,
+    /// After SIGTERM to the child and its descendants.
+    pub term: Duration,
+    /// After SIGKILL to whatever is left.
+    pub kill: Duration,
+}
+
+impl Ladder {
+    /// An end in good order: 6 s in all. With a second for a protocol's own farewell
+    /// before it, this stays below the 7 s that CI services give a cancelled job.
+    pub const GENTLE: Self = Self {
+        close: Duration::from_millis(2500),
+        term: Duration::from_millis(2500),
+        kill: Duration::from_secs(1),
+    };
+    /// An end at once, for what is over its time or for a second signal.
+    pub const AT_ONCE: Self =
+        Self { close: Duration::ZERO, term: Duration::ZERO, kill: Duration::from_secs(1) };
+}
+
+/// The step at which a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It had ended before it was asked to.
+    Before,
+    /// Its standard input was closed.
+    Closed,
+    /// SIGTERM.
+    Terminated,
+    /// SIGKILL.
+    Killed,
+    /// It is still there (a process in an uninterruptible wait).
+    Survived,
+}
+
+/// What an end came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopReport {
+    /// The step that ended the child.
+    pub step: Step,
+    /// Its exit status; none if it survived or somebody else took the status.
+    pub status: Option<ExitStatus>,
+    /// Descendants that had outlived the child and were killed.
+    pub swept: Vec<u32>,
+    /// Processes that are still there.
+    pub left: Vec<u32>,
+}
+
+/// What a sweep came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sweep {
+    /// Processes that were killed.
+    pub ended: Vec<u32>,
+    /// Processes that are still there.
+    pub left: Vec<u32>,
+}
+
+/// A running child with everything that descends from it. Dropped without [`stop`]
+/// (`Supervised::stop`), all of it is killed at once.
+#[derive(Debug)]
+pub struct Supervised {
+    /// Its standard input, where it was piped. Whoever takes it drops it before `stop`.
+    pub stdin: Option<ChildStdin>,
+    /// Its standard output, where it was piped.
+    pub stdout: Option<ChildStdout>,
+    /// Its standard error, where it was piped.
+    pub stderr: Option<ChildStderr>,
+    pid: u32,
+    child: Child,
+    mark: family::Mark,
+    /// Nothing is left to be killed when this is dropped.
+    over: bool,
+}
+
+impl Supervised {
+    /// Starts the command in a process session of its own, marked as a process of `run`.
+    /// The three standard streams are the caller's to set on the command.
+    ///
+    /// On Linux the child is killed when the thread that called this ends: call it from a
+    /// thread that lives as long as the runtime, never from a blocking pool.
+    ///
+    /// # Errors
+    /// If the program cannot be started.
+    pub fn spawn(mut command: Command, run: &str) -> Result<Self, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let token = format!("{run}/{}.{number}", std::process::id());
+        command.env(RUN_VARIABLE, run).env(CHILD_VARIABLE, &token).kill_on_drop(true);
+        detach(&mut command);
+        let program = command.as_std().get_program().to_string_lossy().into_owned();
+        let mut child = family::spawn(&mut command)
+            .map_err(|source| Error::Spawn { program: program.clone(), source })?;
+        let Some(pid) = child.id() else {
+            let source = std::io::Error::other("it ended before it was seen");
+            return Err(Error::Spawn { program, source });
+        };
+        Ok(Self {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+            pid,
+            child,
+            mark: family::Mark::of(pid, token),
+            over: false,
+        })
+    }
+
+    /// The child's process id.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Waits for the child's end, whatever its descendants do. May be dropped and called
+    /// again.
+    ///
+    /// # Errors
+    /// If the operating system does not give its status.
+    pub async fn wait(&mut self) -> Result<ExitStatus, Error> {
+        let status = self
+            .child
+            .wait()
+            .await
+            .map_err(|source| Error::Process { operation: "wait for a child", source })?;
+        family::ended(self.pid);
+        Ok(status)
+    }
+
+    /// Ends the child and its descendants: closes its standard input, then SIGTERM, then
+    /// SIGKILL, each step with its limit; then whatever outlived the child is killed.
+    /// Output that nobody took is read away meanwhile, so that a full pipe keeps no
+    /// child from ending.
+    pub async fn stop(mut self, ladder: Ladder) -> StopReport {
+        drop(self.stdin.take());
+        let drains = [self.stdout.take().map(read_away), self.stderr.take().map(read_away)];
+        let mut step = Step::Before;
+        let mut status = self.child.try_wait().ok().flatten();
+        for (next, signal, limit) in [
+            (Step::Closed, None, ladder.close),
+            (Step::Terminated, Some(Signal::TERM), ladder.term),
+            (Step::Killed, Some(Signal::KILL), ladder.kill),
+        ] {
+            if status.is_some() {
+                break;
+            }
+            if limit.is_zero() {
+                continue;
+            }
+            step = next;
+            if let Some(signal) = signal {
+                self.signal(signal);
+            }
+            status = timeout(limit, self.child.wait()).await.ok().and_then(Result::ok);
+        }
+        if status.is_some() {
+            family::ended(self.pid);
+        } else {
+            step = Step::Survived;
+        }
+        let rest = clear(|| self.mark.members(), ladder.kill).await;
+        for drain in drains.into_iter().flatten() {
+            drain.abort();
+        }
+        let mut left = rest.left;
+        if status.is_none() && !left.contains(&self.pid) {
+            left.push(self.pid);
+        }
+        self.over = left.is_empty();
+        StopReport { step, status, swept: rest.ended, left }
+    }
+
+    /// Sends a signal to the child, its group and every descendant that is found.
+    fn signal(&self, signal: Signal) {
+        // While the child is not reaped its number, and so its group's, is not given away.
+        if let Some(group) = self.child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+            // A group that is gone needs no signal.
+            let _ = kill_process_group(group, signal);
+            if signal != Signal::KILL {
+                // A stopped process takes no signal but SIGKILL before it is continued.
+                let _ = kill_process_group(group, Signal::CONT);
+            }
+        }
+        family::signal(&self.mark.members(), signal);
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        if !self.over {
+            self.signal(Signal::KILL);
+        }
+    }
+}
+
+/// Puts the child into a session, and so a process group, of its own: a signal from the
+/// terminal does not reach it, and a password prompt in it fails instead of hanging.
+#[expect(unsafe_code, reason = "there is no safe way to run code between fork and exec")]
+fn detach(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    let parent = rustix::process::getpid();
+    let prepare = move || {
+        rustix::process::setsid()?;
+        #[cfg(target_os = "linux")]
+        {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            // Whoever lost its parent before the line above would never be told.
+            if rustix::process::getppid() != Some(parent) {
+                return Err(rustix::io::Errno::SRCH.into());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the closure makes system calls only; it neither allocates nor takes a lock.
+    unsafe {
+        command.pre_exec(prepare);
+    }
+}
+
+/// Kills every process of a run, whoever started it, us excepted: those that carry its
+/// name in [`RUN_VARIABLE`], and orphans that came to us without one. Looks again until
+/// none is left or the limit is over. On macOS it finds none.
+pub async fn sweep(run: &str, limit: Duration) -> Sweep {
+    clear(|| family::of_run(run), limit).await
+}
+
+/// Kills what `find` finds, again and again, since a process may fork before it dies.
+async fn clear(find: impl Fn() -> Vec<family::Found>, limit: Duration) -> Sweep {
+    let until = Instant::now() + limit;
+    let mut ended = BTreeSet::new();
+    loop {
+        let found = find();
+        reap_orphans();
+        let left: Vec<u32> = found.iter().map(|found| found.pid).collect();
+        if left.is_empty() || (Instant::now() >= until && !ended.is_empty()) {
+            ended.retain(|pid| !left.contains(pid));
+            return Sweep { ended: ended.into_iter().collect(), left };
+        }
+        ended.extend(left);
+        family::signal(&found, Signal::KILL);
+        sleep(LOOK).await;
+    }
+}
+
+/// Reads and forgets.
+fn read_away(mut from: impl AsyncRead + Unpin + Send + 'static) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        // Whatever goes wrong here, the stream is over.
+        let _ = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
+    })
+}
+
+#[cfg(test)]
+mod tests;
