@@ -1,0 +1,204 @@
+//! What became of a TASK.md, in terms of criteria.
+//!
+//! Invariant: criteria are told apart by their text as written; a reworded one is a
+//! removed and an added one. Who changed the file is not decided here.
+
+use std::collections::HashMap;
+
+use super::usable;
+use crate::model::{
+    Attribution, Criterion, CriterionKey, Severity, Task, TaskFileChange, VerifyCommand,
+};
+
+/// Compares a task before and after a turn that had `focus` to work on. `by` is
+/// taken over as it is given.
+///
+/// `text_changed` speaks of differences that no other field explains. If the file
+/// cannot be used any more, `unreadable` says why, and the rest is filled as far as
+/// criteria can still be read.
+pub fn compare(
+    before: &Task,
+    after: &Task,
+    focus: &CriterionKey,
+    by: Attribution,
+) -> TaskFileChange {
+    let mut change = TaskFileChange {
+        by,
+        focus_ticked: false,
+        others_ticked: Vec::new(),
+        unticked: Vec::new(),
+        removed: Vec::new(),
+        added: Vec::new(),
+        verify_changed: false,
+        text_changed: false,
+        unreadable: why_unusable(after),
+    };
+    if change.unreadable.is_some() && after.criteria.is_empty() {
+        return change;
+    }
+    let now = by_key(&after.criteria);
+    let then = by_key(&before.criteria);
+    change.verify_changed = before.settings.verify != after.settings.verify;
+    for old in &before.criteria {
+        let Some(new) = now.get(&old.key) else {
+            change.removed.push(old.key.clone());
+            continue;
+        };
+        match (old.checked, new.checked) {
+            (false, true) if old.key == *focus => change.focus_ticked = true,
+            (false, true) => change.others_ticked.push(old.key.clone()),
+            (true, false) => change.unticked.push(old.key.clone()),
+            (true, true) | (false, false) => {}
+        }
+        change.verify_changed |= !commands(&old.verify).eq(commands(&new.verify));
+    }
+    let added = after.criteria.iter().filter(|new| !then.contains_key(&new.key));
+    change.added = added.map(|new| new.key.clone()).collect();
+    let explained = change.verify_changed || !change.removed.is_empty() || !change.added.is_empty();
+    change.text_changed = !explained && without_ticks(before) != without_ticks(after);
+    change
+}
+
+fn by_key(criteria: &[Criterion]) -> HashMap<&CriterionKey, &Criterion> {
+    criteria.iter().map(|criterion| (&criterion.key, criterion)).collect()
+}
+
+fn commands(verify: &[VerifyCommand]) -> impl Iterator<Item = &str> {
+    verify.iter().map(|command| command.command.as_str())
+}
+
+/// The text with every box open.
+fn without_ticks(task: &Task) -> Vec<u8> {
+    let mut bytes = task.source.clone().into_bytes();
+    for criterion in &task.criteria {
+        bytes[criterion.mark] = b' ';
+    }
+    bytes
+}
+
+fn why_unusable(task: &Task) -> Option<String> {
+    let error = task.diagnostics.iter().find(|it| it.severity == Severity::Error);
+    debug_assert_eq!(error.is_none(), usable(task), "errors alone make a task unusable");
+    error.map(|error| format!("{}:{}: {}", error.line, error.column, error.message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::parse;
+
+    const BEFORE: &str =
+        "---\nverify: make\n---\n# T\n- [ ] a\n  - verify: `one`\n- [ ] b\n- [x] c\n";
+
+    fn key(text: &str) -> CriterionKey {
+        CriterionKey { text: text.into(), occurrence: 0 }
+    }
+
+    fn unchanged() -> TaskFileChange {
+        TaskFileChange {
+            by: Attribution::Agent,
+            focus_ticked: false,
+            others_ticked: vec![],
+            unticked: vec![],
+            removed: vec![],
+            added: vec![],
+            verify_changed: false,
+            text_changed: false,
+            unreadable: None,
+        }
+    }
+
+    fn after(edit: impl Fn(&str) -> String) -> TaskFileChange {
+        let (before, after) = (parse("t", BEFORE.as_bytes()), parse("t", edit(BEFORE).as_bytes()));
+        compare(&before, &after, &key("a"), Attribution::Agent)
+    }
+
+    #[test]
+    fn no_change_and_the_honest_tick() {
+        assert_eq!(after(str::to_owned), unchanged());
+        let honest = TaskFileChange { focus_ticked: true, ..unchanged() };
+        assert_eq!(after(|text| text.replace("[ ] a", "[x] a")), honest);
+        assert_eq!(after(|text| text.replace("[ ] a", "[X] a")), honest);
+    }
+
+    #[test]
+    fn ticks_elsewhere() {
+        assert_eq!(
+            after(|text| text.replace("[ ]", "[x]")),
+            TaskFileChange { focus_ticked: true, others_ticked: vec![key("b")], ..unchanged() }
+        );
+        assert_eq!(
+            after(|text| text.replace("[x] c", "[ ] c")),
+            TaskFileChange { unticked: vec![key("c")], ..unchanged() }
+        );
+    }
+
+    #[test]
+    fn rewording_removes_one_and_adds_another() {
+        assert_eq!(
+            after(|text| text.replace("[ ] a", "[x] a, more or less")),
+            TaskFileChange {
+                removed: vec![key("a")],
+                added: vec![key("a, more or less")],
+                ..unchanged()
+            }
+        );
+        assert_eq!(
+            after(|text| text.replace("- [ ] b\n", "")),
+            TaskFileChange { removed: vec![key("b")], ..unchanged() }
+        );
+        assert_eq!(
+            after(|text| format!("{text}- [ ] d\n")),
+            TaskFileChange { added: vec![key("d")], ..unchanged() }
+        );
+    }
+
+    #[test]
+    fn equal_texts_are_counted() {
+        let before = parse("t", b"- [ ] a\n- [ ] a\n");
+        let after = parse("t", b"- [ ] a\n- [x] a\n");
+        let change = compare(&before, &after, &key("a"), Attribution::Agent);
+        let second = CriterionKey { text: "a".into(), occurrence: 1 };
+        assert_eq!(change, TaskFileChange { others_ticked: vec![second], ..unchanged() });
+    }
+
+    #[test]
+    fn verify_commands_of_criteria_and_of_the_task() {
+        let changed = TaskFileChange { verify_changed: true, ..unchanged() };
+        assert_eq!(after(|text| text.replace("`one`", "`true`")), changed);
+        assert_eq!(after(|text| text.replace("  - verify: `one`\n", "")), changed);
+        assert_eq!(after(|text| text.replace("verify: make", "verify: true")), changed);
+        assert_eq!(after(|text| text.replace("verify: make\n", "")), changed);
+        // Where a command stands is no part of it.
+        let moved = after(|text| text.replace("# T\n", "# T\n\n"));
+        assert_eq!(moved, TaskFileChange { text_changed: true, ..unchanged() });
+    }
+
+    #[test]
+    fn other_text_and_other_settings() {
+        let changed = TaskFileChange { text_changed: true, ..unchanged() };
+        assert_eq!(after(|text| text.replace("# T", "# U")), changed);
+        assert_eq!(after(|text| text.replace("make\n", "make\nallow: curl x\n")), changed);
+        assert_eq!(after(|text| text.trim_end().to_owned()), changed);
+        assert_eq!(after(|text| text.replace('\n', "\r\n")), changed);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_any_more_says_why() {
+        let empty = after(|_| String::new());
+        assert_eq!(
+            empty,
+            TaskFileChange { unreadable: Some("1:1: the file is empty".into()), ..unchanged() }
+        );
+        let broken = after(|text| text.replace("verify: make", "verfy: make"));
+        assert_eq!(broken.unreadable.as_deref(), Some("2:1: there is no key `verfy`"));
+        assert!(broken.verify_changed);
+    }
+
+    #[test]
+    fn who_did_it_is_taken_over() {
+        let task = parse("t", BEFORE.as_bytes());
+        let change = compare(&task, &task, &key("a"), Attribution::Human);
+        assert_eq!(change.by, Attribution::Human);
+    }
+}

@@ -1,0 +1,85 @@
+//! A `verify:` item below a criterion: the command it holds, or what is wrong with it.
+//!
+//! Invariant: a command is taken only where it is plain which characters belong to
+//! it: all of the line, or one code span that is all of the line. Anything else is
+//! an error, for the runner would run something the human did not write.
+
+use std::ops::Range;
+
+use super::scan::Segment;
+
+/// The word an item begins with.
+const WORD: &str = "verify:";
+
+/// A `verify:` item that was read.
+pub(super) struct Read {
+    /// Its first line's bytes in the file.
+    pub(super) span: Range<usize>,
+    /// The command for `sh -c`, as written.
+    pub(super) command: Result<String, Problem>,
+}
+
+/// Why no command can be taken from the item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// Nothing stands behind the word.
+    Empty,
+    /// It goes on over more than one line.
+    Lines,
+    /// A code span with other text beside it, or a stray backtick.
+    Mixed,
+    /// A NUL byte.
+    Nul,
+}
+
+impl Problem {
+    /// Message and hint.
+    pub(super) fn explain(self) -> (&'static str, &'static str) {
+        const EXAMPLE: &str = "write it as in - verify: `cargo test`";
+        match self {
+            Self::Empty => ("a verify item without a command", EXAMPLE),
+            Self::Lines => (
+                "a verify command must stand on one line",
+                "put longer commands into a script and name the script here",
+            ),
+            Self::Mixed => (
+                "it is not plain which part of this line is the command",
+                "write nothing but the command; with backticks in it, put ``two`` around it",
+            ),
+            Self::Nul => ("a verify command with a NUL byte in it", EXAMPLE),
+        }
+    }
+}
+
+/// Whether a text begins as a verify item does, in any case.
+pub(super) fn is_verify(text: &str) -> bool {
+    text.get(..WORD.len()).is_some_and(|start| start.eq_ignore_ascii_case(WORD))
+}
+
+/// Reads an item's first block of text, where it is a verify item at all.
+pub(super) fn read(segments: &[Segment<'_>], code: &[(Range<usize>, String)]) -> Option<Read> {
+    let first = segments.first().filter(|first| is_verify(first.text))?;
+    let command = if segments[1..].iter().all(|segment| segment.text.is_empty()) {
+        command(first, code)
+    } else {
+        Err(Problem::Lines)
+    };
+    Some(Read { span: first.span(), command })
+}
+
+fn command(first: &Segment<'_>, code: &[(Range<usize>, String)]) -> Result<String, Problem> {
+    let rest = first.text[WORD.len()..].trim_ascii_start();
+    let end = first.start + first.text.len();
+    let range = end - rest.len()..end;
+    let command = match code {
+        [(span, code)] if *span == range => code.trim_ascii(),
+        _ if rest.trim_matches('`').trim_ascii().is_empty() => "",
+        _ if rest.contains('`') => return Err(Problem::Mixed),
+        _ => rest,
+    };
+    match command {
+        "" => Err(Problem::Empty),
+        _ if first.text.contains('\0') => Err(Problem::Nul),
+        _ => Ok(command.to_owned()),
+    }
+}
