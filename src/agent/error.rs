@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::hooks::PluginError;
 use crate::model::{Fault, FaultClass, RecordError};
 
 /// What went wrong between us and the agent.
@@ -39,6 +40,9 @@ pub enum AgentError {
         /// Why.
         source: std::io::Error,
     },
+    /// The guard cannot be mounted, or was changed.
+    #[error(transparent)]
+    Guard(#[from] PluginError),
     /// The agent answered with an error.
     #[error("{operation} failed: {}", fault.message)]
     Refused {
@@ -89,7 +93,9 @@ impl AgentError {
                 super::classify_text(stderr).unwrap_or(FaultClass::Died)
             }
             Self::Lost { class, stderr, .. } => super::classify_text(stderr).unwrap_or(*class),
-            Self::Command { .. } | Self::Prepare { .. } | Self::Record(_) => return None,
+            Self::Command { .. } | Self::Prepare { .. } | Self::Guard(_) | Self::Record(_) => {
+                return None;
+            },
         };
         Some(Fault { class, message: self.to_string() })
     }

@@ -65,8 +65,8 @@ impl Drop for GuardServer {
 
 async fn answer(mut stream: UnixStream, gate: Arc<Gate>) {
     let mut question = Vec::new();
-    let read = (&mut stream).take(LONGEST).read_to_end(&mut question);
-    match tokio::time::timeout(ARRIVAL, read).await {
+    let mut limited = (&mut stream).take(LONGEST);
+    match tokio::time::timeout(ARRIVAL, limited.read_to_end(&mut question)).await {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => return tracing::warn!(%error, "a hook's question was lost"),
         Err(_) => return tracing::warn!("a hook's question did not arrive"),

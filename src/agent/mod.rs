@@ -7,6 +7,7 @@
 
 pub mod acp;
 mod command;
+mod environment;
 mod error;
 mod fault;
 mod gate;
@@ -19,6 +20,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 pub use command::{AgentCommand, AgentKind, Lookup};
+pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 pub use fault::{classify_code, classify_text};
 pub use gate::{Focus, Gate};

@@ -1,1 +1,7 @@
 //! The command line: arguments in, exit codes out.
+
+mod args;
+mod exit;
+mod failure;
+
+pub use exit::{EXIT_CODES, ExitCode, code_of, document};

@@ -30,6 +30,26 @@ pub(super) fn exit_code(output: &Value) -> Option<i64> {
     contents.iter().rev().find_map(|content| content.get("exitCode")?.as_i64())
 }
 
+/// The sub-agent a call belongs to, in Copilot's own field.
+pub(super) fn sub_agent(meta: &serde_json::Map<String, Value>) -> Option<String> {
+    meta.get("github.com/copilot")?.get("agentId")?.as_str().map(str::to_owned)
+}
+
+/// A call that the CLI makes by itself, with no hook and no request: it shows the
+/// rest of a background shell's output.
+pub(super) fn is_shell_echo(kind: ToolKind, input: &Value) -> bool {
+    let echo = |fields: &serde_json::Map<String, Value>| {
+        fields.contains_key("shellId")
+            && fields.keys().all(|key| matches!(key.as_str(), "shellId" | "delay"))
+    };
+    kind == ToolKind::Read && input.as_object().is_some_and(echo)
+}
+
+/// Whether a call came without arguments.
+pub(super) fn is_empty(input: &Value) -> bool {
+    input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
 /// ACP's word for a kind of tool.
 pub(super) fn kind(kind: ToolKind) -> String {
     serde_json::to_value(kind)

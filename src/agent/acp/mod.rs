@@ -38,8 +38,9 @@ use self::stderr::StderrTail;
 use self::updates::Updates;
 use self::wire_log::{WireLog, WireWriter};
 use crate::agent::{Agent, AgentCommand, AgentError, AgentKind, Gate, Session};
+use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, Fault, FaultClass, RunId, SessionId, Usage};
-use crate::sys::{Ladder, Supervised};
+use crate::sys::process::{Ladder, Supervised};
 
 /// How long the agent may take to start, and to open a session.
 const START: Duration = Duration::from_secs(90);
@@ -60,6 +61,8 @@ pub struct Launch<'a> {
     pub folder: &'a Path,
     /// Where the CLI keeps its records, for Copilot.
     pub home: Option<PathBuf>,
+    /// The guard's plugin, for Copilot: checked before each session.
+    pub plugin: Option<Plugin>,
     /// Decides what the agent asks for.
     pub gate: Arc<Gate>,
 }
@@ -73,6 +76,7 @@ pub struct AcpAgent {
     updates: Arc<Updates>,
     gate: Arc<Gate>,
     kind: AgentKind,
+    plugin: Option<Plugin>,
     home: Option<PathBuf>,
     cwd: PathBuf,
     stderr: StderrTail,
@@ -123,6 +127,7 @@ impl AcpAgent {
                 updates,
                 gate: launch.gate,
                 kind: launch.command.kind,
+                plugin: launch.plugin,
                 home: launch.home,
                 cwd: launch.cwd.to_owned(),
                 stderr,
@@ -130,7 +135,7 @@ impl AcpAgent {
                 _wire: writer,
             },
             Err(_) => {
-                child.stop(Ladder::default()).await;
+                child.stop(Ladder::GENTLE).await;
                 let why = "the connection could not be set up".to_owned();
                 return Err(AgentError::Lost {
                     operation: "initialize",
@@ -221,6 +226,9 @@ impl Agent for AcpAgent {
     }
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
+        if let Some(plugin) = &self.plugin {
+            plugin.check()?;
+        }
         let request = NewSessionRequest::new(self.cwd.clone());
         let response =
             self.ask("session/new", self.connection.send_request(request).block_task()).await?;
@@ -241,13 +249,14 @@ impl Agent for AcpAgent {
 
     async fn stop(mut self: Box<Self>) {
         if let Some(hang_up) = self.hang_up.take() {
-            drop(hang_up.send(()));
+            // A driver that has ended already is no reason to stop.
+            let _ended = hang_up.send(());
         }
         // The driver owns the agent's stdin: with its end the agent reads EOF.
         if timeout(Duration::from_secs(1), &mut self.driver).await.is_err() {
             self.driver.abort();
         }
-        let report = self.child.stop(Ladder::default()).await;
+        let report = self.child.stop(Ladder::GENTLE).await;
         tracing::debug!(?report, "the agent is stopped");
     }
 }

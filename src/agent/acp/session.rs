@@ -1,6 +1,5 @@
 //! One prompt, watched until it is answered, stuck or stopped.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,29 +89,29 @@ impl Session for AcpSession {
                 break Over::Cancel(TurnEnd::Stuck(self.redacted(stuck)));
             }
         };
-        let (mut end, mut usage) = (TurnEnd::EndTurn, None);
-        match over {
+        let mut usage = None;
+        let end = match over {
             Over::Answered(answered) => {
                 let response = answered.map_err(|error| self.failed("session/prompt", &error))?;
-                end = convert::end(response.stop_reason);
                 usage = response.usage.as_ref().map(convert::usage);
+                convert::end(response.stop_reason)
             }
             Over::Cancel(why) => {
-                end = why;
                 self.cancel();
                 if let Ok(Ok(response)) = timeout(limits.grace, &mut answer).await {
                     usage = response.usage.as_ref().map(convert::usage);
                 }
+                why
             }
             Over::Alarm(why) => {
                 if !undecided.contains(&why) {
                     undecided.push(why);
                 }
-                end = TurnEnd::Interrupted;
                 self.cancel();
                 drop(timeout(limits.grace, &mut answer).await);
+                TurnEnd::Interrupted
             }
-        }
+        };
         self.report_finished(&mut undecided)?;
         if let Some(alarm) = self.alarm(&undecided)
             && !undecided.contains(&alarm)
@@ -154,14 +153,22 @@ impl AcpSession {
             return Err(broken.into());
         }
         for call in self.updates.take_finished(self.id.as_str()) {
-            let executed = matches!(call.status, CallStatus::Completed | CallStatus::Failed);
-            let must = self.kind == AgentKind::Copilot || convert::needs_decision(call.kind);
-            // A call that failed before it ran (a bad path, say) was never asked for by
-            // agents without the hook.
-            let ran = call.status == CallStatus::Completed || self.kind == AgentKind::Copilot;
-            let allowed = self.gate.was_allowed(self.id.as_str(), &call.id, &call.input);
+            let must = match self.kind {
+                AgentKind::Copilot => !convert::is_shell_echo(call.kind, &call.input),
+                AgentKind::Other => convert::needs_decision(call.kind),
+            };
+            let ran = match (call.status, self.kind) {
+                (CallStatus::Completed, _) => true,
+                // Copilot's hook sees every call but those whose arguments were no JSON;
+                // others may fail before they ask.
+                (CallStatus::Failed, AgentKind::Copilot) => !convert::is_empty(&call.input),
+                (CallStatus::Failed, AgentKind::Other) => false,
+                (CallStatus::Pending | CallStatus::Denied, _) => false,
+            };
+            let asker = call.asker.as_deref().unwrap_or(self.id.as_str());
+            let allowed = self.gate.was_allowed(asker, &call.id, &call.input);
             let call = self.executed(&call);
-            if executed && must && ran && !allowed {
+            if must && ran && !allowed {
                 undecided.push(format!("{} ran without a decision: {}", call.kind, call.input));
             }
             self.gate.record(|iteration| EventKind::ToolFinished { iteration, call })?;
@@ -174,7 +181,11 @@ impl AcpSession {
         if let Some(first) = undecided.first() {
             return Some(first.clone());
         }
-        let begun = self.updates.with(self.id.as_str(), |seen| seen.begun);
+        let (begun, widened) =
+            self.updates.with(self.id.as_str(), |seen| (seen.begun, seen.widened.clone()));
+        if let Some(mode) = widened {
+            return Some(format!("the agent changed to mode `{mode}`, in which it does not ask"));
+        }
         let unguarded =
             self.kind == AgentKind::Copilot && begun > 0 && !self.gate.in_force(self.id.as_str());
         unguarded.then(|| "the guard's hook did not report before the first tool call".to_owned())
@@ -316,9 +327,4 @@ pub(super) fn failed(
         return AgentError::Lost { operation, why, stderr: stderr.text(), class };
     }
     AgentError::Refused { operation, fault: convert::fault(error) }
-}
-
-/// Where the CLI keeps its records.
-pub(super) fn copilot_home(named: Option<PathBuf>) -> Option<PathBuf> {
-    named.or_else(|| etcetera::home_dir().ok().map(|home| home.join(".copilot")))
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::v1::schema::{
-    ContentBlock, ContentChunk, SessionNotification, SessionUpdate, ToolCallStatus, ToolKind,
+    ContentBlock, ContentChunk, SessionNotification, SessionUpdate, ToolKind,
 };
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -36,6 +36,8 @@ pub(super) struct Call {
     pub(super) input: Value,
     pub(super) status: CallStatus,
     pub(super) exit: Option<i64>,
+    /// The sub-agent that made it; its hooks carry this name for the session's.
+    pub(super) asker: Option<String>,
     /// Its end has been handed out.
     reported: bool,
 }
@@ -56,6 +58,8 @@ pub(super) struct Seen {
     /// The reason of a denial after which the agent did nothing more.
     pub(super) cut: Option<String>,
     pub(super) failing: Option<(String, u32)>,
+    /// The mode it changed to, if that is one in which it does not ask.
+    pub(super) widened: Option<String>,
 }
 
 impl Seen {
@@ -73,6 +77,7 @@ impl Seen {
             by_id: HashMap::new(),
             cut: None,
             failing: None,
+            widened: None,
         }
     }
 
@@ -214,7 +219,9 @@ impl Updates {
                 notify = true;
                 let status = convert::status(call.status, call.raw_output.as_ref());
                 let exit = call.raw_output.as_ref().and_then(convert::exit_code);
+                let ended = status != CallStatus::Pending;
                 seen.begin(Call {
+                    asker: call.meta.as_ref().and_then(convert::sub_agent),
                     id: call.tool_call_id.0.to_string(),
                     kind: call.kind,
                     title: call.title,
@@ -223,7 +230,7 @@ impl Updates {
                     exit,
                     reported: false,
                 });
-                if call.status != ToolCallStatus::Pending {
+                if ended {
                     seen.finish(seen.calls.len() - 1);
                 }
             }
@@ -232,6 +239,7 @@ impl Updates {
                     // An update of a call that was never announced: announce it now.
                     let status = update.fields.status.unwrap_or_default();
                     seen.begin(Call {
+                        asker: update.meta.as_ref().and_then(convert::sub_agent),
                         id: update.tool_call_id.0.to_string(),
                         kind: update.fields.kind.unwrap_or(ToolKind::Other),
                         title: update.fields.title.unwrap_or_default(),
@@ -258,6 +266,13 @@ impl Updates {
                     call.status = convert::status(status, update.fields.raw_output.as_ref());
                     call.exit = update.fields.raw_output.as_ref().and_then(convert::exit_code);
                     seen.finish(at);
+                }
+            }
+            SessionUpdate::CurrentModeUpdate(mode) => {
+                let mode = mode.current_mode_id.0.to_string();
+                if convert::widens(&mode) {
+                    seen.widened.get_or_insert(mode);
+                    notify = true;
                 }
             }
             // Kinds without meaning for a turn, and those of later versions of the
