@@ -12,6 +12,7 @@ mod error;
 mod fault;
 mod gate;
 mod guarded;
+pub mod scripted;
 mod stuck;
 
 use std::time::Duration;

@@ -7,6 +7,7 @@
 
 mod convert;
 mod copilot;
+pub mod serve;
 mod session;
 mod stderr;
 mod transport;

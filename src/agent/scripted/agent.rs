@@ -1,0 +1,247 @@
+//! The agent's life: what comes from the client, and which turn of the script answers it.
+//!
+//! Invariant: this loop never waits for a turn; turns run beside it, so that a cancel is always
+//! heard. How a turn is played does NOT live here.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::ledger::Ledger;
+use super::play::{Stage, TurnEnd};
+use super::scene::{self, Scene};
+use super::script::{Deaf, Ending, Phase, Script, TurnScript};
+use super::session::Session;
+use super::{Ended, ScriptedError, faults, shapes};
+use crate::agent::acp::serve::{Incoming, Refusal, Reply, ServeError, Wire};
+
+/// One agent process.
+pub(super) struct Agent {
+    script: Script,
+    wire: Wire,
+    ledger: Ledger,
+    sessions: HashMap<String, Arc<Session>>,
+    opened: u32,
+    turns: JoinSet<Result<Option<Ending>, ServeError>>,
+}
+
+impl Agent {
+    /// An agent that has not heard anything yet.
+    ///
+    /// # Errors
+    /// If the script's memory cannot be read.
+    pub(super) fn new(script: Script, wire: Wire) -> Result<Self, ScriptedError> {
+        let ledger = Ledger::open(script.memory.clone())?;
+        Ok(Self {
+            script,
+            wire,
+            ledger,
+            sessions: HashMap::new(),
+            opened: 0,
+            turns: JoinSet::new(),
+        })
+    }
+
+    /// Lives until the client hangs up or the script ends the process.
+    ///
+    /// # Errors
+    /// If the client is gone in the middle of a frame, or the memory cannot be written.
+    pub(super) async fn live(
+        mut self,
+        mut incoming: UnboundedReceiver<Incoming>,
+    ) -> Result<Ended, ScriptedError> {
+        if let Some(banner) = &self.script.banner {
+            self.wire.bytes(format!("{banner}\n").into_bytes()).await;
+        }
+        let wire = self.wire.clone();
+        let hears_eof = !self.script.ignore.contains(&Deaf::Eof);
+        let ending = loop {
+            tokio::select! {
+                // What was sent before the end of stdin is still heard.
+                biased;
+                Some(message) = incoming.recv() => {
+                    if let Some(ending) = self.hear(message).await? {
+                        break ending;
+                    }
+                }
+                Some(turn) = self.turns.join_next() => {
+                    let ending = turn.map_err(ScriptedError::Turn)??;
+                    let ending = match ending {
+                        Some(ending) => Some(ending),
+                        None => self.dies(Phase::TurnEnded)?,
+                    };
+                    if let Some(ending) = ending {
+                        break ending;
+                    }
+                }
+                () = wire.hung_up(), if hears_eof => return Ok(Ended::HungUp),
+            }
+        };
+        self.turns.shutdown().await;
+        match ending {
+            Ending::Exit(code) => Ok(Ended::Exit(code)),
+            Ending::Kill => {
+                faults::kill_myself(&self.wire).await;
+                Ok(Ended::Exit(u8::MAX))
+            }
+        }
+    }
+
+    /// One message; `Some` if the process ends with it.
+    async fn hear(&mut self, message: Incoming) -> Result<Option<Ending>, ScriptedError> {
+        match message {
+            Incoming::Initialize(reply) => {
+                if let Some(ending) = self.dies(Phase::Initialize)? {
+                    return Ok(Some(ending));
+                }
+                self.wire.answer(reply, Ok(shapes::initialized())).await?;
+                self.dies(Phase::Initialized)
+            }
+            Incoming::NewSession { cwd, reply } => {
+                if let Some(ending) = self.dies(Phase::SessionNew)? {
+                    return Ok(Some(ending));
+                }
+                self.open(cwd, reply).await?;
+                self.dies(Phase::SessionReady)
+            }
+            Incoming::Prompt { session, text, reply } => {
+                if let Some(ending) = self.dies(Phase::Prompt)? {
+                    return Ok(Some(ending));
+                }
+                self.prompt(&session, &text, reply).await?;
+                Ok(None)
+            }
+            Incoming::Cancel { session } => {
+                if let Some(ending) = self.dies(Phase::Cancel)? {
+                    return Ok(Some(ending));
+                }
+                if !self.script.ignore.contains(&Deaf::Cancel)
+                    && let Some(session) = self.sessions.get(&session)
+                {
+                    session.cancel();
+                }
+                Ok(None)
+            }
+            Incoming::SetMode { session, mode, reply } => {
+                let answer = match shapes::mode_of(&mode) {
+                    Some(mode) if self.sessions.contains_key(&session) => {
+                        self.wire.update(&session, &shapes::mode_changed(mode)).await;
+                        Ok(json!({}))
+                    }
+                    _ => Err(unknown("no such session or mode")),
+                };
+                self.wire.answer(reply, answer).await?;
+                Ok(None)
+            }
+            Incoming::Close { session, reply } => {
+                let answer = match self.sessions.remove(&session) {
+                    Some(session) => {
+                        session.cancel();
+                        Ok(json!({}))
+                    }
+                    None => Err(unknown("no such session")),
+                };
+                self.wire.answer(reply, answer).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether the script has the agent die here.
+    fn dies(&mut self, phase: Phase) -> Result<Option<Ending>, ScriptedError> {
+        match &self.script.die {
+            Some(death) if death.at == phase && self.ledger.allows("die", death.times) => {
+                self.ledger.take("die")?;
+                Ok(Some(death.by))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn open(&mut self, cwd: PathBuf, reply: Reply) -> Result<(), ServeError> {
+        if let Some(error) = &self.script.session_error {
+            return self.wire.answer(reply, Err(error.into())).await;
+        }
+        if !cwd.is_dir() {
+            let message = format!("Internal error: {} is no folder", cwd.display());
+            let refusal = Refusal { code: -32603, message, data: json!(null) };
+            return self.wire.answer(reply, Err(refusal)).await;
+        }
+        self.opened += 1;
+        // The process id makes ids differ between one process and the next.
+        let id = format!("scripted-{}-{}", std::process::id(), self.opened);
+        self.wire.update(&id, &shapes::commands()).await;
+        let answer = shapes::session(&id, self.script.mode);
+        self.sessions.insert(id.clone(), Arc::new(Session::new(id, cwd)));
+        self.wire.answer(reply, Ok(answer)).await
+    }
+
+    /// Starts the turn that fits the prompt.
+    async fn prompt(&mut self, id: &str, text: &str, reply: Reply) -> Result<(), ScriptedError> {
+        let Some(session) = self.sessions.get(id).cloned() else {
+            return Ok(self.wire.answer(reply, Err(unknown("no such session"))).await?);
+        };
+        let criterion = session.focus(scene::focus_of(text));
+        let folder = match &self.script.task {
+            Some(folder) => Some(folder.clone()),
+            None => scene::folder_of(&session.cwd, text, &criterion),
+        };
+        let date = chrono::Local::now().format("%F").to_string();
+        let scene = Scene { cwd: session.cwd.clone(), criterion, folder, date };
+        let turn = self.choose(&scene.criterion)?;
+        let cancel = session.begin_turn();
+        self.turns.spawn(take_turn(self.wire.clone(), session, scene, turn, cancel, reply));
+        Ok(())
+    }
+
+    /// The first rule that fits and is not used up; none is a turn that does nothing.
+    fn choose(&mut self, criterion: &str) -> Result<TurnScript, ScriptedError> {
+        let fits = |(number, turn): &(usize, &TurnScript)| {
+            turn.matches.as_ref().is_none_or(|text| criterion.contains(text.as_str()))
+                && self.ledger.allows(&turn_name(*number), turn.times)
+        };
+        let Some((number, turn)) = self.script.turns.iter().enumerate().find(fits) else {
+            return Ok(TurnScript::default());
+        };
+        self.ledger.take(&turn_name(number))?;
+        Ok(turn.clone())
+    }
+}
+
+fn turn_name(number: usize) -> String {
+    format!("turn {number}")
+}
+
+fn unknown(message: &str) -> Refusal {
+    Refusal { code: -32602, message: format!("Invalid params: {message}"), data: json!(null) }
+}
+
+/// Plays a turn and answers its prompt; `Some` if the process ends instead.
+async fn take_turn(
+    wire: Wire,
+    session: Arc<Session>,
+    scene: Scene,
+    turn: TurnScript,
+    cancel: CancellationToken,
+    reply: Reply,
+) -> Result<Option<Ending>, ServeError> {
+    let stage = Stage { wire: &wire, session: &session, scene: &scene, turn: &turn };
+    let end = tokio::select! {
+        biased;
+        () = cancel.cancelled() => TurnEnd::Stop("cancelled".to_owned()),
+        end = stage.play() => end?,
+    };
+    match end {
+        TurnEnd::Die(ending) => return Ok(Some(ending)),
+        TurnEnd::Refuse(refusal) => wire.answer(reply, Err(refusal)).await?,
+        TurnEnd::Stop(reason) => {
+            wire.answer(reply, Ok(shapes::turn_ended(&reason, session.used()))).await?;
+        }
+    }
+    Ok(None)
+}

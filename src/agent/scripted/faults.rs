@@ -1,0 +1,60 @@
+//! What no agent should do: floods, processes left behind, sudden death.
+//!
+//! Everything here is asked for by name in a script; nothing happens by itself.
+
+use std::process::Stdio;
+
+use rustix::process::{Signal, getpid, kill_process};
+use tokio::process::Command;
+
+use super::scene::Scene;
+use super::script::{Flood, Spawn};
+use super::shapes;
+use crate::agent::acp::serve::{Wire, update_line};
+
+/// Bytes sent in one piece.
+const PIECE: usize = 64 * 1024;
+
+/// Sends very many messages, or one line that never ends. The messages are written once and
+/// repeated, so that it is the reader who is measured.
+pub(super) async fn flood(wire: &Wire, session: &str, flood: Flood) {
+    if flood.lines {
+        let line = update_line(session, &shapes::said(&"x".repeat(flood.bytes)));
+        let whole = u64::try_from(PIECE / line.len()).unwrap_or(0).max(1);
+        let mut left = flood.count;
+        while left > 0 {
+            let now = left.min(whole);
+            wire.bytes(line.repeat(usize::try_from(now).unwrap_or(1))).await;
+            left -= now;
+        }
+    } else {
+        for _ in 0..flood.count {
+            wire.bytes(vec![b'x'; flood.bytes]).await;
+        }
+    }
+}
+
+/// Starts a process that nobody waits for.
+pub(super) fn spawn(spawn: &Spawn, scene: &Scene) -> std::io::Result<()> {
+    let command = scene.fill_command(&spawn.command);
+    let mut child = if spawn.setsid {
+        let mut child = Command::new("setsid");
+        child.args(["sh", "-c", &command]);
+        child
+    } else {
+        let mut child = Command::new("sh");
+        child.args(["-c", &command]);
+        child
+    };
+    if !spawn.hold_stdout {
+        child.stdout(Stdio::null());
+    }
+    child.stdin(Stdio::null()).current_dir(&scene.cwd).spawn().map(drop)
+}
+
+/// Ends this process at once, as the kernel would when memory runs out. Returns only where
+/// the system refuses.
+pub(super) async fn kill_myself(wire: &Wire) {
+    wire.flush().await;
+    let _ = kill_process(getpid(), Signal::KILL);
+}

@@ -1,0 +1,79 @@
+//! How often each rule was used, within this process or, with a memory file, across all.
+//!
+//! The file holds one name a line, appended before the rule is played: an agent that dies of
+//! it finds it there when it is started again.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use super::ScriptedError;
+
+/// The counts.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    used: HashMap<String, u32>,
+    file: Option<PathBuf>,
+}
+
+impl Ledger {
+    /// Counts from the file, if there is one; from zero if not.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be read.
+    pub(super) fn open(file: Option<PathBuf>) -> Result<Self, ScriptedError> {
+        let mut ledger = Self::default();
+        if let Some(path) = file {
+            match std::fs::read_to_string(&path) {
+                Ok(text) => text.lines().for_each(|name| ledger.count(name)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(ScriptedError::Memory { path, source }),
+            }
+            ledger.file = Some(path);
+        }
+        Ok(ledger)
+    }
+
+    /// Whether a rule may be used once more.
+    pub(super) fn allows(&self, name: &str, times: Option<u32>) -> bool {
+        times.is_none_or(|times| self.used.get(name).copied().unwrap_or(0) < times)
+    }
+
+    /// Counts a use.
+    ///
+    /// # Errors
+    /// If it cannot be remembered.
+    pub(super) fn take(&mut self, name: &str) -> Result<(), ScriptedError> {
+        self.count(name);
+        let Some(path) = &self.file else { return Ok(()) };
+        std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .and_then(|mut file| writeln!(file, "{name}"))
+            .map_err(|source| ScriptedError::Memory { path: path.clone(), source })
+    }
+
+    fn count(&mut self, name: &str) {
+        *self.used.entry(name.to_owned()).or_default() += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_outlives_the_process() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = Some(folder.path().join("memory"));
+        let mut first = Ledger::open(file.clone()).expect("nothing there is fine");
+        assert!(first.allows("turn 0", Some(1)));
+        first.take("turn 0").expect("written");
+        let second = Ledger::open(file).expect("read");
+        assert!(!second.allows("turn 0", Some(1)));
+        assert!(second.allows("turn 0", Some(2)));
+        assert!(second.allows("turn 0", None));
+        assert!(second.allows("turn 1", Some(1)));
+    }
+}

@@ -1,0 +1,97 @@
+//! The built-in scripted agent: plays a script over ACP, so that the whole loop can be seen
+//! and tested without an account.
+//!
+//! Its actions are really done, and asked for as Copilot asks; its misbehaviours are the
+//! faults that the runner must survive. Invariant: nothing happens that the script does not
+//! say. The wire does NOT live here, see `acp::serve`; the format of scripts is explained in
+//! `docs/scripted-agent.md`.
+
+mod action;
+mod agent;
+mod diff;
+mod faults;
+mod ledger;
+mod play;
+mod scene;
+mod script;
+mod session;
+mod shapes;
+
+use std::path::PathBuf;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::agent::acp::serve::{self, ServeError};
+use script::Deaf;
+
+pub use script::Script;
+
+/// Why a script cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptedError {
+    /// The file cannot be read.
+    #[error("cannot read the script {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no script.
+    #[error("{path} is no script: {source}")]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        source: Box<serde_saphyr::Error>,
+    },
+    /// The counts cannot be kept.
+    #[error("cannot use the memory {path}: {source}")]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// SIGTERM cannot be ignored.
+    #[error("cannot ignore SIGTERM: {0}")]
+    Signal(std::io::Error),
+    /// A turn panicked.
+    #[error("a turn broke off: {0}")]
+    Turn(tokio::task::JoinError),
+    /// The client went away in the middle.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+}
+
+/// How the agent ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The client closed its side.
+    HungUp,
+    /// The script wants the process to end with this code.
+    Exit(u8),
+}
+
+/// Plays a script for one client until it hangs up or the script ends the process.
+///
+/// # Errors
+/// If the connection breaks in the middle, or the script's memory cannot be used.
+pub async fn serve<R, W>(script: Script, stdin: R, stdout: W) -> Result<Ended, ScriptedError>
+where
+    R: AsyncRead + Send + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    // A handler that does nothing is how a process does not listen to a signal.
+    let _deaf = script
+        .ignore
+        .contains(&Deaf::Term)
+        .then(|| signal(SignalKind::terminate()))
+        .transpose()
+        .map_err(ScriptedError::Signal)?;
+    serve::serve(stdin, stdout, async |wire, incoming| {
+        agent::Agent::new(script, wire)?.live(incoming).await
+    })
+    .await?
+}

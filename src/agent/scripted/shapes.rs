@@ -1,0 +1,238 @@
+//! What Copilot's frames look like, as literal JSON.
+//!
+//! Copied from the wire of Copilot CLI 1.0.102, so that what is proven with the scripted agent
+//! holds for the real one. When they are sent does NOT live here.
+
+use serde_json::{Value, json};
+
+use super::script::{Mode, Tokens};
+use crate::agent::acp::serve;
+
+/// A tool call as it is announced.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Call {
+    /// Its id.
+    pub(super) id: String,
+    /// The agent's words for it.
+    pub(super) title: String,
+    /// ACP's kind.
+    pub(super) kind: &'static str,
+    /// The tool's own arguments.
+    pub(super) input: Value,
+    /// The file it is about.
+    pub(super) path: Option<String>,
+    /// Old and new text of that file, where it changes.
+    pub(super) change: Option<(String, String)>,
+}
+
+/// What a permission request shows: not the same as the call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Request {
+    /// Copilot's words for it.
+    pub(super) title: String,
+    /// ACP's kind.
+    pub(super) kind: &'static str,
+    /// What is to be decided on.
+    pub(super) input: Value,
+}
+
+const MODES: &str = "https://agentclientprotocol.com/protocol/session-modes";
+const MODE_NAMES: [(Mode, &str, &str); 3] = [
+    (Mode::Agent, "agent", "Default agent mode for conversational interactions"),
+    (Mode::Plan, "plan", "Plan mode for creating and executing multi-step plans"),
+    (Mode::Autopilot, "autopilot", "Autonomous mode that enables allow-all"),
+];
+
+/// The URL of a mode.
+pub(super) fn mode_id(mode: Mode) -> String {
+    let name = MODE_NAMES.iter().find(|entry| entry.0 == mode).map_or("agent", |entry| entry.1);
+    format!("{MODES}#{name}")
+}
+
+/// The mode behind a URL.
+pub(super) fn mode_of(id: &str) -> Option<Mode> {
+    MODE_NAMES.iter().map(|entry| entry.0).find(|mode| mode_id(*mode) == id)
+}
+
+/// The answer to `initialize`.
+pub(super) fn initialized() -> Value {
+    json!({
+        "protocolVersion": serve::protocol_version(),
+        "agentCapabilities": {
+            "loadSession": false,
+            "promptCapabilities": {"image": false, "audio": false, "embeddedContext": false},
+            "sessionCapabilities": {"close": {}},
+        },
+        "agentInfo": {
+            "name": "scripted",
+            "title": "Scripted agent",
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "authMethods": [],
+    })
+}
+
+/// The answer to `session/new`.
+pub(super) fn session(id: &str, mode: Mode) -> Value {
+    let modes: Vec<Value> = MODE_NAMES
+        .iter()
+        .map(|(mode, name, description)| {
+            json!({"id": mode_id(*mode), "name": name, "description": description})
+        })
+        .collect();
+    json!({
+        "sessionId": id,
+        "modes": {"availableModes": modes, "currentModeId": mode_id(mode)},
+    })
+}
+
+/// The update that comes before the answer to `session/new`.
+pub(super) fn commands() -> Value {
+    json!({"sessionUpdate": "available_commands_update", "availableCommands": []})
+}
+
+/// The mode has changed.
+pub(super) fn mode_changed(mode: Mode) -> Value {
+    json!({"sessionUpdate": "current_mode_update", "currentModeId": mode_id(mode)})
+}
+
+/// A piece of the agent's text.
+pub(super) fn said(text: &str) -> Value {
+    json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
+}
+
+/// A piece of its thoughts.
+pub(super) fn thought(text: &str) -> Value {
+    json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}})
+}
+
+/// A plan.
+pub(super) fn plan(entries: &[String]) -> Value {
+    let entries: Vec<Value> = entries
+        .iter()
+        .map(|entry| json!({"content": entry, "priority": "medium", "status": "pending"}))
+        .collect();
+    json!({"sessionUpdate": "plan", "entries": entries})
+}
+
+/// How full the context is.
+pub(super) fn context(used: u64) -> Value {
+    json!({"sessionUpdate": "usage_update", "used": used, "size": 128_000})
+}
+
+/// A tool call begins.
+pub(super) fn began(call: &Call) -> Value {
+    let mut update = json!({
+        "sessionUpdate": "tool_call",
+        "toolCallId": call.id,
+        "title": call.title,
+        "kind": call.kind,
+        "status": "pending",
+        "rawInput": call.input,
+    });
+    if let Some(path) = &call.path {
+        update["locations"] = json!([{"path": path}]);
+    }
+    if let Some(content) = change(call) {
+        update["content"] = content;
+    }
+    update
+}
+
+/// It is done; a command that failed is done too.
+pub(super) fn completed(call: &Call, output: &Value) -> Value {
+    let content = change(call).unwrap_or_else(
+        || json!([{"type": "content", "content": {"type": "text", "text": output["content"]}}]),
+    );
+    json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": call.id,
+        "status": "completed",
+        "content": content,
+        "rawOutput": output,
+    })
+}
+
+/// It is not done; `code` is `rejected` for a denial.
+pub(super) fn failed(call: &Call, code: &str, message: &str) -> Value {
+    json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": call.id,
+        "status": "failed",
+        "rawOutput": {"message": message, "code": code},
+    })
+}
+
+fn change(call: &Call) -> Option<Value> {
+    let (old, new) = call.change.as_ref()?;
+    Some(json!([{"type": "diff", "path": call.path, "oldText": old, "newText": new}]))
+}
+
+/// The parameters of `session/request_permission`. Copilot's option ids are their kinds.
+pub(super) fn permission(
+    session: &str,
+    call: &Call,
+    request: &Request,
+    options: &[String],
+) -> Value {
+    let mut tool_call = json!({
+        "toolCallId": call.id,
+        "title": request.title,
+        "kind": request.kind,
+        "status": "pending",
+        "rawInput": request.input,
+    });
+    if let Some(path) = &call.path {
+        tool_call["locations"] = json!([{"path": path}]);
+    }
+    let options: Vec<Value> = options
+        .iter()
+        .map(|kind| json!({"optionId": kind, "kind": kind, "name": option_name(kind)}))
+        .collect();
+    json!({"sessionId": session, "toolCall": tool_call, "options": options})
+}
+
+/// The kinds of the options that Copilot always offers.
+pub(super) fn usual_options() -> Vec<String> {
+    ["allow_once", "allow_always", "reject_once"].map(str::to_owned).to_vec()
+}
+
+fn option_name(kind: &str) -> &str {
+    match kind {
+        "allow_once" => "Allow once",
+        "allow_always" => "Always allow",
+        "reject_once" => "Deny",
+        _ => kind,
+    }
+}
+
+/// The result of a shell command.
+pub(super) fn shell_output(text: &str, exit: i32, cwd: &str) -> Value {
+    let content = format!("{text}\n<shellId: 0 completed with exit code {exit}>");
+    json!({
+        "content": content,
+        "detailedContent": content,
+        "contents": [{"type": "shell_exit", "shellId": "0", "exitCode": exit, "cwd": cwd,
+                      "outputPreview": text}],
+    })
+}
+
+/// The result of looking into a file, or of changing one.
+pub(super) fn file_output(text: &str, diff: &str) -> Value {
+    json!({"content": text, "detailedContent": diff})
+}
+
+/// The answer to a prompt. Tokens are those of the whole session, absent before the first.
+pub(super) fn turn_ended(reason: &str, used: Option<Tokens>) -> Value {
+    let mut answer = json!({"stopReason": reason});
+    if let Some(Tokens { input, output }) = used {
+        answer["usage"] = json!({
+            "inputTokens": input,
+            "outputTokens": output,
+            "totalTokens": input + output,
+            "cachedReadTokens": 0,
+            "cachedWriteTokens": 0,
+        });
+    }
+    answer
+}
