@@ -1,1 +1,19 @@
-//! Prompts from templates.
+//! Everything that is sent to the agent, and the files that `init` writes, from templates.
+//!
+//! Invariant: a template sees the values in [`values`] and nothing else; what users
+//! wrote (a criterion, a sign) is inserted letter by letter and never read as a
+//! template; a prompt is bounded and never begins with `/`, which the CLI would take
+//! for a command of its own. Redaction does not live here: the caller hands values
+//! that are already redacted. Nor does choosing the criterion.
+
+mod budget;
+mod error;
+mod names;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use error::PromptError;
+pub use templates::{DEFAULT_BUDGET, Templates};
+pub use values::{ContinuationValues, IterationValues, ScaffoldValues};

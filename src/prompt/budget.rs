@@ -1,0 +1,119 @@
+//! Fits long texts into a prompt: what is left out, and where that is said.
+//!
+//! Invariant: a cut falls between characters, between lines where one is near, and a
+//! line in its place says how many bytes are missing.
+
+use std::ops::Range;
+
+/// The most bytes a line about a cut takes, with the line breaks around it.
+const MARK: usize = 64;
+
+/// How far a cut may move to fall between lines, in bytes.
+const NEAR: usize = 200;
+
+/// Which end of a text matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// The beginning.
+    Head,
+    /// The end.
+    Tail,
+    /// Beginning and end alike.
+    Ends,
+    /// The beginning, and what stands around this 1-based line.
+    Around(usize),
+}
+
+/// A text that was cut, and how much of it is missing.
+pub(super) struct Shortened {
+    /// The text with a line at each gap.
+    pub(super) text: String,
+    /// Bytes left out.
+    pub(super) left_out: usize,
+}
+
+/// Cuts a text to `limit` bytes; below some 130 bytes only the line about the cut is
+/// left, and a text shorter than that line is left alone.
+pub(super) fn shorten(text: &str, limit: usize, keep: Keep) -> Shortened {
+    if text.len() <= limit.max(MARK) {
+        return Shortened { text: text.to_owned(), left_out: 0 };
+    }
+    let room = limit.saturating_sub(2 * MARK);
+    let end = text.len();
+    let kept = match keep {
+        Keep::Head => vec![0..room],
+        Keep::Tail => vec![end - room..end],
+        Keep::Ends => vec![0..room / 2, end - room / 2..end],
+        Keep::Around(line) => around(text, room, line),
+    };
+    join(text, kept)
+}
+
+/// The beginning of the text, and the rest of the room around a line.
+fn around(text: &str, room: usize, line: usize) -> Vec<Range<usize>> {
+    let focus = line_range(text, line);
+    let head = room / 4;
+    let window = room - head;
+    let margin = window.saturating_sub(focus.len()) / 2;
+    let start = focus.start.saturating_sub(margin).min(text.len() - window);
+    let end = start + window;
+    if start <= head { vec![0..room] } else { vec![0..head, start..end] }
+}
+
+/// The bytes of a 1-based line; of the last one where there are fewer.
+fn line_range(text: &str, line: usize) -> Range<usize> {
+    let mut range = 0..0;
+    for found in text.split_inclusive('\n').take(line.max(1)) {
+        range = range.end..range.end + found.len();
+    }
+    range
+}
+
+/// Puts the kept pieces together, with a line about each gap.
+fn join(text: &str, kept: Vec<Range<usize>>) -> Shortened {
+    let mut shown = String::new();
+    let (mut at, mut left_out) = (0, 0);
+    let mut gap = |shown: &mut String, bytes: usize| {
+        if bytes > 0 {
+            if !shown.is_empty() && !shown.ends_with('\n') {
+                shown.push('\n');
+            }
+            shown.push_str(&format!("[… {bytes} bytes left out …]\n"));
+            left_out += bytes;
+        }
+    };
+    for piece in kept {
+        let start = if piece.start == 0 { 0 } else { line_start_after(text, piece.start) };
+        let end =
+            if piece.end == text.len() { piece.end } else { line_end_before(text, piece.end) };
+        if start < end {
+            gap(&mut shown, start - at);
+            shown.push_str(&text[start..end]);
+            at = end;
+        }
+    }
+    gap(&mut shown, text.len() - at);
+    Shortened { text: shown, left_out }
+}
+
+fn line_start_after(text: &str, at: usize) -> usize {
+    let at = text.ceil_char_boundary(at);
+    let near = text.floor_char_boundary(at + NEAR);
+    if text[..at].ends_with('\n') {
+        return at;
+    }
+    text[at..near].find('\n').map_or(at, |newline| at + newline + 1)
+}
+
+fn line_end_before(text: &str, at: usize) -> usize {
+    let at = text.floor_char_boundary(at);
+    let near = text.ceil_char_boundary(at.saturating_sub(NEAR));
+    text[near..at].rfind('\n').map_or(at, |newline| near + newline + 1)
+}
+
+/// The last lines of a text.
+pub(super) fn last_lines(text: &str, count: usize) -> &str {
+    let ends = text.trim_end().rmatch_indices('\n');
+    let start = ends.map(|(at, _)| at + 1).nth(count.saturating_sub(1)).unwrap_or(0);
+    &text[start..]
+}
