@@ -68,6 +68,24 @@ pub fn classify_text(message: &str) -> Option<FaultClass> {
     None
 }
 
+/// What to do about an agent that cannot be used.
+pub fn way_out(class: FaultClass) -> &'static str {
+    match class {
+        FaultClass::NotFound => {
+            "install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`"
+        }
+        FaultClass::Auth => "log in with `copilot login` (or set COPILOT_GITHUB_TOKEN), then start it again",
+        FaultClass::ModelUnavailable => {
+            "choose a model that your plan has with `--model`, or let it fall back with RALPH_COPILOT_FALLBACK=true"
+        }
+        FaultClass::RateLimit => "start it again later, or wait longer with `--max-wait`",
+        FaultClass::Network => "check the connection and the proxy settings, then start it again",
+        FaultClass::Died | FaultClass::Protocol | FaultClass::Other => {
+            "the agent's own words are in stderr.log and wire.log of the run's folder below .ralph/runs/"
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 pub use command::{AgentCommand, AgentKind, Lookup};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
-pub use fault::{classify_code, classify_text};
+pub use fault::{classify_code, classify_text, way_out};
 pub use gate::{Focus, Gate};
 pub use guarded::GuardServer;
 pub use stuck::{Pulse, TurnLimits, observe};

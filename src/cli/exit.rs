@@ -1,7 +1,5 @@
 //! Exit codes: documented, stable, one table. `docs/exit-codes.md` is made from it.
 
-use crate::model::Outcome;
-
 /// An exit code with its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct ExitCode {
@@ -108,19 +106,6 @@ pub const EXIT_CODES: &[ExitCode] = &[
         then: "Start it again: it goes on where it stopped.",
     },
 ];
-
-/// The exit code of an outcome.
-pub fn code_of(outcome: &Outcome) -> u8 {
-    match outcome {
-        Outcome::Proven => 0,
-        Outcome::LimitReached { .. } => 3,
-        Outcome::Stuck { .. } => 4,
-        Outcome::AgentUnusable { .. } => 5,
-        Outcome::RateLimited { .. } => 6,
-        Outcome::Tampered { .. } => 10,
-        Outcome::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
-    }
-}
 
 /// `docs/exit-codes.md`, whole.
 pub fn document() -> String {

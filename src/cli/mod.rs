@@ -4,4 +4,4 @@ mod args;
 mod exit;
 mod failure;
 
-pub use exit::{EXIT_CODES, ExitCode, code_of, document};
+pub use exit::{EXIT_CODES, ExitCode, document};

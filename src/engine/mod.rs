@@ -1,1 +1,23 @@
-//! The loop.
+//! The loop: select, prompt, watch, verify, judge, record, decide.
+//!
+//! Invariant: nothing is believed that the evidence does not show, every step is in
+//! the journal before it is acted upon, and whatever the run changed is committed
+//! with the state update. How each verb works lives in its own room; what is typed
+//! and shown lives in `cli` and `report`.
+
+mod book;
+mod decide;
+mod error;
+mod focus;
+mod iterate;
+mod prove;
+mod recover;
+mod run;
+mod settle;
+mod words;
+
+pub use decide::{After, Limits, Next, Spent, after, next};
+pub use error::EngineError;
+pub use focus::GuardRules;
+pub use recover::{Patience, Recovery, recover};
+pub use run::{Parts, Run, Starter};

@@ -47,6 +47,21 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The exit code, as documented in docs/exit-codes.md. Nothing but `Proven` is 0.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Proven => 0,
+            Self::LimitReached { .. } => 3,
+            Self::Stuck { .. } => 4,
+            Self::AgentUnusable { .. } => 5,
+            Self::RateLimited { .. } => 6,
+            Self::Tampered { .. } => 10,
+            Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
+        }
+    }
+}
+
 /// Which limit ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -10,6 +10,7 @@ pub mod env;
 mod error;
 pub mod lock;
 pub mod process;
+pub mod stop;
 
 pub use error::Error;
 

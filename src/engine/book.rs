@@ -1,0 +1,283 @@
+//! What a run writes beside the journal: state.json, signs, the tick, the state commit.
+
+use std::path::PathBuf;
+
+use super::EngineError;
+use super::run::{BaselineRun, Parts, Run};
+use super::words::folder_of;
+use crate::model::{
+    CriterionKey, CriterionSummary, EventKind, Outcome, Record as _, RunSummary, Task, TaskState,
+    Totals,
+};
+use crate::sys::{Access, Durability, atomic};
+use crate::task::{self, Tick};
+use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, plan, run_checks};
+
+/// The file that outlives a machine.
+const STATE: &str = "state.json";
+/// Its format.
+const VERSION: u32 = 1;
+
+/// Reads state.json; a missing one is the state of a task that was never worked on.
+pub(super) fn load(parts: &Parts) -> Result<TaskState, EngineError> {
+    let path = parts.repo.root().join(parts.layout.file(STATE));
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(TaskState { version: VERSION, ..TaskState::default() });
+        }
+        Err(source) => return Err(EngineError::StateRead { path, source }),
+    };
+    serde_json::from_slice(&bytes).map_err(|source| EngineError::StateBroken { path, source })
+}
+
+impl Run {
+    /// Everything before the first iteration.
+    pub(super) async fn begin(&mut self) -> Result<(), EngineError> {
+        let task = self.task()?;
+        let parts = &self.parts;
+        let open = task.criteria.iter().filter(|criterion| !criterion.checked).count();
+        parts.events.record(EventKind::RunStarted {
+            task: parts.layout.task().to_owned(),
+            folder: folder_of(&parts.layout),
+            agent: parts.agent_command.clone(),
+            model: parts.model.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            checkpoint: parts.preflight.checkpoint.clone(),
+            criteria: Totals { total: task.criteria.len(), open },
+            max_iterations: parts.limits.iterations,
+        })?;
+        for message in &parts.notices {
+            self.notice(message)?;
+        }
+        if !parts.preflight.prepared.is_empty() {
+            let names = parts.preflight.prepared.iter().map(|path| path.display().to_string());
+            let names = names.collect::<Vec<_>>().join(", ");
+            self.notice(&format!("committing what was prepared for the task: {names}"))?;
+            let message = parts.layout.state_message();
+            parts.repo.commit_paths(&parts.preflight.prepared, &message, &parts.identity)?;
+        }
+        match self.parts.baseline {
+            BaselineRun::Taken => self.take_baseline(&task).await,
+            BaselineRun::Skipped => Ok(()),
+        }
+    }
+
+    async fn take_baseline(&mut self, task: &Task) -> Result<(), EngineError> {
+        let planned = plan(task, Phase::Baseline, self.baseline.millis());
+        if planned.is_empty() {
+            return Ok(());
+        }
+        let parts = &self.parts;
+        let status = parts.repo.status()?;
+        let ran = run_checks(
+            parts.repo.as_ref(),
+            parts.checks.as_ref(),
+            &planned,
+            &self.check_options(parts.repo.root()),
+            &status,
+            &parts.preflight.human,
+        )
+        .await?;
+        parts.events.record(EventKind::BaselineChecked { checks: ran.results.clone() })?;
+        self.artefacts.extend(ran.artefacts);
+        self.baseline = Baseline::new(ran.results);
+        Ok(())
+    }
+
+    /// TASK.md as it stands now.
+    pub(super) fn task(&self) -> Result<Task, EngineError> {
+        let task = task::load(&self.parts.folder)?;
+        if task::usable(&task) {
+            return Ok(task);
+        }
+        let path = self.parts.layout.file(TASK);
+        let shown = path.display().to_string();
+        let rendered = task
+            .diagnostics
+            .iter()
+            .map(|diagnostic| task::render_diagnostic(&shown, &task.source, diagnostic));
+        let diagnostics = rendered.collect::<Vec<_>>().join("\n");
+        Err(EngineError::TaskInvalid { path, diagnostics })
+    }
+
+    /// Changes one byte of TASK.md as it stands now.
+    pub(super) fn set_tick(&self, key: &CriterionKey, to: Tick) -> Result<(), EngineError> {
+        let path = &self.parts.folder.task_file;
+        let task = task::load(&self.parts.folder)?;
+        let Some(criterion) = task::find(&task, key) else { return Ok(()) };
+        if criterion.checked == (to == Tick::Done) {
+            return Ok(());
+        }
+        let bytes = task::tick(task.source.as_bytes(), criterion.mark, to)?;
+        atomic::write(path, &bytes, Access::Umask, Durability::Process)?;
+        Ok(())
+    }
+
+    /// Writes a sign to guardrails.md, once per criterion.
+    pub(super) fn sign(
+        &mut self,
+        key: &CriterionKey,
+        iteration: u32,
+        attempts: u32,
+        why: &str,
+    ) -> Result<(), EngineError> {
+        let path = self.parts.repo.root().join(self.parts.layout.file(GUARDRAILS));
+        let mut text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "# Guardrails\n".to_owned(),
+            Err(source) => return Err(EngineError::StateRead { path, source }),
+        };
+        let mark = format!("Criterion '{}' caused loop", key.text);
+        if text.contains(&mark) {
+            return Ok(());
+        }
+        let date = self.parts.clock.today();
+        let why = self.parts.gate.redactor().redact_str(why).replace('\n', " ");
+        let sign =
+            format!("- {mark} ({date}, iteration {iteration}, {attempts} attempts failed): {why}");
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&sign);
+        text.push('\n');
+        atomic::write(&path, text.as_bytes(), Access::Umask, Durability::Process)?;
+        self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
+        Ok(())
+    }
+
+    /// Tells the human something.
+    pub(super) fn notice(&self, message: &str) -> Result<(), EngineError> {
+        self.parts.events.record(EventKind::Notice { message: message.to_owned() })?;
+        Ok(())
+    }
+
+    /// Writes state.json, lets the reporters write, and commits the state files.
+    pub(super) fn commit_state(&self) -> Result<(), EngineError> {
+        let parts = &self.parts;
+        let path = parts.repo.root().join(parts.layout.file(STATE));
+        let mut text = serde_json::to_string_pretty(&self.state)
+            .map_err(|source| EngineError::StateBroken { path: path.clone(), source })?;
+        text.push('\n');
+        atomic::write(&path, text.as_bytes(), Access::Umask, Durability::Process)?;
+        parts.events.flush()?;
+        let files = parts.layout.state_files();
+        parts.repo.commit_paths(&files, &parts.layout.state_message(), &parts.identity)?;
+        Ok(())
+    }
+
+    /// The state files as they are on disk.
+    pub(super) fn read_state_files(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, EngineError> {
+        let mut files = Vec::new();
+        for path in self.parts.layout.state_files() {
+            let path = self.parts.repo.root().join(path);
+            match std::fs::read(&path) {
+                Ok(bytes) => files.push((path, bytes)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(source) => return Err(EngineError::StateRead { path, source }),
+            }
+        }
+        Ok(files)
+    }
+
+    /// Puts state files back on disk.
+    pub(super) fn write_state_files(&self, files: &[(PathBuf, Vec<u8>)]) -> Result<(), EngineError> {
+        for (path, bytes) in files {
+            atomic::write(path, bytes, Access::Umask, Durability::Process)?;
+        }
+        Ok(())
+    }
+
+    /// Everything after the last iteration.
+    pub(super) fn end(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
+        let tampered = matches!(outcome, Outcome::Tampered { .. });
+        if matches!(
+            outcome,
+            Outcome::LimitReached { .. }
+                | Outcome::AgentUnusable { .. }
+                | Outcome::RateLimited { .. }
+                | Outcome::Interrupted { .. }
+        ) {
+            self.keep_leftovers()?;
+        }
+        let summary = self.summary(&outcome);
+        self.parts.events.record(EventKind::RunEnded {
+            exit_code: outcome.exit_code(),
+            outcome: outcome.clone(),
+            summary,
+        })?;
+        if !tampered {
+            self.commit_state()?;
+        }
+        Ok(outcome)
+    }
+
+    /// Work that the agent had begun and not committed is kept under a ref, and the tree
+    /// is put back, so that the next run begins on a clean one.
+    fn keep_leftovers(&mut self) -> Result<(), EngineError> {
+        let parts = &self.parts;
+        let human = &parts.preflight.human;
+        let left = parts.repo.status()?.all().into_iter().any(|change| {
+            !parts.layout.is_state_file(&change.path)
+                && !human.contains(&change.path)
+                && !self.artefacts.contains(&change.path)
+        });
+        if !left {
+            return Ok(());
+        }
+        let message = format!("{}unfinished", parts.layout.prefix());
+        let number = self.state.attempt_refs.max(1);
+        let kept = parts.repo.save_attempt(&parts.layout, number, &message, human)?;
+        let files = self.read_state_files()?;
+        parts.repo.back_to(&parts.repo.checkpoint()?, human)?;
+        self.write_state_files(&files)?;
+        self.state.attempt_refs = kept.number + 1;
+        self.notice(&format!("uncommitted work is kept under {}", kept.name))
+    }
+
+    fn summary(&self, outcome: &Outcome) -> RunSummary {
+        let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
+        let criteria = criteria.into_iter().map(|criterion| {
+            let entry = self.state.find(&criterion.key);
+            CriterionSummary {
+                line: criterion.line,
+                checked: criterion.checked,
+                blocked: entry.is_some_and(|entry| entry.blocked),
+                proof: entry.and_then(|entry| entry.proof),
+                attempts: entry.map_or(0, |entry| entry.attempts),
+                key: criterion.key,
+            }
+        });
+        RunSummary {
+            criteria: criteria.collect(),
+            iterations: self.spent.iterations,
+            millis: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            premium_requests: self.spent.premium_requests,
+            tokens: self.spent.tokens,
+            next: next_steps(outcome, self.parts.layout.task()),
+        }
+    }
+}
+
+/// What the human can do now.
+fn next_steps(outcome: &Outcome, task: &str) -> Vec<String> {
+    let again = format!("ralph-copilot {task}");
+    match outcome {
+        Outcome::Proven => vec!["review the commits: git log --oneline".to_owned()],
+        Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
+            vec![format!("go on where it stopped: {again}")]
+        }
+        Outcome::Stuck { .. } => vec![
+            "read the sign in guardrails.md; change the criterion, or help".to_owned(),
+            format!("then try again: ralph-copilot retry {task} && {again}"),
+        ],
+        Outcome::AgentUnusable { fault } => vec![crate::agent::way_out(fault.class).to_owned()],
+        Outcome::RateLimited { resume_at, .. } => {
+            vec![format!("start it again after {}: {again}", resume_at.format("%Y-%m-%d %H:%M UTC"))]
+        }
+        Outcome::Tampered { .. } => {
+            vec!["look at what changed before anything else: ralph-copilot log".to_owned()]
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What comes next: pure, over the task, its state, what is spent and what is allowed.
+
+use std::time::Duration;
+
+use crate::model::{
+    Criterion, CriterionState, Limit, OnStuck, Outcome, Task, TaskState, Verdict,
+    VerdictResult, Weight,
+};
+
+/// Inconclusive verdicts in a row that end a run.
+const UNCLEAR: u32 = 3;
+
+/// What a run may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Iterations.
+    pub iterations: u32,
+    /// Wall time.
+    pub duration: Option<Duration>,
+    /// Premium requests.
+    pub premium_requests: Option<u32>,
+    /// Attempts on one criterion.
+    pub attempts: u32,
+    /// What to do with a criterion that used them up.
+    pub on_stuck: OnStuck,
+}
+
+/// What a run has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Iterations that counted.
+    pub iterations: u32,
+    /// Wall time.
+    pub duration: Duration,
+    /// Premium requests.
+    pub premium_requests: u32,
+    /// Tokens, where the agent reported them.
+    pub tokens: Option<u64>,
+    /// Inconclusive verdicts in a row.
+    pub unclear: u32,
+}
+
+/// The next step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next<'a> {
+    /// Work on this criterion.
+    Work(&'a Criterion),
+    /// Nothing is left to work on: prove what is ticked.
+    Prove,
+    /// End the run.
+    Stop(Outcome),
+}
+
+/// Chooses the next step.
+pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limits) -> Next<'a> {
+    let blocked = |criterion: &Criterion| {
+        state.find(&criterion.key).is_some_and(|entry| entry.blocked)
+    };
+    let open = task.criteria.iter().find(|criterion| !criterion.checked && !blocked(criterion));
+    let Some(criterion) = open else { return Next::Prove };
+    match reached(spent, limits) {
+        Some(limit) => Next::Stop(Outcome::LimitReached { limit }),
+        None => Next::Work(criterion),
+    }
+}
+
+/// The limit that is used up, if one is.
+pub fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
+    if spent.iterations >= limits.iterations {
+        return Some(Limit::Iterations);
+    }
+    if limits.duration.is_some_and(|limit| spent.duration >= limit) {
+        return Some(Limit::Duration);
+    }
+    if limits.premium_requests.is_some_and(|limit| spent.premium_requests >= limit) {
+        return Some(Limit::PremiumRequests);
+    }
+    None
+}
+
+/// What a verdict leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum After {
+    /// Go on.
+    Continue,
+    /// The criterion used up its attempts.
+    Block(OnStuck),
+    /// End the run.
+    Stop(Outcome),
+}
+
+/// Draws the consequence of a verdict. `entry` has the attempt counted already, and
+/// `spent` the inconclusive verdict.
+pub fn after(verdict: &Verdict, entry: &CriterionState, spent: &Spent, limits: &Limits) -> After {
+    if let Some(finding) =
+        verdict.findings.iter().find(|finding| finding.weight == Weight::Tampering)
+    {
+        return After::Stop(Outcome::Tampered { reason: finding.message.clone() });
+    }
+    match &verdict.result {
+        VerdictResult::Pass(_) => After::Continue,
+        VerdictResult::Inconclusive if spent.unclear >= UNCLEAR => {
+            let why = verdict
+                .findings
+                .iter()
+                .find(|finding| finding.weight == Weight::Unclear)
+                .map_or("nothing could be concluded", |finding| finding.message.as_str());
+            let reason = format!("{UNCLEAR} iterations in a row were inconclusive: {why}");
+            After::Stop(Outcome::Stuck { reason })
+        }
+        VerdictResult::Inconclusive => After::Continue,
+        VerdictResult::Fail if entry.attempts >= limits.attempts => After::Block(limits.on_stuck),
+        VerdictResult::Fail => After::Continue,
+    }
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CriterionKey, Finding, FindingKind, Proof, TaskSettings};
+
+    const LIMITS: Limits = Limits {
+        iterations: 5,
+        duration: Some(Duration::from_secs(100)),
+        premium_requests: Some(10),
+        attempts: 3,
+        on_stuck: OnStuck::Skip,
+    };
+
+    fn key(text: &str) -> CriterionKey {
+        CriterionKey { text: text.to_owned(), occurrence: 0 }
+    }
+
+    fn task(criteria: &[(&str, bool)]) -> Task {
+        let criteria = criteria.iter().enumerate().map(|(at, (text, checked))| Criterion {
+            key: key(text),
+            line: at + 1,
+            column: 3,
+            checked: *checked,
+            mark: 0,
+            verify: Vec::new(),
+        });
+        Task {
+            name: "demo".into(),
+            title: None,
+            criteria: criteria.collect(),
+            settings: TaskSettings::default(),
+            source: String::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn verdict(result: VerdictResult, weight: Weight) -> Verdict {
+        let finding =
+            Finding { kind: FindingKind::NoCommit, weight, message: "nothing was done".into() };
+        Verdict { result, findings: vec![finding], mends: Vec::new() }
+    }
+
+    fn entry(attempts: u32) -> CriterionState {
+        CriterionState { key: key("a"), attempts, blocked: false, proof: None, iteration: None }
+    }
+
+    #[test]
+    fn the_first_open_criterion_that_is_not_blocked_is_next() {
+        let task = task(&[("a", true), ("b", false), ("c", false)]);
+        let mut state = TaskState::default();
+        let chosen = |state: &TaskState| match next(&task, state, &Spent::default(), &LIMITS) {
+            Next::Work(criterion) => criterion.key.text.clone(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(chosen(&state), "b");
+        state.entry(&key("b")).blocked = true;
+        assert_eq!(chosen(&state), "c");
+        state.entry(&key("c")).blocked = true;
+        assert_eq!(chosen(&state), "Prove");
+    }
+
+    #[test]
+    fn each_limit_stops_only_while_there_is_work() {
+        let spent = [
+            (Spent { iterations: 5, ..Spent::default() }, Limit::Iterations),
+            (Spent { duration: Duration::from_secs(100), ..Spent::default() }, Limit::Duration),
+            (Spent { premium_requests: 10, ..Spent::default() }, Limit::PremiumRequests),
+        ];
+        for (spent, limit) in spent {
+            let open = task(&[("a", false)]);
+            let stop = Next::Stop(Outcome::LimitReached { limit });
+            assert_eq!(next(&open, &TaskState::default(), &spent, &LIMITS), stop);
+            let done = task(&[("a", true)]);
+            assert_eq!(next(&done, &TaskState::default(), &spent, &LIMITS), Next::Prove);
+        }
+    }
+
+    #[test]
+    fn a_failure_blocks_only_when_the_attempts_are_used_up() {
+        let fail = verdict(VerdictResult::Fail, Weight::Fails);
+        let spent = Spent::default();
+        assert_eq!(after(&fail, &entry(2), &spent, &LIMITS), After::Continue);
+        assert_eq!(after(&fail, &entry(3), &spent, &LIMITS), After::Block(OnStuck::Skip));
+    }
+
+    #[test]
+    fn tampering_stops_even_a_pass() {
+        let pass = verdict(VerdictResult::Pass(Proof::Commit), Weight::Tampering);
+        let stop = After::Stop(Outcome::Tampered { reason: "nothing was done".into() });
+        assert_eq!(after(&pass, &entry(0), &Spent::default(), &LIMITS), stop);
+    }
+
+    #[test]
+    fn the_third_inconclusive_verdict_in_a_row_stops() {
+        let unclear = verdict(VerdictResult::Inconclusive, Weight::Unclear);
+        let spent = |unclear| Spent { unclear, ..Spent::default() };
+        assert_eq!(after(&unclear, &entry(0), &spent(2), &LIMITS), After::Continue);
+        assert!(matches!(
+            after(&unclear, &entry(0), &spent(3), &LIMITS),
+            After::Stop(Outcome::Stuck { .. })
+        ));
+    }
+}

@@ -1,0 +1,66 @@
+//! The guard's rules while one criterion is in focus.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::Focus;
+use crate::guard::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
+use crate::model::{Criterion, WriteScope};
+
+/// What stays the same over a run.
+#[derive(Clone, Debug)]
+pub struct GuardRules {
+    /// The repository's root, canonical.
+    pub workspace: PathBuf,
+    /// The task's folder, canonical.
+    pub task_dir: PathBuf,
+    /// The agent's home.
+    pub home: Option<PathBuf>,
+    /// The agent's TMPDIR.
+    pub tmp: PathBuf,
+    /// Where it may write.
+    pub write_scope: WriteScope,
+    /// Commands allowed on top.
+    pub allow: Vec<String>,
+    /// Globs that must not be changed.
+    pub protect: Vec<String>,
+    /// Paths that the human left uncommitted, canonical.
+    pub human: Vec<PathBuf>,
+    /// Who approves.
+    pub approval: Approval,
+}
+
+impl GuardRules {
+    /// The rules for one criterion. `named` are files that verify commands name,
+    /// relative to the workspace.
+    ///
+    /// # Errors
+    /// If a glob or an allowed command is not understood.
+    pub fn for_criterion<'p>(
+        &self,
+        iteration: u32,
+        criterion: &Criterion,
+        named: impl Iterator<Item = &'p Path>,
+    ) -> Result<Focus, PolicyError> {
+        let mut policy = self.policy()?;
+        policy.protect_paths = named.map(|path| self.workspace.join(path)).collect();
+        policy.focus = Some(TickRule { mark: criterion.mark });
+        Ok(Focus { iteration, policy: Arc::new(policy) })
+    }
+
+    /// The rules with nothing in focus.
+    ///
+    /// # Errors
+    /// If a glob or an allowed command is not understood.
+    pub fn policy(&self) -> Result<Policy, PolicyError> {
+        let mut policy = Policy::new(&self.workspace, &self.task_dir);
+        policy.home.clone_from(&self.home);
+        policy.tmp = Some(self.tmp.clone());
+        policy.write_scope = self.write_scope;
+        policy.allow = Allow::new(&self.allow)?;
+        policy.protect = Globs::new(&self.protect)?;
+        policy.human.clone_from(&self.human);
+        policy.approval = self.approval;
+        Ok(policy)
+    }
+}

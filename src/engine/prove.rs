@@ -1,0 +1,208 @@
+//! The end of the work: everything that is ticked must hold in a clean checkout.
+
+use super::EngineError;
+use super::iterate::Iteration;
+use super::run::Run;
+use crate::model::{
+    CheckResult, CheckStatus, CriterionKey, EventKind, Finding, FindingKind, OnStuck, Outcome,
+    Record as _, Task, Weight,
+};
+use crate::task::{self, Tick};
+use crate::verify::{Phase, PlannedCheck, plan, run_all, run_checks};
+
+/// A check that failed at the end.
+struct Broken {
+    check: CheckResult,
+    reason: String,
+    kind: FindingKind,
+}
+
+impl Run {
+    /// Runs every check in a clean worktree of HEAD. Criteria whose checks fail there are
+    /// open again; gives the outcome if none is.
+    pub(super) async fn prove(&mut self, task: &Task) -> Result<Option<Outcome>, EngineError> {
+        let planned = plan(task, Phase::End, self.baseline.millis());
+        let broken = self.broken(&planned).await?;
+        let mut unproven = Vec::new();
+        let mut reopened = false;
+        for broken in &broken {
+            let owners = self.owners(broken);
+            if owners.is_empty() {
+                if self.was_red(&broken.check.command) && broken.check.criteria.is_empty() {
+                    self.notice(&format!("{} It was red before the work, too.", broken.reason))?;
+                } else {
+                    unproven.push(broken.reason.clone());
+                }
+            }
+            for key in owners {
+                if let Some(outcome) = self.reopen(task, &key, broken)? {
+                    return Ok(Some(outcome));
+                }
+                reopened = true;
+            }
+        }
+        if reopened {
+            self.commit_state()?;
+            return Ok(None);
+        }
+        let blocked = task.criteria.iter().filter(|criterion| {
+            !criterion.checked
+                && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
+        });
+        let blocked: Vec<_> = blocked.map(|criterion| format!("`{}`", criterion.key.text)).collect();
+        if !blocked.is_empty() {
+            unproven.insert(0, format!("put aside: {}.", blocked.join(", ")));
+        }
+        if unproven.is_empty() {
+            return Ok(Some(Outcome::Proven));
+        }
+        Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
+    }
+
+    async fn broken(&mut self, planned: &[PlannedCheck]) -> Result<Vec<Broken>, EngineError> {
+        if planned.is_empty() {
+            return Ok(Vec::new());
+        }
+        let parts = &self.parts;
+        let repo = parts.repo.as_ref();
+        let commands: Vec<String> = planned.iter().map(|check| check.command.clone()).collect();
+        let linked = parts.preflight.environment.linked(repo.root(), &parts.layout, &commands);
+        let clean = repo.clean_tree(&linked)?;
+        let options = self.check_options(clean.path());
+        let results = run_all(parts.checks.as_ref(), planned, &options).await;
+        drop(clean);
+        let mut broken = Vec::new();
+        for check in results {
+            let iteration = self.state.iteration;
+            self.parts
+                .events
+                .record(EventKind::CheckFinished { iteration, check: check.clone() })?;
+            if check.passed() {
+                continue;
+            }
+            let again: Vec<_> =
+                planned.iter().filter(|planned| planned.command == check.command).cloned().collect();
+            let here = self.parts.repo.status()?;
+            let ran = run_checks(
+                self.parts.repo.as_ref(),
+                self.parts.checks.as_ref(),
+                &again,
+                &self.check_options(self.parts.repo.root()),
+                &here,
+                &self.parts.preflight.human,
+            )
+            .await?;
+            self.artefacts.extend(ran.artefacts);
+            let passes_here = ran.results.iter().all(CheckResult::passed);
+            let (kind, reason) = if passes_here {
+                let left_out = names(&linked.left_out);
+                (
+                    FindingKind::NotReproducible,
+                    format!(
+                        "`{}` passes in the working tree but fails in a clean checkout of HEAD ({}): \
+                         it depends on something that is not committed{left_out}.",
+                        check.command,
+                        status_of(&check)
+                    ),
+                )
+            } else {
+                let how = status_of(&check);
+                (FindingKind::Regression, format!("`{}` fails at the end ({how}).", check.command))
+            };
+            broken.push(Broken { check, reason, kind });
+        }
+        Ok(broken)
+    }
+
+    /// The criteria that a failing check opens again: those that it had proven, else, for
+    /// a check of the whole task, the one that was proven last.
+    fn owners(&self, broken: &Broken) -> Vec<CriterionKey> {
+        let proven = |key: &&CriterionKey| {
+            self.state.find(key).is_some_and(|entry| entry.proof.is_some())
+        };
+        let own: Vec<_> = broken.check.criteria.iter().filter(proven).cloned().collect();
+        if !own.is_empty() || !broken.check.whole_task || self.was_red(&broken.check.command) {
+            return own;
+        }
+        let last = self
+            .state
+            .criteria
+            .iter()
+            .filter(|entry| entry.proof.is_some())
+            .max_by_key(|entry| entry.iteration);
+        last.map(|entry| entry.key.clone()).into_iter().collect()
+    }
+
+    fn was_red(&self, command: &str) -> bool {
+        let before = self.baseline.before();
+        before.iter().any(|check| check.command == command && !check.passed())
+    }
+
+    fn reopen(
+        &mut self,
+        task: &Task,
+        key: &CriterionKey,
+        broken: &Broken,
+    ) -> Result<Option<Outcome>, EngineError> {
+        self.set_tick(key, Tick::Open)?;
+        let entry = self.state.entry(key);
+        if entry.proof.take().is_none() {
+            return Ok(None);
+        }
+        entry.attempts += 1;
+        let attempts = entry.attempts;
+        let finding =
+            Finding { kind: broken.kind, weight: Weight::Fails, message: broken.reason.clone() };
+        self.feedback.insert(key.clone(), vec![finding]);
+        self.parts.events.record(EventKind::CriterionReopened {
+            criterion: key.clone(),
+            reason: broken.reason.clone(),
+        })?;
+        if attempts < self.parts.limits.attempts {
+            return Ok(None);
+        }
+        let Some(criterion) = task::find(task, key) else { return Ok(None) };
+        let entry = self.state.entry(key);
+        entry.blocked = true;
+        self.sign(&criterion.key, self.state.iteration, attempts, &broken.reason)?;
+        let then = self.parts.limits.on_stuck;
+        self.parts.events.record(EventKind::CriterionBlocked {
+            criterion: key.clone(),
+            then,
+            kept: None,
+        })?;
+        Ok(match then {
+            OnStuck::Skip => None,
+            OnStuck::Stop => Some(Outcome::Stuck { reason: broken.reason.clone() }),
+        })
+    }
+
+    /// The sign for a criterion in its iteration.
+    pub(super) fn add_sign(
+        &mut self,
+        iteration: &Iteration,
+        attempts: u32,
+        why: &str,
+    ) -> Result<(), EngineError> {
+        self.sign(&iteration.criterion.key, iteration.number, attempts, why)
+    }
+}
+
+fn names(paths: &[std::path::PathBuf]) -> String {
+    if paths.is_empty() {
+        return String::new();
+    }
+    let names: Vec<_> = paths.iter().take(5).map(|path| path.display().to_string()).collect();
+    format!(" (left out, because they changed since the run began: {})", names.join(", "))
+}
+
+/// How a check ended, in a few words.
+fn status_of(check: &CheckResult) -> String {
+    match &check.status {
+        CheckStatus::Passed => "passed".to_owned(),
+        CheckStatus::Failed(code) => format!("exit {code}"),
+        CheckStatus::Signalled(signal) => format!("ended by signal {signal}"),
+        CheckStatus::TimedOut(seconds) => format!("longer than {seconds} s"),
+        CheckStatus::NotRun(why) => why.clone(),
+    }
+}

@@ -1,0 +1,177 @@
+//! The loop, on one screen, and what it works with.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::decide::{Limits, Next, Spent, next};
+use super::{EngineError, GuardRules};
+use crate::agent::{Agent, AgentError, Gate, TurnLimits};
+use crate::events::Emitter;
+use crate::model::{CriterionKey, Finding, Oid, Outcome, TaskState};
+use crate::prompt::Templates;
+use crate::sys::clock::Clock;
+use crate::sys::stop::Stop;
+use crate::task::TaskFolder;
+use crate::verify::{Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, Repo};
+
+/// Starts the agent, as often as it takes.
+pub type Starter =
+    Box<dyn FnMut() -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>> + Send>;
+
+/// Everything a run is made of.
+pub struct Parts {
+    /// The repository.
+    pub repo: Arc<dyn Repo>,
+    /// Runs verify commands.
+    pub checks: Arc<dyn Checks>,
+    /// Starts the agent.
+    pub start: Starter,
+    /// Decides its tool calls.
+    pub gate: Arc<Gate>,
+    /// The journal and the reporters.
+    pub events: Arc<Emitter>,
+    /// Makes the prompts.
+    pub templates: Templates,
+    /// Wall time.
+    pub clock: Clock,
+    /// Ends the run.
+    pub stop: Stop,
+    /// The task's name and files.
+    pub layout: Layout,
+    /// The task's folder.
+    pub folder: TaskFolder,
+    /// The repository as the run found it.
+    pub preflight: Preflight,
+    /// Who commits.
+    pub identity: Identity,
+    /// The guard's rules.
+    pub rules: GuardRules,
+    /// What the run may use.
+    pub limits: Limits,
+    /// What a turn may take.
+    pub turn: TurnLimits,
+    /// What is waited for rate limits in all.
+    pub max_wait: Duration,
+    /// One verify command's limit.
+    pub verify_limit: Duration,
+    /// What others' commands may cost in an iteration.
+    pub regression_budget: Duration,
+    /// Variables that verify commands get.
+    pub check_environment: Vec<(String, String)>,
+    /// Whether the verify commands run before the work.
+    pub baseline: BaselineRun,
+    /// What a commit alone proves.
+    pub commits_alone: CommitsAlone,
+    /// Whether a prompt costs a premium request.
+    pub premium: Premium,
+    /// The agent's command, redacted, for the journal.
+    pub agent_command: String,
+    /// The model that is asked for.
+    pub model: Option<String>,
+    /// What the human wants said in every prompt.
+    pub project_context: Option<String>,
+    /// Things to tell before the work.
+    pub notices: Vec<String>,
+}
+
+/// Whether the verify commands run before the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BaselineRun {
+    /// Yes.
+    Taken,
+    /// No: `--no-baseline`.
+    Skipped,
+}
+
+/// What a prompt costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Premium {
+    /// One premium request.
+    Counted,
+    /// Nothing.
+    Free,
+}
+
+/// A run in progress.
+pub struct Run {
+    pub(super) parts: Parts,
+    pub(super) state: TaskState,
+    pub(super) spent: Spent,
+    pub(super) baseline: Baseline,
+    pub(super) artefacts: BTreeSet<PathBuf>,
+    /// The commit before the first attempt of this run at a criterion.
+    pub(super) origins: HashMap<CriterionKey, Oid>,
+    /// Criteria at which an attempt left a commit that counts.
+    pub(super) worked: BTreeSet<CriterionKey>,
+    /// What the last verdict on a criterion found.
+    pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
+    pub(super) agent: Option<Box<dyn Agent>>,
+    pub(super) started: Instant,
+    /// Failures of the agent in a row.
+    pub(super) failures: u32,
+    /// Waited for rate limits in a row.
+    pub(super) waited: Duration,
+}
+
+impl Run {
+    /// A run that has not begun.
+    ///
+    /// # Errors
+    /// If state.json cannot be read.
+    pub fn new(parts: Parts) -> Result<Self, EngineError> {
+        let state = super::book::load(&parts)?;
+        Ok(Self {
+            parts,
+            state,
+            spent: Spent::default(),
+            baseline: Baseline::default(),
+            artefacts: BTreeSet::new(),
+            origins: HashMap::new(),
+            worked: BTreeSet::new(),
+            feedback: HashMap::new(),
+            agent: None,
+            started: Instant::now(),
+            failures: 0,
+            waited: Duration::ZERO,
+        })
+    }
+
+    /// Works until there is a reason to end.
+    ///
+    /// # Errors
+    /// If the run itself cannot go on; the agent is stopped all the same.
+    pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
+        let worked = self.work().await;
+        if let Some(agent) = self.agent.take() {
+            agent.stop().await;
+        }
+        match worked {
+            Ok(outcome) => self.end(outcome),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn work(&mut self) -> Result<Outcome, EngineError> {
+        self.begin().await?;
+        loop {
+            if let Some(signal) = self.parts.stop.signal() {
+                return Ok(Outcome::Interrupted { signal });
+            }
+            let task = self.task()?;
+            self.spent.duration = self.started.elapsed();
+            let outcome = match next(&task, &self.state, &self.spent, &self.parts.limits) {
+                Next::Stop(outcome) => Some(outcome),
+                Next::Prove => self.prove(&task).await?,
+                Next::Work(criterion) => self.iterate(&task, criterion).await?,
+            };
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
+            }
+        }
+    }
+}

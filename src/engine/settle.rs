@@ -1,0 +1,299 @@
+//! One iteration after its turn: evidence, checks, verdict, repairs, record.
+
+use super::decide::{After, after};
+use super::iterate::Iteration;
+use super::run::Run;
+use super::EngineError;
+use crate::model::{
+    Attribution, EventKind, Evidence, Mend, OnStuck, Outcome, Record as _, Turn, Verdict,
+    VerdictResult, Weight,
+};
+use crate::task;
+use crate::verify::{
+    CheckOptions, Collected, Inputs, JudgeRules, KeepTick, Mended, Phase, Repair, collect, judge,
+    mend, plan, run_checks,
+};
+
+/// How a turn ended, as far as the count of attempts goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By the agent or for being stuck: it counts.
+    Whole,
+    /// By a failure of the agent or the end of the run: it counts only if it proved
+    /// the criterion all the same.
+    CutOff,
+}
+
+/// What settling came to.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// The run ends with it.
+    pub(super) outcome: Option<Outcome>,
+    /// The criterion is proven.
+    pub(super) proven: bool,
+}
+
+impl Run {
+    /// Judges a turn and draws the consequences.
+    pub(super) async fn settle(
+        &mut self,
+        iteration: Iteration,
+        turn: Turn,
+        ending: Ending,
+    ) -> Result<Settled, EngineError> {
+        let Collected { mut evidence, status } = self.look(&iteration, &turn)?;
+        let rules = JudgeRules {
+            layout: &self.parts.layout.clone(),
+            commits_alone: self.parts.commits_alone,
+        };
+        if worth_checking(&evidence, ending) && !judge(&evidence, &rules).tampered() {
+            let focus = &iteration.criterion.key;
+            let phase = Phase::Iteration { focus, others: self.parts.regression_budget };
+            let planned = plan(&iteration.task, phase, self.baseline.millis());
+            let ran = run_checks(
+                self.parts.repo.as_ref(),
+                self.parts.checks.as_ref(),
+                &planned,
+                &self.check_options(self.parts.repo.root()),
+                &status,
+                &self.parts.preflight.human,
+            )
+            .await?;
+            for check in &ran.results {
+                let check = check.clone();
+                let iteration = iteration.number;
+                self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
+            }
+            self.artefacts.extend(ran.artefacts);
+            evidence.checks = ran.results;
+        }
+        let verdict = judge(&evidence, &rules);
+        self.conclude(&iteration, evidence, verdict, ending)
+    }
+
+    fn look(&self, iteration: &Iteration, turn: &Turn) -> Result<Collected, EngineError> {
+        let parts = &self.parts;
+        let focus = &iteration.criterion.key;
+        let name = parts.layout.task();
+        let compare = |before: &[u8], after: &[u8], by: Attribution| {
+            task::compare(&task::parse(name, before), &task::parse(name, after), focus, by)
+        };
+        let proven = self.state.criteria.iter().filter(|entry| entry.proof.is_some());
+        let proven: Vec<_> = proven.map(|entry| entry.key.clone()).collect();
+        Ok(collect(
+            parts.repo.as_ref(),
+            &Inputs {
+                layout: &parts.layout,
+                focus,
+                checkpoint: &iteration.checkpoint,
+                origin: &iteration.origin,
+                state: &iteration.files,
+                settings: &iteration.settings,
+                human: &parts.preflight.human,
+                artefacts: &self.artefacts,
+                protection: &iteration.protection,
+                writes: &parts.gate.writes(),
+                undecided: &turn.undecided,
+                date: &iteration.date.to_string(),
+                before: &self.baseline.before(),
+                proven: &proven,
+                worked_before: self.worked.contains(focus),
+                compare: &compare,
+            },
+        )?)
+    }
+
+    fn conclude(
+        &mut self,
+        iteration: &Iteration,
+        evidence: Evidence,
+        verdict: Verdict,
+        ending: Ending,
+    ) -> Result<Settled, EngineError> {
+        let key = iteration.criterion.key.clone();
+        let proven = matches!(verdict.result, VerdictResult::Pass(_));
+        let counts = ending == Ending::Whole || proven || verdict.tampered();
+        if verdict.tampered() {
+            // Everything stays as it is, for the human to look at.
+            let reason = tampering(&verdict);
+            self.record_verdict(iteration, evidence, verdict, Vec::new())?;
+            return Ok(Settled { outcome: Some(Outcome::Tampered { reason }), proven: false });
+        }
+        if evidence.commits.iter().any(|commit| commit.ours && !commit.paths.is_empty()) {
+            self.worked.insert(key.clone());
+        }
+        let mended = self.repair(iteration, &verdict.mends)?;
+        if let Some(kept) = &mended.kept {
+            self.state.attempt_refs = kept.number + 1;
+            if verdict.mends.contains(&Mend::BackToCheckpoint) {
+                self.worked.remove(&key);
+            }
+        }
+        match (&verdict.result, counts) {
+            (VerdictResult::Pass(proof), _) => {
+                let entry = self.state.entry(&key);
+                entry.proof = Some(*proof);
+                entry.iteration = Some(iteration.number);
+                self.baseline.learn_passed(&evidence.checks);
+                self.origins.remove(&key);
+                self.worked.remove(&key);
+                self.feedback.remove(&key);
+                self.spent.unclear = 0;
+            }
+            (VerdictResult::Fail, true) => {
+                self.state.entry(&key).attempts += 1;
+                self.baseline.learn_open(&evidence.checks, &key);
+                self.feedback.insert(key.clone(), verdict.findings.clone());
+                self.spent.unclear = 0;
+            }
+            (VerdictResult::Inconclusive, true) => self.spent.unclear += 1,
+            (VerdictResult::Fail | VerdictResult::Inconclusive, false) => {}
+        }
+        let consequence = if counts {
+            let entry = self.state.entry(&key).clone();
+            after(&verdict, &entry, &self.spent, &self.parts.limits)
+        } else {
+            After::Continue
+        };
+        if counts {
+            let mends = verdict.mends.clone();
+            self.record_verdict(iteration, evidence, verdict, mends)?;
+        } else if !verdict.mends.is_empty() {
+            self.notice("the iteration was cut off; what it had claimed is taken back")?;
+        }
+        let outcome = match consequence {
+            After::Continue => None,
+            After::Stop(outcome) => Some(outcome),
+            After::Block(then) => self.block(iteration, then)?,
+        };
+        self.commit_state()?;
+        self.parts.events.record(EventKind::IterationEnded {
+            iteration: iteration.number,
+            millis: u64::try_from(iteration.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            premium_requests: iteration.premium_requests,
+        })?;
+        Ok(Settled { outcome, proven })
+    }
+
+    fn record_verdict(
+        &self,
+        iteration: &Iteration,
+        evidence: Evidence,
+        verdict: Verdict,
+        mended: Vec<Mend>,
+    ) -> Result<(), EngineError> {
+        self.parts.events.record(EventKind::VerdictReached {
+            iteration: iteration.number,
+            criterion: iteration.criterion.key.clone(),
+            evidence: Box::new(evidence),
+            verdict,
+            mended,
+        })?;
+        Ok(())
+    }
+
+    fn repair(&self, iteration: &Iteration, mends: &[Mend]) -> Result<Mended, EngineError> {
+        let parts = &self.parts;
+        let key = &iteration.criterion.key;
+        let name = parts.layout.task();
+        let restore_task = |keep: KeepTick| match keep {
+            KeepTick::Yes => task::restore(&iteration.task, Some(key)),
+            KeepTick::No => task::restore(&iteration.task, None),
+        };
+        let untick = |bytes: &[u8]| {
+            let now = task::parse(name, bytes);
+            task::find(&now, key)
+                .filter(|criterion| criterion.checked)
+                .and_then(|criterion| task::tick(bytes, criterion.mark, task::Tick::Open).ok())
+                .unwrap_or_else(|| bytes.to_vec())
+        };
+        Ok(mend(
+            parts.repo.as_ref(),
+            mends,
+            &Repair {
+                layout: &parts.layout,
+                checkpoint: &iteration.checkpoint,
+                origin: &iteration.origin,
+                state: &iteration.files,
+                human: &parts.preflight.human,
+                number: self.state.attempt_refs.max(1),
+                identity: &parts.identity,
+                restore_task: &restore_task,
+                untick: &untick,
+            },
+        )?)
+    }
+
+    /// A criterion used up its attempts.
+    pub(super) fn block(
+        &mut self,
+        iteration: &Iteration,
+        then: OnStuck,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let key = iteration.criterion.key.clone();
+        let entry = self.state.entry(&key);
+        entry.blocked = true;
+        let attempts = entry.attempts;
+        let why = self.feedback.get(&key).and_then(|findings| findings.first());
+        let why = why.map_or_else(|| "it was not proven".to_owned(), |it| it.message.clone());
+        self.add_sign(iteration, attempts, &why)?;
+        let kept = match then {
+            OnStuck::Stop => None,
+            OnStuck::Skip => Some(self.put_aside(iteration)?),
+        };
+        self.parts.events.record(EventKind::CriterionBlocked {
+            criterion: key.clone(),
+            then,
+            kept,
+        })?;
+        Ok(match then {
+            OnStuck::Skip => None,
+            OnStuck::Stop => {
+                let reason = format!("`{}` failed {attempts} attempts: {why}", key.text);
+                Some(Outcome::Stuck { reason })
+            }
+        })
+    }
+
+    /// Keeps all of a criterion's attempts under a ref and puts the branch back to where
+    /// it stood before the first of them. What people read in the task's folder stays.
+    fn put_aside(&mut self, iteration: &Iteration) -> Result<String, EngineError> {
+        let parts = &self.parts;
+        let repo = parts.repo.as_ref();
+        let message = format!("{}put aside", parts.layout.prefix());
+        let number = self.state.attempt_refs.max(1);
+        let kept = repo.save_attempt(&parts.layout, number, &message, &parts.preflight.human)?;
+        let files = self.read_state_files()?;
+        let mut origin = iteration.checkpoint.clone();
+        origin.head = iteration.origin.clone();
+        repo.back_to(&origin, &parts.preflight.human)?;
+        self.write_state_files(&files)?;
+        self.state.attempt_refs = kept.number + 1;
+        self.origins.remove(&iteration.criterion.key);
+        self.worked.remove(&iteration.criterion.key);
+        Ok(kept.name)
+    }
+
+    pub(super) fn check_options(&self, dir: &std::path::Path) -> CheckOptions {
+        CheckOptions {
+            dir: dir.to_owned(),
+            limit: self.parts.verify_limit,
+            env: self.parts.check_environment.clone(),
+        }
+    }
+}
+
+/// Whether running the checks can change anything: there is something to check.
+fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
+    let ticked = evidence.task_file.focus_ticked;
+    let worked = !evidence.commits.is_empty() || evidence.worked_before;
+    match ending {
+        Ending::Whole => ticked || worked,
+        Ending::CutOff => ticked && worked,
+    }
+}
+
+fn tampering(verdict: &Verdict) -> String {
+    let found = verdict.findings.iter().filter(|finding| finding.weight == Weight::Tampering);
+    found.map(|finding| finding.message.as_str()).collect::<Vec<_>>().join(" ")
+}

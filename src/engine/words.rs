@@ -1,0 +1,74 @@
+//! What the templates are given: redacted values and nothing else.
+
+use super::EngineError;
+use super::iterate::Iteration;
+use super::run::Run;
+use crate::model::{Finding, Prompt, Weight};
+use crate::prompt::{ContinuationValues, IterationValues};
+
+impl Run {
+    /// The prompt of an iteration.
+    pub(super) fn prompt_for(&self, iteration: &Iteration) -> Result<Prompt, EngineError> {
+        let parts = &self.parts;
+        let redactor = parts.gate.redactor();
+        let redact = |text: &str| redactor.redact_str(text).into_owned();
+        let text_of = |name| {
+            let bytes = iteration.files.bytes(&parts.layout.file(name)).unwrap_or_default();
+            redact(&String::from_utf8_lossy(bytes))
+        };
+        let criterion = &iteration.criterion;
+        let own = criterion.verify.iter().map(|verify| &verify.command);
+        let verify_commands = own.chain(&iteration.task.settings.verify);
+        let feedback = self.feedback.get(&criterion.key).map(Vec::as_slice).unwrap_or_default();
+        let human = &parts.preflight.human;
+        Ok(parts.templates.iteration(&IterationValues {
+            iteration: iteration.number,
+            task_name: parts.layout.task().to_owned(),
+            task_folder: folder_of(&parts.layout),
+            task_content: redact(&iteration.task.source),
+            guardrails_content: text_of(crate::verify::GUARDRAILS),
+            progress_content: text_of(crate::verify::PROGRESS),
+            next_criterion: redact(&criterion.key.text),
+            next_line: criterion.line,
+            verify_commands: verify_commands.map(|command| redact(command)).collect(),
+            feedback: useful(feedback).map(|finding| redact(&finding.message)).collect(),
+            project_context: parts.project_context.as_deref().map(redact),
+            human_changes: human.paths().map(|path| redact(&path.to_string_lossy())).collect(),
+            attempt: iteration.attempt,
+            max_attempts: parts.limits.attempts,
+            date: iteration.date,
+        })?)
+    }
+
+    /// The prompt that goes on after a denial of ours ended the turn.
+    pub(super) fn continuation_for(
+        &self,
+        iteration: &Iteration,
+        reason: &str,
+    ) -> Result<Prompt, EngineError> {
+        let parts = &self.parts;
+        let redact = |text: &str| parts.gate.redactor().redact_str(text).into_owned();
+        Ok(parts.templates.continuation(&ContinuationValues {
+            iteration: iteration.number,
+            task_name: parts.layout.task().to_owned(),
+            task_folder: folder_of(&parts.layout),
+            next_criterion: redact(&iteration.criterion.key.text),
+            next_line: iteration.criterion.line,
+            reason: redact(reason),
+        })?)
+    }
+}
+
+/// The task's folder as prompts and events name it.
+pub(super) fn folder_of(layout: &crate::verify::Layout) -> String {
+    let folder = layout.folder().to_string_lossy().into_owned();
+    if folder.is_empty() { ".".to_owned() } else { folder }
+}
+
+/// The findings that tell an agent what to do better.
+fn useful(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings.iter().filter(|finding| match finding.weight {
+        Weight::Fails | Weight::Tampering | Weight::Unclear => true,
+        Weight::Said => false,
+    })
+}
