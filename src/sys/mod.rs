@@ -1,1 +1,3 @@
 //! The operating system at its edges.
+
+pub mod env;
