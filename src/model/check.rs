@@ -9,9 +9,12 @@ use super::CriterionKey;
 pub struct CheckResult {
     /// The command as written.
     pub command: String,
-    /// The criteria it belongs to; empty for a command of the whole task.
+    /// The criteria it belongs to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CriterionKey>,
+    /// The task as a whole asks for it too (`verify` in the front matter).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole_task: bool,
     /// How it went.
     pub status: CheckStatus,
     /// Milliseconds it took.

@@ -1,8 +1,8 @@
 //! What the runner saw with its own eyes, as data for the judge.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{CheckResult, CriterionKey, Oid};
 
@@ -26,6 +26,9 @@ pub struct Evidence {
     pub history: History,
     /// Commits since the checkpoint, oldest first.
     pub commits: Vec<CommitSeen>,
+    /// An earlier attempt at this same criterion left a commit that counts as work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worked_before: bool,
     /// Changes the agent left uncommitted: neither state files, nor artefacts of
     /// checks, nor the human's.
     pub uncommitted: Vec<PathChange>,
@@ -37,6 +40,12 @@ pub struct Evidence {
     pub human: Vec<PathChange>,
     /// Files of the task folder that only the runner writes and that differ.
     pub state_files: Vec<PathChange>,
+    /// What happened to guardrails.md.
+    #[serde(default)]
+    pub guardrails: SignsChange,
+    /// State files with changes that no commit holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub state_uncommitted: Vec<PathChange>,
     /// Hooks and agent settings that changed.
     pub settings: Vec<PathChange>,
     /// Whether progress.md has a new entry with the iteration's date.
@@ -45,7 +54,12 @@ pub struct Evidence {
     pub progress_rewritten: bool,
     /// The verify commands, as the runner ran them after the turn.
     pub checks: Vec<CheckResult>,
-    /// The same commands before the turn: the last result of each.
+    /// The checks again, in a clean worktree of HEAD; empty where that was not done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clean: Vec<CheckResult>,
+    /// The same commands before the work: for the focus, before its first attempt;
+    /// for the others the best result of this run, so that a break is not forgiven
+    /// because it was there one iteration ago. Empty where there is no baseline.
     pub before: Vec<CheckResult>,
     /// Executed tool calls that nobody decided.
     pub undecided: Vec<String>,
@@ -63,6 +77,20 @@ pub enum Attribution {
     Agent,
     /// Nobody we watched: the human.
     Human,
+}
+
+/// guardrails.md before and after the turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignsChange {
+    /// The same bytes.
+    #[default]
+    Unchanged,
+    /// Old signs stand as they were and something follows them, and neither a call nor a
+    /// commit of the agent did it.
+    AppendedByHuman,
+    /// A call or a commit of the agent changed it, or old signs are gone.
+    Rewritten,
 }
 
 /// TASK.md before and after, in terms of criteria.
@@ -114,21 +142,29 @@ pub struct CommitSeen {
     pub ours: bool,
     /// More than one parent.
     pub merge: bool,
-    /// Paths changed against its first parent, without the state files.
+    /// Paths changed against its first parent, without the state files; a long list
+    /// is cut.
     pub paths: Vec<PathChange>,
 }
 
 /// One path that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PathChange {
-    /// Relative to the repository, `/`-separated; bytes that are no UTF-8 are shown as U+FFFD.
+    /// Relative to the repository, `/`-separated. In JSON, bytes that are no UTF-8 are
+    /// shown as U+FFFD.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// How.
     pub kind: ChangeKind,
 }
 
+/// A path need not be UTF-8, and a journal that cannot be written would end the run.
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
 /// How a path differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     /// It was not there.

@@ -22,7 +22,8 @@ pub use check::{CheckResult, CheckStatus};
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Record, RecordError, Totals};
 pub use evidence::{
-    Attribution, ChangeKind, Checkpoint, CommitSeen, Evidence, History, PathChange, TaskFileChange,
+    Attribution, ChangeKind, Checkpoint, CommitSeen, Evidence, History, PathChange, SignsChange,
+    TaskFileChange,
 };
 pub use ids::{Oid, RunId, SessionId};
 pub use outcome::{CriterionSummary, Limit, Outcome, RunSummary};

@@ -15,6 +15,13 @@ pub struct Verdict {
     pub mends: Vec<Mend>,
 }
 
+impl Verdict {
+    /// Whether somebody worked against the guard: the run must end.
+    pub fn tampered(&self) -> bool {
+        self.findings.iter().any(|finding| finding.weight == Weight::Tampering)
+    }
+}
+
 /// Whether the criterion is met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,9 +38,11 @@ pub enum VerdictResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// Its own verify command was red before the work and is green now, or was green and a commit counts besides.
+    /// Its own verify command was seen red before the work and is green now; there is a
+    /// commit besides.
     Check,
-    /// A commit only.
+    /// A commit only: it has no verify command of its own, or that was green already, or
+    /// nobody looked before the work.
     Commit,
 }
 
@@ -133,7 +142,13 @@ pub enum Mend {
         /// Whether the tick of the focus stays.
         keep_tick: bool,
     },
-    /// Put a state file back to the checkpoint's content.
+    /// Save the attempt under its ref, then put branch and tree back to the checkpoint:
+    /// history was rewritten or the work lies elsewhere.
+    BackToCheckpoint,
+    /// Take the tick from the focus in TASK.md as it stands now: the file is the human's
+    /// otherwise, and the tick is proven by nothing.
+    Untick,
+    /// Put a file back to the checkpoint's content.
     RestoreFile(PathBuf),
     /// Write the missing progress line.
     ProgressLine,

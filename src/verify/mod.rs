@@ -1,1 +1,47 @@
-//! What really happened: evidence from git and checks, and the judge.
+//! What really happened: evidence from git and from verify commands, and the judge.
+//!
+//! Invariant: an agent's words, ticks and exit reasons are claims; only what the runner
+//! sees in git, on disk and in the commands it runs itself becomes evidence, and what
+//! cannot be seen is never taken as proof. What does NOT live here: what is done about a
+//! verdict (the engine), and what TASK.md means (`task`).
+//!
+//! An iteration goes through this room like this:
+//! [`Repo::checkpoint`], [`StateFiles::read`] and [`Repo::settings`] before the turn;
+//! [`collect`] after it; then [`plan`] and [`run_checks`]; then [`judge`]; then [`mend`].
+
+mod baseline;
+mod checks;
+mod clean;
+mod collect;
+mod error;
+mod fingerprint;
+mod git;
+mod ignored;
+mod judge;
+mod layout;
+mod mend;
+mod names;
+mod plan;
+mod protect;
+mod repo;
+mod shell;
+mod state;
+mod words;
+
+pub use baseline::Baseline;
+pub use checks::{CheckOptions, CheckRun, Checks, not_reproducible, run_checks, run_clean};
+pub use clean::CleanTree;
+pub use collect::{Collected, Compare, Inputs, collect};
+pub use error::{RepoProblem, VerifyError};
+pub use fingerprint::{Fingerprint, Fingerprints};
+pub use git::GitRepo;
+pub use ignored::{Environment, Linked};
+pub use judge::{CommitsAlone, JudgeRules, judge};
+pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, TASK};
+pub use mend::{KeepTick, Mended, Repair, mend};
+pub use names::{is_test, named_by};
+pub use plan::{OTHERS, Phase, PlannedCheck, plan};
+pub use protect::Protection;
+pub use repo::{Branch, COMMITS, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
+pub use shell::{Redact, ShellChecks};
+pub use state::StateFiles;

@@ -1,0 +1,117 @@
+//! What the verify commands said before the work.
+//!
+//! Invariant: pure. A command that was green once in a run stays green here, so that a
+//! break is not forgiven because an earlier attempt made it; and the commands of a
+//! criterion that is still open stay as they were before its first attempt, so that a
+//! second attempt is not told that its check was green all along. What does NOT live here:
+//! running them.
+
+use std::collections::BTreeMap;
+
+use crate::model::{CheckResult, CriterionKey};
+
+/// The remembered result of each command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Baseline {
+    results: BTreeMap<String, CheckResult>,
+    millis: BTreeMap<String, u64>,
+}
+
+impl Baseline {
+    /// From the run before any work; empty where that was skipped.
+    pub fn new(results: Vec<CheckResult>) -> Self {
+        let mut it = Self::default();
+        it.time(&results);
+        it.results = results.into_iter().map(|check| (check.command.clone(), check)).collect();
+        it
+    }
+
+    /// Takes in what the commands said after a turn that did not prove `open`, the
+    /// criterion in focus.
+    pub fn learn_open(&mut self, results: &[CheckResult], open: &CriterionKey) {
+        self.time(results);
+        for check in results.iter().filter(|check| !check.criteria.contains(open)) {
+            self.turn_green(check);
+        }
+    }
+
+    /// Takes in what the commands said after a turn that proved its criterion.
+    pub fn learn_passed(&mut self, results: &[CheckResult]) {
+        self.time(results);
+        for check in results {
+            self.turn_green(check);
+        }
+    }
+
+    /// The results, for the judge.
+    pub fn before(&self) -> Vec<CheckResult> {
+        self.results.values().cloned().collect()
+    }
+
+    /// What each command took when it last ran.
+    pub fn millis(&self) -> &BTreeMap<String, u64> {
+        &self.millis
+    }
+
+    /// Only a change to green is news: red after green is a break, and stays one.
+    fn turn_green(&mut self, check: &CheckResult) {
+        if check.passed() {
+            self.results.insert(check.command.clone(), check.clone());
+        }
+    }
+
+    fn time(&mut self, results: &[CheckResult]) {
+        for check in results {
+            self.millis.insert(check.command.clone(), check.millis);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::CheckStatus;
+
+    fn key(text: &str) -> CriterionKey {
+        CriterionKey { text: text.into(), occurrence: 0 }
+    }
+
+    fn check(command: &str, owner: &str, status: CheckStatus, millis: u64) -> CheckResult {
+        CheckResult {
+            command: command.into(),
+            criteria: vec![key(owner)],
+            whole_task: false,
+            status,
+            millis,
+            output: String::new(),
+        }
+    }
+
+    fn passed(baseline: &Baseline, command: &str) -> Option<bool> {
+        baseline.before().iter().find(|check| check.command == command).map(CheckResult::passed)
+    }
+
+    #[test]
+    fn red_after_green_is_not_forgotten() {
+        let mut it = Baseline::new(vec![check("x", "a", CheckStatus::Passed, 5)]);
+        it.learn_open(&[check("x", "a", CheckStatus::Failed(1), 9)], &key("b"));
+        assert_eq!(passed(&it, "x"), Some(true));
+        assert_eq!(it.millis()["x"], 9);
+    }
+
+    #[test]
+    fn an_open_criterion_keeps_what_was_before_its_first_attempt() {
+        let mut it = Baseline::new(vec![check("x", "a", CheckStatus::Failed(1), 5)]);
+        it.learn_open(&[check("x", "a", CheckStatus::Passed, 5)], &key("a"));
+        assert_eq!(passed(&it, "x"), Some(false));
+        it.learn_passed(&[check("x", "a", CheckStatus::Passed, 5)]);
+        assert_eq!(passed(&it, "x"), Some(true));
+    }
+
+    #[test]
+    fn without_a_baseline_red_teaches_nothing() {
+        let mut it = Baseline::default();
+        it.learn_open(&[check("x", "a", CheckStatus::Failed(1), 5)], &key("b"));
+        assert_eq!(passed(&it, "x"), None);
+    }
+}

@@ -1,0 +1,296 @@
+//! What a turn left behind, gathered into [`Evidence`].
+//!
+//! Invariant: looks, and changes nothing; it runs before the verify commands, so that what
+//! they do to the tree is not taken for the agent's. What does NOT live here: what any of
+//! it means (`judge`).
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::error::VerifyError;
+use super::fingerprint::{Fingerprint, Fingerprints};
+use super::layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, TASK};
+use super::names::is_test;
+use super::protect::Protection;
+use super::repo::{Repo, Status};
+use super::state::StateFiles;
+use crate::model::{
+    Attribution, ChangeKind, CheckResult, Checkpoint, CommitSeen, CriterionKey, Evidence, Oid,
+    PathChange, SignsChange, TaskFileChange,
+};
+
+/// Compares TASK.md before and after, in terms of criteria; `task` knows how.
+pub type Compare<'a> = &'a dyn Fn(&[u8], &[u8], Attribution) -> TaskFileChange;
+
+/// A list of paths in the evidence holds at most this many: a journal line has to stay
+/// readable.
+const LISTED: usize = 200;
+
+/// What was known before the turn, and what was seen during it.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The task's name and folder.
+    pub layout: &'a Layout,
+    /// The criterion that was asked for.
+    pub focus: &'a CriterionKey,
+    /// Where the repository stood before the turn.
+    pub checkpoint: &'a Checkpoint,
+    /// The commit before the first attempt at this criterion: protected files and tests
+    /// are compared with it, so that a second attempt does not profit from what the first
+    /// one weakened. The checkpoint's own on a first attempt.
+    pub origin: &'a Oid,
+    /// The state files before the turn.
+    pub state: &'a StateFiles,
+    /// Hooks and agent settings before the turn.
+    pub settings: &'a Fingerprints,
+    /// What the human left uncommitted.
+    pub human: &'a Fingerprints,
+    /// Untracked files that verify commands made.
+    pub artefacts: &'a BTreeSet<PathBuf>,
+    /// What the agent must not change.
+    pub protection: &'a Protection,
+    /// Canonical paths that the allowed calls of this turn write.
+    pub writes: &'a [PathBuf],
+    /// Executed calls that nobody decided.
+    pub undecided: &'a [String],
+    /// The iteration's date, `YYYY-MM-DD`.
+    pub date: &'a str,
+    /// What the checks said before the work ([`super::Baseline::before`]).
+    pub before: &'a [CheckResult],
+    /// Criteria that were proven before.
+    pub proven: &'a [CriterionKey],
+    /// Whether an earlier attempt at this criterion left a commit that counts.
+    pub worked_before: bool,
+    /// Compares TASK.md.
+    pub compare: Compare<'a>,
+}
+
+/// The evidence without the checks, which run afterwards and are put in by the caller, and
+/// the status it was made from.
+#[derive(Clone, Debug)]
+pub struct Collected {
+    /// What was seen; `checks` and `clean` are empty.
+    pub evidence: Evidence,
+    /// HEAD against the working tree at the end of the turn.
+    pub status: Status,
+}
+
+/// Gathers the evidence of a turn.
+///
+/// # Errors
+/// If the repository or a file cannot be read; then there is no evidence, and no pass.
+pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, VerifyError> {
+    let layout = inputs.layout;
+    let status = repo.status()?;
+    let since = repo.since(inputs.checkpoint, &layout.prefix())?;
+    let net = union(repo.committed_since(inputs.origin)?, &status);
+    let seen = Seen { repo, inputs, status: &status, commits: &since.commits };
+
+    let now = StateFiles::read(repo.root(), layout)?;
+    let (progress, progress_rewritten) = seen.progress(&now);
+    let work = |change: &&PathChange| !layout.is_state_file(&change.path);
+    let human = seen.human()?;
+    let protected = |change: &&PathChange| {
+        work(change) && inputs.protection.covers(&change.path) && !seen.is_humans(&change.path)
+    };
+    let weakened = |change: &&PathChange| {
+        work(change)
+            && !inputs.protection.covers(&change.path)
+            && change.kind != ChangeKind::Added
+            && is_test(&change.path)
+            && !seen.is_humans(&change.path)
+    };
+    let evidence = Evidence {
+        focus: inputs.focus.clone(),
+        task_file: seen.task_file(&now),
+        history: since.history.clone(),
+        commits: since.commits.iter().map(|commit| without_state(commit, layout)).collect(),
+        worked_before: inputs.worked_before,
+        uncommitted: cut(seen.uncommitted()),
+        protected: cut(net.iter().filter(protected).cloned().collect()),
+        tests: cut(net.iter().filter(weakened).cloned().collect()),
+        human: cut(human),
+        state_files: seen.records(&now),
+        guardrails: seen.guardrails(&now),
+        state_uncommitted: status
+            .all()
+            .into_iter()
+            .filter(|change| layout.is_state_file(&change.path))
+            .collect(),
+        settings: inputs.settings.differences(&repo.settings()?),
+        progress,
+        progress_rewritten,
+        checks: Vec::new(),
+        clean: Vec::new(),
+        before: inputs.before.to_vec(),
+        undecided: inputs.undecided.to_vec(),
+        proven: inputs.proven.to_vec(),
+    };
+    Ok(Collected { evidence, status })
+}
+
+/// The pieces that several questions are asked of.
+struct Seen<'a> {
+    repo: &'a dyn Repo,
+    inputs: &'a Inputs<'a>,
+    status: &'a Status,
+    commits: &'a [CommitSeen],
+}
+
+impl Seen<'_> {
+    /// Whether a path is the human's: then it is judged as such and not as work.
+    fn is_humans(&self, path: &Path) -> bool {
+        self.inputs.human.contains(path)
+    }
+
+    /// What the agent left uncommitted.
+    fn uncommitted(&self) -> Vec<PathChange> {
+        let inputs = self.inputs;
+        self.status
+            .all()
+            .into_iter()
+            .filter(|change| {
+                !inputs.layout.is_state_file(&change.path)
+                    && !self.is_humans(&change.path)
+                    && !inputs.artefacts.contains(&change.path)
+            })
+            .collect()
+    }
+
+    /// What happened to the human's own files: changed on disk, or in a commit.
+    fn human(&self) -> Result<Vec<PathChange>, VerifyError> {
+        let mut touched = self.inputs.human.changed_below(self.repo.root())?;
+        let committed = self.commits.iter().flat_map(|commit| &commit.paths);
+        touched.extend(committed.filter(|change| self.is_humans(&change.path)).cloned());
+        touched.sort();
+        touched.dedup_by(|a, b| a.path == b.path);
+        Ok(touched)
+    }
+
+    /// Whether a call or a commit of the agent changed a path.
+    fn by_agent(&self, path: &Path) -> bool {
+        let absolute = self.repo.root().join(path);
+        self.inputs.writes.iter().any(|written| *written == absolute)
+            || self.commits.iter().flat_map(|c| &c.paths).any(|change| change.path == path)
+    }
+
+    fn task_file(&self, now: &StateFiles) -> TaskFileChange {
+        let path = self.inputs.layout.file(TASK);
+        let same = self.inputs.state.prints().get(&path) == now.prints().get(&path);
+        let by = match (same, self.by_agent(&path)) {
+            (true, _) => Attribution::Unchanged,
+            (false, true) => Attribution::Agent,
+            (false, false) => Attribution::Human,
+        };
+        match (self.inputs.state.bytes(&path), now.bytes(&path)) {
+            (Some(before), Some(after)) => (self.inputs.compare)(before, after, by),
+            (before, after) => {
+                let why = match (before.is_some(), after.is_some()) {
+                    (_, false) => "it is gone, or no regular file",
+                    (_, true) => "it was no regular file before",
+                };
+                unreadable(by, why)
+            }
+        }
+    }
+
+    fn guardrails(&self, now: &StateFiles) -> SignsChange {
+        let path = self.inputs.layout.file(GUARDRAILS);
+        let (before, after) = (self.inputs.state.prints().get(&path), now.prints().get(&path));
+        if before == after {
+            SignsChange::Unchanged
+        } else if !self.by_agent(&path) && grown(self.inputs.state, now, &path).is_some() {
+            SignsChange::AppendedByHuman
+        } else {
+            SignsChange::Rewritten
+        }
+    }
+
+    fn records(&self, now: &StateFiles) -> Vec<PathChange> {
+        let records: Vec<PathBuf> =
+            RECORDS.iter().map(|name| self.inputs.layout.file(name)).collect();
+        self.inputs
+            .state
+            .prints()
+            .differences(now.prints())
+            .into_iter()
+            .filter(|change| records.contains(&change.path))
+            .collect()
+    }
+
+    /// Whether progress.md has an entry of this iteration, and whether it lost old lines.
+    fn progress(&self, now: &StateFiles) -> (bool, bool) {
+        let path = self.inputs.layout.file(PROGRESS);
+        match grown(self.inputs.state, now, &path) {
+            Some(added) => (contains(added, self.inputs.date.as_bytes()), false),
+            None => {
+                let same = self.inputs.state.prints().get(&path) == now.prints().get(&path);
+                (false, !same)
+            }
+        }
+    }
+}
+
+/// What was appended to a file, if what stood there before still stands there. A last line
+/// without its end may have been given one.
+fn grown<'a>(before: &StateFiles, now: &'a StateFiles, path: &Path) -> Option<&'a [u8]> {
+    let old = match before.prints().get(path) {
+        None | Some(Fingerprint::Absent) => b"".as_slice(),
+        Some(
+            Fingerprint::File { .. }
+            | Fingerprint::Link(_)
+            | Fingerprint::Directory
+            | Fingerprint::Special,
+        ) => before.bytes(path)?,
+    };
+    now.bytes(path)?.strip_prefix(old)
+}
+
+fn contains(text: &[u8], wanted: &[u8]) -> bool {
+    !wanted.is_empty() && text.windows(wanted.len()).any(|window| window == wanted)
+}
+
+fn unreadable(by: Attribution, why: &str) -> TaskFileChange {
+    TaskFileChange {
+        by,
+        focus_ticked: false,
+        others_ticked: Vec::new(),
+        unticked: Vec::new(),
+        removed: Vec::new(),
+        added: Vec::new(),
+        verify_changed: false,
+        text_changed: false,
+        unreadable: Some(why.to_owned()),
+    }
+}
+
+/// A commit as the judge sees it: state files are no work.
+fn without_state(commit: &CommitSeen, layout: &Layout) -> CommitSeen {
+    let paths = commit.paths.iter().filter(|change| !layout.is_state_file(&change.path));
+    CommitSeen { paths: cut(paths.cloned().collect()), ..commit.clone() }
+}
+
+/// What differs in all between a commit and the working tree, by path. A path that was
+/// added and removed again is named all the same; that errs on the side of a finding.
+fn union(committed: Vec<PathChange>, status: &Status) -> Vec<PathChange> {
+    let mut all = status.all();
+    all.extend(committed);
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all.dedup_by(|later, first| {
+        let same = later.path == first.path;
+        // The commit knows whether the path was there before; the status, whether it is now.
+        if same && later.kind != ChangeKind::Modified {
+            first.kind = match (first.kind, later.kind) {
+                (ChangeKind::Deleted, _) => ChangeKind::Deleted,
+                (_, kind) => kind,
+            };
+        }
+        same
+    });
+    all
+}
+
+fn cut(mut changes: Vec<PathChange>) -> Vec<PathChange> {
+    changes.truncate(LISTED);
+    changes
+}

@@ -1,0 +1,203 @@
+//! What can go wrong: the repository cannot be read or written, or it is in a state in
+//! which a run must not begin.
+//!
+//! Invariant: each names the operation and the path. What does NOT live here: findings;
+//! an agent that did not do its work is no error.
+
+use std::path::PathBuf;
+
+use crate::model::{Oid, PathChange};
+
+/// Git or the file system refused.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// Git could not do it.
+    #[error("cannot {operation} in {path}: {source}")]
+    Git {
+        /// What was attempted, as in `read the index`.
+        operation: &'static str,
+        /// The repository or the file.
+        path: PathBuf,
+        /// Git's own words.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A file could not be read or written.
+    #[error("cannot {operation} {path}: {source}")]
+    Io {
+        /// What was attempted, as in `read`.
+        operation: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Somebody else committed between our look and our write.
+    #[error("{branch} moved while it was being written: expected {expected}, it is elsewhere now")]
+    Moved {
+        /// The branch.
+        branch: String,
+        /// Where it should have been.
+        expected: Oid,
+    },
+    /// HEAD is on no branch, or the branch is gone.
+    #[error("HEAD of {path} is on no branch with a commit")]
+    NoBranch {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// A glob of `protect` is no glob.
+    #[error("cannot understand the glob {glob} in `protect`: {source}")]
+    Glob {
+        /// As written.
+        glob: String,
+        /// Why.
+        source: globset::Error,
+    },
+}
+
+/// Why a run cannot begin in this repository (exit 8).
+#[derive(Debug, thiserror::Error)]
+pub enum RepoProblem {
+    /// There is none.
+    #[error("{from} is in no git repository")]
+    None {
+        /// Where it was looked for.
+        from: PathBuf,
+    },
+    /// It belongs to somebody else, so git does not trust it.
+    #[error("the repository at {path} belongs to another user")]
+    NotOwned {
+        /// Where.
+        path: PathBuf,
+    },
+    /// It uses something that this program cannot read.
+    #[error("the repository at {path} cannot be read: {reason}")]
+    Unsupported {
+        /// Where.
+        path: PathBuf,
+        /// Git's own words.
+        reason: String,
+    },
+    /// It has no working tree.
+    #[error("the repository at {path} is bare: it has no working tree")]
+    Bare {
+        /// Where.
+        path: PathBuf,
+    },
+    /// It has no commit yet.
+    #[error("the repository has no commit yet")]
+    Unborn,
+    /// HEAD is on no branch.
+    #[error("HEAD is detached at {head}: commits would belong to no branch")]
+    Detached {
+        /// Where.
+        head: Oid,
+    },
+    /// A merge, rebase or the like is not finished.
+    #[error("a {what} is in progress")]
+    InProgress {
+        /// Which.
+        what: &'static str,
+        /// What git calls to end it.
+        abort: &'static str,
+    },
+    /// Another git process holds the index, or died while it did.
+    #[error("{path} exists: another git process is at work, or one died")]
+    IndexLocked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// There is work that is not committed.
+    #[error("the working tree is not clean:{}", listed(.changes))]
+    Dirty {
+        /// What is not committed, outside the task's folder.
+        changes: Vec<PathChange>,
+    },
+    /// The task does not lie in this repository.
+    #[error("the task's folder {folder} lies outside the repository {root}")]
+    TaskOutside {
+        /// The task's folder.
+        folder: PathBuf,
+        /// The repository's root.
+        root: PathBuf,
+    },
+    /// `--branch` names something git does not take as a branch.
+    #[error("`{name}` is no name for a branch")]
+    BranchName {
+        /// As given.
+        name: String,
+    },
+    /// `--branch` names a branch with other content than what is checked out.
+    #[error("the branch {name} exists at {at}, with other content than what is checked out")]
+    BranchElsewhere {
+        /// As given.
+        name: String,
+        /// Where it points.
+        at: Oid,
+    },
+    /// `--branch` names a branch that another worktree has checked out.
+    #[error("the branch {name} is checked out in another worktree")]
+    BranchInUse {
+        /// As given.
+        name: String,
+    },
+    /// Git itself failed.
+    #[error(transparent)]
+    Failed(#[from] VerifyError),
+}
+
+impl RepoProblem {
+    /// The way out, in one sentence.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::None { .. } => {
+                "change into a repository, or make one: git init && git add . && git commit".into()
+            }
+            Self::NotOwned { path } => {
+                format!(
+                    "if you trust it: git config --global --add safe.directory {}",
+                    path.display()
+                )
+            }
+            Self::Unsupported { .. } => {
+                "split and sparse indexes, SHA-256 and reftable repositories are not supported: \
+                 use a plain clone of it"
+                    .into()
+            }
+            Self::Bare { .. } => "add a working tree: git worktree add ../work".into(),
+            Self::Unborn => "make the first commit: git add . && git commit".into(),
+            Self::Detached { .. } => {
+                "name a branch with --branch NAME, or change to one: git switch NAME".into()
+            }
+            Self::InProgress { abort, .. } => format!("finish it, or end it: {abort}"),
+            Self::IndexLocked { path } => {
+                format!("wait for the other process; if there is none: rm {}", path.display())
+            }
+            Self::Dirty { .. } => "commit it, put it away with git stash -u, or go on beside it \
+                                   with --allow-dirty: it is then never committed, reset or lost"
+                .into(),
+            Self::TaskOutside { .. } => "move the task's folder into the repository".into(),
+            Self::BranchName { .. } => "take letters, digits, `-`, `_` and `/`".into(),
+            Self::BranchElsewhere { name, .. } => {
+                format!("change to it first: git switch {name}; or name another branch")
+            }
+            Self::BranchInUse { .. } => "work there, or name another branch".into(),
+            Self::Failed(_) => "see what git says about it: git status".into(),
+        }
+    }
+}
+
+/// At most this many paths are named in one message.
+const NAMED: usize = 10;
+
+/// Paths, one a line, bounded; control characters are written as escapes.
+fn listed(changes: &[PathChange]) -> String {
+    let mut text = String::new();
+    for change in changes.iter().take(NAMED) {
+        text.push_str(&format!("\n  {}", super::words::change(change)));
+    }
+    if changes.len() > NAMED {
+        text.push_str(&format!("\n  and {} more", changes.len() - NAMED));
+    }
+    text
+}

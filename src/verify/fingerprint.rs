@@ -1,0 +1,180 @@
+//! What a path holds, in a form that can be compared later.
+//!
+//! Invariant: links are never followed, so a link put in a file's place is a difference.
+//! What does NOT live here: which paths matter.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::error::VerifyError;
+use crate::model::{ChangeKind, PathChange};
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fingerprint {
+    /// Nothing.
+    Absent,
+    /// A file: the hash of its bytes, and whether it may be executed.
+    File {
+        /// SHA-256.
+        hash: [u8; 32],
+        /// The owner's x bit.
+        executable: bool,
+    },
+    /// A symbolic link: where it points.
+    Link(PathBuf),
+    /// A directory.
+    Directory,
+    /// A socket, a pipe, a device.
+    Special,
+}
+
+impl Fingerprint {
+    /// Looks at a path.
+    ///
+    /// # Errors
+    /// If it is there and cannot be read.
+    pub fn of(path: &Path) -> Result<Self, VerifyError> {
+        let failed =
+            |operation| move |source| VerifyError::Io { operation, path: path.to_owned(), source };
+        let meta = match fs::symlink_metadata(path) {
+            Ok(meta) => meta,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(Self::Absent);
+            }
+            Err(source) => return Err(failed("look at")(source)),
+        };
+        let kind = meta.file_type();
+        if kind.is_file() {
+            let mut hasher = Sha256::new();
+            let mut file = fs::File::open(path).map_err(failed("read"))?;
+            io::copy(&mut file, &mut Writer(&mut hasher)).map_err(failed("read"))?;
+            Ok(Self::File { hash: hasher.finalize().into(), executable: executable(&meta) })
+        } else if kind.is_symlink() {
+            Ok(Self::Link(fs::read_link(path).map_err(failed("read"))?))
+        } else if kind.is_dir() {
+            Ok(Self::Directory)
+        } else {
+            Ok(Self::Special)
+        }
+    }
+}
+
+/// `Sha256` takes bytes, `io::copy` wants a writer.
+struct Writer<'a>(&'a mut Sha256);
+
+impl io::Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn executable(meta: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    meta.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn executable(_meta: &fs::Metadata) -> bool {
+    false
+}
+
+/// Several paths and what they hold. The keys are as the maker chose them: relative to
+/// the repository for files of the tree, and so on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprints(BTreeMap<PathBuf, Fingerprint>);
+
+impl Fingerprints {
+    /// Looks at paths below a root.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn below(
+        root: &Path,
+        paths: impl IntoIterator<Item = PathBuf>,
+    ) -> Result<Self, VerifyError> {
+        let mut all = BTreeMap::new();
+        for path in paths {
+            let print = Fingerprint::of(&root.join(&path))?;
+            all.insert(path, print);
+        }
+        Ok(Self(all))
+    }
+
+    /// Adds one, or replaces it.
+    pub fn insert(&mut self, path: PathBuf, print: Fingerprint) {
+        self.0.insert(path, print);
+    }
+
+    /// The paths.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.keys().map(PathBuf::as_path)
+    }
+
+    /// What one of them holds.
+    pub fn get(&self, path: &Path) -> Option<&Fingerprint> {
+        self.0.get(path)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a path is one of them.
+    pub fn contains(&self, path: &Path) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Whether one of them is the path, lies below it, or stands where one of its parent
+    /// directories would be: writing or removing the path would then destroy it.
+    pub fn in_the_way(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| !above.as_os_str().is_empty() && self.contains(above))
+            || self
+                .0
+                .range(path.to_owned()..)
+                .next()
+                .is_some_and(|(candidate, _)| candidate.starts_with(path))
+    }
+
+    /// What differs in a later look at the same things.
+    pub fn differences(&self, later: &Self) -> Vec<PathChange> {
+        let all: BTreeSet<&PathBuf> = self.0.keys().chain(later.0.keys()).collect();
+        all.into_iter()
+            .filter_map(|path| {
+                let there =
+                    |prints: &Self| prints.0.get(path).cloned().unwrap_or(Fingerprint::Absent);
+                let kind = match (there(self), there(later)) {
+                    (before, after) if before == after => return None,
+                    (Fingerprint::Absent, _) => ChangeKind::Added,
+                    (_, Fingerprint::Absent) => ChangeKind::Deleted,
+                    (_, _) => ChangeKind::Modified,
+                };
+                Some(PathChange { path: path.clone(), kind })
+            })
+            .collect()
+    }
+
+    /// What differs now from what was seen.
+    ///
+    /// # Errors
+    /// If a path cannot be read.
+    pub fn changed_below(&self, root: &Path) -> Result<Vec<PathChange>, VerifyError> {
+        Ok(self.differences(&Self::below(root, self.0.keys().cloned())?))
+    }
+}

@@ -1,0 +1,169 @@
+//! Paths, and the branch, put back to what a commit holds.
+//!
+//! Invariant: only paths that differ are touched, never the ones that are to be kept,
+//! never what git ignores, never a repository inside this one. What does NOT live here:
+//! keeping what is overwritten; the caller did that.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::build::CheckoutBuilder;
+use git2::{ErrorCode, ObjectType, Repository};
+
+use super::GitRepo;
+use super::write::patiently;
+use crate::model::{Checkpoint, Oid};
+use crate::verify::error::VerifyError;
+use crate::verify::fingerprint::Fingerprints;
+
+impl GitRepo {
+    pub(super) fn back_in(
+        &self,
+        repo: &Repository,
+        checkpoint: &Checkpoint,
+        keep: &Fingerprints,
+    ) -> Result<Vec<PathBuf>, VerifyError> {
+        let failed = self.failed("go back to the checkpoint");
+        let commit = self.commit(repo, &checkpoint.head)?;
+        let target = commit.tree().map_err(&failed)?;
+        let committed = self.difference(repo, Some(&target), &self.head_tree(repo)?)?;
+        let committed: BTreeSet<PathBuf> = committed.into_iter().map(|c| c.path).collect();
+        let status = self.status_in(repo)?.all();
+        let all: BTreeSet<PathBuf> =
+            status.into_iter().map(|change| change.path).chain(committed.clone()).collect();
+        let (kept, back): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|path| keep.in_the_way(path));
+        let mut left = self.restore_in(repo, &checkpoint.head, &back)?;
+        left.extend(kept.iter().filter(|path| !keep.contains(path)).cloned());
+        // What was kept and had been committed is uncommitted again, as it was before.
+        let uncommit: Vec<_> = kept.into_iter().filter(|path| committed.contains(path)).collect();
+        patiently(|| {
+            let mut index = repo.index()?;
+            index.read(false)?;
+            for path in &uncommit {
+                self.take(&mut index, &target, path)?;
+            }
+            index.write()
+        })
+        .map_err(&failed)?;
+        let log = "ralph-copilot: back to the checkpoint";
+        patiently(|| repo.reference(&checkpoint.branch, commit.id(), true, log).map(drop))
+            .map_err(&failed)?;
+        patiently(|| repo.set_head(&checkpoint.branch)).map_err(&failed)?;
+        // A merge or rebase that the agent began is over.
+        repo.cleanup_state().map_err(&failed)?;
+        Ok(left)
+    }
+
+    /// Makes the index hold at a path what a tree holds, without looking at the file.
+    fn take(
+        &self,
+        index: &mut git2::Index,
+        tree: &git2::Tree<'_>,
+        path: &Path,
+    ) -> Result<(), git2::Error> {
+        match index.remove_path(path) {
+            Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let Ok(held) = tree.get_path(path) else { return Ok(()) };
+        if held.kind() == Some(ObjectType::Tree) {
+            return Ok(());
+        }
+        let zero = git2::IndexTime::new(0, 0);
+        index.add(&git2::IndexEntry {
+            ctime: zero,
+            mtime: zero,
+            dev: 0,
+            ino: 0,
+            mode: u32::try_from(held.filemode()).unwrap_or(0o100_644),
+            uid: 0,
+            gid: 0,
+            file_size: 0,
+            id: held.id(),
+            flags: 0,
+            flags_extended: 0,
+            path: path.as_os_str().as_encoded_bytes().to_vec(),
+        })
+    }
+
+    pub(super) fn restore_in(
+        &self,
+        repo: &Repository,
+        commit: &Oid,
+        paths: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, VerifyError> {
+        let failed = self.failed("put files back");
+        let commit = self.commit(repo, commit)?;
+        let tree = commit.tree().map_err(&failed)?;
+        let mut left = Vec::new();
+        let mut back = Vec::new();
+        let mut gone = Vec::new();
+        for path in paths {
+            match tree.get_path(path).ok().and_then(|entry| entry.kind()) {
+                Some(ObjectType::Blob) => back.push(path),
+                // Its content is another repository's business.
+                Some(ObjectType::Commit) => left.push(path.clone()),
+                _ => {
+                    if self.root.join(path).join(".git").symlink_metadata().is_ok() {
+                        left.push(path.clone());
+                    } else {
+                        gone.push(path);
+                    }
+                }
+            }
+        }
+        // Removals first: a file may stand where a directory has to be.
+        for path in &gone {
+            self.remove(path)?;
+        }
+        patiently(|| {
+            let mut index = repo.index()?;
+            index.read(false)?;
+            for path in gone.iter().chain(&back) {
+                match index.conflict_remove(path) {
+                    Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
+                    Ok(()) | Err(_) => {}
+                }
+            }
+            for path in &gone {
+                match index.remove_path(path) {
+                    Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
+                    Ok(()) | Err(_) => {}
+                }
+            }
+            index.write()
+        })
+        .map_err(&failed)?;
+        if !back.is_empty() {
+            let mut options = CheckoutBuilder::new();
+            options.force().disable_pathspec_match(true).update_index(true);
+            options.recreate_missing(true).remove_untracked(false).remove_ignored(false);
+            for path in back {
+                options.path(path.as_path());
+            }
+            patiently(|| repo.checkout_tree(commit.as_object(), Some(&mut options)))
+                .map_err(&failed)?;
+        }
+        Ok(left)
+    }
+
+    /// Removes a file or a link, and the directories that are empty without it.
+    fn remove(&self, path: &Path) -> Result<(), VerifyError> {
+        let at = self.root.join(path);
+        match fs::symlink_metadata(&at) {
+            Ok(meta) if !meta.is_dir() => {
+                fs::remove_file(&at).map_err(Self::io("remove", &at))?;
+            }
+            Ok(_) | Err(_) => return Ok(()),
+        }
+        for above in path.ancestors().skip(1).take_while(|a| !a.as_os_str().is_empty()) {
+            // It fails on the first directory that holds something else.
+            if fs::remove_dir(self.root.join(above)).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! Commits, branches and the difference of trees.
+//!
+//! Invariant: the cost grows with what is new since the checkpoint, not with the age of
+//! the repository. What does NOT live here: the working tree.
+
+use std::path::Path;
+
+use git2::{Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree};
+
+use super::{GitRepo, oid, path};
+use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
+use crate::verify::error::VerifyError;
+use crate::verify::repo::{COMMITS, Since};
+
+/// Where HEAD points.
+pub(super) enum Head {
+    /// A branch, with its commit.
+    Branch(String, git2::Oid),
+    /// A branch that has no commit.
+    Unborn(String),
+    /// A commit.
+    Detached(git2::Oid),
+}
+
+impl GitRepo {
+    pub(super) fn head(&self, repo: &Repository) -> Result<Head, VerifyError> {
+        let failed = self.failed("read HEAD");
+        let head = repo.find_reference("HEAD").map_err(&failed)?;
+        let Some(name) = head.symbolic_target_bytes() else {
+            let target = head.target().ok_or_else(|| git2::Error::from_str("HEAD is empty"));
+            return target.map(Head::Detached).map_err(&failed);
+        };
+        let name = String::from_utf8_lossy(name).into_owned();
+        match head.resolve() {
+            Ok(branch) => match branch.target() {
+                Some(id) => Ok(Head::Branch(name, id)),
+                None => Ok(Head::Unborn(name)),
+            },
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(Head::Unborn(name)),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    pub(super) fn checkpoint_in(&self, repo: &Repository) -> Result<Checkpoint, VerifyError> {
+        match self.head(repo)? {
+            Head::Branch(branch, id) => Ok(Checkpoint { head: oid(id), branch }),
+            Head::Unborn(_) | Head::Detached(_) => {
+                Err(VerifyError::NoBranch { path: self.root.clone() })
+            }
+        }
+    }
+
+    pub(super) fn since_in(
+        &self,
+        repo: &Repository,
+        checkpoint: &Checkpoint,
+        prefix: &str,
+    ) -> Result<Since, VerifyError> {
+        let failed = self.failed("read the history");
+        let base = git2::Oid::from_str(checkpoint.head.as_str()).map_err(&failed)?;
+        let known = repo.find_commit(base).is_ok();
+        let (history, head) = match self.head(repo)? {
+            Head::Detached(id) => (History::Detached, Some(id)),
+            Head::Branch(name, id) if name != checkpoint.branch => {
+                (History::OtherBranch(name), Some(id))
+            }
+            Head::Unborn(name) if name != checkpoint.branch => (History::OtherBranch(name), None),
+            Head::Unborn(_) => (History::Rewritten, None),
+            Head::Branch(_, id) if id == base => (History::Straight, Some(id)),
+            Head::Branch(_, id) => {
+                let grew = known && repo.graph_descendant_of(id, base).map_err(&failed)?;
+                let history = if grew { History::Straight } else { History::Rewritten };
+                (history, Some(id))
+            }
+        };
+        let mut commits = Vec::new();
+        if let Some(head) = head.filter(|_| known) {
+            let mut walk = repo.revwalk().map_err(&failed)?;
+            walk.set_sorting(Sort::TOPOLOGICAL).map_err(&failed)?;
+            walk.push(head).map_err(&failed)?;
+            walk.hide(base).map_err(&failed)?;
+            for id in walk.take(COMMITS) {
+                commits.push(self.seen(repo, id.map_err(&failed)?, prefix)?);
+            }
+            commits.reverse();
+        }
+        Ok(Since { history, commits })
+    }
+
+    fn seen(
+        &self,
+        repo: &Repository,
+        id: git2::Oid,
+        prefix: &str,
+    ) -> Result<CommitSeen, VerifyError> {
+        let failed = self.failed("read a commit");
+        let commit = repo.find_commit(id).map_err(&failed)?;
+        let parent = match commit.parent(0) {
+            Ok(parent) => Some(parent.tree().map_err(&failed)?),
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        let tree = commit.tree().map_err(&failed)?;
+        let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
+        let subject = message.lines().next().unwrap_or_default().to_owned();
+        Ok(CommitSeen {
+            id: oid(id),
+            ours: subject.starts_with(prefix),
+            subject,
+            merge: commit.parent_count() > 1,
+            paths: self.difference(repo, parent.as_ref(), &tree)?,
+        })
+    }
+
+    pub(super) fn committed_in(
+        &self,
+        repo: &Repository,
+        commit: &Oid,
+    ) -> Result<Vec<PathChange>, VerifyError> {
+        let failed = self.failed("read a tree");
+        let from = self.commit(repo, commit)?.tree().map_err(&failed)?;
+        let head = match self.head(repo)? {
+            Head::Branch(_, id) | Head::Detached(id) => id,
+            Head::Unborn(_) => return Err(VerifyError::NoBranch { path: self.root.clone() }),
+        };
+        let to = repo.find_commit(head).and_then(|head| head.tree()).map_err(&failed)?;
+        self.difference(repo, Some(&from), &to)
+    }
+
+    pub(super) fn difference(
+        &self,
+        repo: &Repository,
+        from: Option<&Tree<'_>>,
+        to: &Tree<'_>,
+    ) -> Result<Vec<PathChange>, VerifyError> {
+        let mut options = DiffOptions::new();
+        options.include_typechange(true).skip_binary_check(true);
+        let diff = repo
+            .diff_tree_to_tree(from, Some(to), Some(&mut options))
+            .map_err(self.failed("compare trees"))?;
+        Ok(changes(&diff))
+    }
+
+    pub(super) fn exists_in(
+        &self,
+        repo: &Repository,
+        commit: &Oid,
+        path: &Path,
+    ) -> Result<bool, VerifyError> {
+        let tree = self.commit(repo, commit)?.tree().map_err(self.failed("read a tree"))?;
+        match tree.get_path(path) {
+            Ok(entry) => Ok(entry.kind() == Some(ObjectType::Blob)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
+            Err(error) => Err(self.failed("read a tree")(error)),
+        }
+    }
+}
+
+/// The paths of a difference.
+pub(super) fn changes(diff: &Diff<'_>) -> Vec<PathChange> {
+    diff.deltas()
+        .filter_map(|delta| {
+            let kind = match delta.status() {
+                Delta::Added | Delta::Untracked | Delta::Copied => ChangeKind::Added,
+                Delta::Deleted => ChangeKind::Deleted,
+                Delta::Unmodified | Delta::Ignored => return None,
+                Delta::Modified
+                | Delta::Renamed
+                | Delta::Typechange
+                | Delta::Unreadable
+                | Delta::Conflicted => ChangeKind::Modified,
+            };
+            let bytes = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes())?;
+            Some(PathChange { path: path(bytes), kind })
+        })
+        .collect()
+}

@@ -1,0 +1,227 @@
+//! The repository through libgit2: the only folder that names `git2`.
+//!
+//! Invariant: the repository is found by walking up from a directory and is opened by its
+//! path, so that `GIT_DIR`, `GIT_INDEX_FILE` and the like have no say (libgit2 reads them
+//! only when asked to, and is never asked). libgit2 runs no hooks, no filter programs and
+//! signs nothing. What does NOT live here: what a change means.
+
+mod back;
+mod clean;
+mod history;
+mod preflight;
+mod settings;
+mod status;
+mod write;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use git2::{ErrorCode, Repository};
+
+use super::clean::CleanTree;
+use super::error::{RepoProblem, VerifyError};
+use super::fingerprint::Fingerprints;
+use super::ignored::Linked;
+use super::layout::Layout;
+use super::repo::{Branch, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
+use crate::model::{Checkpoint, Oid, PathChange};
+
+/// A repository on disk.
+pub struct GitRepo {
+    /// libgit2's handle must not be used by two threads at once.
+    repo: Mutex<Repository>,
+    root: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+}
+
+impl std::fmt::Debug for GitRepo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GitRepo").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl GitRepo {
+    /// Finds the repository that a directory lies in, a linked worktree included.
+    ///
+    /// # Errors
+    /// If there is none, it is bare, belongs to somebody else or cannot be read.
+    pub fn discover(from: &Path) -> Result<Self, RepoProblem> {
+        let found = Repository::discover(from).map_err(|error| match error.code() {
+            ErrorCode::NotFound => RepoProblem::None { from: from.to_owned() },
+            ErrorCode::Owner => RepoProblem::NotOwned { path: from.to_owned() },
+            _ => RepoProblem::Unsupported {
+                path: from.to_owned(),
+                reason: error.message().to_owned(),
+            },
+        })?;
+        let Some(work) = found.workdir() else {
+            return Err(RepoProblem::Bare { path: found.path().to_owned() });
+        };
+        let canonical = |path: &Path| {
+            fs::canonicalize(path).map_err(|source| VerifyError::Io {
+                operation: "resolve",
+                path: path.to_owned(),
+                source,
+            })
+        };
+        let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
+        let common_dir = canonical(found.commondir())?;
+        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Repository> {
+        self.repo.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names what git was doing when it failed.
+    fn failed(&self, operation: &'static str) -> impl Fn(git2::Error) -> VerifyError + use<'_> {
+        move |source| VerifyError::Git {
+            operation,
+            path: self.root.clone(),
+            source: Box::new(source),
+        }
+    }
+
+    /// Names what the file system was doing when it failed.
+    fn io(operation: &'static str, path: &Path) -> impl Fn(std::io::Error) -> VerifyError + use<> {
+        let path = path.to_owned();
+        move |source| VerifyError::Io { operation, path: path.clone(), source }
+    }
+
+    /// The bytes of a file; none if there is no such file.
+    fn bytes(path: &Path) -> Result<Vec<u8>, VerifyError> {
+        match fs::read(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            other => other.map_err(Self::io("read", path)),
+        }
+    }
+
+    fn commit<'r>(&self, repo: &'r Repository, id: &Oid) -> Result<git2::Commit<'r>, VerifyError> {
+        git2::Oid::from_str(id.as_str())
+            .and_then(|id| repo.find_commit(id))
+            .map_err(self.failed("read a commit"))
+    }
+}
+
+/// A git id as the model holds it.
+fn oid(id: git2::Oid) -> Oid {
+    Oid::new(id.to_string())
+}
+
+/// A path as git stores it: bytes, `/`-separated.
+#[cfg(unix)]
+fn path(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    // A directory's trailing slash would make two names of one thing.
+    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// A path as git stores it: UTF-8, `/`-separated.
+#[cfg(not(unix))]
+fn path(bytes: &[u8]) -> PathBuf {
+    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+impl Repo for GitRepo {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    fn identity(&self) -> Result<Option<Identity>, VerifyError> {
+        let repo = self.lock();
+        let mut config = repo.config().map_err(self.failed("read the configuration"))?;
+        let config = config.snapshot().map_err(self.failed("read the configuration"))?;
+        let text = |key: &str| match config.get_str(key) {
+            Ok(value) if !value.trim().is_empty() => Ok(Some(value.to_owned())),
+            Ok(_) => Ok(None),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(self.failed("read the configuration")(error)),
+        };
+        let (name, email) = (text("user.name")?, text("user.email")?);
+        Ok(name.zip(email).map(|(name, email)| Identity { name, email }))
+    }
+
+    fn preflight(
+        &self,
+        layout: &Layout,
+        branch: Branch<'_>,
+        dirt: Dirt,
+    ) -> Result<Preflight, RepoProblem> {
+        self.preflight_here(layout, branch, dirt)
+    }
+
+    fn exclude(&self, patterns: &[&str]) -> Result<(), VerifyError> {
+        self.exclude_here(patterns)
+    }
+
+    fn checkpoint(&self) -> Result<Checkpoint, VerifyError> {
+        self.checkpoint_in(&self.lock())
+    }
+
+    fn status(&self) -> Result<Status, VerifyError> {
+        self.status_in(&self.lock())
+    }
+
+    fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError> {
+        self.since_in(&self.lock(), checkpoint, prefix)
+    }
+
+    fn committed_since(&self, commit: &Oid) -> Result<Vec<PathChange>, VerifyError> {
+        self.committed_in(&self.lock(), commit)
+    }
+
+    fn exists_at(&self, commit: &Oid, path: &Path) -> Result<bool, VerifyError> {
+        self.exists_in(&self.lock(), commit, path)
+    }
+
+    fn settings(&self) -> Result<Fingerprints, VerifyError> {
+        self.settings_in(&self.lock())
+    }
+
+    fn commit_paths(
+        &self,
+        paths: &[PathBuf],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Option<Oid>, VerifyError> {
+        self.commit_in(&self.lock(), paths, message, identity)
+    }
+
+    fn snapshot(&self, without: &Fingerprints) -> Result<Oid, VerifyError> {
+        self.snapshot_in(&self.lock(), without, &[]).map(oid)
+    }
+
+    fn save_attempt(
+        &self,
+        layout: &Layout,
+        number: u32,
+        message: &str,
+        without: &Fingerprints,
+    ) -> Result<Kept, VerifyError> {
+        self.save_in(&self.lock(), layout, number, message, without)
+    }
+
+    fn back_to(
+        &self,
+        checkpoint: &Checkpoint,
+        keep: &Fingerprints,
+    ) -> Result<Vec<PathBuf>, VerifyError> {
+        self.back_in(&self.lock(), checkpoint, keep)
+    }
+
+    fn restore(&self, commit: &Oid, paths: &[PathBuf]) -> Result<(), VerifyError> {
+        self.restore_in(&self.lock(), commit, paths).map(drop)
+    }
+
+    fn clean_tree(&self, linked: &Linked) -> Result<CleanTree, VerifyError> {
+        self.clean_in(&self.lock(), linked)
+    }
+}

@@ -1,0 +1,171 @@
+//! Whether a run may begin in this repository.
+//!
+//! Invariant: the checks come from the cheapest to the dearest and the first problem ends
+//! them; HEAD moves to another branch only when nothing else is wrong and no file would
+//! change. What does NOT live here: what is said about a problem (`error`).
+
+use std::fs;
+use std::path::{Component, PathBuf};
+
+use git2::{BranchType, ErrorCode, Repository, RepositoryState};
+
+use super::history::Head;
+use super::{GitRepo, oid};
+use crate::verify::error::{RepoProblem, VerifyError};
+use crate::verify::fingerprint::Fingerprints;
+use crate::verify::ignored::Environment;
+use crate::verify::layout::Layout;
+use crate::verify::repo::{Branch, Dirt, Preflight};
+
+impl GitRepo {
+    pub(super) fn preflight_here(
+        &self,
+        layout: &Layout,
+        branch: Branch<'_>,
+        dirt: Dirt,
+    ) -> Result<Preflight, RepoProblem> {
+        let repo = self.lock();
+        if let Some((what, abort)) = in_progress(repo.state()) {
+            return Err(RepoProblem::InProgress { what, abort });
+        }
+        let lock = self.git_dir.join("index.lock");
+        if lock.symlink_metadata().is_ok() {
+            return Err(RepoProblem::IndexLocked { path: lock });
+        }
+        let head = match self.head(&repo)? {
+            Head::Unborn(_) => return Err(RepoProblem::Unborn),
+            Head::Detached(id) if branch == Branch::Current => {
+                return Err(RepoProblem::Detached { head: oid(id) });
+            }
+            Head::Branch(_, id) | Head::Detached(id) => id,
+        };
+        self.task_inside(layout)?;
+        let status = self.status_in(&repo).map_err(|error| self.unreadable(error))?;
+        let (prepared, dirty): (Vec<_>, Vec<_>) =
+            status.all().into_iter().partition(|change| change.path.starts_with(layout.folder()));
+        if dirt == Dirt::Refuse && !dirty.is_empty() {
+            return Err(RepoProblem::Dirty { changes: dirty });
+        }
+        if let Branch::Named(name) = branch {
+            self.take_branch(&repo, name, head)?;
+        }
+        let human = Fingerprints::below(&self.root, dirty.into_iter().map(|c| c.path))?;
+        let environment = Environment::look(&self.root, layout, self.ignored_in(&repo)?);
+        let submodules = repo.submodules().map_err(self.failed("read the submodules"))?;
+        Ok(Preflight {
+            checkpoint: self.checkpoint_in(&repo)?,
+            human,
+            prepared: prepared.into_iter().map(|change| change.path).collect(),
+            environment,
+            settings: self.settings_in(&repo)?,
+            submodules: submodules.iter().map(|module| module.path().to_owned()).collect(),
+        })
+    }
+
+    /// The first look at index and tree tells whether this program can read them.
+    fn unreadable(&self, error: VerifyError) -> RepoProblem {
+        match error {
+            VerifyError::Git { source, .. } => {
+                RepoProblem::Unsupported { path: self.root.clone(), reason: source.to_string() }
+            }
+            other @ (VerifyError::Io { .. }
+            | VerifyError::Moved { .. }
+            | VerifyError::NoBranch { .. }
+            | VerifyError::Glob { .. }) => RepoProblem::Failed(other),
+        }
+    }
+
+    fn task_inside(&self, layout: &Layout) -> Result<(), RepoProblem> {
+        let normal = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        let inside = layout.folder().components().all(normal)
+            && fs::canonicalize(self.root.join(layout.folder()))
+                .is_ok_and(|folder| folder.starts_with(&self.root));
+        if inside {
+            return Ok(());
+        }
+        Err(RepoProblem::TaskOutside {
+            folder: layout.folder().to_owned(),
+            root: self.root.clone(),
+        })
+    }
+
+    /// Puts HEAD on a branch that holds the very tree that is checked out.
+    fn take_branch(
+        &self,
+        repo: &Repository,
+        name: &str,
+        head: git2::Oid,
+    ) -> Result<(), RepoProblem> {
+        let failed = self.failed("change to the branch");
+        if !git2::Branch::name_is_valid(name).map_err(&failed)? {
+            return Err(RepoProblem::BranchName { name: name.to_owned() });
+        }
+        let full = format!("refs/heads/{name}");
+        if let Head::Branch(current, _) = self.head(repo)?
+            && current == full
+        {
+            return Ok(());
+        }
+        match repo.find_branch(name, BranchType::Local) {
+            Ok(branch) => {
+                let tip = branch.get().peel_to_commit().map_err(&failed)?;
+                if self.in_another_worktree(&full)? {
+                    return Err(RepoProblem::BranchInUse { name: name.to_owned() });
+                }
+                let here = repo.find_commit(head).map_err(&failed)?;
+                if tip.tree_id() != here.tree_id() {
+                    return Err(RepoProblem::BranchElsewhere {
+                        name: name.to_owned(),
+                        at: oid(tip.id()),
+                    });
+                }
+            }
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                repo.reference(&full, head, false, "ralph-copilot: branch for a run")
+                    .map_err(&failed)?;
+            }
+            Err(error) => return Err(failed(error).into()),
+        }
+        repo.set_head(&full).map_err(&failed)?;
+        Ok(())
+    }
+
+    /// Whether a branch is checked out in a working tree that is not ours.
+    fn in_another_worktree(&self, branch: &str) -> Result<bool, VerifyError> {
+        let mut git_dirs = vec![self.common_dir.clone()];
+        let linked = self.common_dir.join("worktrees");
+        if linked.is_dir() {
+            let failed = Self::io("list", &linked);
+            for entry in fs::read_dir(&linked).map_err(&failed)? {
+                git_dirs.push(entry.map_err(&failed)?.path());
+            }
+        }
+        let elsewhere = |dir: &PathBuf| {
+            let own = fs::canonicalize(dir).is_ok_and(|dir| dir == self.git_dir);
+            let head = fs::read_to_string(dir.join("HEAD")).unwrap_or_default();
+            !own && head.trim().strip_prefix("ref:").is_some_and(|on| on.trim() == branch)
+        };
+        Ok(git_dirs.iter().any(elsewhere))
+    }
+}
+
+/// An operation that is not finished, and what ends it.
+fn in_progress(state: RepositoryState) -> Option<(&'static str, &'static str)> {
+    match state {
+        RepositoryState::Clean => None,
+        RepositoryState::Merge => Some(("merge", "git merge --abort")),
+        RepositoryState::Revert | RepositoryState::RevertSequence => {
+            Some(("revert", "git revert --abort"))
+        }
+        RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
+            Some(("cherry-pick", "git cherry-pick --abort"))
+        }
+        RepositoryState::Bisect => Some(("bisect", "git bisect reset")),
+        RepositoryState::Rebase
+        | RepositoryState::RebaseInteractive
+        | RepositoryState::RebaseMerge => Some(("rebase", "git rebase --abort")),
+        RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
+            Some(("patch series", "git am --abort"))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Hooks and agent settings, tracked by git or not; and what git is told to ignore.
+//!
+//! Invariant: what is looked at stands in this file as a list. What does NOT live here:
+//! what a change means.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use git2::{ConfigLevel, ErrorCode, Repository};
+use sha2::{Digest, Sha256};
+
+use super::GitRepo;
+use crate::verify::error::VerifyError;
+use crate::verify::fingerprint::{Fingerprint, Fingerprints};
+
+/// Files and folders of the working tree that can widen what an agent may do.
+const SETTINGS: [&str; 9] = [
+    ".github/hooks",
+    ".github/copilot",
+    ".github/mcp.json",
+    ".claude",
+    ".copilot",
+    ".mcp.json",
+    ".vscode/mcp.json",
+    ".gitmodules",
+    ".lfsconfig",
+];
+
+/// A folder below them that holds whole checkouts, and no settings.
+const NO_SETTINGS: &str = ".claude/worktrees";
+
+/// Files of the git directory, besides its hooks, that change what git does.
+const GIT_FILES: [&str; 3] = ["info/exclude", "info/attributes", "config.worktree"];
+
+impl GitRepo {
+    pub(super) fn settings_in(&self, repo: &Repository) -> Result<Fingerprints, VerifyError> {
+        let mut all = Fingerprints::default();
+        for start in SETTINGS {
+            for path in files_below(&self.root, Path::new(start))? {
+                let print = Fingerprint::of(&self.root.join(&path))?;
+                all.insert(path, print);
+            }
+        }
+        let git = Path::new(".git");
+        for path in files_below(&self.common_dir, Path::new("hooks"))? {
+            // git puts samples there, which it never runs.
+            if path.extension().is_none_or(|extension| extension != "sample") {
+                let print = Fingerprint::of(&self.common_dir.join(&path))?;
+                all.insert(git.join(path), print);
+            }
+        }
+        for name in GIT_FILES {
+            for dir in [&self.common_dir, &self.git_dir] {
+                let print = Fingerprint::of(&dir.join(name))?;
+                if print != Fingerprint::Absent {
+                    all.insert(git.join(name), print);
+                }
+            }
+        }
+        let failed = self.failed("read the configuration");
+        let config = repo.config().map_err(&failed)?;
+        match config.open_level(ConfigLevel::Local) {
+            Ok(mut local) => {
+                let hash = self.meaning(&mut local)?;
+                all.insert(git.join("config"), Fingerprint::File { hash, executable: false });
+            }
+            Err(error) if error.code() == ErrorCode::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+        if let Ok(hooks) = config.get_path("core.hooksPath") {
+            let at = self.root.join(&hooks);
+            for path in files_below(&at, Path::new(""))? {
+                let print = Fingerprint::of(&at.join(&path))?;
+                all.insert(hooks.join(path), print);
+            }
+        }
+        Ok(all)
+    }
+
+    /// What the repository's own configuration says. Upstreams and the notes that editors
+    /// keep about branches change by themselves, and run nothing.
+    fn meaning(&self, config: &mut git2::Config) -> Result<[u8; 32], VerifyError> {
+        let failed = self.failed("read the configuration");
+        let snapshot = config.snapshot().map_err(&failed)?;
+        let mut entries = snapshot.entries(None).map_err(&failed)?;
+        let mut hasher = Sha256::new();
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(&failed)?;
+            let name = entry.name_bytes();
+            if !name.starts_with(b"branch.") {
+                for part in [name, b"=", entry.value_bytes(), b"\n"] {
+                    hasher.update(part);
+                }
+            }
+        }
+        Ok(hasher.finalize().into())
+    }
+
+    pub(super) fn exclude_here(&self, patterns: &[&str]) -> Result<(), VerifyError> {
+        let at = self.common_dir.join("info/exclude");
+        let old = Self::bytes(&at)?;
+        let lines: BTreeSet<&[u8]> =
+            old.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).collect();
+        let mut new = Vec::new();
+        for pattern in patterns.iter().filter(|pattern| !lines.contains(pattern.as_bytes())) {
+            new.extend_from_slice(pattern.as_bytes());
+            new.push(b'\n');
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        if old.last().is_some_and(|&last| last != b'\n') {
+            new.insert(0, b'\n');
+        }
+        let failed = Self::io("write", &at);
+        fs::create_dir_all(self.common_dir.join("info")).map_err(&failed)?;
+        let mut file =
+            fs::OpenOptions::new().create(true).append(true).open(&at).map_err(&failed)?;
+        file.write_all(&new).map_err(&failed)
+    }
+}
+
+/// The files and links below a path, relative to a root; the path itself if it is one.
+fn files_below(root: &Path, start: &Path) -> Result<Vec<PathBuf>, VerifyError> {
+    let mut found = Vec::new();
+    let mut waiting = vec![start.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let at = root.join(&path);
+        let Ok(meta) = fs::symlink_metadata(&at) else { continue };
+        if !meta.is_dir() {
+            found.push(path);
+        } else if path != Path::new(NO_SETTINGS) {
+            let failed = |source| VerifyError::Io { operation: "list", path: at.clone(), source };
+            for entry in fs::read_dir(&at).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                waiting.push(path.join(entry.file_name()));
+            }
+        }
+    }
+    Ok(found)
+}

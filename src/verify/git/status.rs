@@ -1,0 +1,125 @@
+//! HEAD against the working tree.
+//!
+//! Invariant: one walk over the tree; renames are not looked for; a path that was told to
+//! be "assumed unchanged" is looked at all the same, for that is a way to hide a change.
+//! What does NOT live here: whose change it is.
+
+use git2::{
+    DiffOptions, ErrorCode, Index, IndexEntryExtendedFlag, IndexEntryFlag, IndexTime, Repository,
+    StatusOptions, Statuses,
+};
+
+use super::{GitRepo, path};
+use crate::model::{ChangeKind, PathChange};
+use crate::verify::error::VerifyError;
+use crate::verify::repo::Status;
+
+impl GitRepo {
+    pub(super) fn status_in(&self, repo: &Repository) -> Result<Status, VerifyError> {
+        let statuses = self.look(
+            repo,
+            StatusOptions::new().include_untracked(true).recurse_untracked_dirs(true),
+        )?;
+        let mut status = Status::default();
+        for entry in &statuses {
+            let path = path(entry.path_bytes());
+            match meaning(entry.status()) {
+                Some(Seen::Tracked(kind)) => status.tracked.push(PathChange { path, kind }),
+                Some(Seen::Untracked) => {
+                    status.untracked.insert(path);
+                }
+                None => {}
+            }
+        }
+        status.tracked.extend(self.hidden(repo)?);
+        status.tracked.sort();
+        status.tracked.dedup_by(|a, b| a.path == b.path);
+        Ok(status)
+    }
+
+    /// The ignored entries; a folder that is ignored as a whole is one.
+    pub(super) fn ignored_in(
+        &self,
+        repo: &Repository,
+    ) -> Result<Vec<std::path::PathBuf>, VerifyError> {
+        let statuses = self
+            .look(repo, StatusOptions::new().include_ignored(true).recurse_ignored_dirs(false))?;
+        let ignored = statuses.iter().filter(|entry| entry.status().is_ignored());
+        Ok(ignored.map(|entry| path(entry.path_bytes())).collect())
+    }
+
+    /// Asks git. Files whose time tells nothing are read once and their time is noted in
+    /// the index, unless somebody else holds it.
+    fn look<'r>(
+        &self,
+        repo: &'r Repository,
+        options: &mut StatusOptions,
+    ) -> Result<Statuses<'r>, VerifyError> {
+        options.renames_head_to_index(false).renames_index_to_workdir(false);
+        let noted = repo.statuses(Some(options.update_index(true)));
+        match noted {
+            Err(error) if error.code() == ErrorCode::Locked => {
+                repo.statuses(Some(options.update_index(false)))
+            }
+            other => other,
+        }
+        .map_err(self.failed("compare the working tree with HEAD"))
+    }
+
+    /// Changes of paths whose index entry says that nobody should look.
+    fn hidden(&self, repo: &Repository) -> Result<Vec<PathChange>, VerifyError> {
+        let index = repo.index().map_err(self.failed("read the index"))?;
+        let mut shown = Index::new().map_err(self.failed("make an index"))?;
+        let mut paths = DiffOptions::new();
+        paths.disable_pathspec_match(true).include_typechange(true);
+        let mut any = false;
+        for mut entry in index.iter() {
+            let assumed = entry.flags & IndexEntryFlag::VALID.bits() != 0;
+            let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
+            let skipped = entry.flags_extended & skip != 0;
+            let absent = || self.root.join(path(&entry.path)).symlink_metadata().is_err();
+            // A sparse checkout leaves files out on purpose.
+            if !assumed && (!skipped || absent()) {
+                continue;
+            }
+            any = true;
+            paths.pathspec(entry.path.clone());
+            entry.flags &= !IndexEntryFlag::VALID.bits();
+            entry.flags_extended &= !skip;
+            entry.mtime = IndexTime::new(0, 0);
+            shown.add(&entry).map_err(self.failed("copy an index entry"))?;
+        }
+        if !any {
+            return Ok(Vec::new());
+        }
+        let diff = repo
+            .diff_index_to_workdir(Some(&shown), Some(&mut paths))
+            .map_err(self.failed("compare hidden paths"))?;
+        Ok(super::history::changes(&diff))
+    }
+}
+
+enum Seen {
+    Tracked(ChangeKind),
+    Untracked,
+}
+
+/// What git's flags say about a path, HEAD against the working tree.
+fn meaning(status: git2::Status) -> Option<Seen> {
+    let has = |flags| status.intersects(flags);
+    use git2::Status as S;
+    if status == S::WT_NEW {
+        return Some(Seen::Untracked);
+    }
+    let kind = if has(S::IGNORED) || status.is_empty() {
+        return None;
+    } else if has(S::INDEX_DELETED) || (has(S::WT_DELETED) && !has(S::INDEX_NEW)) {
+        // Also what was taken from the index alone and still lies there.
+        ChangeKind::Deleted
+    } else if has(S::INDEX_NEW) {
+        ChangeKind::Added
+    } else {
+        ChangeKind::Modified
+    };
+    Some(Seen::Tracked(kind))
+}

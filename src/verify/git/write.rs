@@ -1,0 +1,278 @@
+//! Commits of the runner's own: of single paths, and of whole attempts.
+//!
+//! Invariant: trees are built from HEAD's tree and the paths that differ, so that neither
+//! the index nor the rest of the tree is read; a ref moves only from where it was seen.
+//! What does NOT live here: which paths, and when.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use git2::build::TreeUpdateBuilder;
+use git2::{ErrorCode, FileMode, ObjectType, Repository, Signature, Tree};
+
+use super::history::Head;
+use super::{GitRepo, oid};
+use crate::model::Oid;
+use crate::verify::error::VerifyError;
+use crate::verify::fingerprint::Fingerprints;
+use crate::verify::layout::Layout;
+use crate::verify::repo::{Identity, Kept};
+
+/// Another git process holds its locks for milliseconds; a lock older than this second
+/// stays and is reported.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Repeats what fails because of somebody else's lock.
+pub(super) fn patiently<T>(
+    mut attempt: impl FnMut() -> Result<T, git2::Error>,
+) -> Result<T, git2::Error> {
+    for _ in 1..TRIES {
+        match attempt() {
+            Err(error) if error.code() == ErrorCode::Locked => thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+    attempt()
+}
+
+impl GitRepo {
+    pub(super) fn commit_in(
+        &self,
+        repo: &Repository,
+        paths: &[PathBuf],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Option<Oid>, VerifyError> {
+        let Head::Branch(branch, head) = self.head(repo)? else {
+            return Err(VerifyError::NoBranch { path: self.root.clone() });
+        };
+        let failed = self.failed("commit");
+        let parent = repo.find_commit(head).map_err(&failed)?;
+        let base = parent.tree().map_err(&failed)?;
+        let mut wanted = Vec::new();
+        for path in paths {
+            let held = base.get_path(path).is_ok();
+            if held || !repo.is_path_ignored(path).map_err(&failed)? {
+                wanted.push(path.clone());
+            }
+        }
+        let tree = self.tree_with(repo, &base, &wanted)?;
+        if tree == base.id() {
+            return Ok(None);
+        }
+        let tree = repo.find_tree(tree).map_err(&failed)?;
+        let signature = Signature::now(&identity.name, &identity.email).map_err(&failed)?;
+        let id = repo
+            .commit(None, &signature, &signature, message, &tree, &[&parent])
+            .map_err(&failed)?;
+        // The index first: were the branch first and the index then failed, the agent's
+        // next commit would silently take these paths back.
+        self.index_follows(repo, &tree, &wanted)?;
+        let log = format!("commit: {}", message.lines().next().unwrap_or_default());
+        patiently(|| repo.reference_matching(&branch, id, true, head, &log)).map_err(|error| {
+            if error.code() == ErrorCode::Modified {
+                VerifyError::Moved { branch: branch.clone(), expected: oid(head) }
+            } else {
+                failed(error)
+            }
+        })?;
+        Ok(Some(oid(id)))
+    }
+
+    /// Makes the index hold these paths as the tree does, and leaves the rest of it alone.
+    pub(super) fn index_follows(
+        &self,
+        repo: &Repository,
+        tree: &Tree<'_>,
+        paths: &[PathBuf],
+    ) -> Result<(), VerifyError> {
+        let failed = self.failed("write the index");
+        patiently(|| {
+            let mut index = repo.index()?;
+            index.read(false)?;
+            for path in paths {
+                let held = tree.get_path(path).is_ok_and(|e| e.kind() == Some(ObjectType::Blob));
+                if held && self.root.join(path).symlink_metadata().is_ok() {
+                    index.add_path(path)?;
+                } else if held || tree.get_path(path).is_err() {
+                    match index.remove_path(path) {
+                        Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
+                        Ok(()) | Err(_) => {}
+                    }
+                }
+            }
+            index.write()
+        })
+        .map_err(failed)
+    }
+
+    pub(super) fn snapshot_in(
+        &self,
+        repo: &Repository,
+        without: &Fingerprints,
+        besides: &[PathBuf],
+    ) -> Result<git2::Oid, VerifyError> {
+        let base = self.head_tree(repo)?;
+        let status = self.status_in(repo)?.all();
+        let mut paths: Vec<PathBuf> = status.into_iter().map(|change| change.path).collect();
+        paths.extend(besides.iter().cloned());
+        paths.sort();
+        paths.dedup();
+        paths.retain(|path| !without.in_the_way(path));
+        self.tree_with(repo, &base, &paths)
+    }
+
+    pub(super) fn save_in(
+        &self,
+        repo: &Repository,
+        layout: &Layout,
+        number: u32,
+        message: &str,
+        without: &Fingerprints,
+    ) -> Result<Kept, VerifyError> {
+        let failed = self.failed("keep the attempt");
+        // State files are kept even where git ignores them: nothing else holds them.
+        let state: Vec<PathBuf> = layout
+            .state_files()
+            .into_iter()
+            .filter(|path| self.root.join(path).symlink_metadata().is_ok())
+            .collect();
+        let tree = self.snapshot_in(repo, without, &state)?;
+        let tree = repo.find_tree(tree).map_err(&failed)?;
+        let parents = match self.head(repo)? {
+            Head::Branch(_, id) | Head::Detached(id) => {
+                vec![repo.find_commit(id).map_err(&failed)?]
+            }
+            Head::Unborn(_) => Vec::new(),
+        };
+        let runner = Identity::of_the_runner();
+        let signature = Signature::now(&runner.name, &runner.email).map_err(&failed)?;
+        let parents: Vec<_> = parents.iter().collect();
+        let commit =
+            repo.commit(None, &signature, &signature, message, &tree, &parents).map_err(&failed)?;
+        for number in number.. {
+            let name = layout.attempt_ref(number);
+            match patiently(|| repo.reference(&name, commit, false, "ralph-copilot: attempt")) {
+                Ok(_) => return Ok(Kept { name, commit: oid(commit), number }),
+                Err(error) if error.code() == ErrorCode::Exists => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(failed(git2::Error::from_str("no free number for the attempt's ref")))
+    }
+
+    /// HEAD's tree; the empty one if HEAD has no commit.
+    pub(super) fn head_tree<'r>(&self, repo: &'r Repository) -> Result<Tree<'r>, VerifyError> {
+        let tree = match self.head(repo)? {
+            Head::Branch(_, id) | Head::Detached(id) => {
+                repo.find_commit(id).and_then(|commit| commit.tree())
+            }
+            Head::Unborn(_) => repo
+                .treebuilder(None)
+                .and_then(|empty| empty.write())
+                .and_then(|id| repo.find_tree(id)),
+        };
+        tree.map_err(self.failed("read HEAD's tree"))
+    }
+
+    /// A tree with these paths as they are in the working tree. A path that is gone, or
+    /// is a directory now, is removed; a repository inside this one becomes its commit.
+    fn tree_with(
+        &self,
+        repo: &Repository,
+        base: &Tree<'_>,
+        paths: &[PathBuf],
+    ) -> Result<git2::Oid, VerifyError> {
+        let failed = self.failed("write a tree");
+        let mut removals = TreeUpdateBuilder::new();
+        let mut additions = TreeUpdateBuilder::new();
+        let (mut removes, mut adds) = (false, false);
+        for path in paths {
+            let here = self.entry(repo, base, path)?;
+            let held = base.get_path(path).ok();
+            // A file where a directory was, or the other way round, is a removal first.
+            let kind = held.as_ref().and_then(git2::TreeEntry::kind);
+            if held.is_some() && kind != Some(ObjectType::Tree) && here.is_none() {
+                removals.remove(path.as_path());
+                removes = true;
+            }
+            if let Some((id, mode)) = here {
+                additions.upsert(path.as_path(), id, mode);
+                adds = true;
+            }
+        }
+        let mut tree = base.id();
+        if removes {
+            tree = removals.create_updated(repo, base).map_err(&failed)?;
+        }
+        if adds {
+            let base = repo.find_tree(tree).map_err(&failed)?;
+            tree = additions.create_updated(repo, &base).map_err(&failed)?;
+        }
+        Ok(tree)
+    }
+
+    /// What stands at a path in the working tree, written as an object.
+    fn entry(
+        &self,
+        repo: &Repository,
+        base: &Tree<'_>,
+        path: &Path,
+    ) -> Result<Option<(git2::Oid, FileMode)>, VerifyError> {
+        let at = self.root.join(path);
+        let failed = self.failed("write an object");
+        let Ok(meta) = fs::symlink_metadata(&at) else { return Ok(None) };
+        if meta.is_symlink() {
+            let target = fs::read_link(&at).map_err(Self::io("read", &at))?;
+            let bytes = target.as_os_str().as_encoded_bytes();
+            let id = repo.blob(bytes).map_err(failed)?;
+            Ok(Some((id, FileMode::Link)))
+        } else if meta.is_file() {
+            let id = repo.blob_path(&at).map_err(failed)?;
+            Ok(Some((id, self.mode(repo, base, path, &meta)?)))
+        } else if meta.is_dir() {
+            let inner = Repository::open(&at).ok().filter(|inner| !inner.is_bare());
+            let head = inner.and_then(|inner| inner.head().ok()?.target());
+            Ok(head.map(|id| (id, FileMode::Commit)))
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// The mode of a file. Where the file system keeps no x bit, the tree's counts.
+    fn mode(
+        &self,
+        repo: &Repository,
+        base: &Tree<'_>,
+        path: &Path,
+        meta: &fs::Metadata,
+    ) -> Result<FileMode, VerifyError> {
+        let failed = self.failed("read the configuration");
+        let trusted = match repo.config().and_then(|config| config.get_bool("core.filemode")) {
+            Ok(trusted) => trusted,
+            Err(error) if error.code() == ErrorCode::NotFound => true,
+            Err(error) => return Err(failed(error)),
+        };
+        let executable = if trusted {
+            is_executable(meta)
+        } else {
+            let executable = i32::from(FileMode::BlobExecutable);
+            base.get_path(path).is_ok_and(|entry| entry.filemode() == executable)
+        };
+        Ok(if executable { FileMode::BlobExecutable } else { FileMode::Blob })
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(meta: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    meta.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_meta: &fs::Metadata) -> bool {
+    false
+}

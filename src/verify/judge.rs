@@ -1,0 +1,526 @@
+//! What the evidence proves: a pure function.
+//!
+//! Invariant: a criterion passes only if nothing speaks against it; what is missing never
+//! counts in its favour. A human's edit makes the verdict inconclusive and costs no
+//! attempt; tampering outweighs everything. What does NOT live here: looking at anything,
+//! and acting on the verdict.
+
+use super::checks::not_reproducible;
+use super::layout::{GUARDRAILS, Layout, PROGRESS};
+use super::words;
+use crate::model::{
+    Attribution, CheckResult, CheckStatus, CommitSeen, Evidence, Finding, FindingKind, History,
+    Mend, Proof, SignsChange, TaskFileChange, Verdict, VerdictResult, Weight,
+};
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct JudgeRules<'a> {
+    /// The task's name and folder.
+    pub layout: &'a Layout,
+    /// What a commit alone proves.
+    pub commits_alone: CommitsAlone,
+}
+
+/// Whether a criterion passes that only a commit proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitsAlone {
+    /// Yes; the summary says so.
+    Accepted,
+    /// No: `--require-checks`.
+    Refused,
+}
+
+/// The verdict on one iteration.
+pub fn judge(evidence: &Evidence, rules: &JudgeRules<'_>) -> Verdict {
+    let mut case = Case { evidence, rules, findings: Vec::new(), mends: Vec::new() };
+    case.guard();
+    case.history();
+    case.task_file();
+    case.state();
+    case.commits();
+    case.tree();
+    case.checks();
+    let proof = case.proof();
+    case.close(proof)
+}
+
+/// The verdict in the making.
+struct Case<'a> {
+    evidence: &'a Evidence,
+    rules: &'a JudgeRules<'a>,
+    findings: Vec<Finding>,
+    mends: Vec<Mend>,
+}
+
+impl Case<'_> {
+    fn find(&mut self, kind: FindingKind, weight: Weight, message: impl Into<String>) {
+        self.findings.push(Finding { kind, weight, message: message.into() });
+    }
+
+    /// Whoever goes round the guard ends the run; what was done to the records stays as
+    /// it is, for a human to look at.
+    fn guard(&mut self) {
+        let evidence = self.evidence;
+        if !evidence.undecided.is_empty() {
+            let calls = words::list(&evidence.undecided);
+            self.find(
+                FindingKind::UndecidedCall,
+                Weight::Tampering,
+                format!("Tool calls ran that nobody decided: {calls}."),
+            );
+        }
+        if !evidence.settings.is_empty() {
+            let paths = words::changes(&evidence.settings);
+            self.find(
+                FindingKind::SettingsChanged,
+                Weight::Tampering,
+                format!("Hooks or agent settings changed during the turn: {paths}."),
+            );
+        }
+        if !evidence.state_files.is_empty() {
+            let paths = words::changes(&evidence.state_files);
+            self.find(
+                FindingKind::RecordsTampered,
+                Weight::Tampering,
+                format!("The runner's own records changed during the turn: {paths}."),
+            );
+        }
+    }
+
+    fn history(&mut self) {
+        let message = match &self.evidence.history {
+            History::Straight => return,
+            History::Rewritten => (
+                FindingKind::HistoryRewritten,
+                "History was rewritten: the commit that the turn began on is no longer in the \
+                 branch. Only add commits; never amend, rebase or reset."
+                    .to_owned(),
+            ),
+            History::OtherBranch(name) => (
+                FindingKind::WrongBranch,
+                format!(
+                    "HEAD is on {name:?} now. Stay on the branch that is checked out, and commit \
+                     there."
+                ),
+            ),
+            History::Detached => (
+                FindingKind::WrongBranch,
+                "HEAD is on no branch now. Stay on the branch that is checked out, and commit \
+                 there."
+                    .to_owned(),
+            ),
+        };
+        self.find(message.0, Weight::Fails, message.1);
+        self.mends.push(Mend::BackToCheckpoint);
+    }
+
+    fn task_file(&mut self) {
+        let change = &self.evidence.task_file;
+        match change.by {
+            Attribution::Human => {
+                self.find(
+                    FindingKind::TaskChangedByHuman,
+                    Weight::Unclear,
+                    "TASK.md changed, and no call and no commit of the agent did it: it is read \
+                     again, and nothing is concluded.",
+                );
+                if change.focus_ticked {
+                    self.find(
+                        FindingKind::TaskChangedByHuman,
+                        Weight::Said,
+                        "The box of the criterion in focus was ticked by nobody that was \
+                         watched: the tick is taken back.",
+                    );
+                    self.mends.push(Mend::Untick);
+                }
+            }
+            Attribution::Agent | Attribution::Unchanged => self.ticks(change),
+        }
+    }
+
+    /// What the agent did to TASK.md; all but its own tick is put back.
+    fn ticks(&mut self, change: &TaskFileChange) {
+        let fails = Weight::Fails;
+        if let Some(why) = &change.unreadable {
+            self.find(
+                FindingKind::TaskUnreadable,
+                fails,
+                format!("TASK.md cannot be understood any more: {why}. Only tick the box."),
+            );
+        } else if !change.focus_ticked {
+            self.find(
+                FindingKind::NotTicked,
+                fails,
+                format!(
+                    "The box of {} is still open. When the work is done and committed, change \
+                     its `[ ]` to `[x]`.",
+                    words::criterion(&self.evidence.focus)
+                ),
+            );
+        }
+        let boxes = words::criteria;
+        if !change.others_ticked.is_empty() {
+            let which = boxes(&change.others_ticked);
+            self.find(
+                FindingKind::OthersTicked,
+                fails,
+                format!(
+                    "Boxes of other criteria were ticked: {which}. Tick only the one in focus."
+                ),
+            );
+        }
+        if !change.unticked.is_empty() {
+            let which = boxes(&change.unticked);
+            self.find(
+                FindingKind::Unticked,
+                fails,
+                format!("The tick was taken from {which}. Leave other boxes as they are."),
+            );
+        }
+        if !change.removed.is_empty() || !change.added.is_empty() {
+            let mut what = Vec::new();
+            if !change.removed.is_empty() {
+                what.push(format!("gone or reworded: {}", boxes(&change.removed)));
+            }
+            if !change.added.is_empty() {
+                what.push(format!("new: {}", boxes(&change.added)));
+            }
+            self.find(
+                FindingKind::CriteriaChanged,
+                fails,
+                format!("Criteria of TASK.md changed; {}. They are the human's.", what.join("; ")),
+            );
+        }
+        if change.verify_changed {
+            self.find(
+                FindingKind::VerifyChanged,
+                fails,
+                "Verify commands in TASK.md were changed or removed. They are the human's.",
+            );
+        }
+        if change.text_changed {
+            self.find(
+                FindingKind::TaskTextChanged,
+                fails,
+                "Text of TASK.md was changed. Only the box of the criterion in focus may change.",
+            );
+        }
+    }
+
+    fn state(&mut self) {
+        let evidence = self.evidence;
+        match evidence.guardrails {
+            SignsChange::Unchanged => {}
+            SignsChange::AppendedByHuman => self.find(
+                FindingKind::StateRewritten,
+                Weight::Unclear,
+                format!(
+                    "{GUARDRAILS} has a new sign, and no call and no commit of the agent wrote \
+                     it: it counts from the next prompt on, and nothing is concluded."
+                ),
+            ),
+            SignsChange::Rewritten => {
+                self.find(
+                    FindingKind::StateRewritten,
+                    Weight::Fails,
+                    format!("{GUARDRAILS} was changed. It is put back; leave it alone."),
+                );
+                self.restore(GUARDRAILS);
+            }
+        }
+        if evidence.progress_rewritten {
+            self.find(
+                FindingKind::StateRewritten,
+                Weight::Fails,
+                format!("Old lines of {PROGRESS} were changed. It is put back; only append to it."),
+            );
+            self.restore(PROGRESS);
+        }
+        if !evidence.progress {
+            self.find(
+                FindingKind::NoProgressEntry,
+                Weight::Said,
+                format!("{PROGRESS} has no entry of this iteration: the runner adds one."),
+            );
+            self.mends.push(Mend::ProgressLine);
+        }
+        if !evidence.state_uncommitted.is_empty() {
+            self.mends.push(Mend::StateCommit);
+        }
+    }
+
+    fn restore(&mut self, name: &str) {
+        self.mends.push(Mend::RestoreFile(self.rules.layout.file(name)));
+    }
+
+    fn commits(&mut self) {
+        let evidence = self.evidence;
+        let prefix = self.rules.layout.prefix();
+        let foreign: Vec<String> = evidence
+            .commits
+            .iter()
+            .filter(|commit| !commit.ours)
+            .map(|commit| format!("{} {:?}", commit.id.short(), words::short(&commit.subject)))
+            .collect();
+        if !foreign.is_empty() {
+            self.find(
+                FindingKind::WrongPrefix,
+                Weight::Fails,
+                format!(
+                    "Commits do not begin with `{prefix}`: {}. Every commit of a turn has to; if a \
+                     human made them meanwhile, they cannot be told apart from the agent's.",
+                    words::list(&foreign)
+                ),
+            );
+        }
+        if evidence.commits.iter().any(counts) || evidence.worked_before {
+            return;
+        }
+        let how = format!("Commit the work with `git commit -m '{prefix}…'`.");
+        if evidence.commits.is_empty() {
+            self.find(
+                FindingKind::NoCommit,
+                Weight::Fails,
+                format!("There is no commit of this turn. {how}"),
+            );
+        } else if foreign.len() < evidence.commits.len() {
+            self.find(
+                FindingKind::EmptyCommit,
+                Weight::Fails,
+                format!(
+                    "No commit of this turn changes anything but the task's state files: there is \
+                     no work in it. {how}"
+                ),
+            );
+        }
+    }
+
+    fn tree(&mut self) {
+        let evidence = self.evidence;
+        if !evidence.uncommitted.is_empty() {
+            let paths = words::changes(&evidence.uncommitted);
+            self.find(
+                FindingKind::Uncommitted,
+                Weight::Fails,
+                format!("Work was left uncommitted: {paths}. Commit it, or remove it."),
+            );
+        }
+        if !evidence.protected.is_empty() {
+            let paths = words::changes(&evidence.protected);
+            self.find(
+                FindingKind::ProtectedChanged,
+                Weight::Fails,
+                format!(
+                    "Protected files changed: {paths}. They are put back; make the criterion true \
+                     without touching them."
+                ),
+            );
+            for change in &evidence.protected {
+                self.mends.push(Mend::RestoreFile(change.path.clone()));
+            }
+        }
+        if !evidence.human.is_empty() {
+            let paths = words::changes(&evidence.human);
+            self.find(
+                FindingKind::HumanWorkTouched,
+                Weight::Fails,
+                format!(
+                    "Files that were uncommitted before the run, and are the human's, were \
+                     committed, changed or removed: {paths}. Leave them alone, and commit your \
+                     own files by name."
+                ),
+            );
+        }
+        if !evidence.tests.is_empty() {
+            let paths = words::changes(&evidence.tests);
+            self.find(
+                FindingKind::TestChanged,
+                Weight::Said,
+                format!("Tests that were there before differ: {paths}. A human should look."),
+            );
+        }
+    }
+
+    fn checks(&mut self) {
+        let evidence = self.evidence;
+        for check in evidence.checks.iter().filter(|check| !check.passed()) {
+            let own = check.criteria.contains(&evidence.focus);
+            let before = before(evidence, check);
+            let how = failure(check);
+            if own {
+                self.find(FindingKind::CheckFailed, Weight::Fails, format!("{how}{}", tail(check)));
+            } else if before == Some(Colour::Red) {
+                self.find(
+                    FindingKind::RedBefore,
+                    Weight::Said,
+                    format!("{how} It did so before the work, and is not blamed on it."),
+                );
+            } else if check.whole_task {
+                self.find(FindingKind::CheckFailed, Weight::Fails, format!("{how}{}", tail(check)));
+            } else if before == Some(Colour::Green)
+                || check.criteria.iter().any(|key| evidence.proven.contains(key))
+            {
+                let whose = words::criteria(&check.criteria);
+                self.find(
+                    FindingKind::Regression,
+                    Weight::Fails,
+                    format!(
+                        "{how} It passed before this turn; it belongs to {whose}.{}",
+                        tail(check)
+                    ),
+                );
+            } else {
+                self.find(
+                    FindingKind::RedBefore,
+                    Weight::Said,
+                    format!("{how} Nobody looked before the work, so it is not blamed on it."),
+                );
+            }
+        }
+        for check in not_reproducible(&evidence.checks, &evidence.clean) {
+            self.find(
+                FindingKind::NotReproducible,
+                Weight::Fails,
+                format!(
+                    "`{}` passes here and fails in a clean worktree of HEAD: it depends on \
+                     something that is not committed, perhaps ignored by git.{}",
+                    words::short(&check.command),
+                    tail(check)
+                ),
+            );
+        }
+    }
+
+    /// What a pass would rest on.
+    fn proof(&mut self) -> Proof {
+        let evidence = self.evidence;
+        let own: Vec<&CheckResult> = evidence
+            .checks
+            .iter()
+            .filter(|check| check.criteria.contains(&evidence.focus))
+            .collect();
+        let seen_red = own.iter().any(|check| before(evidence, check) == Some(Colour::Red));
+        if seen_red {
+            return Proof::Check;
+        }
+        let all_green = own.iter().all(|check| before(evidence, check) == Some(Colour::Green));
+        let why = if own.is_empty() {
+            "It has no verify command of its own"
+        } else if all_green {
+            self.find(
+                FindingKind::GreenBefore,
+                Weight::Said,
+                "Its verify command was green before any work and proves nothing by itself: the \
+                 commit is what counts.",
+            );
+            "Its verify command was green before any work"
+        } else {
+            self.find(
+                FindingKind::GreenBefore,
+                Weight::Said,
+                "Nobody looked at its verify command before the work, so that it proves nothing \
+                 by itself: the commit is what counts.",
+            );
+            "Nobody looked at its verify command before the work"
+        };
+        if self.rules.commits_alone == CommitsAlone::Refused {
+            self.find(
+                FindingKind::CheckRequired,
+                Weight::Fails,
+                format!(
+                    "{why}, and checks are required (--require-checks): a commit alone is no \
+                     proof."
+                ),
+            );
+        }
+        Proof::Commit
+    }
+
+    /// Weighs what was found.
+    fn close(mut self, proof: Proof) -> Verdict {
+        self.findings.sort_by_key(|finding| finding.weight);
+        let has = |weight| self.findings.iter().any(|finding| finding.weight == weight);
+        let result = if has(Weight::Tampering) {
+            VerdictResult::Fail
+        } else if has(Weight::Unclear) {
+            VerdictResult::Inconclusive
+        } else if has(Weight::Fails) {
+            VerdictResult::Fail
+        } else {
+            VerdictResult::Pass(proof)
+        };
+        let mut mends = Vec::new();
+        // Branch and tree first: what comes after is written on top of them.
+        if self.mends.contains(&Mend::BackToCheckpoint) {
+            mends.push(Mend::BackToCheckpoint);
+        }
+        mends.extend(self.task_mend(&result));
+        for mend in self.mends {
+            if !mends.contains(&mend) {
+                mends.push(mend);
+            }
+        }
+        Verdict { result, findings: self.findings, mends }
+    }
+
+    /// A tick stays only on a pass, and nothing else of TASK.md may differ even then. A
+    /// file that the human changed is never put back as a whole.
+    fn task_mend(&self, result: &VerdictResult) -> Option<Mend> {
+        let change = &self.evidence.task_file;
+        match (change.by, result) {
+            (Attribution::Unchanged | Attribution::Human, _)
+            | (Attribution::Agent, VerdictResult::Pass(_)) => None,
+            (Attribution::Agent, VerdictResult::Fail | VerdictResult::Inconclusive) => {
+                Some(Mend::RestoreTask { keep_tick: false })
+            }
+        }
+    }
+}
+
+/// Whether a commit counts as work on the task: our prefix, and something changed besides
+/// the state files. A merge brings other people's work and is none by itself.
+fn counts(commit: &CommitSeen) -> bool {
+    commit.ours && !commit.merge && !commit.paths.is_empty()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Colour {
+    Green,
+    Red,
+}
+
+/// What a command said before the work, if anybody looked.
+fn before(evidence: &Evidence, check: &CheckResult) -> Option<Colour> {
+    let earlier = evidence.before.iter().find(|earlier| earlier.command == check.command)?;
+    Some(if earlier.passed() { Colour::Green } else { Colour::Red })
+}
+
+/// `` `cargo test` ended with exit code 1. ``
+fn failure(check: &CheckResult) -> String {
+    let command = words::short(&check.command);
+    match &check.status {
+        CheckStatus::Passed => format!("`{command}` passed."),
+        CheckStatus::Failed(code) => format!("`{command}` ended with exit code {code}."),
+        CheckStatus::Signalled(signal) => format!("`{command}` was ended by signal {signal}."),
+        CheckStatus::TimedOut(seconds) => {
+            format!("`{command}` took longer than {seconds} s and was ended.")
+        }
+        CheckStatus::NotRun(why) => format!("`{command}` could not be started: {why}."),
+    }
+}
+
+/// The last lines of its output.
+fn tail(check: &CheckResult) -> String {
+    /// More than this belongs in the journal.
+    const LINES: usize = 20;
+    let lines: Vec<&str> = check.output.trim_end().lines().collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let from = lines.len().saturating_sub(LINES);
+    format!("\n{}", lines[from..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests;

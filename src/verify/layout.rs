@@ -1,0 +1,122 @@
+//! Where a task's files lie, and what its commits and refs are called.
+//!
+//! Invariant: pure; the names of the state files stand here once. What does NOT live
+//! here: their content.
+
+use std::path::{Path, PathBuf};
+
+/// What the human writes: the criteria.
+pub const TASK: &str = "TASK.md";
+/// What happened, appended by agent and runner.
+pub const PROGRESS: &str = "progress.md";
+/// The signs, written by human and runner.
+pub const GUARDRAILS: &str = "guardrails.md";
+/// The files that the runner alone writes.
+pub const RECORDS: [&str; 3] = ["state.json", "activity.log", "cost.log"];
+
+/// The subject of the runner's own commits, after the prefix.
+const STATE_UPDATE: &str = "state update";
+
+/// A task's name and folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    task: String,
+    folder: PathBuf,
+}
+
+impl Layout {
+    /// `folder` is relative to the repository's root.
+    pub fn new(task: impl Into<String>, folder: impl Into<PathBuf>) -> Self {
+        Self { task: task.into(), folder: folder.into() }
+    }
+
+    /// The task's name.
+    pub fn task(&self) -> &str {
+        &self.task
+    }
+
+    /// The task's folder, relative to the repository's root.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A file of the task's folder, relative to the repository's root.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The state files, relative to the repository's root.
+    pub fn state_files(&self) -> Vec<PathBuf> {
+        [TASK, PROGRESS, GUARDRAILS].iter().chain(&RECORDS).map(|name| self.file(name)).collect()
+    }
+
+    /// Whether a path, relative to the repository's root, is a state file. Other files of
+    /// the folder are work like any other.
+    pub fn is_state_file(&self, path: &Path) -> bool {
+        path.parent() == Some(&self.folder)
+            && path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
+                [TASK, PROGRESS, GUARDRAILS].contains(&name) || RECORDS.contains(&name)
+            })
+    }
+
+    /// What the subject of every commit of this task begins with.
+    pub fn prefix(&self) -> String {
+        format!("ralph({}): ", self.task)
+    }
+
+    /// The message of the runner's own commits.
+    pub fn state_message(&self) -> String {
+        format!("{}{STATE_UPDATE}", self.prefix())
+    }
+
+    /// The ref that keeps an attempt. Whatever git does not take in a ref's name is
+    /// written as `%` and two hexadecimal digits.
+    pub fn attempt_ref(&self, number: u32) -> String {
+        let mut name = String::new();
+        for byte in self.task.bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => {
+                    name.push(char::from(byte));
+                }
+                _ => name.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        format!("refs/ralph/{name}/attempts/{number}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_named_files_of_the_folder_itself_are_state() {
+        let layout = Layout::new("demo", ".ralph/active/demo");
+        for name in
+            ["TASK.md", "progress.md", "guardrails.md", "state.json", "activity.log", "cost.log"]
+        {
+            assert!(layout.is_state_file(&layout.file(name)), "{name}");
+        }
+        assert_eq!(layout.state_files().len(), 6);
+        for path in ["TASK.md", ".ralph/active/demo/check.sh", ".ralph/active/demo/sub/TASK.md"] {
+            assert!(!layout.is_state_file(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_task_in_the_root_has_state_files_too() {
+        let layout = Layout::new("demo", "");
+        assert!(layout.is_state_file(Path::new("TASK.md")));
+        assert!(!layout.is_state_file(Path::new("sub/TASK.md")));
+    }
+
+    #[test]
+    fn a_name_that_git_would_refuse_is_written_differently() {
+        let layout = Layout::new("a b..c/ü.lock", "x");
+        assert_eq!(
+            layout.attempt_ref(7),
+            "refs/ralph/a%20b%2E%2Ec%2F%C3%BC%2Elock/attempts/7".to_owned()
+        );
+        assert_eq!(layout.prefix(), "ralph(a b..c/ü.lock): ");
+    }
+}

@@ -1,0 +1,158 @@
+//! Repairs that a verdict asks for, made on disk and in git.
+//!
+//! Invariant: before anything is overwritten, the attempt is kept under its ref, with the
+//! state files even where git ignores them; nothing of the human's is touched. What does
+//! NOT live here: the progress line and the state commit, which are written with every
+//! iteration's record anyway.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::error::VerifyError;
+use super::fingerprint::Fingerprints;
+use super::layout::{Layout, TASK};
+use super::repo::{Identity, Kept, Repo};
+use super::state::StateFiles;
+use crate::model::{Checkpoint, Mend, Oid};
+
+/// What a repair works from.
+#[derive(Clone, Copy)]
+pub struct Repair<'a> {
+    /// The task's name and folder.
+    pub layout: &'a Layout,
+    /// Where the repository stood before the turn.
+    pub checkpoint: &'a Checkpoint,
+    /// The commit before the first attempt at the criterion: protected files are put back
+    /// to it.
+    pub origin: &'a Oid,
+    /// The state files before the turn.
+    pub state: &'a StateFiles,
+    /// What the human left uncommitted.
+    pub human: &'a Fingerprints,
+    /// The next free number of an attempt's ref.
+    pub number: u32,
+    /// Who commits.
+    pub identity: &'a Identity,
+    /// TASK.md as it was before the turn, with the tick of the focus or without.
+    pub restore_task: &'a dyn Fn(KeepTick) -> Vec<u8>,
+    /// TASK.md as given, without the tick of the focus.
+    pub untick: &'a dyn Fn(&[u8]) -> Vec<u8>,
+}
+
+/// Whether the tick of the focus survives when TASK.md is put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeepTick {
+    /// It is proven.
+    Yes,
+    /// It is not.
+    No,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// The attempt, if it had to be kept.
+    pub kept: Option<Kept>,
+    /// Paths that could not be put back, because the human's files are in their way or
+    /// they are repositories.
+    pub left: Vec<PathBuf>,
+    /// The commit that puts protected files back, if one was needed.
+    pub commit: Option<Oid>,
+}
+
+/// Makes the repairs. `ProgressLine` and `StateCommit` are left to the caller.
+///
+/// # Errors
+/// If the attempt cannot be kept (then nothing was changed), or a file not be written.
+pub fn mend(repo: &dyn Repo, mends: &[Mend], repair: &Repair<'_>) -> Result<Mended, VerifyError> {
+    let mut mended = Mended::default();
+    let overwrites = |mend: &Mend| match mend {
+        Mend::BackToCheckpoint | Mend::RestoreFile(_) | Mend::RestoreTask { .. } => true,
+        Mend::Untick | Mend::ProgressLine | Mend::StateCommit => false,
+    };
+    if mends.iter().any(overwrites) {
+        let message = format!("{}attempt", repair.layout.prefix());
+        let kept = repo.save_attempt(repair.layout, repair.number, &message, repair.human)?;
+        mended.kept = Some(kept);
+    }
+    let mut protected = Vec::new();
+    for mend in mends {
+        match mend {
+            Mend::BackToCheckpoint => {
+                mended.left = repo.back_to(repair.checkpoint, repair.human)?;
+            }
+            Mend::RestoreTask { keep_tick } => {
+                let keep = if *keep_tick { KeepTick::Yes } else { KeepTick::No };
+                write(repo.root(), &repair.layout.file(TASK), &(repair.restore_task)(keep))?;
+            }
+            Mend::Untick => {
+                let path = repair.layout.file(TASK);
+                let now = StateFiles::read(repo.root(), repair.layout)?;
+                if let Some(bytes) = now.bytes(&path) {
+                    write(repo.root(), &path, &(repair.untick)(bytes))?;
+                }
+            }
+            Mend::RestoreFile(path) if repair.layout.is_state_file(path) => {
+                match repair.state.bytes(path) {
+                    Some(bytes) => write(repo.root(), path, bytes)?,
+                    None => remove(&repo.root().join(path))?,
+                }
+            }
+            Mend::RestoreFile(path) => {
+                if !repair.human.in_the_way(path) {
+                    protected.push(path.clone());
+                }
+            }
+            Mend::ProgressLine | Mend::StateCommit => {}
+        }
+    }
+    if !protected.is_empty() {
+        repo.restore(repair.origin, &protected)?;
+        let message = format!("{}put protected files back", repair.layout.prefix());
+        mended.commit = repo.commit_paths(&protected, &message, repair.identity)?;
+    }
+    Ok(mended)
+}
+
+/// Replaces a file as a whole, with the mode it had; a link in its place is replaced, and
+/// never written through.
+fn write(root: &Path, path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
+    let at = root.join(path);
+    let failed = |source| VerifyError::Io { operation: "write", path: at.clone(), source };
+    let folder = at.parent().unwrap_or(root);
+    let mode = fs::symlink_metadata(&at).ok().filter(fs::Metadata::is_file);
+    if fs::symlink_metadata(&at).is_ok_and(|meta| meta.is_dir()) {
+        fs::remove_dir_all(&at).map_err(failed)?;
+    }
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = new_file(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    if let Some(meta) = mode {
+        fs::set_permissions(file.path(), meta.permissions()).map_err(failed)?;
+    }
+    file.persist(&at).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// A new file beside the one it is going to replace, readable as any new file is.
+fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ralph-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+fn remove(at: &Path) -> Result<(), VerifyError> {
+    let removed = match fs::symlink_metadata(at) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(at),
+        Ok(_) => fs::remove_file(at),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    removed.map_err(|source| VerifyError::Io { operation: "remove", path: at.to_owned(), source })
+}

@@ -1,0 +1,99 @@
+//! Which paths the agent must not change in a task.
+//!
+//! Invariant: a path stays protected when it is deleted, and is protected before it is
+//! there. What does NOT live here: whether it was changed.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+use super::error::VerifyError;
+use super::names::named_by;
+use crate::model::Task;
+
+/// The task's globs and the files that its verify commands name.
+#[derive(Clone, Debug)]
+pub struct Protection {
+    globs: GlobSet,
+    files: BTreeSet<PathBuf>,
+}
+
+impl Protection {
+    /// What a task protects. `exists` says whether the repository holds a file, by its
+    /// path relative to the root; state files are protected in their own way.
+    ///
+    /// # Errors
+    /// If a glob cannot be understood.
+    pub fn of(task: &Task, exists: &dyn Fn(&Path) -> bool) -> Result<Self, VerifyError> {
+        let mut globs = GlobSetBuilder::new();
+        for text in &task.settings.protect {
+            let text = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
+            // `tests` and `tests/` mean everything below, as in .gitignore.
+            for glob in [text.to_owned(), format!("{text}/**")] {
+                let glob = Glob::new(&glob)
+                    .map_err(|source| VerifyError::Glob { glob: text.to_owned(), source })?;
+                globs.add(glob);
+            }
+        }
+        let globs = globs.build().map_err(|source| VerifyError::Glob {
+            glob: task.settings.protect.join(", "),
+            source,
+        })?;
+        let own = task.criteria.iter().flat_map(|criterion| &criterion.verify);
+        let commands = own.map(|verify| &verify.command).chain(&task.settings.verify);
+        let files = commands.flat_map(|command| named_by(command, exists)).collect();
+        Ok(Self { globs, files })
+    }
+
+    /// Whether a path, relative to the root, must not change.
+    pub fn covers(&self, path: &Path) -> bool {
+        self.files.contains(path) || self.globs.is_match(path)
+    }
+
+    /// The files that verify commands name.
+    pub fn named(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(PathBuf::as_path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TaskSettings;
+
+    fn protection(protect: &[&str], verify: &[&str]) -> Result<Protection, VerifyError> {
+        let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect();
+        let task = Task {
+            name: "demo".into(),
+            title: None,
+            criteria: Vec::new(),
+            settings: TaskSettings {
+                protect: words(protect),
+                verify: words(verify),
+                ..TaskSettings::default()
+            },
+            source: String::new(),
+            diagnostics: Vec::new(),
+        };
+        Protection::of(&task, &|path| path == Path::new("check.sh"))
+    }
+
+    #[test]
+    fn globs_folders_and_named_files_are_covered() {
+        let it = protection(&["tests/**", "./ci/", "*.lock"], &["sh check.sh", "sh gone.sh"])
+            .expect("good globs");
+        for path in ["tests/a.rs", "tests/x/y.rs", "ci/run", "ci", "Cargo.lock", "check.sh"] {
+            assert!(it.covers(Path::new(path)), "{path}");
+        }
+        for path in ["src/tests.rs", "mytests/a", "gone.sh", "cid"] {
+            assert!(!it.covers(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_bad_glob_is_named() {
+        let error = protection(&["tests/[a"], &[]).expect_err("unclosed class");
+        assert!(error.to_string().contains("tests/[a"), "{error}");
+    }
+}

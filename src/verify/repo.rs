@@ -1,0 +1,246 @@
+//! What the runner asks of a repository, and the nouns of the answers.
+//!
+//! Invariant: no answer depends on the environment's `GIT_*` variables, no call runs a
+//! hook, a filter program, a pager or an editor, and none signs. Calls block; an async
+//! caller moves them off its thread. What does NOT live here: git itself (`git`), and
+//! what the answers mean (`collect`, `judge`).
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::clean::CleanTree;
+use super::error::{RepoProblem, VerifyError};
+use super::fingerprint::Fingerprints;
+use super::ignored::{Environment, Linked};
+use super::layout::Layout;
+use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
+
+/// Name and address for commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// As in `Ada Lovelace`.
+    pub name: String,
+    /// As in `ada@example.org`.
+    pub email: String,
+}
+
+impl Identity {
+    /// What agent and runner are given where git knows nobody.
+    pub fn of_the_runner() -> Self {
+        Self { name: "ralph-copilot".into(), email: "ralph-copilot@localhost".into() }
+    }
+}
+
+/// Whether a run goes on beside uncommitted work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dirt {
+    /// No: the run must not begin.
+    Refuse,
+    /// `--allow-dirty`: it becomes the human's and is protected.
+    Protect,
+}
+
+/// The branch a run works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branch<'a> {
+    /// The one that is checked out.
+    Current,
+    /// `--branch`: this one is made, or taken if it has the same content.
+    Named(&'a str),
+}
+
+/// A repository that a run may begin in.
+#[derive(Clone, Debug)]
+pub struct Preflight {
+    /// Where it begins.
+    pub checkpoint: Checkpoint,
+    /// What the human left uncommitted outside the task's folder.
+    pub human: Fingerprints,
+    /// What is uncommitted in the task's folder: the human prepared the task. The runner
+    /// commits it first, and says so.
+    pub prepared: Vec<PathBuf>,
+    /// Ignored entries that are there before any work, for clean worktrees.
+    pub environment: Environment,
+    /// Hooks and agent settings as they are.
+    pub settings: Fingerprints,
+    /// Submodules; their content is seen only as far as their commit and whether it is clean.
+    pub submodules: Vec<PathBuf>,
+}
+
+/// HEAD against the working tree, by way of the index. No state is left out here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Differences of tracked paths, staged or not.
+    pub tracked: Vec<PathChange>,
+    /// Untracked files that are not ignored; a repository inside this one is named as a
+    /// whole, by its directory.
+    pub untracked: BTreeSet<PathBuf>,
+}
+
+impl Status {
+    /// Both kinds in one list, in the order of the paths.
+    pub fn all(&self) -> Vec<PathChange> {
+        let added = |path: &PathBuf| PathChange { path: path.clone(), kind: ChangeKind::Added };
+        let mut all: Vec<_> =
+            self.tracked.iter().cloned().chain(self.untracked.iter().map(added)).collect();
+        all.sort();
+        all.dedup_by(|a, b| a.path == b.path);
+        all
+    }
+}
+
+/// What became of the branch since a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Since {
+    /// Whether it grew or was rewritten.
+    pub history: History,
+    /// The new commits, oldest first, with every path; at most [`COMMITS`], the newest.
+    pub commits: Vec<CommitSeen>,
+}
+
+/// More commits than this in one turn are not looked at one by one. What they change in
+/// all is seen by comparing the ends.
+pub const COMMITS: usize = 1000;
+
+/// An attempt that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The ref's full name.
+    pub name: String,
+    /// The commit it names.
+    pub commit: Oid,
+    /// Its number; the next attempt takes a higher one.
+    pub number: u32,
+}
+
+/// A repository with a working tree.
+pub trait Repo: Send + Sync {
+    /// The working tree's root, canonical.
+    fn root(&self) -> &Path;
+
+    /// The git directory of this working tree (of a linked one: its own).
+    fn git_dir(&self) -> &Path;
+
+    /// Who git would commit as, from its configuration.
+    ///
+    /// # Errors
+    /// If the configuration cannot be read.
+    fn identity(&self) -> Result<Option<Identity>, VerifyError>;
+
+    /// Whether a run may begin, and on what. Changes nothing but HEAD, and that only for
+    /// [`Branch::Named`].
+    ///
+    /// # Errors
+    /// The first problem that was met, with its way out.
+    fn preflight(
+        &self,
+        layout: &Layout,
+        branch: Branch<'_>,
+        dirt: Dirt,
+    ) -> Result<Preflight, RepoProblem>;
+
+    /// Makes git ignore patterns, for this clone alone, through `info/exclude`; what stands
+    /// there stays, and a pattern that is there is not added again.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    fn exclude(&self, patterns: &[&str]) -> Result<(), VerifyError>;
+
+    /// Where HEAD and its branch are.
+    ///
+    /// # Errors
+    /// If HEAD is on no branch or has no commit.
+    fn checkpoint(&self) -> Result<Checkpoint, VerifyError>;
+
+    /// HEAD against the working tree.
+    ///
+    /// # Errors
+    /// If the index or the tree cannot be read.
+    fn status(&self) -> Result<Status, VerifyError>;
+
+    /// What became of the branch since a checkpoint; `prefix` tells our commits from others.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError>;
+
+    /// The net difference between a commit and HEAD. Renames are a removal and an addition.
+    ///
+    /// # Errors
+    /// If trees cannot be read.
+    fn committed_since(&self, commit: &Oid) -> Result<Vec<PathChange>, VerifyError>;
+
+    /// Which of the paths a commit holds as files or links.
+    ///
+    /// # Errors
+    /// If trees cannot be read.
+    fn exists_at(&self, commit: &Oid, path: &Path) -> Result<bool, VerifyError>;
+
+    /// The hooks and agent settings that could widen what an agent may do, tracked by git
+    /// or not: `.github/hooks`, `.claude`, `.copilot`, MCP configuration, git's own hooks
+    /// and what its configuration says. Keys are relative to the root, or begin with `.git/`.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    fn settings(&self) -> Result<Fingerprints, VerifyError>;
+
+    /// Commits these paths as they are in the working tree, on top of HEAD, and nothing
+    /// else: what is staged stays staged. A path that is gone is removed; one that git
+    /// ignores and does not hold yet is left out. Gives `None` if nothing differs.
+    ///
+    /// # Errors
+    /// [`VerifyError::Moved`] if the branch moved meanwhile; otherwise as git says.
+    fn commit_paths(
+        &self,
+        paths: &[PathBuf],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Option<Oid>, VerifyError>;
+
+    /// The working tree as a git tree: HEAD with every difference, without ignored files
+    /// and without the paths in `without`. Index and working tree stay as they are.
+    ///
+    /// # Errors
+    /// If a file cannot be read or an object not be written.
+    fn snapshot(&self, without: &Fingerprints) -> Result<Oid, VerifyError>;
+
+    /// Keeps the working tree as a commit on HEAD under the task's next free attempt ref,
+    /// beginning at `number`. Nothing else changes.
+    ///
+    /// # Errors
+    /// As for [`Repo::snapshot`]; nothing may be put back then.
+    fn save_attempt(
+        &self,
+        layout: &Layout,
+        number: u32,
+        message: &str,
+        without: &Fingerprints,
+    ) -> Result<Kept, VerifyError>;
+
+    /// Puts the checkpoint's branch and tree back. `keep` is left as it is in the working
+    /// tree, and so is everything that git ignores. Gives the paths that had to be left
+    /// because something kept is in their way, or because they are repositories.
+    /// To be called only after [`Repo::save_attempt`] succeeded.
+    ///
+    /// # Errors
+    /// If a file or a ref cannot be written; calling it again is safe.
+    fn back_to(
+        &self,
+        checkpoint: &Checkpoint,
+        keep: &Fingerprints,
+    ) -> Result<Vec<PathBuf>, VerifyError>;
+
+    /// Puts single paths of the working tree back to what a commit holds, or removes what
+    /// it does not hold; the index follows.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    fn restore(&self, commit: &Oid, paths: &[PathBuf]) -> Result<(), VerifyError>;
+
+    /// HEAD checked out into a directory of its own, outside the repository, with the
+    /// ignored entries that may be there as links.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn clean_tree(&self, linked: &Linked) -> Result<CleanTree, VerifyError>;
+}

@@ -1,0 +1,53 @@
+//! The state files as they were before a turn.
+//!
+//! Invariant: read from disk, not from git, for a task's folder may be ignored; a link is
+//! never followed. What does NOT live here: what a change means.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::VerifyError;
+use super::fingerprint::{Fingerprint, Fingerprints};
+use super::layout::{GUARDRAILS, Layout, PROGRESS, TASK};
+
+/// Their content at a checkpoint: of what people write the bytes, of the records a hash.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateFiles {
+    bytes: BTreeMap<PathBuf, Vec<u8>>,
+    prints: Fingerprints,
+}
+
+impl StateFiles {
+    /// Reads them; one that is absent is remembered as absent.
+    ///
+    /// # Errors
+    /// If one is there and cannot be read.
+    pub fn read(root: &Path, layout: &Layout) -> Result<Self, VerifyError> {
+        let prints = Fingerprints::below(root, layout.state_files())?;
+        let mut bytes = BTreeMap::new();
+        for name in [TASK, PROGRESS, GUARDRAILS] {
+            let path = layout.file(name);
+            if let Some(Fingerprint::File { .. }) = prints.get(&path) {
+                let at = root.join(&path);
+                let content = fs::read(&at).map_err(|source| VerifyError::Io {
+                    operation: "read",
+                    path: at,
+                    source,
+                })?;
+                bytes.insert(path, content);
+            }
+        }
+        Ok(Self { bytes, prints })
+    }
+
+    /// The bytes of a file that people write; none if it is absent or no regular file.
+    pub fn bytes(&self, path: &Path) -> Option<&[u8]> {
+        self.bytes.get(path).map(Vec::as_slice)
+    }
+
+    /// What all of them hold.
+    pub fn prints(&self) -> &Fingerprints {
+        &self.prints
+    }
+}

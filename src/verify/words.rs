@@ -1,0 +1,86 @@
+//! How paths are written in messages: bounded, on one line, never as terminal control.
+
+use std::path::Path;
+
+use crate::model::{ChangeKind, CriterionKey, PathChange};
+
+/// A path as text; control characters, quotes and bytes that are no UTF-8 are escaped.
+pub(crate) fn path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.chars().any(|c| c.is_control() || c == '`') {
+        format!("{text:?}")
+    } else {
+        text.into_owned()
+    }
+}
+
+/// A change as `added src/x.rs`.
+pub(crate) fn change(change: &PathChange) -> String {
+    let kind = match change.kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Modified => "changed",
+        ChangeKind::Deleted => "removed",
+    };
+    format!("{kind} {}", path(&change.path))
+}
+
+/// Several changes in one sentence: `added a, changed b and 3 more`.
+pub(crate) fn changes(all: &[PathChange]) -> String {
+    list(&all.iter().map(change).collect::<Vec<_>>())
+}
+
+/// One line of a text, bounded, without control characters.
+pub(crate) fn short(text: &str) -> String {
+    /// More than this nobody reads.
+    const CHARS: usize = 120;
+    let line = text.lines().next().unwrap_or_default();
+    let mut short: String = line.chars().filter(|c| !c.is_control()).take(CHARS).collect();
+    if line.chars().count() > CHARS || text.lines().count() > 1 {
+        short.push('…');
+    }
+    short
+}
+
+/// A criterion in a sentence.
+pub(crate) fn criterion(key: &CriterionKey) -> String {
+    let text = short(&key.text);
+    match key.occurrence {
+        0 => format!("\"{text}\""),
+        n => format!("\"{text}\" (number {} with this text)", n + 1),
+    }
+}
+
+/// Several criteria in a sentence.
+pub(crate) fn criteria(keys: &[CriterionKey]) -> String {
+    list(&keys.iter().map(criterion).collect::<Vec<_>>())
+}
+
+/// Several words in one sentence, bounded.
+pub(crate) fn list(all: &[String]) -> String {
+    /// More than this nobody reads.
+    const NAMED: usize = 5;
+    let mut text = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if all.len() > NAMED {
+        text.push_str(&format!(" and {} more", all.len() - NAMED));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_cannot_break_the_line() {
+        assert_eq!(path(Path::new("a b/c.rs")), "a b/c.rs");
+        assert_eq!(path(Path::new("a\nb\u{1b}[2J")), r#""a\nb\u{1b}[2J""#);
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let all: Vec<_> = (0..8)
+            .map(|n| PathChange { path: format!("f{n}").into(), kind: ChangeKind::Added })
+            .collect();
+        assert_eq!(changes(&all), "added f0, added f1, added f2, added f3, added f4 and 3 more");
+    }
+}
