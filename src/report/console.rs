@@ -3,6 +3,7 @@
 //! Invariant: what was printed stays; only the live line is drawn again. Where standard
 //! output is no terminal there is no `Console`: `Plain` is for that.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -11,6 +12,7 @@ use indicatif::{
     MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike,
 };
 
+use super::terminal::Forgiving;
 use super::{summary, words};
 use crate::model::{
     Answer, CriterionKey, Event, EventKind, ReportError, Reporter, Verdict, VerdictResult,
@@ -38,7 +40,7 @@ pub enum Refresh {
 /// Draws a run on a terminal.
 pub struct Console {
     /// For lines that stay.
-    terminal: Box<dyn TermLike>,
+    terminal: Arc<dyn TermLike>,
     /// For the live line.
     screen: MultiProgress,
     colours: Colours,
@@ -74,20 +76,20 @@ impl Console {
         }
         let colours = if console::colors_enabled() { Colours::On } else { Colours::Off };
         let refresh = Refresh::Every(Duration::from_millis(200));
-        Some(Self::new(&terminal, colours, refresh, clock))
+        Some(Self::new(Arc::new(terminal), colours, refresh, clock))
     }
 
     /// Draws on any terminal.
     pub fn new(
-        terminal: &(impl TermLike + Clone + 'static),
+        terminal: Arc<dyn TermLike>,
         colours: Colours,
         refresh: Refresh,
         clock: Clock,
     ) -> Self {
-        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let drawn = Box::new(Forgiving(Arc::clone(&terminal)));
         Self {
-            terminal: Box::new(terminal.clone()),
-            screen: MultiProgress::with_draw_target(target),
+            terminal,
+            screen: MultiProgress::with_draw_target(ProgressDrawTarget::term_like(drawn)),
             colours,
             refresh,
             clock,

@@ -13,6 +13,7 @@ mod plain;
 mod premium;
 mod progress_md;
 mod summary;
+mod terminal;
 mod words;
 
 pub use activity_log::ActivityLog;

@@ -1,6 +1,7 @@
 //! The terminal, as a terminal shows it.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{InMemoryTerm, TermLike};
@@ -11,7 +12,7 @@ use rustix::io::Errno;
 use super::{clock, feed, sample_run};
 
 fn console(term: &InMemoryTerm, colours: Colours) -> Console {
-    Console::new(term, colours, Refresh::OnEvent, clock())
+    Console::new(Arc::new(term.clone()), colours, Refresh::OnEvent, clock())
 }
 
 /// The sample up to the first event for which this holds, that one included.
@@ -118,7 +119,7 @@ impl TermLike for Gone {
 
 #[test]
 fn a_closed_terminal_is_an_error_of_the_reporter_and_no_panic() {
-    let mut console = Console::new(&Gone, Colours::On, Refresh::OnEvent, clock());
+    let mut console = Console::new(Arc::new(Gone), Colours::On, Refresh::OnEvent, clock());
     let failed = sample_run::events()
         .iter()
         .filter_map(|event| console.on_event(event).err())
