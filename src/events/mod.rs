@@ -1,1 +1,15 @@
 //! The journal, and the fold that reads it back.
+//!
+//! Invariant: one emitter gives every event of a run its number and its time and writes
+//! it to the journal before anybody else learns of it; what a run came to is told from
+//! its journal alone, by one fold. How it is told to people does not live here.
+
+mod emitter;
+mod fold;
+mod follow;
+mod journal;
+
+pub use emitter::Emitter;
+pub use fold::{Counters, CriterionView, CurrentIteration, End, RunStart, RunView, Standing, Wait};
+pub use follow::follow;
+pub use journal::{Error, JOURNAL_FILE, Journal, Line, newest, run_id};

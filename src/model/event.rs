@@ -224,6 +224,52 @@ pub enum EventKind {
     },
 }
 
+impl EventKind {
+    /// The names of all kinds, as they stand in the JSON field `event`.
+    pub const NAMES: [&'static str; 17] = [
+        "run_started",
+        "notice",
+        "baseline_checked",
+        "agent_started",
+        "iteration_started",
+        "prompt_sent",
+        "tool_decided",
+        "tool_finished",
+        "turn_ended",
+        "check_finished",
+        "verdict_reached",
+        "sign_added",
+        "criterion_blocked",
+        "criterion_reopened",
+        "iteration_ended",
+        "waiting",
+        "run_ended",
+    ];
+
+    /// The name of this kind, as it stands in the JSON field `event`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::RunStarted { .. } => "run_started",
+            Self::Notice { .. } => "notice",
+            Self::BaselineChecked { .. } => "baseline_checked",
+            Self::AgentStarted { .. } => "agent_started",
+            Self::IterationStarted { .. } => "iteration_started",
+            Self::PromptSent { .. } => "prompt_sent",
+            Self::ToolDecided { .. } => "tool_decided",
+            Self::ToolFinished { .. } => "tool_finished",
+            Self::TurnEnded { .. } => "turn_ended",
+            Self::CheckFinished { .. } => "check_finished",
+            Self::VerdictReached { .. } => "verdict_reached",
+            Self::SignAdded { .. } => "sign_added",
+            Self::CriterionBlocked { .. } => "criterion_blocked",
+            Self::CriterionReopened { .. } => "criterion_reopened",
+            Self::IterationEnded { .. } => "iteration_ended",
+            Self::Waiting { .. } => "waiting",
+            Self::RunEnded { .. } => "run_ended",
+        }
+    }
+}
+
 /// An event could not be written: the run must stop, for nothing may run unrecorded.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}")]
@@ -241,4 +287,21 @@ pub trait Record: Send + Sync {
     /// # Errors
     /// If the journal cannot be written; the caller must stop the run.
     fn record(&self, kind: EventKind) -> Result<(), RecordError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_that_serde_knows_all_of_them() {
+        let error = serde_json::from_str::<EventKind>(r#"{"event":"?"}"#).expect_err("unknown");
+        let known: Vec<String> = EventKind::NAMES.map(|name| format!("`{name}`")).to_vec();
+        let said = error.to_string();
+        let list = said.split_once("expected one of ").expect("a list").1;
+        let list = list.split(" at line").next().expect("names");
+        assert_eq!(list.split(", ").collect::<Vec<_>>(), known);
+        let kind = EventKind::Notice { message: "x".to_owned() };
+        assert_eq!(serde_json::to_value(&kind).expect("JSON")["event"], kind.name());
+    }
 }

@@ -13,12 +13,12 @@ pub struct Turn {
     /// Tool calls that the guard denied.
     pub denied: u32,
     /// Executed calls for which no decision of ours exists, described for people.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<String>,
     /// Updates received, every kind.
     pub updates: u64,
     /// Kinds of updates that this version does not know.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
     /// Tokens of this turn alone, where the agent reports them.
     #[serde(skip_serializing_if = "Option::is_none")]

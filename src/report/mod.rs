@@ -1,1 +1,26 @@
 //! Reporters: the only ones that speak, with `cli`.
+//!
+//! Invariant: a reporter is fed by events alone and writes to what it was handed; it
+//! decides nothing, and its failure ends no run. Text of agents and files reaches a
+//! terminal or a log only through `words`, which takes control characters out of it.
+
+mod activity_log;
+mod console;
+mod cost_log;
+mod json;
+mod kept;
+mod plain;
+mod premium;
+mod progress_md;
+mod summary;
+mod terminal;
+mod words;
+
+pub use activity_log::ActivityLog;
+pub use console::{Colours, Console, Refresh};
+pub use cost_log::CostLog;
+pub use json::Json;
+pub use plain::Plain;
+pub use premium::PremiumTable;
+pub use progress_md::{ProgressMd, line as progress_line};
+pub use summary::render as summary;

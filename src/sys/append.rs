@@ -2,12 +2,15 @@
 //!
 //! Invariant: every record ends with a newline, and a record never begins in the middle
 //! of a line. What a crash or a full disk left of a torn record is cut off, or, in a
-//! file that people write too, closed with a newline, before the next one is written.
+//! file that people write too, closed with a newline, before the next one is written. A
+//! symbolic link at the path is refused: an agent cannot lead our writes elsewhere.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::{Access, Error};
 
@@ -59,6 +62,7 @@ impl AppendFile {
             .read(true)
             .append(true)
             .mode(access.mode())
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(path)
             .map_err(Error::file("open", path))?;
         let mut opened = Self { path: path.to_path_buf(), file, tail, cut: 0, unsure: false };

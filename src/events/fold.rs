@@ -1,0 +1,327 @@
+//! What a run came to, told from its events.
+//!
+//! Invariant: pure, at constant cost per event, and the only place that draws
+//! conclusions from a journal: `status`, `log` and resume use the same view.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use crate::model::{
+    AgentIdentity, Answer, Checkpoint, CriterionKey, Event, EventKind, Outcome, Proof, RunId,
+    RunSummary, SessionId, Totals, Verdict, VerdictResult,
+};
+use crate::sys::lock::Holder;
+
+/// A run as its journal tells it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunView {
+    /// How it began; none before the first event.
+    pub start: Option<RunStart>,
+    /// Who the agent says it is.
+    pub agent: Option<AgentIdentity>,
+    /// The agent's process, the last one where there were several.
+    pub agent_pid: Option<u32>,
+    /// The iteration in progress. In a run that died: the one it died in.
+    pub current: Option<CurrentIteration>,
+    /// Iterations that ended.
+    pub iterations: u32,
+    /// The number of the last iteration that began.
+    pub last_iteration: u32,
+    /// Criteria that were in focus, in the order of that.
+    pub criteria: Vec<CriterionView>,
+    /// Sums over the run.
+    pub counters: Counters,
+    /// The last verdict and the iteration it belongs to.
+    pub last_verdict: Option<(u32, Verdict)>,
+    /// The last notice.
+    pub notice: Option<String>,
+    /// What it waits for.
+    pub waiting: Option<Wait>,
+    /// How it ended.
+    pub end: Option<End>,
+    /// Number and time of the last event.
+    pub last_event: Option<(u64, DateTime<Utc>)>,
+    #[serde(skip)]
+    places: HashMap<CriterionKey, usize>,
+}
+
+/// How a run began.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunStart {
+    /// The run.
+    pub run: RunId,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// The task's name.
+    pub task: String,
+    /// The task's folder, relative to the repository.
+    pub folder: String,
+    /// The agent's command.
+    pub agent: String,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// The runner's version.
+    pub version: String,
+    /// The runner's process.
+    pub pid: u32,
+    /// Where the repository stood.
+    pub checkpoint: Checkpoint,
+    /// Criteria then.
+    pub criteria: Totals,
+    /// Iterations it may use.
+    pub max_iterations: u32,
+}
+
+/// An iteration that has begun and not ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CurrentIteration {
+    /// Its number.
+    pub iteration: u32,
+    /// The criterion in focus.
+    pub criterion: CriterionKey,
+    /// The criterion's 1-based line in TASK.md.
+    pub line: usize,
+    /// Which attempt it is.
+    pub attempt: u32,
+    /// Where the repository stood before it.
+    pub checkpoint: Checkpoint,
+    /// When it began.
+    pub since: DateTime<Utc>,
+    /// The agent's session, the last one where there were several.
+    pub session: Option<SessionId>,
+    /// Sums over it.
+    pub counters: Counters,
+    /// Whether its verdict is known: what is missing is the record of it.
+    pub judged: bool,
+}
+
+/// Sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Prompts that were sent.
+    pub prompts: u32,
+    /// Tool calls that ended.
+    pub tool_calls: u64,
+    /// Times the guard said no.
+    pub denied: u64,
+    /// Tokens, where the agent reported any.
+    pub tokens: Option<u64>,
+    /// Premium requests of iterations that ended.
+    pub premium_requests: u32,
+}
+
+/// What this run did about a criterion.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CriterionView {
+    /// Which.
+    #[serde(flatten)]
+    pub key: CriterionKey,
+    /// Its 1-based line in TASK.md, as the last iteration on it saw it; none for one that
+    /// this run never had in focus.
+    pub line: Option<usize>,
+    /// Iterations on it.
+    pub iterations: u32,
+    /// Attempts that failed, those of earlier runs included.
+    pub failed: u32,
+    /// What its pass was proven by.
+    pub proof: Option<Proof>,
+    /// Whether it used up its attempts.
+    pub blocked: bool,
+    /// The weightiest finding of its last verdict.
+    pub finding: Option<String>,
+}
+
+/// A wait.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wait {
+    /// Until when.
+    pub until: DateTime<Utc>,
+    /// For what.
+    pub reason: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct End {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Why.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// The exit code.
+    pub exit_code: u8,
+    /// Where everything stood.
+    pub summary: RunSummary,
+}
+
+/// Where a run stands now, which its journal alone cannot tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It works.
+    Running,
+    /// It waits.
+    Waiting,
+    /// It ended and said why.
+    Ended,
+    /// It is gone and never said why.
+    Died,
+}
+
+impl RunView {
+    /// Takes the next event.
+    pub fn apply(&mut self, event: &Event) {
+        self.last_event = Some((event.seq, event.time));
+        // Whatever happens but a notice: the wait is over.
+        if !matches!(event.kind, EventKind::Notice { .. }) {
+            self.waiting = None;
+        }
+        match &event.kind {
+            EventKind::RunStarted {
+                task,
+                folder,
+                agent,
+                model,
+                version,
+                pid,
+                checkpoint,
+                criteria,
+                max_iterations,
+            } => {
+                self.start = Some(RunStart {
+                    run: event.run.clone(),
+                    at: event.time,
+                    task: task.clone(),
+                    folder: folder.clone(),
+                    agent: agent.clone(),
+                    model: model.clone(),
+                    version: version.clone(),
+                    pid: *pid,
+                    checkpoint: checkpoint.clone(),
+                    criteria: *criteria,
+                    max_iterations: *max_iterations,
+                });
+            }
+            EventKind::Notice { message } => self.notice = Some(message.clone()),
+            EventKind::AgentStarted { agent, pid } => {
+                self.agent.clone_from(agent);
+                self.agent_pid = Some(*pid);
+            }
+            EventKind::IterationStarted { iteration, criterion, line, attempt, checkpoint } => {
+                self.last_iteration = *iteration;
+                let known = self.criterion(criterion);
+                known.line = Some(*line);
+                known.iterations += 1;
+                known.failed = attempt.saturating_sub(1);
+                self.current = Some(CurrentIteration {
+                    iteration: *iteration,
+                    criterion: criterion.clone(),
+                    line: *line,
+                    attempt: *attempt,
+                    checkpoint: checkpoint.clone(),
+                    since: event.time,
+                    session: None,
+                    counters: Counters::default(),
+                    judged: false,
+                });
+            }
+            EventKind::PromptSent { session, .. } => {
+                if let Some(current) = &mut self.current {
+                    current.session = Some(session.clone());
+                }
+                self.count(|counters| counters.prompts += 1);
+            }
+            EventKind::ToolDecided { answer, .. } => match answer {
+                Answer::Allow => {}
+                Answer::Deny => self.count(|counters| counters.denied += 1),
+            },
+            EventKind::ToolFinished { .. } => self.count(|counters| counters.tool_calls += 1),
+            EventKind::TurnEnded { turn, .. } => {
+                if let Some(usage) = turn.usage {
+                    self.count(|counters| {
+                        counters.tokens = Some(counters.tokens.unwrap_or(0) + usage.total);
+                    });
+                }
+            }
+            EventKind::VerdictReached { iteration, criterion, verdict, .. } => {
+                self.last_verdict = Some((*iteration, verdict.clone()));
+                if let Some(current) = &mut self.current {
+                    current.judged = true;
+                }
+                let known = self.criterion(criterion);
+                known.finding = verdict.findings.first().map(|finding| finding.message.clone());
+                match verdict.result {
+                    VerdictResult::Pass(proof) => known.proof = Some(proof),
+                    VerdictResult::Fail => known.failed += 1,
+                    VerdictResult::Inconclusive => {}
+                }
+            }
+            EventKind::CriterionBlocked { criterion, .. } => {
+                self.criterion(criterion).blocked = true;
+            }
+            EventKind::CriterionReopened { criterion, reason } => {
+                let known = self.criterion(criterion);
+                known.proof = None;
+                known.finding = Some(reason.clone());
+            }
+            EventKind::IterationEnded { premium_requests, .. } => {
+                self.counters.premium_requests += premium_requests;
+                self.iterations += 1;
+                self.current = None;
+            }
+            EventKind::Waiting { until, reason } => {
+                self.waiting = Some(Wait { until: *until, reason: reason.clone() });
+            }
+            EventKind::RunEnded { outcome, exit_code, summary } => {
+                self.end = Some(End {
+                    at: event.time,
+                    outcome: outcome.clone(),
+                    exit_code: *exit_code,
+                    summary: summary.clone(),
+                });
+            }
+            EventKind::BaselineChecked { .. }
+            | EventKind::CheckFinished { .. }
+            | EventKind::SignAdded { .. } => {}
+        }
+    }
+
+    /// Where the run stands, given who holds the working tree's lock now.
+    pub fn standing(&self, holder: Option<&Holder>) -> Standing {
+        let alive = match (&self.start, holder) {
+            (Some(start), Some(holder)) => holder.run == start.run.as_str(),
+            (_, _) => false,
+        };
+        match (&self.end, alive, &self.waiting) {
+            (Some(_), _, _) => Standing::Ended,
+            (None, false, _) => Standing::Died,
+            (None, true, Some(_)) => Standing::Waiting,
+            (None, true, None) => Standing::Running,
+        }
+    }
+
+    fn count(&mut self, add: impl Fn(&mut Counters)) {
+        add(&mut self.counters);
+        if let Some(current) = &mut self.current {
+            add(&mut current.counters);
+        }
+    }
+
+    fn criterion(&mut self, key: &CriterionKey) -> &mut CriterionView {
+        let place = *self.places.entry(key.clone()).or_insert_with(|| {
+            self.criteria.push(CriterionView {
+                key: key.clone(),
+                line: None,
+                iterations: 0,
+                failed: 0,
+                proof: None,
+                blocked: false,
+                finding: None,
+            });
+            self.criteria.len() - 1
+        });
+        &mut self.criteria[place]
+    }
+}

@@ -1,0 +1,42 @@
+//! Reading a journal while it grows, for `log -f`.
+//!
+//! Invariant: gives every event once, in order, and ends: after the run's end, or when
+//! the run is gone without one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Error, Journal, Line};
+use crate::model::EventKind;
+
+/// How often the journal is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Hands every line of the journal to `on_line`, from the first on, until the run ended
+/// (true) or `alive` says that nobody writes any more (false).
+///
+/// # Errors
+/// As [`Journal::read_line`].
+pub async fn follow(
+    journal: &Path,
+    mut alive: impl FnMut() -> bool,
+    mut on_line: impl FnMut(Line),
+) -> Result<bool, Error> {
+    let mut journal = Journal::open(journal)?;
+    loop {
+        // Asked before reading: what the run wrote before it went is then still read.
+        let living = alive();
+        while let Some(line) = journal.read_line()? {
+            let last = matches!(&line, Line::Event(event)
+                if matches!(event.kind, EventKind::RunEnded { .. }));
+            on_line(line);
+            if last {
+                return Ok(true);
+            }
+        }
+        if !living {
+            return Ok(false);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}

@@ -1,0 +1,290 @@
+//! Reading a journal back, event by event.
+//!
+//! Invariant: only whole lines count. A last line without newline is a torn record, or
+//! one that is being written: it is read again when asked again. A line in the middle
+//! that cannot be understood, or is missing, is an error with its number, never skipped;
+//! only an event of a kind that a newer version made is passed by, and said.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use crate::model::{Event, EventKind, RunId};
+
+/// The name of the journal in a run's folder.
+pub const JOURNAL_FILE: &str = "events.jsonl";
+
+/// A journal cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file or folder cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line is no event.
+    #[error("{path}:{line}: not an event: {source}")]
+    Broken {
+        /// The journal.
+        path: PathBuf,
+        /// 1-based line.
+        line: u64,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A line is missing or out of order.
+    #[error("{path}:{line}: event {found} stands where event {line} belongs")]
+    OutOfOrder {
+        /// The journal.
+        path: PathBuf,
+        /// 1-based line, and so the number that is expected.
+        line: u64,
+        /// The number that was found.
+        found: u64,
+    },
+}
+
+/// One whole line.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "the large one is the rule")]
+pub enum Line {
+    /// An event.
+    Event(Event),
+    /// An event of a kind that this version does not know.
+    Unknown {
+        /// 1-based line.
+        line: u64,
+        /// The kind's name.
+        kind: String,
+    },
+}
+
+/// A journal opened for reading, which may still grow.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: BufReader<File>,
+    line: u64,
+    buffer: Vec<u8>,
+    torn: usize,
+}
+
+impl Journal {
+    /// Opens a journal at its beginning.
+    ///
+    /// # Errors
+    /// [`Error::Read`] if it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file =
+            File::open(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            file: BufReader::new(file),
+            line: 0,
+            buffer: Vec::new(),
+            torn: 0,
+        })
+    }
+
+    /// The next whole line; none at the end, and then again whatever came since.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or the line is broken or out of order.
+    pub fn read_line(&mut self) -> Result<Option<Line>, Error> {
+        self.buffer.clear();
+        let read = self.file.read_until(b'\n', &mut self.buffer).and_then(|length| {
+            if self.buffer.ends_with(b"\n") {
+                return Ok(true);
+            }
+            // Not a whole line yet: the next call looks from its beginning again.
+            self.torn = length;
+            self.file.seek(SeekFrom::Current(-(length as i64)))?;
+            Ok(false)
+        });
+        match read {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(source) => return Err(Error::Read { path: self.path.clone(), source }),
+        }
+        self.torn = 0;
+        self.line += 1;
+        let line = self.line;
+        let (found, parsed) = parse(&self.buffer, line).map_err(|source| Error::Broken {
+            path: self.path.clone(),
+            line,
+            source,
+        })?;
+        if found == line {
+            Ok(Some(parsed))
+        } else {
+            Err(Error::OutOfOrder { path: self.path.clone(), line, found })
+        }
+    }
+
+    /// Bytes behind the last whole line, as the last call saw them.
+    pub fn torn(&self) -> usize {
+        self.torn
+    }
+}
+
+/// What every event has, whatever its kind.
+#[derive(Deserialize)]
+struct Header {
+    seq: u64,
+    event: String,
+}
+
+/// The event's number and the event.
+fn parse(text: &[u8], line: u64) -> Result<(u64, Line), serde_json::Error> {
+    match serde_json::from_slice::<Event>(text) {
+        Ok(event) => Ok((event.seq, Line::Event(event))),
+        Err(error) => match serde_json::from_slice::<Header>(text) {
+            Ok(header) if !EventKind::NAMES.contains(&header.event.as_str()) => {
+                Ok((header.seq, Line::Unknown { line, kind: header.event }))
+            }
+            Ok(_) | Err(_) => Err(error),
+        },
+    }
+}
+
+/// The name of a run that begins now: sorted by name, runs are sorted by time.
+pub fn run_id(now: DateTime<Utc>, pid: u32) -> RunId {
+    RunId::new(format!("{}-{pid}", now.format("%Y%m%dT%H%M%SZ")))
+}
+
+/// The journal of the newest run below `.ralph/runs`; none where nothing ever ran.
+///
+/// # Errors
+/// [`Error::Read`] if the folder is there and cannot be read.
+pub fn newest(runs: &Path) -> Result<Option<PathBuf>, Error> {
+    let entries = match fs::read_dir(runs) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(Error::Read { path: runs.to_path_buf(), source }),
+    };
+    let mut newest = None;
+    for entry in entries {
+        let entry = entry.map_err(|source| Error::Read { path: runs.to_path_buf(), source })?;
+        let journal = entry.path().join(JOURNAL_FILE);
+        if journal.is_file() {
+            newest = newest.max(Some(journal));
+        }
+    }
+    Ok(newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn notice(seq: u64) -> String {
+        format!(
+            r#"{{"seq":{seq},"time":"2026-11-21T14:03:00Z","run":"r","event":"notice","message":"{seq}"}}"#
+        )
+    }
+
+    fn journal(content: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join(JOURNAL_FILE);
+        fs::write(&path, content).expect("journal");
+        (folder, path)
+    }
+
+    fn numbers(path: &Path) -> Result<(Vec<u64>, usize), Error> {
+        let mut journal = Journal::open(path)?;
+        let mut numbers = Vec::new();
+        while let Some(line) = journal.read_line()? {
+            match line {
+                Line::Event(event) => numbers.push(event.seq),
+                Line::Unknown { .. } => numbers.push(0),
+            }
+        }
+        Ok((numbers, journal.torn()))
+    }
+
+    #[test]
+    fn cut_at_every_byte_it_gives_the_whole_events_before() {
+        let whole = format!("{}\n{}\n", notice(1), notice(2));
+        for length in 0..=whole.len() {
+            let (_folder, path) = journal(&whole[..length]);
+            let lines = whole[..length].matches('\n').count() as u64;
+            let torn = length - whole[..length].rfind('\n').map_or(0, |at| at + 1);
+            assert_eq!(numbers(&path).expect("read"), ((1..=lines).collect(), torn));
+        }
+    }
+
+    #[test]
+    fn a_broken_line_in_the_middle_is_an_error_with_its_number() {
+        for broken in [r#"{"seq":2,"time""#, "\0\0\0\0", "", r#"{"seq":2,"event":"notice"}"#, "7"] {
+            let (_folder, path) = journal(&format!("{}\n{broken}\n{}\n", notice(1), notice(3)));
+            let error = numbers(&path).expect_err("broken");
+            let start = format!("{}:2: not an event: ", path.display());
+            assert!(error.to_string().starts_with(&start), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_line_is_an_error() {
+        let (_folder, path) = journal(&format!("{}\n{}\n", notice(1), notice(3)));
+        let error = numbers(&path).expect_err("missing");
+        assert_eq!(
+            error.to_string(),
+            format!("{}:2: event 3 stands where event 2 belongs", path.display())
+        );
+    }
+
+    #[test]
+    fn an_event_of_a_newer_version_is_passed_by_and_told() {
+        let newer = r#"{"seq":2,"time":"2026-11-21T14:03:00Z","run":"r","event":"wave_started"}"#;
+        let (_folder, path) = journal(&format!("{}\n{newer}\n{}\n", notice(1), notice(3)));
+        assert_eq!(numbers(&path).expect("read"), (vec![1, 0, 3], 0));
+        let mut journal = Journal::open(&path).expect("open");
+        journal.read_line().expect("first");
+        let unknown = journal.read_line().expect("second");
+        assert_eq!(unknown, Some(Line::Unknown { line: 2, kind: "wave_started".to_owned() }));
+    }
+
+    #[test]
+    fn what_is_written_meanwhile_is_read_when_it_is_whole() {
+        let (_folder, path) = journal(&format!("{}\n", notice(1)));
+        let mut file = fs::OpenOptions::new().append(true).open(&path).expect("writer");
+        let mut journal = Journal::open(&path).expect("open");
+        assert!(matches!(journal.read_line(), Ok(Some(Line::Event(_)))));
+        assert!(matches!(journal.read_line(), Ok(None)));
+        let line = notice(2) + "\n";
+        let (first, second) = line.split_at(20);
+        file.write_all(first.as_bytes()).expect("half");
+        assert!(matches!(journal.read_line(), Ok(None)));
+        assert_eq!(journal.torn(), 20);
+        file.write_all(second.as_bytes()).expect("rest");
+        assert!(matches!(journal.read_line(), Ok(Some(Line::Event(event))) if event.seq == 2));
+        assert_eq!(journal.torn(), 0);
+    }
+
+    #[test]
+    fn the_newest_run_is_the_last_by_name_that_has_a_journal() {
+        let folder = tempfile::tempdir().expect("folder");
+        let runs = folder.path().join("runs");
+        assert_eq!(newest(&runs).expect("none"), None);
+        let late = run_id("2026-11-21T14:03:01Z".parse().expect("time"), 99);
+        assert_eq!(late.as_str(), "20261121T140301Z-99");
+        let early = run_id("2026-11-20T23:59:59Z".parse().expect("time"), 100);
+        for run in [late.as_str(), early.as_str(), "20271121T140301Z-1"] {
+            fs::create_dir_all(runs.join(run)).expect("folder");
+        }
+        fs::write(runs.join("lock"), "").expect("lock");
+        for run in [&early, &late] {
+            fs::write(runs.join(run.as_str()).join(JOURNAL_FILE), "").expect("journal");
+        }
+        let expected = runs.join(late.as_str()).join(JOURNAL_FILE);
+        assert_eq!(newest(&runs).expect("newest"), Some(expected));
+    }
+}

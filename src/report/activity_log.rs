@@ -1,0 +1,266 @@
+//! activity.log: one JSON object a line for each operation, for whoever asks later what
+//! was done, by which rule, and what came of it.
+//!
+//! Invariant: appended only, when the state is about to be committed; every decision of
+//! the guard is on some line, and two layers that were asked about one call share it.
+//! The arguments come redacted. This is the readable account: the journal is the proof.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::kept::Kept;
+use crate::model::{
+    Answer, Asked, CallStatus, CheckResult, Event, EventKind, ExecutedCall, ReportError, Reporter,
+    SessionId,
+};
+use crate::sys::append::Tail;
+use crate::sys::clock::Clock;
+
+/// One line.
+#[derive(Debug, Serialize)]
+struct Entry {
+    timestamp: String,
+    iteration: u32,
+    /// The tool's name; `check` for a verify command that the runner ran.
+    operation: String,
+    args: Value,
+    approved: bool,
+    result: Success,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    asked: Vec<Asked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+    #[serde(skip)]
+    state: State,
+}
+
+/// What an entry may still be joined with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Approved, and its result was not seen yet.
+    Approved,
+    /// Denied; the agent may still tell of it as a failed call.
+    Denied,
+    /// Nothing more.
+    Done,
+}
+
+/// The two words for what came of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Success {
+    Success,
+    Failed,
+}
+
+/// Writes a line for each operation.
+#[derive(Debug)]
+pub struct ActivityLog {
+    kept: Kept,
+    clock: Clock,
+    /// Operations since the last flush, in the order in which they were decided.
+    entries: Vec<Entry>,
+}
+
+impl ActivityLog {
+    /// Appends to this file, with times of this clock's zone.
+    pub fn new(path: PathBuf, clock: Clock) -> Self {
+        Self { kept: Kept::new(path, Tail::Torn), clock, entries: Vec::new() }
+    }
+
+    fn timestamp(&self, time: DateTime<Utc>) -> String {
+        self.clock.local(time).to_rfc3339_opts(chrono::SecondsFormat::Millis, false)
+    }
+
+    /// The first operation in this state that is the one that is meant: the same call, or,
+    /// since one of the two layers knows no call ids, the same arguments.
+    fn find(&mut self, state: State, call: Option<&str>, args: &Value) -> Option<&mut Entry> {
+        let open = |entry: &&mut Entry| entry.state == state;
+        let by_call = |entry: &&mut Entry| call.is_some() && entry.call.as_deref() == call;
+        if self.entries.iter_mut().filter(open).any(|entry| by_call(&entry)) {
+            return self.entries.iter_mut().filter(open).find(by_call);
+        }
+        self.entries
+            .iter_mut()
+            .filter(open)
+            .find(|entry| (entry.call.is_none() || call.is_none()) && same(&entry.args, args))
+    }
+
+    fn decided(&mut self, new: Entry) {
+        let known = self
+            .find(State::Approved, new.call.as_deref(), &new.args)
+            .filter(|known| known.session == new.session && known.asked != new.asked);
+        match known {
+            None => self.entries.push(new),
+            Some(known) => {
+                known.asked.extend(new.asked);
+                known.call = known.call.take().or(new.call);
+                if !new.approved {
+                    known.approved = false;
+                    known.rule = new.rule;
+                    known.reason = new.reason;
+                    known.note = None;
+                    known.state = State::Denied;
+                }
+            }
+        }
+    }
+
+    fn finished(&mut self, time: DateTime<Utc>, iteration: u32, call: &ExecutedCall) {
+        let timestamp = self.timestamp(time);
+        let result = match (call.status, call.exit) {
+            (CallStatus::Completed, None | Some(0)) => Success::Success,
+            (CallStatus::Completed, Some(_)) => Success::Failed,
+            (CallStatus::Pending | CallStatus::Failed | CallStatus::Denied, _) => Success::Failed,
+        };
+        if let Some(entry) = self.find(State::Approved, Some(&call.id), &call.input) {
+            entry.result = result;
+            entry.exit = call.exit;
+            entry.call = Some(call.id.clone());
+            entry.note = None;
+            entry.state = State::Done;
+            return;
+        }
+        // A call that was denied is told of twice: by the guard and, then, by the agent.
+        if result == Success::Failed
+            && let Some(entry) = self.find(State::Denied, Some(&call.id), &call.input)
+        {
+            entry.call = Some(call.id.clone());
+            entry.state = State::Done;
+            return;
+        }
+        self.entries.push(Entry {
+            timestamp,
+            iteration,
+            operation: call.kind.clone(),
+            args: call.input.clone(),
+            approved: false,
+            result,
+            rule: None,
+            reason: None,
+            asked: Vec::new(),
+            session: None,
+            call: Some(call.id.clone()),
+            exit: call.exit,
+            note: Some("nobody asked for a decision"),
+            state: State::Done,
+        });
+    }
+
+    fn checked(&mut self, time: DateTime<Utc>, iteration: u32, check: &CheckResult) {
+        self.entries.push(Entry {
+            timestamp: self.timestamp(time),
+            iteration,
+            operation: "check".to_owned(),
+            args: json!({ "command": check.command }),
+            approved: true,
+            result: if check.passed() { Success::Success } else { Success::Failed },
+            rule: None,
+            reason: None,
+            asked: Vec::new(),
+            session: None,
+            call: None,
+            exit: None,
+            note: None,
+            state: State::Done,
+        });
+    }
+}
+
+/// Whether two layers mean the same arguments. A shell line is told by its command: the
+/// layers put different things beside it.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.get("command"), other.get("command")) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => one == other,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+impl Reporter for ActivityLog {
+    fn name(&self) -> &'static str {
+        "activity.log"
+    }
+
+    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
+        match &event.kind {
+            EventKind::ToolDecided {
+                iteration,
+                session,
+                call,
+                tool,
+                input,
+                asked,
+                answer,
+                rule,
+                reason,
+            } => {
+                let approved = match answer {
+                    Answer::Allow => true,
+                    Answer::Deny => false,
+                };
+                self.decided(Entry {
+                    timestamp: self.timestamp(event.time),
+                    iteration: *iteration,
+                    operation: tool.clone(),
+                    args: input.clone(),
+                    approved,
+                    result: Success::Failed,
+                    rule: Some(rule.clone()),
+                    reason: Some(reason.clone()),
+                    asked: vec![*asked],
+                    session: Some(session.clone()),
+                    call: call.clone(),
+                    exit: None,
+                    note: approved.then_some("no result was seen"),
+                    state: if approved { State::Approved } else { State::Denied },
+                });
+            }
+            EventKind::ToolFinished { iteration, call } => {
+                self.finished(event.time, *iteration, call);
+            }
+            EventKind::CheckFinished { iteration, check } => {
+                self.checked(event.time, *iteration, check);
+            }
+            EventKind::RunStarted { .. }
+            | EventKind::Notice { .. }
+            | EventKind::BaselineChecked { .. }
+            | EventKind::AgentStarted { .. }
+            | EventKind::IterationStarted { .. }
+            | EventKind::PromptSent { .. }
+            | EventKind::TurnEnded { .. }
+            | EventKind::VerdictReached { .. }
+            | EventKind::SignAdded { .. }
+            | EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionReopened { .. }
+            | EventKind::IterationEnded { .. }
+            | EventKind::Waiting { .. }
+            | EventKind::RunEnded { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ReportError> {
+        for entry in self.entries.drain(..) {
+            let line = serde_json::to_string(&entry).map_err(|error| ReportError {
+                target: "activity.log".to_owned(),
+                source: error.into(),
+            })?;
+            self.kept.push(&line);
+        }
+        self.kept.write()
+    }
+}

@@ -1,0 +1,87 @@
+//! cost.log: one line for each request to the agent's model.
+//!
+//! Invariant: appended only, when the state is about to be committed; a prompt that was
+//! sent has its line, also when nothing came back.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+
+use super::PremiumTable;
+use super::kept::Kept;
+use super::words;
+use crate::model::{Event, EventKind, ReportError, Reporter};
+use crate::sys::append::Tail;
+use crate::sys::clock::Clock;
+
+/// Writes `[timestamp] Iteration n: model=…, premium=true, tokens=…`.
+#[derive(Debug)]
+pub struct CostLog {
+    kept: Kept,
+    clock: Clock,
+    table: PremiumTable,
+    model: Option<String>,
+    /// The prompt that has no answer yet: its iteration and time.
+    asked: Option<(u32, DateTime<Utc>)>,
+}
+
+impl CostLog {
+    /// Appends to this file, with times of this clock's zone.
+    pub fn new(path: PathBuf, clock: Clock, table: PremiumTable) -> Self {
+        Self { kept: Kept::new(path, Tail::Torn), clock, table, model: None, asked: None }
+    }
+
+    /// The line of the prompt that was sent last, if it has none yet.
+    fn settle(&mut self, tokens: Option<u64>) {
+        let Some((iteration, time)) = self.asked.take() else { return };
+        let model = self.model.as_deref().map_or_else(|| "default".to_owned(), words::sentence);
+        let mut line = format!(
+            "[{}] Iteration {iteration}: model={model}, premium={}",
+            self.clock.local(time).format("%F %T%:z"),
+            self.table.is_premium(self.model.as_deref())
+        );
+        if let Some(tokens) = tokens {
+            // Writing to a String does not fail.
+            let _ = write!(line, ", tokens={tokens}");
+        }
+        self.kept.push(&line);
+    }
+}
+
+impl Reporter for CostLog {
+    fn name(&self) -> &'static str {
+        "cost.log"
+    }
+
+    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
+        match &event.kind {
+            EventKind::RunStarted { model, .. } => self.model.clone_from(model),
+            EventKind::PromptSent { iteration, .. } => {
+                self.settle(None);
+                self.asked = Some((*iteration, event.time));
+            }
+            EventKind::TurnEnded { turn, .. } => self.settle(turn.usage.map(|usage| usage.total)),
+            EventKind::Notice { .. }
+            | EventKind::BaselineChecked { .. }
+            | EventKind::AgentStarted { .. }
+            | EventKind::IterationStarted { .. }
+            | EventKind::ToolDecided { .. }
+            | EventKind::ToolFinished { .. }
+            | EventKind::CheckFinished { .. }
+            | EventKind::VerdictReached { .. }
+            | EventKind::SignAdded { .. }
+            | EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionReopened { .. }
+            | EventKind::IterationEnded { .. }
+            | EventKind::Waiting { .. }
+            | EventKind::RunEnded { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ReportError> {
+        self.settle(None);
+        self.kept.write()
+    }
+}

@@ -1,0 +1,145 @@
+//! Plain lines, for a pipe or a CI log.
+//!
+//! Invariant: no escape codes, no line that is rewritten, every line begins with the time
+//! of day, but for the summary at the end.
+
+use std::io::Write;
+
+use chrono::{DateTime, Utc};
+
+use super::{summary, words};
+use crate::model::{Answer, Event, EventKind, ReportError, Reporter, Weight};
+use crate::sys::clock::Clock;
+
+/// Writes what a human wants to know as lines.
+pub struct Plain {
+    out: Box<dyn Write + Send>,
+    clock: Clock,
+    width: usize,
+    since: Option<DateTime<Utc>>,
+}
+
+impl Plain {
+    /// Writes to the given stream, in this clock's zone; `width` in columns is for the
+    /// summary.
+    pub fn new(out: Box<dyn Write + Send>, clock: Clock, width: usize) -> Self {
+        Self { out, clock, width, since: None }
+    }
+
+    /// The lines for an event, without the time.
+    fn lines(&mut self, event: &Event) -> Vec<String> {
+        match &event.kind {
+            EventKind::RunStarted { task, folder, agent, model, version, criteria, .. } => {
+                let model = model.as_deref().map_or_else(
+                    || "the agent's own default model".to_owned(),
+                    |model| format!("model {}", words::sentence(model)),
+                );
+                vec![
+                    format!(
+                        "run {}: {} ({}), {} of {} criteria open, ralph-copilot {version}",
+                        event.run,
+                        words::sentence(task),
+                        words::sentence(folder),
+                        criteria.open,
+                        criteria.total
+                    ),
+                    format!("agent: {}, {model}", words::sentence(agent)),
+                ]
+            }
+            EventKind::Notice { message } => vec![format!("note: {}", words::sentence(message))],
+            EventKind::BaselineChecked { checks } => checks
+                .iter()
+                .map(|check| format!("before the work: {}", words::check(check)))
+                .collect(),
+            EventKind::AgentStarted { agent, pid } => {
+                let name = agent.as_ref().map_or_else(
+                    || "the agent".to_owned(),
+                    |agent| words::sentence(&format!("{} {}", agent.name, agent.version)),
+                );
+                vec![format!("{name} answers (process {pid})")]
+            }
+            EventKind::IterationStarted { iteration, criterion, line, attempt, .. } => {
+                self.since = Some(event.time);
+                vec![format!(
+                    "iteration {iteration}: {} (line {line}, attempt {attempt})",
+                    words::criterion(criterion)
+                )]
+            }
+            EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
+                Answer::Allow => Vec::new(),
+                Answer::Deny => vec![format!(
+                    "  denied: {}: {} ({})",
+                    words::call(tool, input),
+                    words::sentence(reason),
+                    words::sentence(rule)
+                )],
+            },
+            EventKind::CheckFinished { check, .. } => vec![format!("  {}", words::check(check))],
+            EventKind::VerdictReached { iteration, criterion, evidence, verdict, mended } => {
+                let millis = words::millis(self.since.unwrap_or(event.time), event.time);
+                let said = words::result(criterion, verdict, evidence, mended, millis);
+                let mut lines = vec![format!("iteration {iteration}: {said}")];
+                // The first finding against the criterion stands in the line above.
+                let mut told = false;
+                for finding in &verdict.findings {
+                    let first =
+                        finding.weight != Weight::Said && !std::mem::replace(&mut told, true);
+                    if !first {
+                        lines.push(format!("  {}", words::sentence(&finding.message)));
+                    }
+                }
+                lines
+            }
+            EventKind::SignAdded { sign, .. } => {
+                vec![format!("sign added to guardrails.md: {}", words::sentence(sign))]
+            }
+            EventKind::CriterionBlocked { criterion, then, kept } => {
+                vec![words::blocked(criterion, *then, kept.as_deref())]
+            }
+            EventKind::CriterionReopened { criterion, reason } => {
+                vec![words::reopened(criterion, reason)]
+            }
+            EventKind::Waiting { until, reason } => vec![format!(
+                "waiting until {}: {}",
+                self.clock.local(*until).format("%F %H:%M"),
+                words::sentence(reason)
+            )],
+            EventKind::TurnEnded { turn, .. } => {
+                if turn.fault.is_some() || turn.end != crate::model::TurnEnd::EndTurn {
+                    vec![format!("  {}", words::turn(turn))]
+                } else {
+                    Vec::new()
+                }
+            }
+            EventKind::PromptSent { .. }
+            | EventKind::ToolFinished { .. }
+            | EventKind::IterationEnded { .. }
+            | EventKind::RunEnded { .. } => Vec::new(),
+        }
+    }
+}
+
+impl Reporter for Plain {
+    fn name(&self) -> &'static str {
+        "plain"
+    }
+
+    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
+        let time = self.clock.local(event.time).format("%T");
+        let mut text = String::new();
+        for line in self.lines(event) {
+            text.push_str(&format!("{time} {line}\n"));
+        }
+        if let EventKind::RunEnded { outcome, summary, .. } = &event.kind {
+            text.push('\n');
+            text.push_str(&summary::render(outcome, summary, self.width));
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.out
+            .write_all(text.as_bytes())
+            .and_then(|()| self.out.flush())
+            .map_err(|source| ReportError { target: "standard output".to_owned(), source })
+    }
+}

@@ -1,0 +1,107 @@
+//! The runner's own lines in progress.md: one for what an iteration came to, newest last.
+//!
+//! Invariant: appended only, and only when the state is about to be committed. The
+//! agent's lines are its own; whether it wrote one is evidence and no concern of this.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+
+use super::kept::Kept;
+use super::words;
+use crate::model::{CriterionKey, Event, EventKind, ReportError, Reporter};
+use crate::sys::append::Tail;
+use crate::sys::clock::Clock;
+
+/// A line of progress.md: dated, and a Markdown list item.
+pub fn line(clock: &Clock, time: DateTime<Utc>, text: &str) -> String {
+    format!("- {} {}", clock.local(time).format("%F %H:%M"), words::one_line(text))
+}
+
+/// Writes what each iteration came to.
+#[derive(Debug)]
+pub struct ProgressMd {
+    kept: Kept,
+    clock: Clock,
+    open: Option<Open>,
+}
+
+/// An iteration that nothing was written about yet.
+#[derive(Debug)]
+struct Open {
+    iteration: u32,
+    criterion: CriterionKey,
+    since: DateTime<Utc>,
+    /// What the last turn came to, and when.
+    turn: Option<(DateTime<Utc>, String)>,
+}
+
+impl ProgressMd {
+    /// Appends to this file, with dates of this clock's zone.
+    pub fn new(path: PathBuf, clock: Clock) -> Self {
+        Self { kept: Kept::new(path, Tail::Open), clock, open: None }
+    }
+
+    fn push(&mut self, time: DateTime<Utc>, text: &str) {
+        self.kept.push(&line(&self.clock, time, text));
+    }
+}
+
+impl Reporter for ProgressMd {
+    fn name(&self) -> &'static str {
+        "progress.md"
+    }
+
+    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
+        match &event.kind {
+            EventKind::IterationStarted { iteration, criterion, .. } => {
+                self.open = Some(Open {
+                    iteration: *iteration,
+                    criterion: criterion.clone(),
+                    since: event.time,
+                    turn: None,
+                });
+            }
+            EventKind::TurnEnded { turn, .. } => {
+                if let Some(open) = &mut self.open {
+                    open.turn = Some((event.time, words::turn(turn)));
+                }
+            }
+            EventKind::VerdictReached { iteration, criterion, evidence, verdict, mended } => {
+                let since = self.open.take().map_or(event.time, |open| open.since);
+                let millis = words::millis(since, event.time);
+                let said = words::result(criterion, verdict, evidence, mended, millis);
+                self.push(event.time, &format!("iteration {iteration}: {said}"));
+            }
+            EventKind::CriterionBlocked { criterion, then, kept } => {
+                self.push(event.time, &words::blocked(criterion, *then, kept.as_deref()));
+            }
+            EventKind::CriterionReopened { criterion, reason } => {
+                self.push(event.time, &words::reopened(criterion, reason));
+            }
+            EventKind::RunStarted { .. }
+            | EventKind::Notice { .. }
+            | EventKind::BaselineChecked { .. }
+            | EventKind::AgentStarted { .. }
+            | EventKind::PromptSent { .. }
+            | EventKind::ToolDecided { .. }
+            | EventKind::ToolFinished { .. }
+            | EventKind::CheckFinished { .. }
+            | EventKind::SignAdded { .. }
+            | EventKind::IterationEnded { .. }
+            | EventKind::Waiting { .. }
+            | EventKind::RunEnded { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ReportError> {
+        // Recorded without a verdict: the iteration was cut short.
+        if let Some(Open { turn: Some((time, said)), iteration, criterion, .. }) = self.open.take()
+        {
+            let key = words::criterion(&criterion);
+            self.push(time, &format!("iteration {iteration}: NO VERDICT {key}: {said}"));
+        }
+        self.kept.write()
+    }
+}

@@ -1,0 +1,114 @@
+//! The table at the end of a run.
+//!
+//! Invariant: pure; no line is wider than it may be; a task of any size gives a table
+//! of bounded length.
+
+use std::fmt::Write as _;
+
+use super::words;
+use crate::model::{CriterionSummary, Outcome, Proof, RunSummary};
+
+/// Criteria that are listed; what comes after them is counted.
+const LISTED: usize = 20;
+/// Columns of `proof` and of `attempts` with the spaces before them.
+const RIGHT: usize = 8 + 10;
+/// Narrower than this, lines run over: there is no sense in cutting further.
+const NARROWEST: usize = 40;
+
+/// What a row says of its criterion.
+fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
+    match (criterion.checked, criterion.proof, criterion.blocked) {
+        (_, _, true) => ("✗", "stuck"),
+        (true, Some(proof), false) => ("✓", words::proof(proof)),
+        (true, None, false) => ("✓", "before"),
+        (false, _, false) => ("·", "open"),
+    }
+}
+
+/// Renders the table: criteria and their proof, attempts, then what the run cost, why it
+/// stopped, and what to do next. `width` is in columns. Ends with a newline.
+pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
+    let width = width.max(NARROWEST);
+    let mut text = String::new();
+    let listed = &summary.criteria[..summary.criteria.len().min(LISTED)];
+    let digits =
+        listed.iter().map(|criterion| criterion.line.to_string().len()).max().unwrap_or(1).max(4);
+    // Mark, line and their spaces stand left of the criterion.
+    let room = width - RIGHT - digits - 4;
+    let longest = listed
+        .iter()
+        .map(|criterion| console::measure_text_width(&words::shown(&criterion.key.text, room)))
+        .max()
+        .unwrap_or(0)
+        .max("criterion".len());
+    if !listed.is_empty() {
+        // Writing to a String does not fail.
+        let head = words::filled("criterion", longest);
+        let _ = writeln!(text, "  {:>digits$}  {head}  proof   attempts", "line");
+    }
+    for criterion in listed {
+        let (mark, proof) = standing(criterion);
+        let name = words::filled(&words::shown(&criterion.key.text, room), longest);
+        let attempts = criterion.attempts + u32::from(criterion.proof.is_some());
+        let _ =
+            writeln!(text, "{mark} {:>digits$}  {name}  {proof:<6}  {attempts:>8}", criterion.line);
+    }
+    let more = &summary.criteria[listed.len()..];
+    if !more.is_empty() {
+        let _ = writeln!(text, "… and {}", counted(more));
+    }
+    if !listed.is_empty() {
+        text.push('\n');
+    }
+    let mut paragraphs = vec![
+        format!("{}.", counted(&summary.criteria)),
+        format!("{}.", cost(summary)),
+        format!("Stopped: {}.", words::outcome(outcome)),
+    ];
+    paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", words::one_line(next))));
+    for paragraph in paragraphs {
+        for line in words::wrapped(&paragraph, width, 2) {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// `12 criteria: 5 proven by check, 2 by commit only, 1 done before, 1 stuck, 3 open`.
+fn counted(criteria: &[CriterionSummary]) -> String {
+    let number = |word: &str| {
+        criteria.iter().filter(|criterion| standing(criterion).1 == word).count() as u64
+    };
+    let parts: Vec<String> = [
+        (words::proof(Proof::Check), "proven by check"),
+        (words::proof(Proof::Commit), "proven by commit only"),
+        ("before", "done before"),
+        ("stuck", "stuck"),
+        ("open", "open"),
+    ]
+    .into_iter()
+    .map(|(word, said)| (number(word), said))
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, said)| format!("{} {said}", words::grouped(number)))
+    .collect();
+    let all = match criteria.len() as u64 {
+        1 => "1 criterion".to_owned(),
+        many => format!("{} criteria", words::grouped(many)),
+    };
+    if parts.is_empty() { all } else { format!("{all}: {}", parts.join(", ")) }
+}
+
+/// `5 iterations, 12 min 03 s, 5 premium requests, 182,400 tokens`.
+fn cost(summary: &RunSummary) -> String {
+    let mut text = format!(
+        "{}, {}, {}",
+        words::count(u64::from(summary.iterations), "iteration"),
+        words::duration(summary.millis),
+        words::count(u64::from(summary.premium_requests), "premium request")
+    );
+    if let Some(tokens) = summary.tokens {
+        let _ = write!(text, ", {}", words::count(tokens, "token"));
+    }
+    text
+}

@@ -1,0 +1,357 @@
+//! The words that several reporters use for the same thing.
+//!
+//! Invariant: everything that comes from a file, an agent or a command is made one line
+//! without control characters, and bounded, before it is shown.
+
+use std::fmt::Write as _;
+
+use chrono::{DateTime, Utc};
+use console::{measure_text_width, truncate_str};
+use serde_json::Value;
+
+use crate::model::{
+    CheckResult, CheckStatus, CriterionKey, Evidence, Finding, Limit, Mend, OnStuck, Outcome,
+    Proof, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+};
+
+/// Columns that a criterion's text may take in a line.
+const CRITERION: usize = 100;
+/// Columns that a finding, a command or a reason may take in a line.
+const SENTENCE: usize = 240;
+
+/// One line without control characters: white space becomes one space, what would steer a
+/// terminal is shown as its picture (`␛`), and what would turn the reading direction
+/// becomes U+FFFD.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len().min(1024));
+    let mut space = false;
+    for letter in text.chars() {
+        if letter.is_whitespace() {
+            space = !line.is_empty();
+            continue;
+        }
+        if std::mem::take(&mut space) {
+            line.push(' ');
+        }
+        line.push(match letter {
+            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
+            '\x7f' => '\u{2421}',
+            '\u{80}'..='\u{9f}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            other => other,
+        });
+    }
+    line
+}
+
+/// One line of at most `width` columns; what is cut off is told by `…`.
+pub(super) fn shown(text: &str, width: usize) -> String {
+    // A letter takes at most four bytes, and hardly one takes no column at all: this
+    // bounds the work on a text of any length.
+    let enough = width.saturating_mul(8);
+    let begin = match text.char_indices().nth(enough) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    };
+    truncate_str(&one_line(begin), width, "…").into_owned()
+}
+
+/// Text filled up with spaces to `width` columns.
+pub(super) fn filled(text: &str, width: usize) -> String {
+    let gap = width.saturating_sub(measure_text_width(text));
+    format!("{text}{}", " ".repeat(gap))
+}
+
+/// A criterion in quotes.
+pub(super) fn criterion(key: &CriterionKey) -> String {
+    let text = shown(&key.text, CRITERION);
+    match key.occurrence {
+        0 => format!("\"{text}\""),
+        more => format!("\"{text}\" (number {} of that text)", more + 1),
+    }
+}
+
+/// A reason, a finding, a command: one bounded line.
+pub(super) fn sentence(text: &str) -> String {
+    shown(text, SENTENCE)
+}
+
+/// `1 commit`, `2 commits`.
+pub(super) fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(number)) }
+}
+
+/// `182,400`.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A duration for people: `0.4 s`, `41 s`, `2 min 05 s`, `1 h 02 min`.
+pub(super) fn duration(millis: u64) -> String {
+    let seconds = millis / 1000;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0..10) => format!("{}.{} s", seconds, millis % 1000 / 100),
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+/// Milliseconds from one wall time to another; none where the clock was put back.
+pub(super) fn millis(since: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
+    u64::try_from((until - since).num_milliseconds()).unwrap_or(0)
+}
+
+/// A tool call: its tool, and its command or path where it has one.
+pub(super) fn call(tool: &str, input: &Value) -> String {
+    let text = ["command", "path", "file_path", "fileName"]
+        .into_iter()
+        .find_map(|key| input.get(key)?.as_str().map(str::to_owned))
+        .unwrap_or_else(|| input.to_string());
+    format!("{} `{}`", shown(tool, 40), shown(&text, CRITERION))
+}
+
+/// The word for what a pass rests on.
+pub(super) fn proof(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Check => "check",
+        Proof::Commit => "commit",
+    }
+}
+
+/// What an iteration came to, without its number:
+/// `PASS "criterion" (check), 2 commits, 41 s` or `FAIL "criterion": the first finding`.
+pub(super) fn result(
+    key: &CriterionKey,
+    verdict: &Verdict,
+    evidence: &Evidence,
+    mended: &[Mend],
+    millis: u64,
+) -> String {
+    let mut text = match verdict.result {
+        VerdictResult::Pass(by) => format!("PASS {} ({})", criterion(key), proof(by)),
+        VerdictResult::Fail => format!("FAIL {}", criterion(key)),
+        VerdictResult::Inconclusive => format!("INCONCLUSIVE {}", criterion(key)),
+    };
+    let against: Vec<&Finding> =
+        verdict.findings.iter().filter(|finding| finding.weight != Weight::Said).collect();
+    if let Some((first, more)) = against.split_first() {
+        // Writing to a String does not fail.
+        let _ = write!(text, ": {}", sentence(&first.message));
+        if !more.is_empty() {
+            let _ = write!(text, " (and {} more)", more.len());
+        }
+    }
+    if !evidence.commits.is_empty() {
+        let _ = write!(text, ", {}", count(evidence.commits.len() as u64, "commit"));
+    }
+    let _ = write!(text, ", {}", duration(millis));
+    if !mended.is_empty() {
+        let list: Vec<String> = mended.iter().map(mend).collect();
+        let _ = write!(text, ", mended: {}", list.join(", "));
+    }
+    text
+}
+
+/// What a repair was.
+fn mend(mend: &Mend) -> String {
+    match mend {
+        Mend::RestoreTask { keep_tick: true } => "TASK.md put back but for the tick".to_owned(),
+        Mend::RestoreTask { keep_tick: false } => "TASK.md put back".to_owned(),
+        Mend::RestoreFile(path) => format!("{} put back", sentence(&path.to_string_lossy())),
+        Mend::ProgressLine => "progress line".to_owned(),
+        Mend::StateCommit => "state commit".to_owned(),
+    }
+}
+
+/// What a turn came to that had no verdict.
+pub(super) fn turn(turn: &Turn) -> String {
+    if let Some(fault) = &turn.fault {
+        return sentence(&fault.message);
+    }
+    match &turn.end {
+        TurnEnd::EndTurn => "the agent ended its turn".to_owned(),
+        TurnEnd::CutByDenial { reason } => format!("cut short by a denial: {}", sentence(reason)),
+        TurnEnd::Lost => "the agent's stream was lost".to_owned(),
+        TurnEnd::Interrupted => "interrupted".to_owned(),
+        TurnEnd::Other(reason) => format!("the agent stopped: {}", sentence(reason)),
+        TurnEnd::Stuck(stuck) => match stuck {
+            Stuck::Idle(seconds) => format!("no sign of life for {}", duration(seconds * 1000)),
+            Stuck::TooLong(seconds) => format!("longer than {}", duration(seconds * 1000)),
+            Stuck::Repeating { command, times } => {
+                format!("`{}` failed {times} times in a row", sentence(command))
+            }
+            Stuck::TooManyCalls(calls) => format!("more than {calls} tool calls"),
+        },
+    }
+}
+
+/// A verify command and how it went: `` `cargo test` passed, 3.2 s ``.
+pub(super) fn check(check: &CheckResult) -> String {
+    let status = match &check.status {
+        CheckStatus::Passed => "passed".to_owned(),
+        CheckStatus::Failed(code) => format!("failed (exit {code})"),
+        CheckStatus::Signalled(signal) => format!("ended by signal {signal}"),
+        CheckStatus::TimedOut(limit) => format!("longer than {}", duration(limit * 1000)),
+        CheckStatus::NotRun(why) => format!("could not be run: {}", sentence(why)),
+    };
+    format!("`{}` {status}, {}", sentence(&check.command), duration(check.millis))
+}
+
+/// A criterion that used up its attempts, and what becomes of it.
+pub(super) fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>) -> String {
+    let then = match then {
+        OnStuck::Stop => "the run stops",
+        OnStuck::Skip => "skipped",
+    };
+    let kept = kept.map_or_else(String::new, |name| format!("; kept at {}", sentence(name)));
+    format!("STUCK {} used up its attempts: {then}{kept}", criterion(key))
+}
+
+/// A criterion that was proven and is not any more.
+pub(super) fn reopened(key: &CriterionKey, reason: &str) -> String {
+    format!("REOPENED {}: {}", criterion(key), sentence(reason))
+}
+
+/// Why a run ended.
+pub(super) fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Proven => "every criterion is proven".to_owned(),
+        Outcome::LimitReached { limit } => match limit {
+            Limit::Iterations => "the limit of iterations is reached (--max-iterations)",
+            Limit::Duration => "the limit of time is reached (--max-duration)",
+            Limit::PremiumRequests => {
+                "the limit of premium requests is reached (--max-premium-requests)"
+            }
+        }
+        .to_owned(),
+        Outcome::Stuck { reason } => format!("stuck: {}", sentence(reason)),
+        Outcome::AgentUnusable { fault } => {
+            format!("the agent cannot be used: {}", sentence(&fault.message))
+        }
+        Outcome::RateLimited { message, resume_at, estimated } => format!(
+            "rate limited: {}; go on at {} UTC{}",
+            sentence(message),
+            resume_at.format("%F %H:%M"),
+            if *estimated { " (our guess)" } else { "" }
+        ),
+        Outcome::Tampered { reason } => format!("tampering: {}", sentence(reason)),
+        Outcome::Interrupted { signal } => format!("interrupted by signal {signal}"),
+    }
+}
+
+/// Breaks a text into lines of at most `width` columns, at spaces where there are any;
+/// lines after the first are indented.
+pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let room = width.max(indent + 10);
+        let mut rest = word.to_owned();
+        while !rest.is_empty() {
+            let needed = measure_text_width(&rest);
+            let empty = used == 0 || (lines.len() > 1 && used == indent);
+            let gap = usize::from(!empty);
+            let last = lines.len() - 1;
+            if used + gap + needed <= room {
+                lines[last].push_str(&" ".repeat(gap));
+                lines[last].push_str(&rest);
+                used += gap + needed;
+                rest.clear();
+            } else if empty {
+                let piece = truncate_str(&rest, room - used, "").into_owned();
+                rest = rest.split_off(piece.len());
+                lines[last].push_str(&piece);
+                used = room;
+            } else {
+                lines.push(" ".repeat(indent));
+                used = indent;
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_does_not_reach_it() {
+        assert_eq!(
+            one_line("a\x1b[2Jb\r\nc\u{9b}d\u{202e}e\t\t f\u{7f} "),
+            "a␛[2Jb c\u{fffd}d\u{fffd}e f␡"
+        );
+        assert_eq!(one_line("  \n "), "");
+    }
+
+    #[test]
+    fn a_shown_text_keeps_to_its_columns_whatever_its_letters() {
+        assert_eq!(shown("漢字漢字漢字", 7), "漢字漢…");
+        assert_eq!(shown("häuser", 6), "häuser");
+        assert_eq!(shown("häuser", 5), "häus…");
+        let long = "x".repeat(1 << 20);
+        assert_eq!(shown(&long, 10), "xxxxxxxxx…");
+        assert_eq!(filled("漢", 4), "漢  ");
+    }
+
+    #[test]
+    fn durations_and_counts_read_as_people_say_them() {
+        let said = [0, 440, 9_999, 41_000, 125_000, 3_720_000].map(duration);
+        assert_eq!(said, ["0.0 s", "0.4 s", "9.9 s", "41 s", "2 min 05 s", "1 h 02 min"]);
+        assert_eq!(count(1, "commit"), "1 commit");
+        assert_eq!(count(1_234_567, "token"), "1,234,567 tokens");
+        assert_eq!(grouped(100), "100");
+    }
+
+    #[test]
+    fn lines_are_broken_at_spaces_and_words_only_where_they_must() {
+        assert_eq!(wrapped("one two three four", 12, 2), ["one two", "  three four"]);
+        assert_eq!(
+            wrapped("abcdefghijklmnopqrstuvwxyz end", 12, 2),
+            ["abcdefghijkl", "  mnopqrstuv", "  wxyz end"]
+        );
+        assert_eq!(wrapped("", 12, 2), [""]);
+    }
+
+    #[test]
+    fn every_end_of_a_turn_has_words_and_a_fault_has_the_last_one() {
+        use crate::model::{Fault, FaultClass};
+        let ends = [
+            TurnEnd::EndTurn,
+            TurnEnd::CutByDenial { reason: "no push".to_owned() },
+            TurnEnd::Lost,
+            TurnEnd::Interrupted,
+            TurnEnd::Other("refusal".to_owned()),
+            TurnEnd::Stuck(Stuck::Idle(90)),
+            TurnEnd::Stuck(Stuck::TooLong(3600)),
+            TurnEnd::Stuck(Stuck::Repeating { command: "make".to_owned(), times: 5 }),
+            TurnEnd::Stuck(Stuck::TooManyCalls(200)),
+        ];
+        let said = ends.map(|end| turn(&Turn { end, ..Turn::default() }));
+        insta::assert_snapshot!(said.join("\n"), @r"
+        the agent ended its turn
+        cut short by a denial: no push
+        the agent's stream was lost
+        interrupted
+        the agent stopped: refusal
+        no sign of life for 1 min 30 s
+        longer than 1 h 00 min
+        `make` failed 5 times in a row
+        more than 200 tool calls
+        ");
+        let fault = Fault { class: FaultClass::Died, message: "exit 1".to_owned() };
+        assert_eq!(turn(&Turn { fault: Some(fault), ..Turn::default() }), "exit 1");
+    }
+}

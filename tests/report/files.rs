@@ -1,0 +1,118 @@
+//! What stands in the task folder after a run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ralph_copilot::model::{Event, EventKind, Reporter};
+use ralph_copilot::report::{ActivityLog, CostLog, PremiumTable, ProgressMd};
+
+use super::{clock, sample_run};
+
+/// Feeds a run as the engine does: what was kept is written before an iteration ends.
+/// Gives the file's text before each of those writes, and at the end.
+fn feed(reporter: &mut dyn Reporter, path: &Path, events: &[Event]) -> (Vec<String>, String) {
+    let read = || fs::read_to_string(path).unwrap_or_default();
+    let mut before = Vec::new();
+    for event in events {
+        if matches!(event.kind, EventKind::IterationEnded { .. } | EventKind::RunEnded { .. }) {
+            before.push(read());
+            reporter.flush().expect("flush");
+        }
+        reporter.on_event(event).expect("taken");
+    }
+    reporter.flush().expect("flush");
+    (before, read())
+}
+
+fn place(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join(name);
+    (folder, path)
+}
+
+#[test]
+fn progress_md_has_a_line_for_what_each_iteration_came_to() {
+    let (_folder, path) = place("progress.md");
+    fs::write(&path, "# Progress\n\n- 2026-11-20 by hand").expect("by hand");
+    let mut reporter = ProgressMd::new(path.clone(), clock());
+    let (before, text) = feed(&mut reporter, &path, &sample_run::events());
+    insta::assert_snapshot!(text);
+    assert_eq!(before[0], "# Progress\n\n- 2026-11-20 by hand", "nothing within the turn");
+    for (earlier, later) in before.iter().zip(before.iter().skip(1)) {
+        assert!(later.starts_with(earlier.as_str()), "only appended");
+    }
+}
+
+#[test]
+fn an_iteration_that_was_cut_short_has_its_line_too() {
+    let (_folder, path) = place("progress.md");
+    let mut reporter = ProgressMd::new(path.clone(), clock());
+    let events: Vec<Event> = sample_run::events()
+        .into_iter()
+        .skip_while(|event| !matches!(event.kind, EventKind::IterationStarted { iteration: 3, .. }))
+        .take_while(|event| !matches!(event.kind, EventKind::Waiting { .. }))
+        .collect();
+    let (_, text) = feed(&mut reporter, &path, &events);
+    insta::assert_snapshot!(text, @r#"- 2026-11-21 14:03 iteration 3: NO VERDICT "Zeitüberschreitung (タイムアウト) ist einstellbar": 429 Rate limit reached for requests"#);
+}
+
+#[test]
+fn activity_log_has_a_line_for_each_operation() {
+    let (_folder, path) = place("activity.log");
+    fs::write(&path, "{\"torn").expect("torn");
+    let mut reporter = ActivityLog::new(path.clone(), clock());
+    let (before, text) = feed(&mut reporter, &path, &sample_run::events());
+    insta::assert_snapshot!(text);
+    assert_eq!(before[0], "{\"torn", "nothing within the turn");
+    for line in text.lines() {
+        let entry: serde_json::Value = serde_json::from_str(line).expect("an object");
+        for name in ["timestamp", "iteration", "operation", "args", "approved", "result"] {
+            assert!(entry.get(name).is_some(), "{name} in {line}");
+        }
+    }
+}
+
+#[test]
+fn cost_log_has_a_line_for_each_prompt() {
+    let (_folder, path) = place("cost.log");
+    let mut reporter = CostLog::new(path.clone(), clock(), PremiumTable::default());
+    let (before, text) = feed(&mut reporter, &path, &sample_run::events());
+    insta::assert_snapshot!(text, @r"
+    [2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=true, tokens=12000
+    [2026-11-21 14:03:31+00:00] Iteration 1: model=claude-sonnet-4.5, premium=true, tokens=6240
+    [2026-11-21 14:03:44+00:00] Iteration 2: model=claude-sonnet-4.5, premium=true
+    [2026-11-21 14:03:49+00:00] Iteration 3: model=claude-sonnet-4.5, premium=true
+    [2026-11-21 14:59:50+00:00] Iteration 3: model=claude-sonnet-4.5, premium=true, tokens=900
+    [2026-11-21 15:00:50+00:00] Iteration 4: model=claude-sonnet-4.5, premium=true, tokens=100
+    [2026-11-21 15:00:57+00:00] Iteration 5: model=claude-sonnet-4.5, premium=true, tokens=163200
+    ");
+    assert_eq!(before[0], "", "nothing within the turn");
+}
+
+#[test]
+fn cost_log_counts_a_prompt_without_an_answer_and_a_model_of_the_users() {
+    let (_folder, path) = place("cost.log");
+    let table = PremiumTable { premium: vec![], free: vec!["claude-sonnet-4.5".to_owned()] };
+    let mut reporter = CostLog::new(path.clone(), clock(), table);
+    let events: Vec<Event> = sample_run::events()
+        .into_iter()
+        .take_while(|event| !matches!(event.kind, EventKind::TurnEnded { .. }))
+        .collect();
+    let (_, text) = feed(&mut reporter, &path, &events);
+    insta::assert_snapshot!(text, @"[2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false");
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_not_followed() {
+    let (folder, path) = place("activity.log");
+    let outside = folder.path().join("outside");
+    fs::write(&outside, "untouched\n").expect("outside");
+    std::os::unix::fs::symlink(&outside, &path).expect("link");
+    let mut reporter = ActivityLog::new(path.clone(), clock());
+    for event in sample_run::events() {
+        reporter.on_event(&event).expect("taken");
+    }
+    let error = reporter.flush().expect_err("refused");
+    assert!(error.to_string().starts_with(&format!("cannot write {}: ", path.display())));
+    assert_eq!(fs::read_to_string(&outside).expect("outside"), "untouched\n");
+}

@@ -1,0 +1,129 @@
+//! The terminal, as a terminal shows it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indicatif::{InMemoryTerm, TermLike};
+use ralph_copilot::model::{Event, EventKind, Reporter};
+use ralph_copilot::report::{Colours, Console, Refresh};
+use rustix::io::Errno;
+
+use super::{clock, feed, sample_run};
+
+fn console(term: &InMemoryTerm, colours: Colours) -> Console {
+    Console::new(Arc::new(term.clone()), colours, Refresh::OnEvent, clock())
+}
+
+/// The sample up to the first event for which this holds, that one included.
+fn until(last: impl Fn(&EventKind) -> bool) -> Vec<Event> {
+    let mut events = sample_run::events();
+    let end = events.iter().position(|event| last(&event.kind)).expect("it is in the sample");
+    events.truncate(end + 1);
+    events
+}
+
+#[test]
+fn a_whole_run_on_a_narrow_terminal() {
+    let term = InMemoryTerm::new(60, 80);
+    feed(&mut console(&term, Colours::Off), &sample_run::events());
+    insta::assert_snapshot!(term.contents());
+}
+
+#[test]
+fn a_whole_run_on_a_wide_terminal() {
+    let term = InMemoryTerm::new(60, 160);
+    feed(&mut console(&term, Colours::Off), &sample_run::events());
+    insta::assert_snapshot!(term.contents());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_live_line_tells_of_the_iteration_in_progress_and_goes_with_it() {
+    let term = InMemoryTerm::new(20, 80);
+    let mut console = console(&term, Colours::Off);
+    // The clock starts with the run; the iteration begins 4 s into it.
+    tokio::time::advance(Duration::from_millis(45_010)).await;
+    let turn = until(|kind| matches!(kind, EventKind::TurnEnded { iteration: 1, .. }));
+    feed(&mut console, &turn);
+    insta::assert_snapshot!(term.contents());
+    drop(console);
+    assert!(!term.contents().contains("calls"), "{}", term.contents());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_is_on_the_live_line() {
+    let term = InMemoryTerm::new(20, 100);
+    let mut console = console(&term, Colours::Off);
+    tokio::time::advance(Duration::from_secs(600)).await;
+    feed(&mut console, &until(|kind| matches!(kind, EventKind::Waiting { .. })));
+    let contents = term.contents();
+    let live = contents.lines().last().expect("a line");
+    assert!(live.contains("waiting until 2026-11-21 15:00: rate limit"), "{contents}");
+    assert!(live.contains("iteration 3 · attempt 2"), "{contents}");
+}
+
+#[test]
+fn marks_have_colours_only_where_they_are_wanted() {
+    let shown = |colours| {
+        let term = InMemoryTerm::new(60, 120);
+        feed(&mut console(&term, colours), &sample_run::events());
+        String::from_utf8_lossy(&term.contents_formatted()).into_owned()
+    };
+    let green = "\x1b[32m✓";
+    assert!(shown(Colours::On).contains(green));
+    assert!(!shown(Colours::Off).contains(green));
+    assert!(!shown(Colours::Off).contains("\x1b[31m"), "nor those of a criterion's text");
+}
+
+#[test]
+fn where_there_is_no_terminal_there_is_no_console() {
+    // Tests are run with their output captured or piped, or else on a terminal.
+    let terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+    assert_eq!(Console::stdout(clock()).is_some(), terminal && !dumb);
+}
+
+/// A terminal that was closed.
+#[derive(Clone, Debug)]
+struct Gone;
+
+impl TermLike for Gone {
+    fn width(&self) -> u16 {
+        80
+    }
+    fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+    fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+    fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+    fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+    fn write_line(&self, _: &str) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+    fn write_str(&self, _: &str) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+    fn clear_line(&self) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+    fn flush(&self) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+}
+
+#[test]
+fn a_closed_terminal_is_an_error_of_the_reporter_and_no_panic() {
+    let mut console = Console::new(Arc::new(Gone), Colours::On, Refresh::OnEvent, clock());
+    let failed = sample_run::events()
+        .iter()
+        .filter_map(|event| console.on_event(event).err())
+        .map(|error| error.to_string())
+        .collect::<Vec<_>>();
+    assert!(failed[0].starts_with("cannot write the terminal: "), "{failed:?}");
+}

@@ -1,0 +1,61 @@
+//! Plain lines and JSON lines.
+
+use ralph_copilot::events::Emitter;
+use ralph_copilot::model::{EventKind, Record, Reporter, RunId};
+use ralph_copilot::report::{Json, Plain};
+
+use super::{Closed, Paper, clock, feed, sample_run};
+
+#[test]
+fn plain_lines_of_a_run() {
+    let paper = Paper::default();
+    feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80), &sample_run::events());
+    let text = paper.text();
+    assert!(!text.contains('\x1b'), "no escape codes");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn json_lines_are_the_events_themselves() {
+    let paper = Paper::default();
+    let events = sample_run::events();
+    feed(&mut Json::new(Box::new(paper.clone())), &events);
+    let text = paper.text();
+    let read: Vec<_> =
+        text.lines().map(|line| serde_json::from_str(line).expect("an event")).collect();
+    assert_eq!(events, read);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_sample_has_every_kind_of_event() {
+    let mut names: Vec<&str> = sample_run::events().iter().map(|event| event.kind.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut all = EventKind::NAMES.to_vec();
+    all.sort_unstable();
+    assert_eq!(names, all);
+}
+
+#[test]
+fn a_reader_that_went_away_ends_the_reporter_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("folder");
+    let journal = folder.path().join("events.jsonl");
+    let paper = Paper::default();
+    let reporters: Vec<Box<dyn Reporter>> = vec![
+        Box::new(Json::new(Box::new(Closed))),
+        Box::new(Plain::new(Box::new(Closed), clock(), 80)),
+        Box::new(Plain::new(Box::new(paper.clone()), clock(), 80)),
+    ];
+    let emitter = Emitter::create(&journal, RunId::new("r"), clock(), reporters).expect("emitter");
+    for message in ["one", "two"] {
+        emitter.record(EventKind::Notice { message: message.to_owned() }).expect("recorded");
+    }
+    let told: Vec<String> = paper.text().lines().map(|line| line[9..].to_owned()).collect();
+    let off = |name: &str| {
+        format!(
+            "note: the reporter {name} is switched off: cannot write standard output: broken pipe"
+        )
+    };
+    assert_eq!(told, ["note: one".to_owned(), off("json"), off("plain"), "note: two".to_owned()]);
+}

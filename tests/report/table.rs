@@ -1,0 +1,80 @@
+//! The table at the end.
+
+use ralph_copilot::model::{
+    CriterionKey, CriterionSummary, EventKind, Fault, FaultClass, Limit, Outcome, Proof, RunSummary,
+};
+use ralph_copilot::report::summary;
+
+use super::sample_run;
+
+fn sample() -> (Outcome, RunSummary) {
+    match sample_run::events().pop().expect("an end").kind {
+        EventKind::RunEnded { outcome, summary, .. } => (outcome, summary),
+        other => panic!("{} is no end", other.name()),
+    }
+}
+
+#[test]
+fn a_narrow_one() {
+    let (outcome, run) = sample();
+    let text = summary(&outcome, &run, 80);
+    insta::assert_snapshot!(text);
+    for width in [40, 41, 60, 80, 81, 120, 200] {
+        for line in summary(&outcome, &run, width).lines() {
+            assert!(console::measure_text_width(line) <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_wide_one() {
+    let (outcome, run) = sample();
+    insta::assert_snapshot!(summary(&outcome, &run, 160));
+}
+
+#[test]
+fn ten_thousand_criteria_give_a_bounded_one() {
+    let criteria = (0..10_000)
+        .map(|number| CriterionSummary {
+            key: CriterionKey { text: format!("criterion {number}"), occurrence: 0 },
+            line: number + 5,
+            checked: number % 2 == 0,
+            blocked: false,
+            proof: (number % 4 == 0).then_some(Proof::Commit),
+            attempts: 0,
+        })
+        .collect();
+    let run = RunSummary { criteria, iterations: 1, ..RunSummary::default() };
+    let text = summary(&Outcome::LimitReached { limit: Limit::Iterations }, &run, 80);
+    let end: Vec<&str> = text.lines().skip(19).collect();
+    insta::assert_snapshot!(end.join("\n"));
+}
+
+#[test]
+fn every_outcome_has_words() {
+    let fault =
+        Fault { class: FaultClass::Auth, message: "log in with `copilot login`".to_owned() };
+    let outcomes = [
+        Outcome::Proven,
+        Outcome::LimitReached { limit: Limit::Iterations },
+        Outcome::LimitReached { limit: Limit::Duration },
+        Outcome::LimitReached { limit: Limit::PremiumRequests },
+        Outcome::Stuck { reason: "why".to_owned() },
+        Outcome::AgentUnusable { fault },
+        Outcome::RateLimited {
+            message: "429".to_owned(),
+            resume_at: sample_run::at("2026-11-22T02:00:00Z"),
+            estimated: true,
+        },
+        Outcome::Tampered { reason: "a hook was added".to_owned() },
+        Outcome::Interrupted { signal: 2 },
+    ];
+    let said: Vec<String> = outcomes
+        .iter()
+        .map(|outcome| {
+            let text = summary(outcome, &RunSummary::default(), 120);
+            text.lines().find(|line| line.starts_with("Stopped")).expect("why").to_owned()
+        })
+        .collect();
+    insta::assert_snapshot!(said.join("\n"));
+}

@@ -1,0 +1,449 @@
+//! A run as it might have been: every kind of event at least once, and the texts that
+//! make trouble (wide letters, quotes, escape codes, several lines).
+
+use chrono::{DateTime, TimeDelta, Utc};
+use ralph_copilot::model::{
+    AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
+    Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Event, EventKind, Evidence,
+    ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Mend, Oid, OnStuck, Outcome,
+    PathChange, Proof, RunId, RunSummary, SessionId, TaskFileChange, Totals, Turn, TurnEnd, Usage,
+    Verdict, VerdictResult, Weight,
+};
+use serde_json::{Value, json};
+
+/// When the run began.
+pub(crate) const BEGIN: &str = "2026-11-21T14:03:00Z";
+
+/// The run's name.
+pub(crate) const RUN: &str = "20261121T140300Z-4711";
+
+/// A criterion by its text.
+pub(crate) fn key(text: &str) -> CriterionKey {
+    CriterionKey { text: text.to_owned(), occurrence: 0 }
+}
+
+fn checkpoint(head: &str) -> Checkpoint {
+    Checkpoint { head: Oid::new(head.repeat(20)), branch: "refs/heads/main".to_owned() }
+}
+
+fn check(command: &str, status: CheckStatus, millis: u64) -> CheckResult {
+    CheckResult {
+        command: command.to_owned(),
+        criteria: vec![key(RETRY)],
+        status,
+        millis,
+        output: "test client::retry ... ok\n".to_owned(),
+    }
+}
+
+/// The first criterion.
+pub(crate) const RETRY: &str = "The client retries three times on 503";
+/// One with wide letters.
+pub(crate) const WIDE: &str = "Zeitüberschreitung (タイムアウト) ist einstellbar";
+/// One that is long, and whose text has a newline and an escape code.
+pub(crate) const LONG: &str = "The log says for each attempt which host was asked, how long it took,\n  \
+                        and \x1b[31mwhy it failed\x1b[0m, so that a human can tell a slow host from one that is down";
+
+fn evidence(focus: &str, commits: usize) -> Evidence {
+    let commit = |number: usize| CommitSeen {
+        id: Oid::new(format!("{number:040x}")),
+        subject: format!("ralph(retry): step {number}"),
+        ours: true,
+        merge: false,
+        paths: vec![PathChange { path: "src/client.rs".into(), kind: ChangeKind::Modified }],
+    };
+    Evidence {
+        focus: key(focus),
+        task_file: TaskFileChange {
+            by: Attribution::Agent,
+            focus_ticked: true,
+            others_ticked: vec![],
+            unticked: vec![],
+            removed: vec![],
+            added: vec![],
+            verify_changed: false,
+            text_changed: false,
+            unreadable: None,
+        },
+        history: History::Straight,
+        commits: (1..=commits).map(commit).collect(),
+        uncommitted: vec![],
+        protected: vec![],
+        tests: vec![],
+        human: vec![],
+        state_files: vec![],
+        settings: vec![],
+        progress: true,
+        progress_rewritten: false,
+        checks: vec![check("cargo test -p client retry", CheckStatus::Passed, 3_200)],
+        before: vec![check("cargo test -p client retry", CheckStatus::Failed(101), 2_900)],
+        undecided: vec![],
+        proven: vec![],
+    }
+}
+
+fn finding(kind: FindingKind, weight: Weight, message: &str) -> Finding {
+    Finding { kind, weight, message: message.to_owned() }
+}
+
+fn verdict(
+    iteration: u32,
+    criterion: &str,
+    commits: usize,
+    result: VerdictResult,
+    findings: Vec<Finding>,
+    mended: Vec<Mend>,
+) -> EventKind {
+    EventKind::VerdictReached {
+        iteration,
+        criterion: key(criterion),
+        evidence: Box::new(evidence(criterion, commits)),
+        verdict: Verdict { result, findings, mends: mended.clone() },
+        mended,
+    }
+}
+
+fn decided(
+    iteration: u32,
+    call: Option<&str>,
+    tool: &str,
+    input: Value,
+    answer: Answer,
+    reason: &str,
+) -> EventKind {
+    EventKind::ToolDecided {
+        iteration,
+        session: SessionId::new(format!("s-{iteration}")),
+        call: call.map(str::to_owned),
+        tool: tool.to_owned(),
+        input,
+        asked: if call.is_some() { Asked::Permission } else { Asked::Hook },
+        answer,
+        rule: match answer {
+            Answer::Allow => "workspace.write".to_owned(),
+            Answer::Deny => "git.push".to_owned(),
+        },
+        reason: reason.to_owned(),
+    }
+}
+
+fn finished(
+    iteration: u32,
+    id: &str,
+    kind: &str,
+    input: Value,
+    status: CallStatus,
+    exit: Option<i64>,
+) -> EventKind {
+    EventKind::ToolFinished {
+        iteration,
+        call: ExecutedCall {
+            id: id.to_owned(),
+            kind: kind.to_owned(),
+            title: "the agent's own words".to_owned(),
+            input,
+            status,
+            exit,
+        },
+    }
+}
+
+fn started(iteration: u32, criterion: &str, line: usize, attempt: u32) -> EventKind {
+    EventKind::IterationStarted {
+        iteration,
+        criterion: key(criterion),
+        line,
+        attempt,
+        checkpoint: checkpoint(&format!("{iteration:02}")),
+    }
+}
+
+fn prompt(iteration: u32, again: bool) -> EventKind {
+    EventKind::PromptSent {
+        iteration,
+        session: SessionId::new(format!("s-{iteration}")),
+        bytes: 4_096,
+        cuts: if again { vec![] } else { vec![Cut { part: "progress".to_owned(), bytes: 900 }] },
+        again,
+    }
+}
+
+fn turn(iteration: u32, end: TurnEnd, tokens: Option<u64>, fault: Option<Fault>) -> EventKind {
+    EventKind::TurnEnded {
+        iteration,
+        turn: Turn {
+            end,
+            denied: 1,
+            updates: 42,
+            usage: tokens.map(|total| Usage { input: total - 40, output: 40, total }),
+            said: "All done!".to_owned(),
+            fault,
+            millis: 30_000,
+            ..Turn::default()
+        },
+    }
+}
+
+/// What happens, with the milliseconds since the event before.
+pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
+    use EventKind::{
+        AgentStarted, BaselineChecked, CheckFinished, CriterionBlocked, CriterionReopened,
+        IterationEnded, Notice, RunEnded, RunStarted, SignAdded, Waiting,
+    };
+    let test = "cargo test -p client retry";
+    let edit = json!({"path": "src/client.rs", "old_str": "once", "new_str": "thrice"});
+    let build = json!({"command": "cargo build", "description": "build it"});
+    let push = json!({"command": "git push origin main", "description": "publish \x1b[2J it"});
+    let out_of_the_way = || {
+        vec![
+            finding(
+                FindingKind::NotTicked,
+                Weight::Fails,
+                "the box of the criterion is still open",
+            ),
+            finding(
+                FindingKind::NoCommit,
+                Weight::Fails,
+                "there is no commit since the checkpoint",
+            ),
+            finding(FindingKind::RedBefore, Weight::Said, "`make lint` was red before the work"),
+        ]
+    };
+    let summary = |text: &str, line, checked, blocked, proof, attempts| CriterionSummary {
+        key: key(text),
+        line,
+        checked,
+        blocked,
+        proof,
+        attempts,
+    };
+    vec![
+        (
+            0,
+            RunStarted {
+                task: "retry".to_owned(),
+                folder: "tasks/retry".to_owned(),
+                agent: "copilot --acp".to_owned(),
+                model: Some("claude-sonnet-4.5".to_owned()),
+                version: "0.1.0".to_owned(),
+                pid: 4711,
+                checkpoint: checkpoint("ab"),
+                criteria: Totals { total: 4, open: 3 },
+                max_iterations: 20,
+            },
+        ),
+        (10, Notice { message: "no git identity: ralph <ralph@localhost> is used".to_owned() }),
+        (
+            2_900,
+            BaselineChecked {
+                checks: vec![
+                    check(test, CheckStatus::Failed(101), 2_900),
+                    check("make lint", CheckStatus::Passed, 400),
+                ],
+            },
+        ),
+        (
+            1_100,
+            AgentStarted {
+                agent: Some(AgentIdentity {
+                    name: "Copilot".to_owned(),
+                    version: "1.0.102".to_owned(),
+                }),
+                pid: 4720,
+            },
+        ),
+        // An honest iteration: one call asked for by both layers, one denied, one that fails.
+        (0, started(1, RETRY, 7, 1)),
+        (50, prompt(1, false)),
+        (4_000, decided(1, None, "edit", edit.clone(), Answer::Allow, "writes src/client.rs")),
+        (
+            5,
+            decided(1, Some("call_1"), "edit", edit.clone(), Answer::Allow, "writes src/client.rs"),
+        ),
+        (200, finished(1, "call_1", "edit", edit, CallStatus::Completed, None)),
+        (900, decided(1, None, "bash", build.clone(), Answer::Allow, "builds")),
+        (
+            3,
+            decided(
+                1,
+                Some("call_2"),
+                "execute",
+                json!({"command": "cargo build", "commands": ["cargo build"]}),
+                Answer::Allow,
+                "builds",
+            ),
+        ),
+        (1_900, finished(1, "call_2", "execute", build, CallStatus::Completed, Some(101))),
+        (
+            700,
+            decided(
+                1,
+                None,
+                "bash",
+                push.clone(),
+                Answer::Deny,
+                "pushing is yours to do, not the agent's",
+            ),
+        ),
+        (10, finished(1, "call_3", "execute", push, CallStatus::Failed, None)),
+        (
+            20_000,
+            turn(
+                1,
+                TurnEnd::CutByDenial { reason: "pushing is yours to do".to_owned() },
+                Some(12_000),
+                None,
+            ),
+        ),
+        (10, prompt(1, true)),
+        (9_000, turn(1, TurnEnd::EndTurn, Some(6_240), None)),
+        (3_200, CheckFinished { iteration: 1, check: check(test, CheckStatus::Passed, 3_200) }),
+        (
+            20,
+            verdict(
+                1,
+                RETRY,
+                2,
+                VerdictResult::Pass(Proof::Check),
+                vec![finding(
+                    FindingKind::TestChanged,
+                    Weight::Said,
+                    "tests/client.rs was changed",
+                )],
+                vec![Mend::ProgressLine, Mend::StateCommit],
+            ),
+        ),
+        (15, IterationEnded { iteration: 1, millis: 41_000, premium_requests: 2 }),
+        // One that only says so.
+        (0, started(2, WIDE, 9, 1)),
+        (40, prompt(2, false)),
+        (5_000, turn(2, TurnEnd::EndTurn, None, None)),
+        (
+            20,
+            verdict(
+                2,
+                WIDE,
+                0,
+                VerdictResult::Fail,
+                out_of_the_way(),
+                vec![Mend::RestoreTask { keep_tick: false }],
+            ),
+        ),
+        (15, IterationEnded { iteration: 2, millis: 5_100, premium_requests: 1 }),
+        // One that nothing can be said about, after a wait.
+        (0, started(3, WIDE, 9, 2)),
+        (40, prompt(3, false)),
+        (
+            900,
+            turn(
+                3,
+                TurnEnd::EndTurn,
+                None,
+                Some(Fault {
+                    class: FaultClass::RateLimit,
+                    message: "429 Rate limit reached for requests".to_owned(),
+                }),
+            ),
+        ),
+        (
+            1,
+            Waiting {
+                until: at("2026-11-21T15:00:00Z"),
+                reason: "rate limit, the CLI's log says so".to_owned(),
+            },
+        ),
+        (3_360_000, prompt(3, false)),
+        (60_000, turn(3, TurnEnd::EndTurn, Some(900), None)),
+        (
+            10,
+            verdict(
+                3,
+                WIDE,
+                0,
+                VerdictResult::Inconclusive,
+                vec![finding(
+                    FindingKind::TaskChangedByHuman,
+                    Weight::Unclear,
+                    "TASK.md was changed by a human meanwhile: it is read again",
+                )],
+                vec![],
+            ),
+        ),
+        (15, IterationEnded { iteration: 3, millis: 3_421_000, premium_requests: 2 }),
+        // The last attempt.
+        (0, started(4, WIDE, 9, 3)),
+        (40, prompt(4, false)),
+        (7_000, turn(4, TurnEnd::EndTurn, Some(100), None)),
+        (30, verdict(4, WIDE, 1, VerdictResult::Fail, out_of_the_way(), vec![])),
+        (
+            1,
+            SignAdded {
+                criterion: key(WIDE),
+                sign: format!("- Criterion '{WIDE}' caused loop: the box was never ticked"),
+            },
+        ),
+        (
+            1,
+            CriterionBlocked {
+                criterion: key(WIDE),
+                then: OnStuck::Skip,
+                kept: Some("refs/ralph/retry/attempts/1".to_owned()),
+            },
+        ),
+        (15, IterationEnded { iteration: 4, millis: 7_100, premium_requests: 1 }),
+        (0, started(5, LONG, 11, 1)),
+        (40, prompt(5, false)),
+        (61_000, turn(5, TurnEnd::EndTurn, Some(163_200), None)),
+        (30, verdict(5, LONG, 1, VerdictResult::Pass(Proof::Commit), vec![], vec![])),
+        (15, IterationEnded { iteration: 5, millis: 61_100, premium_requests: 1 }),
+        (
+            4_000,
+            CriterionReopened {
+                criterion: key(LONG),
+                reason: "`make log` fails in a clean worktree of HEAD (exit 2)".to_owned(),
+            },
+        ),
+        (
+            10,
+            RunEnded {
+                outcome: Outcome::Stuck {
+                    reason: format!("\"{WIDE}\" used up its attempts and was skipped"),
+                },
+                exit_code: 4,
+                summary: RunSummary {
+                    criteria: vec![
+                        summary(RETRY, 7, true, false, Some(Proof::Check), 0),
+                        summary("The README mentions retry", 8, true, false, None, 0),
+                        summary(WIDE, 9, false, true, None, 3),
+                        summary(LONG, 11, false, false, None, 1),
+                    ],
+                    iterations: 5,
+                    millis: 3_543_000,
+                    premium_requests: 7,
+                    tokens: Some(182_440),
+                    next: vec![
+                        "ralph-copilot log retry  (what happened)".to_owned(),
+                        "ralph-copilot retry retry  (try the stuck criterion again)".to_owned(),
+                    ],
+                },
+            },
+        ),
+    ]
+}
+
+/// A moment.
+pub(crate) fn at(time: &str) -> DateTime<Utc> {
+    time.parse().expect("a time")
+}
+
+/// The run's events, numbered and timed.
+pub(crate) fn events() -> Vec<Event> {
+    let mut time = at(BEGIN);
+    (1..)
+        .zip(kinds())
+        .map(|(seq, (millis, kind))| {
+            time += TimeDelta::milliseconds(millis);
+            Event { seq, time, run: RunId::new(RUN), kind }
+        })
+        .collect()
+}
