@@ -14,7 +14,7 @@ pub struct Prompt {
 /// A part that was shortened; the prompt says so at the place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// `task`, `guardrails`, `progress` or `feedback`.
+    /// `task`, `guardrails`, `progress`, `feedback`, `context` or `reason`.
     pub part: String,
     /// Bytes left out.
     pub bytes: usize,

@@ -41,23 +41,22 @@ pub(super) fn shorten(text: &str, limit: usize, keep: Keep) -> Shortened {
     let room = limit.saturating_sub(2 * MARK);
     let end = text.len();
     let kept = match keep {
-        Keep::Head => vec![0..room],
-        Keep::Tail => vec![end - room..end],
-        Keep::Ends => vec![0..room / 2, end - room / 2..end],
+        Keep::Head => [0..room, end..end],
+        Keep::Tail => [0..0, end - room..end],
+        Keep::Ends => [0..room / 2, end - room / 2..end],
         Keep::Around(line) => around(text, room, line),
     };
     join(text, kept)
 }
 
 /// The beginning of the text, and the rest of the room around a line.
-fn around(text: &str, room: usize, line: usize) -> Vec<Range<usize>> {
+fn around(text: &str, room: usize, line: usize) -> [Range<usize>; 2] {
     let focus = line_range(text, line);
     let head = room / 4;
     let window = room - head;
     let margin = window.saturating_sub(focus.len()) / 2;
     let start = focus.start.saturating_sub(margin).min(text.len() - window);
-    let end = start + window;
-    if start <= head { vec![0..room] } else { vec![0..head, start..end] }
+    if start <= head { [0..room, text.len()..text.len()] } else { [0..head, start..start + window] }
 }
 
 /// The bytes of a 1-based line; of the last one where there are fewer.
@@ -70,7 +69,7 @@ fn line_range(text: &str, line: usize) -> Range<usize> {
 }
 
 /// Puts the kept pieces together, with a line about each gap.
-fn join(text: &str, kept: Vec<Range<usize>>) -> Shortened {
+fn join(text: &str, kept: [Range<usize>; 2]) -> Shortened {
     let mut shown = String::new();
     let (mut at, mut left_out) = (0, 0);
     let mut gap = |shown: &mut String, bytes: usize| {
@@ -116,4 +115,91 @@ pub(super) fn last_lines(text: &str, count: usize) -> &str {
     let ends = text.trim_end().rmatch_indices('\n');
     let start = ends.map(|(at, _)| at + 1).nth(count.saturating_sub(1)).unwrap_or(0);
     &text[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred lines of eleven bytes: `line 1…    `.
+    fn hundred() -> String {
+        (1..=100).map(|number| format!("{:<10}\n", format!("line {number}"))).collect()
+    }
+
+    fn lines_of(text: &str) -> Vec<&str> {
+        text.lines().map(str::trim_end).collect()
+    }
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        let text = hundred();
+        let short = shorten(&text, text.len(), Keep::Head);
+        assert_eq!((short.text, short.left_out), (text, 0));
+        let short = shorten("a short text", 0, Keep::Tail);
+        assert_eq!((short.text.as_str(), short.left_out), ("a short text", 0));
+    }
+
+    #[test]
+    fn each_way_of_cutting_says_what_is_missing() {
+        let text = hundred();
+        let cut = |keep| shorten(&text, 128 + 44, keep);
+        let head = cut(Keep::Head);
+        assert_eq!(
+            lines_of(&head.text),
+            ["line 1", "line 2", "line 3", "line 4", "[… 1056 bytes left out …]"]
+        );
+        assert_eq!(head.left_out, 1056);
+        assert_eq!(
+            lines_of(&cut(Keep::Tail).text),
+            ["[… 1056 bytes left out …]", "line 97", "line 98", "line 99", "line 100"]
+        );
+        assert_eq!(
+            lines_of(&cut(Keep::Ends).text),
+            ["line 1", "line 2", "[… 1056 bytes left out …]", "line 99", "line 100"]
+        );
+        let around = cut(Keep::Around(50));
+        assert_eq!(
+            lines_of(&around.text),
+            [
+                "line 1",
+                "[… 517 bytes left out …]",
+                "line 49",
+                "line 50",
+                "line 51",
+                "[… 539 bytes left out …]"
+            ]
+        );
+        assert_eq!(around.left_out, 1056);
+    }
+
+    #[test]
+    fn the_focus_stays_wherever_it_is() {
+        let text = hundred();
+        for line in 1..=100 {
+            let short = shorten(&text, 128 + 88, Keep::Around(line));
+            assert!(lines_of(&short.text).contains(&format!("line {line}").as_str()), "{line}");
+            assert!(short.text.len() <= 128 + 88, "{line}: {}", short.text.len());
+        }
+    }
+
+    #[test]
+    fn a_cut_never_splits_a_character() {
+        let text = "😀".repeat(500);
+        for limit in 0..600 {
+            for keep in [Keep::Head, Keep::Tail, Keep::Ends, Keep::Around(1)] {
+                let short = shorten(&text, limit, keep);
+                assert!(short.text.len() <= limit.max(MARK), "{limit} {keep:?}");
+                let kept = short.text.matches('😀').count() * 4;
+                assert_eq!(kept + short.left_out, text.len(), "{limit} {keep:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_lines() {
+        assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc\n");
+        assert_eq!(last_lines("a\nb\nc", 2), "b\nc");
+        assert_eq!(last_lines("a\nb", 2), "a\nb");
+        assert_eq!(last_lines("", 2), "");
+    }
 }

@@ -145,8 +145,10 @@ impl Templates {
     /// If the template cannot be rendered, or what must not be cut is too long.
     pub fn iteration(&self, values: &IterationValues) -> Result<Prompt, PromptError> {
         let mut data = as_data(values)?;
-        data["progress_content"] =
-            budget::last_lines(&values.progress_content, PROGRESS_LINES).into();
+        let progress = budget::last_lines(&values.progress_content, PROGRESS_LINES);
+        data["progress_content"] = progress.trim_end().into();
+        data["guardrails_content"] = values.guardrails_content.trim_end().into();
+        data["task_content"] = values.task_content.trim_end().into();
         self.bounded(ITERATION, data, values.next_line)
     }
 
@@ -222,7 +224,10 @@ impl Templates {
         registry.register_template(name, template);
         self.all.insert(name, Entry { file, registry });
         // What else is wrong is said now, and not in the middle of a night.
-        samples.iter().try_for_each(|sample| self.render(name, sample).map(drop))
+        samples.iter().try_for_each(|sample| match name {
+            ITERATION | CONTINUATION => self.prompt(name, sample).map(drop),
+            _ => self.render(name, sample).map(drop),
+        })
     }
 
     fn render(&self, name: &str, data: &Value) -> Result<String, PromptError> {
@@ -255,66 +260,77 @@ impl Templates {
     }
 
     fn bounded(&self, name: &str, mut data: Value, line: usize) -> Result<Prompt, PromptError> {
-        let mut parts: Vec<Open> = PARTS.iter().filter_map(|part| Open::of(part, &data)).collect();
-        let mut text = self.prompt(name, &data)?;
-        let mut factor = 1;
-        while text.len() > self.budget {
-            // A template may show a part twice, or not at all: what one round leaves
-            // over, the next one asks for with more force.
-            let excess = (text.len() - self.budget).saturating_mul(factor);
-            factor = factor.saturating_mul(2);
-            if !shrink(&mut parts, excess) {
-                return Err(PromptError::TooLong {
-                    file: self.all[name].file.clone(),
-                    bytes: text.len(),
-                    budget: self.budget,
-                });
-            }
-            for open in &mut parts {
-                let short = budget::shorten(&open.whole, open.limit, (open.part.keep)(line));
-                open.left_out = short.left_out;
-                data[open.part.value] = short.text.into();
-            }
-            text = self.prompt(name, &data)?;
+        let text = self.prompt(name, &data)?;
+        if text.len() <= self.budget {
+            return Ok(Prompt { text, cuts: Vec::new() });
         }
-        let cut = parts.iter().filter(|open| open.left_out > 0);
-        let cuts = cut.map(|open| Cut { part: open.part.cut.to_owned(), bytes: open.left_out });
-        Ok(Prompt { text, cuts: cuts.collect() })
+        let parts: Vec<Open> = PARTS.iter().filter_map(|part| Open::of(part, &data)).collect();
+        let mut without = |bytes: usize| {
+            let mut cuts = Vec::new();
+            for (open, limit) in parts.iter().zip(limits(&parts, bytes)) {
+                let short = budget::shorten(&open.whole, limit, (open.part.keep)(line));
+                data[open.part.value] = short.text.into();
+                if short.left_out > 0 {
+                    cuts.push(Cut { part: open.part.cut.to_owned(), bytes: short.left_out });
+                }
+            }
+            Ok(Prompt { text: self.prompt(name, &data)?, cuts })
+        };
+        // A template may show a part twice, or not at all, so how much must go is tried.
+        let (mut too_little, mut enough) = (0, parts.iter().map(|open| open.whole.len()).sum());
+        let mut shortest = without(enough)?;
+        if shortest.text.len() > self.budget {
+            return Err(PromptError::TooLong {
+                file: self.all[name].file.clone(),
+                bytes: shortest.text.len(),
+                budget: self.budget,
+            });
+        }
+        while enough - too_little > PRECISION {
+            let bytes = usize::midpoint(too_little, enough);
+            let prompt = without(bytes)?;
+            if prompt.text.len() <= self.budget {
+                (shortest, enough) = (prompt, bytes);
+            } else {
+                too_little = bytes;
+            }
+        }
+        Ok(shortest)
     }
 }
+
+/// How many bytes more than necessary may be cut.
+const PRECISION: usize = 64;
 
 /// What stands before a prompt that begins with `/`.
 const PLAIN_START: &str = "The task:\n";
 
-/// A part in one prompt.
+/// A part in one prompt, with its text before any cut.
 struct Open {
     part: &'static Part,
     whole: String,
-    /// The most bytes it may have.
-    limit: usize,
-    left_out: usize,
 }
 
 impl Open {
     fn of(part: &'static Part, data: &Value) -> Option<Self> {
         let whole = data.get(part.value)?.as_str()?.to_owned();
-        Some(Self { part, limit: whole.len(), whole, left_out: 0 })
+        Some(Self { part, whole })
     }
 }
 
-/// Takes bytes from the parts, first down to their floors, then all; says whether
-/// there was anything left to take.
-fn shrink(parts: &mut [Open], mut excess: usize) -> bool {
-    let asked = excess;
+/// What each part may have when so many bytes must go: first all of them down to their
+/// floors, one after the other, then below.
+fn limits(parts: &[Open], mut bytes: usize) -> Vec<usize> {
+    let mut limits: Vec<usize> = parts.iter().map(|open| open.whole.len()).collect();
     for floors in [true, false] {
-        for open in parts.iter_mut() {
+        for (open, limit) in parts.iter().zip(&mut limits) {
             let floor = if floors { open.part.floor } else { 0 };
-            let taken = excess.min(open.limit.saturating_sub(floor));
-            open.limit -= taken;
-            excess -= taken;
+            let taken = bytes.min(limit.saturating_sub(floor));
+            *limit -= taken;
+            bytes -= taken;
         }
     }
-    excess < asked
+    limits
 }
 
 fn is_readme(path: &Path) -> bool {

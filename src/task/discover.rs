@@ -150,3 +150,155 @@ fn io_error(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> T
     let path = path.to_owned();
     move |source| TaskError::Io { operation, path, source }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository with these tasks and files in it, without links in its path.
+    fn repository(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let outer = tempfile::tempdir().expect("a folder");
+        let root = outer.path().canonicalize().expect("a path").join("repo");
+        fs::create_dir(&root).expect("a folder");
+        for file in files {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+            fs::write(path, "- [ ] a\n").expect("a file");
+        }
+        (outer, root)
+    }
+
+    /// Where a task was found, relative to the repository, or what was said instead.
+    fn found(root: &Path, cwd: &str, name: &str) -> String {
+        match discover(root, &root.join(cwd), name) {
+            Ok(found) => {
+                assert_eq!(found.task_file, found.dir.join(TASK_FILE));
+                let dir = found.dir.strip_prefix(root).expect("inside");
+                format!("{} as {}", dir.display(), found.name)
+            }
+            Err(error) => error.to_string().replace(&root.display().to_string(), "ROOT"),
+        }
+    }
+
+    #[test]
+    fn the_path_itself_then_active_then_tasks() {
+        let (_outer, root) = repository(&[
+            ".ralph/active/one/TASK.md",
+            "tasks/one/TASK.md",
+            "tasks/two/TASK.md",
+            "sub/one/TASK.md",
+            "sub/plain/readme",
+            "tasks/plain/TASK.md",
+        ]);
+        assert_eq!(found(&root, "", "one"), ".ralph/active/one as one");
+        assert_eq!(found(&root, "", "two"), "tasks/two as two");
+        assert_eq!(found(&root, "sub", "two"), "tasks/two as two");
+        assert_eq!(found(&root, "sub", "one"), "sub/one as one");
+        assert_eq!(found(&root, "sub", "plain"), "tasks/plain as plain");
+        for path in
+            ["tasks/one", "tasks/one/", "./tasks/one", "tasks/one/TASK.md", "sub/../tasks/one"]
+        {
+            assert_eq!(found(&root, "", path), "tasks/one as one", "{path}");
+        }
+        assert_eq!(found(&root, "tasks/one", "TASK.md"), "tasks/one as one");
+        assert_eq!(found(&root, "tasks/one", "."), "tasks/one as one");
+        let absolute = root.join("sub/one").display().to_string();
+        assert_eq!(found(&root, "tasks", &absolute), "sub/one as one");
+    }
+
+    #[test]
+    fn a_missing_task_lists_the_ones_there_are() {
+        let (_outer, root) = repository(&[
+            ".ralph/active/b/TASK.md",
+            "tasks/b/TASK.md",
+            "tasks/a/TASK.md",
+            "tasks/none/readme",
+            "tasks/file",
+            "other/c/TASK.md",
+        ]);
+        for name in ["x", "", "none", "../other/nothing", "other/d", "active/b"] {
+            assert_eq!(
+                found(&root, "", name),
+                format!("there is no task `{name}`; there are: a, b")
+            );
+        }
+        let error = discover(&root, &root, "x").expect_err("no task");
+        let TaskError::Missing { looked, .. } = error else { panic!("missing") };
+        assert_eq!(looked, [root.join("x"), root.join(".ralph/active/x"), root.join("tasks/x")]);
+        let (_outer, empty) = repository(&[]);
+        assert_eq!(found(&empty, "", "x"), "there is no task `x`; there are no tasks yet");
+    }
+
+    #[test]
+    fn what_cannot_be_a_task_folder() {
+        let (_outer, root) = repository(&[
+            "TASK.md",
+            "tasks/list.md",
+            "../outside/TASK.md",
+            ".git/task/TASK.md",
+            "tasks/folder/TASK.md/readme",
+        ]);
+        assert_eq!(
+            found(&root, "", "."),
+            "ROOT cannot be used as a task: the repository's root cannot be a task folder; \
+             move TASK.md to tasks/<name>/"
+        );
+        assert_eq!(
+            found(&root, "", "tasks/list.md"),
+            "ROOT/tasks/list.md cannot be used as a task: a task's file is called TASK.md"
+        );
+        assert!(found(&root, "", "../outside").ends_with("it lies outside the repository"));
+        assert!(found(&root, "", ".git/task").ends_with("it lies in git's own folder"));
+        assert_eq!(
+            found(&root, "", "folder"),
+            "ROOT/tasks/folder/TASK.md cannot be used as a task: it must be a file, and no link"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_resolved_and_must_not_lead_away() {
+        use std::os::unix::fs::symlink;
+        let (_outer, root) = repository(&["tasks/real/TASK.md", "../outside/TASK.md", "tasks/l/x"]);
+        symlink(root.join("tasks/real"), root.join("tasks/alias")).expect("a link");
+        assert_eq!(found(&root, "", "alias"), "tasks/real as real");
+        symlink(root.join("../outside"), root.join("tasks/away")).expect("a link");
+        assert!(found(&root, "", "away").ends_with("it lies outside the repository"));
+        symlink("../real/TASK.md", root.join("tasks/l/TASK.md")).expect("a link");
+        assert!(found(&root, "", "l").ends_with("it must be a file, and no link"));
+        // The repository itself may be reached through one.
+        symlink(&root, root.with_file_name("link")).expect("a link");
+        let through = root.with_file_name("link");
+        let reached = discover(&through, &through.join("tasks"), "real").expect("a task");
+        assert_eq!(reached.dir, root.join("tasks/real"));
+    }
+
+    #[test]
+    fn names_that_git_could_not_take() {
+        for good in ["a", "demo-task", "v1.2_x", "größe", "1"] {
+            assert_eq!(wrong_with_name(good), None, "{good}");
+        }
+        for bad in
+            ["a b", "a:b", "a(b)", "-a", ".a", "a.", "a..b", "a.lock", "a\n", "a~1", "a\u{fffd}"]
+        {
+            assert!(wrong_with_name(bad).is_some(), "{bad}");
+        }
+        assert!(wrong_with_name(&"a".repeat(101)).is_some());
+        let (_outer, root) = repository(&["tasks/a b/TASK.md"]);
+        assert_eq!(
+            found(&root, "", "a b"),
+            "`a b` cannot be a task's name: only letters, digits, `-`, `_` and `.` may stand in it"
+        );
+    }
+
+    #[test]
+    fn reading_what_was_found() {
+        let (_outer, root) = repository(&["tasks/a/TASK.md"]);
+        let folder = discover(&root, &root, "a").expect("a task");
+        let task = load(&folder).expect("a file");
+        assert_eq!((task.name.as_str(), task.criteria.len()), ("a", 1));
+        fs::remove_file(&folder.task_file).expect("a file");
+        let error = load(&folder).expect_err("no file").to_string();
+        assert!(error.starts_with("cannot read ") && error.contains("TASK.md"), "{error}");
+    }
+}

@@ -2,8 +2,16 @@
 
 use std::fmt::Write;
 
-use super::parse;
-use crate::model::Severity;
+use proptest::prelude::*;
+
+use super::{Tick, at_line, find, lines::Lines, parse, render_diagnostic, tick, usable};
+use crate::model::{Criterion, CriterionKey, Severity, Task};
+
+macro_rules! assert_text {
+    ($text:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
+    };
+}
 
 /// Everything that was understood, one line each.
 fn seen(source: &str) -> String {
@@ -32,7 +40,7 @@ fn seen(source: &str) -> String {
 
 #[test]
 fn boxes_count_wherever_markdown_says_so() {
-    insta::assert_snapshot!(seen(
+    assert_text!(seen(
         "# Title with `code`\n\
          - [ ] dash\n\
          * [x] star\n\
@@ -55,7 +63,7 @@ fn boxes_count_wherever_markdown_says_so() {
 
 #[test]
 fn never_in_code_comments_tables_or_front_matter() {
-    insta::assert_snapshot!(seen(
+    assert_text!(seen(
         "---\n\
          verify: |-\n\
          \x20 - [ ] not this\n\
@@ -81,7 +89,7 @@ fn never_in_code_comments_tables_or_front_matter() {
 
 #[test]
 fn text_is_as_written_on_one_line() {
-    insta::assert_snapshot!(seen(
+    assert_text!(seen(
         "- [ ] **bold** `code` <b>html</b> [link](x) \\* &amp; {{x}} $(x) .*  \n\
          - [ ] goes on\n\
          \x20     on the next line\n\
@@ -105,7 +113,7 @@ fn text_is_as_written_on_one_line() {
 
 #[test]
 fn verify_items() {
-    insta::assert_snapshot!(seen(
+    assert_text!(seen(
         "- [ ] one\n\
          \x20 - verify: `cargo test -p client retry`\n\
          \x20 - verify: make check\n\
@@ -141,7 +149,7 @@ fn verify_items() {
 
 #[test]
 fn likely_mistakes() {
-    insta::assert_snapshot!(seen(
+    assert_text!(seen(
         "- [ ] good\n\
          - [ x] a\n\
          - [x ] b\n\
@@ -180,4 +188,224 @@ fn files_without_criteria() {
     assert_eq!(seen("\u{feff}\r\n \n"), "error 1:1 the file is empty\n");
     assert_eq!(seen("# T\n- a\n"), "error 1:1 there are no criteria\n");
     assert_eq!(seen("---\nmodel: x\n---\n# T\n"), "error 4:1 there are no criteria\n");
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let told = |bytes: &[u8]| {
+        let task = parse("t", bytes);
+        assert!(task.criteria.is_empty() && !usable(&task));
+        let [remark] = &task.diagnostics[..] else { panic!("one remark") };
+        (remark.line, remark.column, remark.message.clone())
+    };
+    let message = |byte: &str| format!("the byte {byte} is not UTF-8");
+    assert_eq!(told(b"- [ ] a\r\n- [ ] \xc3\xa4\xff"), (2, 8, message("0xff")));
+    assert_eq!(told(b"\xc3"), (1, 1, message("0xc3")));
+    assert_eq!(told(b"\xef\xbb\xbf- [ ] a \xed\xa0\x80"), (1, 9, message("0xed")));
+}
+
+#[test]
+fn looking_criteria_up() {
+    let task = parse("t", b"- [ ] a\n- [ ] a\n\n- [x] b\n");
+    let key = |text: &str, occurrence| CriterionKey { text: text.into(), occurrence };
+    assert_eq!(find(&task, &key("a", 1)).map(|it| it.line), Some(2));
+    assert_eq!(find(&task, &key("a", 2)), None);
+    assert_eq!(at_line(&task, 4).map(|it| &it.key), Some(&key("b", 0)));
+    assert_eq!(at_line(&task, 3), None);
+}
+
+#[test]
+fn a_warning_leaves_a_task_usable_and_an_error_does_not() {
+    assert!(usable(&parse("t", b"- [ ] a\n- [y] b\n")));
+    assert!(!usable(&parse("t", b"- [ ] a\n- [ ]\n")));
+}
+
+#[test]
+fn name_title_and_source_are_kept() {
+    let task =
+        parse("demo", "\u{feff}text\n\n## The `first` **one** ##\n# Two\n- [ ] a".as_bytes());
+    assert_eq!((task.name.as_str(), task.title.as_deref()), ("demo", Some("The first one")));
+    assert_eq!(task.source, "\u{feff}text\n\n## The `first` **one** ##\n# Two\n- [ ] a");
+    assert_eq!(parse("demo", b"- [ ] a").title, None);
+}
+
+#[test]
+fn ten_thousand_criteria() {
+    let source: String = (0..10_000).map(|number| format!("- [ ] {}\n", number % 5000)).collect();
+    let task = checked(source.as_bytes());
+    assert_eq!(task.criteria.len(), 10_000);
+    let last = &task.criteria[9_999];
+    assert_eq!((last.line, last.key.text.as_str(), last.key.occurrence), (10_000, "4999", 1));
+    assert_eq!(task.diagnostics.len(), 5_000, "one warning for each text that is there twice");
+}
+
+#[test]
+fn a_line_of_a_mebibyte() {
+    let long = "x".repeat(1 << 20);
+    for source in [
+        format!("- [ ] {long}"),
+        format!("- [ ] a\n\n{long}"),
+        format!("- [ ] {}", "`[*_ ".repeat(1 << 17)),
+        format!("- [ ] {}", "[ ] ".repeat(1 << 18)),
+        format!("---\nmodel: {long}\n---\n- [ ] a"),
+        format!("{}[ ] a", "> ".repeat(1 << 19)),
+        format!("{}[ ] a", "- ".repeat(1 << 12)),
+    ] {
+        let task = parse("t", source.as_bytes());
+        assert_eq!(
+            task.criteria.len(),
+            usize::from(source.contains("- [ ]") || source.starts_with("- -"))
+        );
+    }
+}
+
+#[test]
+fn two_hundred_nested_levels() {
+    let source: String =
+        (0..200).map(|level| format!("{}- [ ] level {level}\n", "  ".repeat(level))).collect();
+    let task = checked(source.as_bytes());
+    assert_eq!(task.criteria.len(), 200);
+    let deepest = &task.criteria[199];
+    assert_eq!((deepest.line, deepest.column, deepest.key.text.as_str()), (200, 401, "level 199"));
+    let quoted: String =
+        (1..=200).map(|level| format!("{}- [ ] level {level}\n\n", "> ".repeat(level))).collect();
+    assert_eq!(checked(quoted.as_bytes()).criteria.len(), 200);
+}
+
+/// Parses, and checks what must hold for any bytes.
+fn checked(bytes: &[u8]) -> Task {
+    let task = parse("t", bytes);
+    let (source, lines) = (task.source.as_bytes(), Lines::of(&task.source));
+    let mut last = 0;
+    let mut keys = std::collections::HashSet::new();
+    for it in &task.criteria {
+        assert!(it.mark > last, "in the order of the file");
+        last = it.mark;
+        let around = &source[it.mark - 1..=it.mark + 1];
+        match around {
+            [b'[', b'x' | b'X', b']'] => assert!(it.checked),
+            [b'[', b' ' | b'\t' | 0x0b | 0x0c, b']'] => assert!(!it.checked),
+            other => panic!("no box: {other:?}"),
+        }
+        assert_eq!(lines.position(it.mark - 1), (it.line, it.column));
+        assert!(keys.insert(&it.key), "one key, one criterion");
+        assert!(!it.key.text.contains(['\n', '\r']), "one line");
+        for verify in &it.verify {
+            assert!(verify.line > 0 && verify.line <= lines.count());
+            assert!(!verify.command.trim().is_empty());
+        }
+    }
+    let mut after_errors = false;
+    for it in &task.diagnostics {
+        assert!(task.source.get(it.span.clone()).is_some(), "a span of the text");
+        after_errors |= it.severity == Severity::Warning;
+        assert_eq!(it.severity == Severity::Warning, after_errors, "errors first");
+    }
+    assert!(!task.criteria.is_empty() || !usable(&task), "no criteria: an error");
+    task
+}
+
+/// Text that is dense with what the parser looks for.
+fn markdown() -> impl Strategy<Value = String> {
+    let pieces = proptest::sample::select(vec![
+        "- ",
+        "* ",
+        "1. ",
+        "2) ",
+        "-",
+        "[ ] ",
+        "[x] ",
+        "[X] ",
+        "[\t] ",
+        "[ ]",
+        "[x]",
+        "[]",
+        "[ x] ",
+        "\n",
+        "\n",
+        "\n",
+        "\r\n",
+        "\r",
+        "  ",
+        "    ",
+        "\t",
+        "> ",
+        "# ",
+        "---\n",
+        "```\n",
+        "`",
+        "``",
+        "<!--",
+        "-->",
+        "<b>",
+        "|",
+        "|-|\n",
+        "verify: ",
+        "verify:",
+        "`cmd`",
+        "a",
+        "ä😀",
+        "\u{feff}",
+        "[x]: y\n",
+        "[^1]: ",
+        "*",
+        "**",
+        "\\",
+        "\0",
+        "\u{b}",
+        "model: x\n",
+        "verfy: y\n",
+        "protect: [\"{\n",
+        "===\n",
+        "&amp;",
+        "(x)",
+        "<div>\n",
+        "...\n",
+    ]);
+    proptest::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+fn without_mark(criteria: &[Criterion], number: usize) -> Vec<Criterion> {
+    let mut criteria = criteria.to_vec();
+    criteria[number].checked = false;
+    criteria
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_understood_or_explained(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        checked(&bytes);
+    }
+
+    #[test]
+    fn any_markdown_is_understood_or_explained(source in markdown()) {
+        let task = checked(source.as_bytes());
+        prop_assert_eq!(&task.source, &source);
+        for remark in &task.diagnostics {
+            let text = render_diagnostic("TASK.md", &source, remark);
+            let place = format!("TASK.md:{}:{}", remark.line, remark.column);
+            prop_assert!(text.contains(&place), "{} is not in {}", place, text);
+        }
+    }
+
+    #[test]
+    fn a_tick_is_one_byte_and_flips_one_criterion(source in markdown()) {
+        let before = parse("t", source.as_bytes());
+        for (number, criterion) in before.criteria.iter().enumerate() {
+            let to = if criterion.checked { Tick::Open } else { Tick::Done };
+            let ticked = tick(source.as_bytes(), criterion.mark, to).expect("a box");
+            let differing: Vec<usize> =
+                (0..source.len()).filter(|at| source.as_bytes()[*at] != ticked[*at]).collect();
+            prop_assert_eq!(ticked.len(), source.len());
+            prop_assert_eq!(differing, vec![criterion.mark]);
+            let after = parse("t", &ticked);
+            prop_assert_ne!(after.criteria[number].checked, criterion.checked);
+            prop_assert_eq!(
+                without_mark(&after.criteria, number),
+                without_mark(&before.criteria, number)
+            );
+        }
+    }
 }
