@@ -164,11 +164,6 @@ impl Wire {
         self.output.flush().await;
     }
 
-    /// Closes the way out; whatever is sent after it is lost without a word.
-    pub async fn close(&self) {
-        self.output.close().await;
-    }
-
     /// Returns when the client has closed its side.
     pub async fn hung_up(&self) {
         self.connection.incoming_closed().await;

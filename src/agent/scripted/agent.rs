@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -83,13 +84,14 @@ impl Agent {
             }
         };
         self.turns.shutdown().await;
+        self.wire.flush().await;
         match ending {
-            Ending::Exit(code) => Ok(Ended::Exit(code)),
-            Ending::Kill => {
-                faults::kill_myself(&self.wire).await;
-                Ok(Ended::Exit(u8::MAX))
-            }
+            Ending::Exit(code) => return Ok(Ended::Exit(code)),
+            Ending::Kill => faults::kill_myself(),
+            Ending::CloseStdout => faults::close_stdout(&self.script.ignore),
         }
+        // Only where the system refused.
+        Ok(Ended::Exit(u8::MAX))
     }
 
     /// One message; `Some` if the process ends with it.
@@ -194,8 +196,11 @@ impl Agent {
         let date = chrono::Local::now().format("%F").to_string();
         let scene = Scene { cwd: session.cwd.clone(), criterion, folder, date };
         let turn = self.choose(&scene.criterion)?;
+        let pace = Duration::from_millis(self.script.pace);
+        // Here and not in the turn: a cancel that comes next must find it.
         let cancel = session.begin_turn();
-        self.turns.spawn(take_turn(self.wire.clone(), session, scene, turn, cancel, reply));
+        let wire = self.wire.clone();
+        self.turns.spawn(take_turn(wire, session, scene, turn, pace, cancel, reply));
         Ok(())
     }
 
@@ -227,10 +232,11 @@ async fn take_turn(
     session: Arc<Session>,
     scene: Scene,
     turn: TurnScript,
+    pace: Duration,
     cancel: CancellationToken,
     reply: Reply,
 ) -> Result<Option<Ending>, ServeError> {
-    let stage = Stage { wire: &wire, session: &session, scene: &scene, turn: &turn };
+    let stage = Stage { wire: &wire, session: &session, scene: &scene, turn: &turn, pace };
     let end = tokio::select! {
         biased;
         () = cancel.cancelled() => TurnEnd::Stop("cancelled".to_owned()),

@@ -18,6 +18,8 @@ pub struct Script {
     pub task: Option<PathBuf>,
     /// What the agent does with a prompt: the first that fits is played.
     pub turns: Vec<TurnScript>,
+    /// Milliseconds before each step, so that people can watch.
+    pub pace: u64,
     /// The session mode that is reported, by its short name.
     pub mode: Mode,
     /// A line on stdout before anything else.
@@ -159,6 +161,8 @@ pub enum Ending {
     Kill,
     /// An orderly exit with this code.
     Exit(u8),
+    /// It closes stdout and does nothing more until stdin ends.
+    CloseStdout,
 }
 
 /// One thing to do. The first group is what agents do; the second is what they should not.
@@ -196,7 +200,7 @@ pub enum Step {
     AskOnly(ActionStep),
     /// Does nothing any more.
     Hang,
-    /// Ends the process.
+    /// Ends the process, one way or the other.
     Die(Ending),
     /// Sends very much text.
     Flood(Flood),
@@ -216,8 +220,6 @@ pub enum Step {
     Stop(String),
     /// Starts a process that outlives the turn.
     Spawn(Spawn),
-    /// Closes stdout.
-    CloseStdout,
 }
 
 /// A step that can be asked for.

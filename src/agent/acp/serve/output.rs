@@ -31,8 +31,6 @@ enum Item {
     Raw(Vec<u8>),
     /// Tell when everything before it has left.
     Flush(oneshot::Sender<()>),
-    /// Let go of the writer.
-    Close,
 }
 
 /// The handle that everybody who writes holds.
@@ -88,11 +86,6 @@ impl Output {
             let _ = flushed.await;
         }
     }
-
-    /// Lets go of the writer.
-    pub(super) async fn close(&self) {
-        let _ = self.queue.send(Item::Close).await;
-    }
 }
 
 impl Writer {
@@ -110,48 +103,27 @@ async fn drain<W: AsyncWrite + Unpin>(
     mut items: mpsc::Receiver<Item>,
     count: watch::Sender<u64>,
 ) -> io::Result<()> {
-    let mut out = Some(BufWriter::with_capacity(BUFFER, stdout));
+    let mut out = BufWriter::with_capacity(BUFFER, stdout);
     let mut frames = 0;
     while let Some(item) = items.recv().await {
         let mut next = Some(item);
         while let Some(item) = next {
             match item {
                 Item::Frame(line) => {
-                    write(&mut out, line.as_bytes()).await?;
-                    write(&mut out, b"\n").await?;
+                    out.write_all(line.as_bytes()).await?;
+                    out.write_all(b"\n").await?;
                     frames += 1;
                 }
-                Item::Raw(bytes) => write(&mut out, &bytes).await?,
+                Item::Raw(bytes) => out.write_all(&bytes).await?,
                 Item::Flush(done) => {
-                    flush(&mut out).await?;
+                    out.flush().await?;
                     let _ = done.send(());
-                }
-                Item::Close => {
-                    flush(&mut out).await?;
-                    out = None;
                 }
             }
             next = items.try_recv().ok();
         }
-        flush(&mut out).await?;
+        out.flush().await?;
         count.send_replace(frames);
     }
     Ok(())
-}
-
-async fn write<W: AsyncWrite + Unpin>(
-    out: &mut Option<BufWriter<W>>,
-    bytes: &[u8],
-) -> io::Result<()> {
-    match out {
-        Some(out) => out.write_all(bytes).await,
-        None => Ok(()),
-    }
-}
-
-async fn flush<W: AsyncWrite + Unpin>(out: &mut Option<BufWriter<W>>) -> io::Result<()> {
-    match out {
-        Some(out) => out.flush().await,
-        None => Ok(()),
-    }
 }
