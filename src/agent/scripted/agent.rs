@@ -74,7 +74,7 @@ impl Agent {
                     let ending = turn.map_err(ScriptedError::Turn)??;
                     let ending = match ending {
                         Some(ending) => Some(ending),
-                        None => self.dies(Phase::TurnEnded)?,
+                        None => self.dies(Phase::TurnEnded).await?,
                     };
                     if let Some(ending) = ending {
                         break ending;
@@ -84,7 +84,6 @@ impl Agent {
             }
         };
         self.turns.shutdown().await;
-        self.wire.flush().await;
         match ending {
             Ending::Exit(code) => return Ok(Ended::Exit(code)),
             Ending::Kill => faults::kill_myself(),
@@ -98,28 +97,28 @@ impl Agent {
     async fn hear(&mut self, message: Incoming) -> Result<Option<Ending>, ScriptedError> {
         match message {
             Incoming::Initialize(reply) => {
-                if let Some(ending) = self.dies(Phase::Initialize)? {
+                if let Some(ending) = self.dies(Phase::Initialize).await? {
                     return Ok(Some(ending));
                 }
                 self.wire.answer(reply, Ok(shapes::initialized())).await?;
-                self.dies(Phase::Initialized)
+                self.dies(Phase::Initialized).await
             }
             Incoming::NewSession { cwd, reply } => {
-                if let Some(ending) = self.dies(Phase::SessionNew)? {
+                if let Some(ending) = self.dies(Phase::SessionNew).await? {
                     return Ok(Some(ending));
                 }
                 self.open(cwd, reply).await?;
-                self.dies(Phase::SessionReady)
+                self.dies(Phase::SessionReady).await
             }
             Incoming::Prompt { session, text, reply } => {
-                if let Some(ending) = self.dies(Phase::Prompt)? {
+                if let Some(ending) = self.dies(Phase::Prompt).await? {
                     return Ok(Some(ending));
                 }
                 self.prompt(&session, &text, reply).await?;
                 Ok(None)
             }
             Incoming::Cancel { session } => {
-                if let Some(ending) = self.dies(Phase::Cancel)? {
+                if let Some(ending) = self.dies(Phase::Cancel).await? {
                     return Ok(Some(ending));
                 }
                 if !self.script.ignore.contains(&Deaf::Cancel)
@@ -154,11 +153,12 @@ impl Agent {
         }
     }
 
-    /// Whether the script has the agent die here.
-    fn dies(&mut self, phase: Phase) -> Result<Option<Ending>, ScriptedError> {
+    /// Whether the script has the agent die here; if so, nothing is written any more.
+    async fn dies(&mut self, phase: Phase) -> Result<Option<Ending>, ScriptedError> {
         match &self.script.die {
             Some(death) if death.at == phase && self.ledger.allows("die", death.times) => {
                 self.ledger.take("die")?;
+                self.wire.seal().await;
                 Ok(Some(death.by))
             }
             _ => Ok(None),
@@ -243,7 +243,11 @@ async fn take_turn(
         end = stage.play() => end?,
     };
     match end {
-        TurnEnd::Die(ending) => return Ok(Some(ending)),
+        TurnEnd::Die(ending) => {
+            // Before the reply is let go of.
+            wire.seal().await;
+            return Ok(Some(ending));
+        }
         TurnEnd::Refuse(refusal) => wire.answer(reply, Err(refusal)).await?,
         TurnEnd::Stop(reason) => {
             wire.answer(reply, Ok(shapes::turn_ended(&reason, session.used()))).await?;

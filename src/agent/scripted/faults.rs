@@ -57,10 +57,11 @@ pub(super) fn spawn(spawn: &Spawn, scene: &Scene) -> std::io::Result<()> {
 /// the standard library holds on to its own stdout. Returns only where the system refuses.
 pub(super) fn close_stdout(ignore: &[Deaf]) {
     let deaf = if ignore.contains(&Deaf::Term) { "trap '' TERM; " } else { "" };
-    let wait =
-        if ignore.contains(&Deaf::Eof) { "while :; do sleep 3600; done" } else { "cat >/dev/null" };
-    let _ =
-        std::process::Command::new("sh").arg("-c").arg(format!("{deaf}exec >&-; {wait}")).exec();
+    let wait = if ignore.contains(&Deaf::Eof) { "sleep 86400" } else { "cat >/dev/null" };
+    let _ = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!("{deaf}exec >&-; exec {wait}"))
+        .exec();
 }
 
 /// Ends this process at once, as the kernel would when memory runs out. Returns only where

@@ -29,8 +29,8 @@ enum Item {
     Frame(String),
     /// Anything.
     Raw(Vec<u8>),
-    /// Tell when everything before it has left.
-    Flush(oneshot::Sender<()>),
+    /// Let go of the writer, and say so when everything before it has left.
+    Seal(oneshot::Sender<()>),
 }
 
 /// The handle that everybody who writes holds.
@@ -79,11 +79,11 @@ impl Output {
         let _ = self.queue.send(Item::Raw(bytes)).await;
     }
 
-    /// Waits until everything so far is written.
-    pub(super) async fn flush(&self) {
-        let (done, flushed) = oneshot::channel();
-        if self.queue.send(Item::Flush(done)).await.is_ok() {
-            let _ = flushed.await;
+    /// Waits until everything so far is written; whatever comes after it is dropped.
+    pub(super) async fn seal(&self) {
+        let (done, sealed) = oneshot::channel();
+        if self.queue.send(Item::Seal(done)).await.is_ok() {
+            let _ = sealed.await;
         }
     }
 }
@@ -115,9 +115,13 @@ async fn drain<W: AsyncWrite + Unpin>(
                     frames += 1;
                 }
                 Item::Raw(bytes) => out.write_all(&bytes).await?,
-                Item::Flush(done) => {
+                Item::Seal(done) => {
                     out.flush().await?;
+                    drop(out);
                     let _ = done.send(());
+                    // A queue that is gone would be an error to those who still write.
+                    while items.recv().await.is_some() {}
+                    return Ok(());
                 }
             }
             next = items.try_recv().ok();
