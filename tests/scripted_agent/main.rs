@@ -2,6 +2,7 @@
 
 mod actions;
 mod client;
+mod docs;
 mod example;
 mod faults;
 mod repo;

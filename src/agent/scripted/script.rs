@@ -355,3 +355,46 @@ impl Script {
         serde_saphyr::from_str(text).map_err(Box::new)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Script::parse(text).expect_err("no script").to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_its_line() {
+        let message = error("turns:\n- steps: []\n  match: a\n  when: b\n");
+        assert!(message.starts_with("error: line 4 column 3: unknown field `when`"), "{message}");
+        let message = error("turns:\n- steps:\n  - say: a\n  - shout: b\n");
+        assert!(
+            message.starts_with("error: line 4 column 5: unknown variant `shout`"),
+            "{message}"
+        );
+        let message = error("turns:\n- steps:\n  - flood: {count: 1, bytes: 2, line: no}\n");
+        assert!(message.starts_with("error: line 3 column 33: unknown field `line`"), "{message}");
+    }
+
+    #[test]
+    fn a_step_that_makes_no_sense_is_an_error_with_its_line() {
+        let message = error("turns:\n- steps:\n  - hex: ff zz\n");
+        assert!(message.starts_with("error: line 3 column 10: `zz` is no byte"), "{message}");
+        let message = error("turns:\n- steps:\n  - ask_only: {say: a}\n");
+        assert!(message.contains("line 3 column 15: only read, write"), "{message}");
+        let message = error("turns:\n- steps:\n  - {say: a, think: b}\n");
+        assert!(message.starts_with("error: line 3 column 14:"), "{message}");
+    }
+
+    #[test]
+    fn a_memory_lies_beside_its_script() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("agent.yaml");
+        std::fs::write(&path, "memory: seen.txt\n").expect("written");
+        let script = Script::load(&path).expect("a script");
+        assert_eq!(script.memory, Some(folder.path().join("seen.txt")));
+        let missing = Script::load(Path::new("/not/there.yaml")).expect_err("not there");
+        assert!(missing.to_string().starts_with("cannot read the script /not/there.yaml: "));
+    }
+}
