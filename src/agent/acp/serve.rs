@@ -159,14 +159,11 @@ impl Wire {
         Ok(())
     }
 
-    /// Returns when everything sent so far has been handed to the operating system.
-    pub async fn flush(&self) {
-        self.output.flush().await;
-    }
-
-    /// Closes the way out; whatever is sent after it is lost without a word.
-    pub async fn close(&self) {
-        self.output.close().await;
+    /// Ends all output: returns when everything sent so far has been handed to the operating
+    /// system, and drops what comes after it. The SDK answers a request that is let go of,
+    /// which a process that dies does not.
+    pub async fn seal(&self) {
+        self.output.seal().await;
     }
 
     /// Returns when the client has closed its side.

@@ -79,8 +79,7 @@ pub(super) fn prepare(step: &Step, scene: &Scene, id: &str) -> Option<Action> {
         | Step::Update(_)
         | Step::Error(_)
         | Step::Stop(_)
-        | Step::Spawn(_)
-        | Step::CloseStdout => None,
+        | Step::Spawn(_) => None,
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -73,7 +74,7 @@ impl Agent {
                     let ending = turn.map_err(ScriptedError::Turn)??;
                     let ending = match ending {
                         Some(ending) => Some(ending),
-                        None => self.dies(Phase::TurnEnded)?,
+                        None => self.dies(Phase::TurnEnded).await?,
                     };
                     if let Some(ending) = ending {
                         break ending;
@@ -84,40 +85,40 @@ impl Agent {
         };
         self.turns.shutdown().await;
         match ending {
-            Ending::Exit(code) => Ok(Ended::Exit(code)),
-            Ending::Kill => {
-                faults::kill_myself(&self.wire).await;
-                Ok(Ended::Exit(u8::MAX))
-            }
+            Ending::Exit(code) => return Ok(Ended::Exit(code)),
+            Ending::Kill => faults::kill_myself(),
+            Ending::CloseStdout => faults::close_stdout(&self.script.ignore),
         }
+        // Only where the system refused.
+        Ok(Ended::Exit(u8::MAX))
     }
 
     /// One message; `Some` if the process ends with it.
     async fn hear(&mut self, message: Incoming) -> Result<Option<Ending>, ScriptedError> {
         match message {
             Incoming::Initialize(reply) => {
-                if let Some(ending) = self.dies(Phase::Initialize)? {
+                if let Some(ending) = self.dies(Phase::Initialize).await? {
                     return Ok(Some(ending));
                 }
                 self.wire.answer(reply, Ok(shapes::initialized())).await?;
-                self.dies(Phase::Initialized)
+                self.dies(Phase::Initialized).await
             }
             Incoming::NewSession { cwd, reply } => {
-                if let Some(ending) = self.dies(Phase::SessionNew)? {
+                if let Some(ending) = self.dies(Phase::SessionNew).await? {
                     return Ok(Some(ending));
                 }
                 self.open(cwd, reply).await?;
-                self.dies(Phase::SessionReady)
+                self.dies(Phase::SessionReady).await
             }
             Incoming::Prompt { session, text, reply } => {
-                if let Some(ending) = self.dies(Phase::Prompt)? {
+                if let Some(ending) = self.dies(Phase::Prompt).await? {
                     return Ok(Some(ending));
                 }
                 self.prompt(&session, &text, reply).await?;
                 Ok(None)
             }
             Incoming::Cancel { session } => {
-                if let Some(ending) = self.dies(Phase::Cancel)? {
+                if let Some(ending) = self.dies(Phase::Cancel).await? {
                     return Ok(Some(ending));
                 }
                 if !self.script.ignore.contains(&Deaf::Cancel)
@@ -152,11 +153,12 @@ impl Agent {
         }
     }
 
-    /// Whether the script has the agent die here.
-    fn dies(&mut self, phase: Phase) -> Result<Option<Ending>, ScriptedError> {
+    /// Whether the script has the agent die here; if so, nothing is written any more.
+    async fn dies(&mut self, phase: Phase) -> Result<Option<Ending>, ScriptedError> {
         match &self.script.die {
             Some(death) if death.at == phase && self.ledger.allows("die", death.times) => {
                 self.ledger.take("die")?;
+                self.wire.seal().await;
                 Ok(Some(death.by))
             }
             _ => Ok(None),
@@ -194,8 +196,11 @@ impl Agent {
         let date = chrono::Local::now().format("%F").to_string();
         let scene = Scene { cwd: session.cwd.clone(), criterion, folder, date };
         let turn = self.choose(&scene.criterion)?;
+        let pace = Duration::from_millis(self.script.pace);
+        // Here and not in the turn: a cancel that comes next must find it.
         let cancel = session.begin_turn();
-        self.turns.spawn(take_turn(self.wire.clone(), session, scene, turn, cancel, reply));
+        let wire = self.wire.clone();
+        self.turns.spawn(take_turn(wire, session, scene, turn, pace, cancel, reply));
         Ok(())
     }
 
@@ -227,17 +232,22 @@ async fn take_turn(
     session: Arc<Session>,
     scene: Scene,
     turn: TurnScript,
+    pace: Duration,
     cancel: CancellationToken,
     reply: Reply,
 ) -> Result<Option<Ending>, ServeError> {
-    let stage = Stage { wire: &wire, session: &session, scene: &scene, turn: &turn };
+    let stage = Stage { wire: &wire, session: &session, scene: &scene, turn: &turn, pace };
     let end = tokio::select! {
         biased;
         () = cancel.cancelled() => TurnEnd::Stop("cancelled".to_owned()),
         end = stage.play() => end?,
     };
     match end {
-        TurnEnd::Die(ending) => return Ok(Some(ending)),
+        TurnEnd::Die(ending) => {
+            // Before the reply is let go of.
+            wire.seal().await;
+            return Ok(Some(ending));
+        }
         TurnEnd::Refuse(refusal) => wire.answer(reply, Err(refusal)).await?,
         TurnEnd::Stop(reason) => {
             wire.answer(reply, Ok(shapes::turn_ended(&reason, session.used()))).await?;

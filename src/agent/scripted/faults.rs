@@ -2,13 +2,14 @@
 //!
 //! Everything here is asked for by name in a script; nothing happens by itself.
 
+use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
 
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::process::Command;
 
 use super::scene::Scene;
-use super::script::{Flood, Spawn};
+use super::script::{Deaf, Flood, Spawn};
 use super::shapes;
 use crate::agent::acp::serve::{Wire, update_line};
 
@@ -52,9 +53,19 @@ pub(super) fn spawn(spawn: &Spawn, scene: &Scene) -> std::io::Result<()> {
     child.stdin(Stdio::null()).current_dir(&scene.cwd).spawn().map(drop)
 }
 
+/// Closes stdout and does nothing more until stdin ends, by becoming a program that does so:
+/// the standard library holds on to its own stdout. Returns only where the system refuses.
+pub(super) fn close_stdout(ignore: &[Deaf]) {
+    let deaf = if ignore.contains(&Deaf::Term) { "trap '' TERM; " } else { "" };
+    let wait = if ignore.contains(&Deaf::Eof) { "sleep 86400" } else { "cat >/dev/null" };
+    let _ = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!("{deaf}exec >&-; exec {wait}"))
+        .exec();
+}
+
 /// Ends this process at once, as the kernel would when memory runs out. Returns only where
 /// the system refuses.
-pub(super) async fn kill_myself(wire: &Wire) {
-    wire.flush().await;
+pub(super) fn kill_myself() {
     let _ = kill_process(getpid(), Signal::KILL);
 }

@@ -39,7 +39,7 @@ pub enum ScriptedError {
         source: std::io::Error,
     },
     /// It is no script.
-    #[error("{path} is no script: {source}")]
+    #[error("cannot understand the script {path}\n{source}")]
     Parse {
         /// The file.
         path: PathBuf,

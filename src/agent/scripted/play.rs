@@ -34,6 +34,7 @@ pub(super) struct Stage<'a> {
     pub(super) session: &'a Session,
     pub(super) scene: &'a Scene,
     pub(super) turn: &'a TurnScript,
+    pub(super) pace: Duration,
 }
 
 /// What became of an action.
@@ -55,6 +56,10 @@ impl Stage<'_> {
     /// If the client is gone.
     pub(super) async fn play(&self) -> Result<TurnEnd, ServeError> {
         for step in &self.turn.steps {
+            // A timer takes a millisecond even for nothing.
+            if !self.pace.is_zero() {
+                tokio::time::sleep(self.pace).await;
+            }
             if let Some(end) = self.step(step).await? {
                 return Ok(end);
             }
@@ -117,7 +122,6 @@ impl Stage<'_> {
                         self.send(&shapes::said(&format!("Error: {error}"))).await;
                     }
                 }
-                Step::CloseStdout => self.wire.close().await,
             }
             Ok(None)
         })

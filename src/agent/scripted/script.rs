@@ -18,6 +18,8 @@ pub struct Script {
     pub task: Option<PathBuf>,
     /// What the agent does with a prompt: the first that fits is played.
     pub turns: Vec<TurnScript>,
+    /// Milliseconds before each step, so that people can watch.
+    pub pace: u64,
     /// The session mode that is reported, by its short name.
     pub mode: Mode,
     /// A line on stdout before anything else.
@@ -159,6 +161,8 @@ pub enum Ending {
     Kill,
     /// An orderly exit with this code.
     Exit(u8),
+    /// It closes stdout and does nothing more until stdin ends.
+    CloseStdout,
 }
 
 /// One thing to do. The first group is what agents do; the second is what they should not.
@@ -196,7 +200,7 @@ pub enum Step {
     AskOnly(ActionStep),
     /// Does nothing any more.
     Hang,
-    /// Ends the process.
+    /// Ends the process, one way or the other.
     Die(Ending),
     /// Sends very much text.
     Flood(Flood),
@@ -216,8 +220,6 @@ pub enum Step {
     Stop(String),
     /// Starts a process that outlives the turn.
     Spawn(Spawn),
-    /// Closes stdout.
-    CloseStdout,
 }
 
 /// A step that can be asked for.
@@ -351,5 +353,48 @@ impl Script {
     /// With the line, if it is no script.
     pub fn parse(text: &str) -> Result<Self, Box<serde_saphyr::Error>> {
         serde_saphyr::from_str(text).map_err(Box::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Script::parse(text).expect_err("no script").to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_its_line() {
+        let message = error("turns:\n- steps: []\n  match: a\n  when: b\n");
+        assert!(message.starts_with("error: line 4 column 3: unknown field `when`"), "{message}");
+        let message = error("turns:\n- steps:\n  - say: a\n  - shout: b\n");
+        assert!(
+            message.starts_with("error: line 4 column 5: unknown variant `shout`"),
+            "{message}"
+        );
+        let message = error("turns:\n- steps:\n  - flood: {count: 1, bytes: 2, line: no}\n");
+        assert!(message.starts_with("error: line 3 column 33: unknown field `line`"), "{message}");
+    }
+
+    #[test]
+    fn a_step_that_makes_no_sense_is_an_error_with_its_line() {
+        let message = error("turns:\n- steps:\n  - hex: ff zz\n");
+        assert!(message.starts_with("error: line 3 column 10: `zz` is no byte"), "{message}");
+        let message = error("turns:\n- steps:\n  - ask_only: {say: a}\n");
+        assert!(message.contains("line 3 column 15: only read, write"), "{message}");
+        let message = error("turns:\n- steps:\n  - {say: a, think: b}\n");
+        assert!(message.starts_with("error: line 3 column 14:"), "{message}");
+    }
+
+    #[test]
+    fn a_memory_lies_beside_its_script() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("agent.yaml");
+        std::fs::write(&path, "memory: seen.txt\n").expect("written");
+        let script = Script::load(&path).expect("a script");
+        assert_eq!(script.memory, Some(folder.path().join("seen.txt")));
+        let missing = Script::load(Path::new("/not/there.yaml")).expect_err("not there");
+        assert!(missing.to_string().starts_with("cannot read the script /not/there.yaml: "));
     }
 }

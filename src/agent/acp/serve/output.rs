@@ -29,10 +29,8 @@ enum Item {
     Frame(String),
     /// Anything.
     Raw(Vec<u8>),
-    /// Tell when everything before it has left.
-    Flush(oneshot::Sender<()>),
-    /// Let go of the writer.
-    Close,
+    /// Let go of the writer, and say so when everything before it has left.
+    Seal(oneshot::Sender<()>),
 }
 
 /// The handle that everybody who writes holds.
@@ -81,17 +79,12 @@ impl Output {
         let _ = self.queue.send(Item::Raw(bytes)).await;
     }
 
-    /// Waits until everything so far is written.
-    pub(super) async fn flush(&self) {
-        let (done, flushed) = oneshot::channel();
-        if self.queue.send(Item::Flush(done)).await.is_ok() {
-            let _ = flushed.await;
+    /// Waits until everything so far is written; whatever comes after it is dropped.
+    pub(super) async fn seal(&self) {
+        let (done, sealed) = oneshot::channel();
+        if self.queue.send(Item::Seal(done)).await.is_ok() {
+            let _ = sealed.await;
         }
-    }
-
-    /// Lets go of the writer.
-    pub(super) async fn close(&self) {
-        let _ = self.queue.send(Item::Close).await;
     }
 }
 
@@ -110,48 +103,31 @@ async fn drain<W: AsyncWrite + Unpin>(
     mut items: mpsc::Receiver<Item>,
     count: watch::Sender<u64>,
 ) -> io::Result<()> {
-    let mut out = Some(BufWriter::with_capacity(BUFFER, stdout));
+    let mut out = BufWriter::with_capacity(BUFFER, stdout);
     let mut frames = 0;
     while let Some(item) = items.recv().await {
         let mut next = Some(item);
         while let Some(item) = next {
             match item {
                 Item::Frame(line) => {
-                    write(&mut out, line.as_bytes()).await?;
-                    write(&mut out, b"\n").await?;
+                    out.write_all(line.as_bytes()).await?;
+                    out.write_all(b"\n").await?;
                     frames += 1;
                 }
-                Item::Raw(bytes) => write(&mut out, &bytes).await?,
-                Item::Flush(done) => {
-                    flush(&mut out).await?;
+                Item::Raw(bytes) => out.write_all(&bytes).await?,
+                Item::Seal(done) => {
+                    out.flush().await?;
+                    drop(out);
                     let _ = done.send(());
-                }
-                Item::Close => {
-                    flush(&mut out).await?;
-                    out = None;
+                    // A queue that is gone would be an error to those who still write.
+                    while items.recv().await.is_some() {}
+                    return Ok(());
                 }
             }
             next = items.try_recv().ok();
         }
-        flush(&mut out).await?;
+        out.flush().await?;
         count.send_replace(frames);
     }
     Ok(())
-}
-
-async fn write<W: AsyncWrite + Unpin>(
-    out: &mut Option<BufWriter<W>>,
-    bytes: &[u8],
-) -> io::Result<()> {
-    match out {
-        Some(out) => out.write_all(bytes).await,
-        None => Ok(()),
-    }
-}
-
-async fn flush<W: AsyncWrite + Unpin>(out: &mut Option<BufWriter<W>>) -> io::Result<()> {
-    match out {
-        Some(out) => out.flush().await,
-        None => Ok(()),
-    }
 }
