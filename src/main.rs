@@ -1,3 +1,7 @@
 //! Parse, run, exit.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ralph_copilot::cli::main()
+}

@@ -21,6 +21,16 @@ const LONGEST: u64 = 32 << 20;
 /// How long a question may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(10);
 
+/// What happens to a prompt that reaches the guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// It goes on to the model.
+    Welcome,
+    /// It ends there, before any request to a model: for finding out whether the guard
+    /// comes into force, at no cost.
+    TurnBack,
+}
+
 /// The running server; it ends when this is dropped.
 pub struct GuardServer {
     socket: PathBuf,
@@ -32,14 +42,14 @@ impl GuardServer {
     ///
     /// # Errors
     /// If the socket cannot be made.
-    pub fn start(socket: &Path, gate: Arc<Gate>) -> Result<Self, AgentError> {
+    pub fn start(socket: &Path, gate: Arc<Gate>, greeting: Greeting) -> Result<Self, AgentError> {
         let listener = UnixListener::bind(socket)
             .map_err(|source| AgentError::Prepare { path: socket.to_owned(), source })?;
         let task = tokio::spawn(async move {
             loop {
                 match listener.accept().await {
                     Ok((stream, _)) => {
-                        tokio::spawn(answer(stream, Arc::clone(&gate)));
+                        tokio::spawn(answer(stream, Arc::clone(&gate), greeting));
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a hook could not be accepted");
@@ -63,7 +73,7 @@ impl Drop for GuardServer {
     }
 }
 
-async fn answer(mut stream: UnixStream, gate: Arc<Gate>) {
+async fn answer(mut stream: UnixStream, gate: Arc<Gate>, greeting: Greeting) {
     let mut question = Vec::new();
     let mut limited = (&mut stream).take(LONGEST);
     match tokio::time::timeout(ARRIVAL, limited.read_to_end(&mut question)).await {
@@ -74,7 +84,7 @@ async fn answer(mut stream: UnixStream, gate: Arc<Gate>) {
     let whole = u64::try_from(question.len()).is_ok_and(|length| length < LONGEST);
     // Deciding reads the file system and writes the journal: not on this thread.
     let reply = tokio::task::spawn_blocking(move || {
-        if whole { reply(&gate, &question) } else { hooks::denial("Nothing ran: the call is too large.") }
+        if whole { reply(&gate, &question, greeting) } else { hooks::denial("Nothing ran: the call is too large.") }
     })
     .await;
     match reply {
@@ -88,7 +98,7 @@ async fn answer(mut stream: UnixStream, gate: Arc<Gate>) {
 }
 
 /// The answer to `<event>\n<input>`.
-fn reply(gate: &Gate, question: &[u8]) -> String {
+fn reply(gate: &Gate, question: &[u8], greeting: Greeting) -> String {
     let split = question.iter().position(|byte| *byte == b'\n');
     let (event, input) = match split {
         Some(at) => (&question[..at], &question[at + 1..]),
@@ -111,7 +121,10 @@ fn reply(gate: &Gate, question: &[u8]) -> String {
                 Ok(session) => gate.greet(&session),
                 Err(error) => tracing::warn!(%error, "a session's greeting was not understood"),
             }
-            hooks::pass()
+            match greeting {
+                Greeting::Welcome => hooks::pass(),
+                Greeting::TurnBack => hooks::turn_back("the guard is in force"),
+            }
         }
         unknown => {
             let name = String::from_utf8_lossy(unknown);

@@ -25,7 +25,7 @@ pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 pub use fault::{classify_code, classify_text, way_out};
 pub use gate::{Focus, Gate};
-pub use guarded::GuardServer;
+pub use guarded::{Greeting, GuardServer};
 pub use stuck::{Pulse, TurnLimits, observe};
 
 use crate::model::{AgentIdentity, Prompt, SessionId, Turn};

@@ -1,7 +1,97 @@
-//! The command line: arguments in, exit codes out.
+//! The command line: arguments in, exit codes out. One file a subcommand.
+//!
+//! Invariant: everything that is printed outside a run's reporters is printed here,
+//! by [`say`] and [`complain`], and a closed stream is no panic.
 
+mod agent;
 mod args;
+mod assemble;
+mod check;
+mod demo;
+mod doctor;
+mod dry_run;
 mod exit;
 mod failure;
+mod hook;
+mod init;
+mod log;
+mod place;
+mod retry;
+mod run;
+mod shell;
+mod status;
+mod tick;
 
+use std::io::Write as _;
+use std::process::ExitCode as ProcessExit;
+
+use clap::Parser as _;
+
+use self::args::{Cli, Command};
+use self::failure::{Failure, Kind};
 pub use exit::{EXIT_CODES, ExitCode, document};
+
+/// Parses, runs, and gives the exit code.
+pub fn main() -> ProcessExit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            drop(error.print());
+            return ProcessExit::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match dispatch(cli) {
+        Ok(code) => ProcessExit::from(code),
+        Err(failure) => {
+            complain(&failure.to_string());
+            ProcessExit::from(failure.kind.code())
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<u8, Failure> {
+    let directory = cli.directory.as_deref();
+    match cli.command {
+        None => run::run(directory, &cli.run),
+        Some(Command::Run(args)) => run::run(directory, &args),
+        Some(Command::Demo(args)) => demo::demo(&args),
+        Some(Command::Agent { script }) => agent::agent(&script),
+        Some(Command::Init(args)) => init::init(directory, &args),
+        Some(Command::Check(args)) => check::check(directory, &args),
+        Some(Command::Status(args)) => status::status(directory, &args),
+        Some(Command::Log(args)) => log::log(directory, &args),
+        Some(Command::Retry(args)) => retry::retry(directory, &args),
+        Some(Command::Tick(args)) => tick::tick(directory, &args),
+        Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
+        Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
+        Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
+        Some(Command::Man) => shell::man(),
+    }
+}
+
+/// Prints to standard output; whoever closed it does not want to read it.
+fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    drop(writeln!(out, "{text}"));
+}
+
+/// Prints to standard error.
+fn complain(text: &str) {
+    let mut out = std::io::stderr().lock();
+    drop(writeln!(out, "{text}"));
+}
+
+/// Prints a value as JSON.
+fn say_json(value: &serde_json::Value) {
+    say(&serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// A runtime for the commands that wait for something.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(32)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Kind::Internal, error))
+}

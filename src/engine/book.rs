@@ -111,7 +111,7 @@ impl Run {
             return Ok(());
         }
         let bytes = task::tick(task.source.as_bytes(), criterion.mark, to)?;
-        atomic::write(path, &bytes, Access::Umask, Durability::Process)?;
+        atomic::write(path, &bytes, Durability::Process, Access::Umask)?;
         Ok(())
     }
 
@@ -142,7 +142,7 @@ impl Run {
         }
         text.push_str(&sign);
         text.push('\n');
-        atomic::write(&path, text.as_bytes(), Access::Umask, Durability::Process)?;
+        atomic::write(&path, text.as_bytes(), Durability::Process, Access::Umask)?;
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Run {
         let mut text = serde_json::to_string_pretty(&self.state)
             .map_err(|source| EngineError::StateBroken { path: path.clone(), source })?;
         text.push('\n');
-        atomic::write(&path, text.as_bytes(), Access::Umask, Durability::Process)?;
+        atomic::write(&path, text.as_bytes(), Durability::Process, Access::Umask)?;
         parts.events.flush()?;
         let files = parts.layout.state_files();
         parts.repo.commit_paths(&files, &parts.layout.state_message(), &parts.identity)?;
@@ -184,7 +184,7 @@ impl Run {
     /// Puts state files back on disk.
     pub(super) fn write_state_files(&self, files: &[(PathBuf, Vec<u8>)]) -> Result<(), EngineError> {
         for (path, bytes) in files {
-            atomic::write(path, bytes, Access::Umask, Durability::Process)?;
+            atomic::write(path, bytes, Durability::Process, Access::Umask)?;
         }
         Ok(())
     }

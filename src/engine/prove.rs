@@ -8,7 +8,7 @@ use crate::model::{
     Record as _, Task, Weight,
 };
 use crate::task::{self, Tick};
-use crate::verify::{Phase, PlannedCheck, plan, run_all, run_checks};
+use crate::verify::{Phase, PlannedCheck, not_reproducible, plan, run_checks, run_clean};
 
 /// A check that failed at the end.
 struct Broken {
@@ -60,58 +60,45 @@ impl Run {
     }
 
     async fn broken(&mut self, planned: &[PlannedCheck]) -> Result<Vec<Broken>, EngineError> {
+        let parts = &self.parts;
+        let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
         if planned.is_empty() {
             return Ok(Vec::new());
         }
-        let parts = &self.parts;
-        let repo = parts.repo.as_ref();
-        let commands: Vec<String> = planned.iter().map(|check| check.command.clone()).collect();
-        let linked = parts.preflight.environment.linked(repo.root(), &parts.layout, &commands);
-        let clean = repo.clean_tree(&linked)?;
-        let options = self.check_options(clean.path());
-        let results = run_all(parts.checks.as_ref(), planned, &options).await;
-        drop(clean);
-        let mut broken = Vec::new();
-        for check in results {
-            let iteration = self.state.iteration;
-            self.parts
-                .events
-                .record(EventKind::CheckFinished { iteration, check: check.clone() })?;
-            if check.passed() {
-                continue;
-            }
-            let again: Vec<_> =
-                planned.iter().filter(|planned| planned.command == check.command).cloned().collect();
-            let here = self.parts.repo.status()?;
-            let ran = run_checks(
-                self.parts.repo.as_ref(),
-                self.parts.checks.as_ref(),
-                &again,
-                &self.check_options(self.parts.repo.root()),
-                &here,
-                &self.parts.preflight.human,
-            )
-            .await?;
-            self.artefacts.extend(ran.artefacts);
-            let passes_here = ran.results.iter().all(CheckResult::passed);
-            let (kind, reason) = if passes_here {
-                let left_out = names(&linked.left_out);
-                (
-                    FindingKind::NotReproducible,
-                    format!(
-                        "`{}` passes in the working tree but fails in a clean checkout of HEAD ({}): \
-                         it depends on something that is not committed{left_out}.",
-                        check.command,
-                        status_of(&check)
-                    ),
-                )
+        let options = self.check_options(repo.root());
+        let environment = &parts.preflight.environment;
+        let (clean, notes) =
+            run_clean(repo, checks, planned, &options, &parts.layout, environment).await?;
+        for check in &clean {
+            let (iteration, check) = (self.state.iteration, check.clone());
+            parts.events.record(EventKind::CheckFinished { iteration, check })?;
+        }
+        let red = |planned: &&PlannedCheck| {
+            clean.iter().any(|check| check.command == planned.command && !check.passed())
+        };
+        // Those that are red there are run here too: that tells the reason.
+        let again: Vec<_> = planned.iter().filter(red).cloned().collect();
+        let human = &parts.preflight.human;
+        let here = run_checks(repo, checks, &again, &options, &repo.status()?, human).await?;
+        let only_there: Vec<_> = not_reproducible(&here.results, &clean).cloned().collect();
+        self.artefacts.extend(here.artefacts);
+        let describe = |check: CheckResult| {
+            let how = status_of(&check);
+            let (kind, reason) = if only_there.contains(&check) {
+                let notes = notes.join("; ");
+                let notes = if notes.is_empty() { notes } else { format!(" ({notes})") };
+                let reason = format!(
+                    "`{}` passes in the working tree but fails in a clean checkout of HEAD \
+                     ({how}): it depends on something that is not committed{notes}.",
+                    check.command
+                );
+                (FindingKind::NotReproducible, reason)
             } else {
-                let how = status_of(&check);
                 (FindingKind::Regression, format!("`{}` fails at the end ({how}).", check.command))
             };
-            broken.push(Broken { check, reason, kind });
-        }
-        Ok(broken)
+            Broken { check, reason, kind }
+        };
+        Ok(clean.into_iter().filter(|check| !check.passed()).map(describe).collect())
     }
 
     /// The criteria that a failing check opens again: those that it had proven, else, for
@@ -186,14 +173,6 @@ impl Run {
     ) -> Result<(), EngineError> {
         self.sign(&iteration.criterion.key, iteration.number, attempts, why)
     }
-}
-
-fn names(paths: &[std::path::PathBuf]) -> String {
-    if paths.is_empty() {
-        return String::new();
-    }
-    let names: Vec<_> = paths.iter().take(5).map(|path| path.display().to_string()).collect();
-    format!(" (left out, because they changed since the run began: {})", names.join(", "))
 }
 
 /// How a check ended, in a few words.

@@ -126,6 +126,11 @@ pub fn pass() -> String {
     "{}".to_owned()
 }
 
+/// The output of `userPromptSubmitted` that ends the prompt before any model is asked.
+pub fn turn_back(reason: &str) -> String {
+    json!({ "decision": "block", "reason": reason }).to_string()
+}
+
 fn kind_of(value: &Value) -> String {
     match value {
         Value::Null => "null",

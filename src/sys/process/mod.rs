@@ -260,6 +260,20 @@ fn detach(command: &mut Command) {
     }
 }
 
+/// Kills everything that carries a run's name, at once and without waiting: for the end
+/// of a run that may not take any more time. What is forked meanwhile is caught by looking
+/// again.
+pub fn kill_now(run: &str) {
+    for _ in 0..5 {
+        let found = family::of_run(run);
+        if found.is_empty() {
+            return;
+        }
+        family::signal(&found, Signal::KILL);
+        std::thread::sleep(LOOK);
+    }
+}
+
 /// Kills every process of a run, whoever started it, us excepted: those that carry its
 /// name in [`RUN_VARIABLE`], and orphans that came to us without one. Looks again until
 /// none is left or the limit is over. On macOS it finds none.

@@ -1,0 +1,33 @@
+//! `agent`: the built-in scripted agent on standard input and output.
+
+use std::path::Path;
+
+use super::failure::{Failure, Kind};
+use super::runtime;
+use crate::agent::scripted::{Ended, Script, ScriptedError, serve};
+
+/// Plays a script until the client hangs up.
+pub(super) fn agent(script: &Path) -> Result<u8, Failure> {
+    let script = Script::load(script)?;
+    let runtime = runtime()?;
+    let ended = runtime.block_on(serve(script, tokio::io::stdin(), tokio::io::stdout()));
+    // A read of standard input cannot be taken back: it must not keep the process.
+    runtime.shutdown_background();
+    match ended? {
+        Ended::HungUp => Ok(0),
+        Ended::Exit(code) => Ok(code),
+    }
+}
+
+impl From<ScriptedError> for Failure {
+    fn from(error: ScriptedError) -> Self {
+        let kind = match &error {
+            ScriptedError::Read { .. } | ScriptedError::Parse { .. } => Kind::Invalid,
+            ScriptedError::Memory { .. } => Kind::Write,
+            ScriptedError::Signal(_) | ScriptedError::Turn(_) | ScriptedError::Serve(_) => {
+                Kind::Internal
+            }
+        };
+        Self::new(kind, error)
+    }
+}

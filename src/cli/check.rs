@@ -1,0 +1,88 @@
+//! `check`: what was understood of a task.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::TaskArgs;
+use super::failure::{Failure, Kind};
+use super::place::TaskPlace;
+use super::{complain, say, say_json};
+use crate::model::{Criterion, Task};
+use crate::task;
+
+/// Shows the task; 7 if it cannot be worked on.
+pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
+    let at = TaskPlace::find(directory, &args.task)?;
+    let task = at.load()?;
+    let code = if task::usable(&task) { 0 } else { Kind::Invalid.code() };
+    if args.json {
+        say_json(&as_json(&at, &task));
+        return Ok(code);
+    }
+    say(&overview(&at, &task));
+    for remark in at.diagnostics(&task) {
+        complain(&format!("\n{remark}"));
+    }
+    Ok(code)
+}
+
+fn open(task: &Task) -> Option<&Criterion> {
+    task.criteria.iter().find(|criterion| !criterion.checked)
+}
+
+fn as_json(at: &TaskPlace, task: &Task) -> Value {
+    let criteria: Vec<Value> = task.criteria.iter().map(criterion).collect();
+    let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
+    json!({
+        "task": task.name,
+        "file": at.layout.file(task::TASK_FILE),
+        "title": task.title,
+        "criteria": criteria,
+        "next": open(task).map(criterion),
+        "totals": {
+            "criteria": task.criteria.len(),
+            "checked": checked,
+            "open": task.criteria.len() - checked,
+        },
+        "settings": task.settings,
+        "diagnostics": task.diagnostics,
+        "usable": task::usable(task),
+    })
+}
+
+fn criterion(criterion: &Criterion) -> Value {
+    json!({
+        "line": criterion.line,
+        "column": criterion.column,
+        "checked": criterion.checked,
+        "text": criterion.key.text,
+        "occurrence": criterion.key.occurrence,
+        "verify": criterion.verify.iter().map(|verify| &verify.command).collect::<Vec<_>>(),
+    })
+}
+
+fn overview(at: &TaskPlace, task: &Task) -> String {
+    let file = at.layout.file(task::TASK_FILE);
+    let mut text = format!("{}  {}", task.name, file.display());
+    if let Some(title) = &task.title {
+        text.push_str(&format!("\n{title}"));
+    }
+    text.push('\n');
+    for criterion in &task.criteria {
+        let mark = if criterion.checked { "x" } else { " " };
+        text.push_str(&format!("\n{:>5}  [{mark}] {}", criterion.line, criterion.key.text));
+        for verify in &criterion.verify {
+            text.push_str(&format!("\n             verify: {}", verify.command));
+        }
+    }
+    for command in &task.settings.verify {
+        text.push_str(&format!("\n\nafter every iteration: {command}"));
+    }
+    let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
+    text.push_str(&format!("\n\n{checked} of {} ticked", task.criteria.len()));
+    if let Some(next) = open(task) {
+        text.push_str(&format!("; next: line {}, {}", next.line, next.key.text));
+    }
+    text
+}

@@ -1,0 +1,83 @@
+//! `run --dry-run`: everything that a run looks at before its agent, and its first
+//! prompt. Nothing is started, committed or written.
+
+use serde_json::json;
+
+use super::args::RunArgs;
+use super::failure::Failure;
+use super::place::TaskPlace;
+use super::{assemble, say, say_json};
+use crate::guard::Redactor;
+use crate::prompt::IterationValues;
+use crate::sys::clock::Clock;
+use crate::verify::{GUARDRAILS, PROGRESS, Phase, plan};
+
+/// Shows what a run would do.
+pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
+    let task = at.usable()?;
+    let settings = assemble::settings(&at.place, args, &task)?;
+    let preflight = assemble::preflight(at, &settings)?;
+    let command = assemble::find_agent(settings.agent.as_deref())?;
+    let templates = assemble::templates(&at.place)?;
+    let state = super::status::read_state(at)?;
+    let next = task.criteria.iter().find(|criterion| {
+        !criterion.checked && !state.find(&criterion.key).is_some_and(|entry| entry.blocked)
+    });
+    let checks: Vec<_> = plan(&task, Phase::Baseline, &std::collections::BTreeMap::new())
+        .into_iter()
+        .map(|check| check.command)
+        .collect();
+    let redactor = Redactor::new(assemble::secrets());
+    let redact = |text: &str| redactor.redact_str(text).into_owned();
+    let read = |name| {
+        let path = at.place.root().join(at.layout.file(name));
+        redact(&String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()))
+    };
+    let prompt = next
+        .map(|criterion| {
+            let own = criterion.verify.iter().map(|verify| verify.command.clone());
+            let attempts = state.find(&criterion.key).map_or(0, |entry| entry.attempts);
+            templates.iteration(&IterationValues {
+                iteration: state.iteration + 1,
+                task_name: task.name.clone(),
+                task_folder: at.layout.folder().display().to_string(),
+                task_content: redact(&task.source),
+                guardrails_content: read(GUARDRAILS),
+                progress_content: read(PROGRESS),
+                next_criterion: redact(&criterion.key.text),
+                next_line: criterion.line,
+                verify_commands: own.chain(task.settings.verify.iter().cloned()).collect(),
+                feedback: Vec::new(),
+                project_context: std::env::var("COPILOT_PROJECT_CONTEXT").ok(),
+                human_changes: preflight.human.paths().map(|path| path.display().to_string()).collect(),
+                attempt: attempts + 1,
+                max_attempts: settings.stuck_threshold,
+                date: Clock::system().today(),
+            })
+        })
+        .transpose()?;
+    if args.json {
+        say_json(&json!({
+            "task": task.name,
+            "branch": preflight.checkpoint.branch,
+            "head": preflight.checkpoint.head,
+            "agent": { "program": command.program, "args": command.args },
+            "model": assemble::model(&settings, command.kind),
+            "next": next.map(|criterion| json!({ "line": criterion.line, "text": criterion.key.text })),
+            "checks": checks,
+            "prompt": prompt.map(|prompt| prompt.text),
+        }));
+        return Ok(0);
+    }
+    let branch = &preflight.checkpoint.branch;
+    say(&format!("task    {} on {branch} at {}", task.name, preflight.checkpoint.head.short()));
+    say(&format!("agent   {} {}", command.program.display(), command.args.join(" ")));
+    for check in &checks {
+        say(&format!("check   {check}"));
+    }
+    match prompt {
+        Some(prompt) => say(&format!("\nThe first prompt would be:\n\n{}", prompt.text)),
+        None => say("\nNothing is left to work on; what is ticked would be proven."),
+    }
+    Ok(0)
+}

@@ -1,0 +1,72 @@
+//! `init`: scaffolds a task and the project's instructions; never overwrites.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::args::InitArgs;
+use super::failure::{Failure, Kind};
+use super::place::Place;
+use super::{assemble, say, say_json};
+use crate::prompt::ScaffoldValues;
+
+/// Makes what is missing and says what was there.
+pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Failure> {
+    let place = Place::find(directory)?;
+    let templates = assemble::templates(&place)?;
+    let mut files = vec![(
+        PathBuf::from(".github/copilot-instructions.md"),
+        templates.instructions()?,
+    )];
+    if let Some(task) = &args.task {
+        if task.is_empty() || task.starts_with('-') || task.contains(['/', '\\', '\0']) || task.starts_with('.')
+        {
+            return Err(Failure::new(Kind::Usage, format!("`{task}` is no name for a task"))
+                .hint("it becomes a folder below tasks/: take letters, digits, `-` and `_`"));
+        }
+        let values = ScaffoldValues { task_name: task.clone() };
+        let folder = Path::new("tasks").join(task);
+        files.push((folder.join("TASK.md"), templates.task(&values)?));
+        files.push((folder.join("guardrails.md"), templates.guardrails(&values)?));
+        files.push((folder.join("progress.md"), templates.progress(&values)?));
+    }
+    let mut made = Vec::new();
+    let mut kept = Vec::new();
+    for (path, text) in files {
+        let created = create(&place.root().join(&path), &text)?;
+        if created { made.push(path) } else { kept.push(path) }
+    }
+    if args.json {
+        say_json(&json!({ "created": made, "kept": kept }));
+        return Ok(0);
+    }
+    for path in &made {
+        say(&format!("created  {}", path.display()));
+    }
+    for path in &kept {
+        say(&format!("kept     {} (it was there)", path.display()));
+    }
+    if let Some(task) = &args.task {
+        say(&format!(
+            "\nnow write the criteria into tasks/{task}/TASK.md, look with `ralph-copilot check {task}`,\ncommit, and start with `ralph-copilot {task}`"
+        ));
+    }
+    Ok(0)
+}
+
+/// Makes a file that is not there; says whether it did.
+fn create(path: &Path, text: &str) -> Result<bool, Failure> {
+    let failed = |source: std::io::Error| {
+        Failure::new(Kind::Write, format!("cannot write {}: {source}", path.display()))
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(mut file) => file.write_all(text.as_bytes()).map(|()| true).map_err(failed),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(failed(error)),
+    }
+}

@@ -1,0 +1,65 @@
+//! `log`: what happened in a run, told again by the reporters that told it first.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::args::LogArgs;
+use super::failure::{Failure, Kind};
+use super::place::Place;
+use super::runtime;
+use crate::events::{JOURNAL_FILE, Journal, Line, follow, newest};
+use crate::model::Reporter;
+use crate::report::{Json, Plain};
+use crate::sys::clock::Clock;
+
+/// Prints a run's events.
+pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failure> {
+    let place = Place::find(directory)?;
+    let journal = journal(&place, args.run.as_deref())?;
+    let out = Box::new(std::io::stdout());
+    let mut reporter: Box<dyn Reporter> = if args.json {
+        Box::new(Json::new(out))
+    } else {
+        Box::new(Plain::new(out, Clock::system(), 100))
+    };
+    let mut show = move |line: Line| match line {
+        // Whoever closed the stream does not want to read on.
+        Line::Event(event) => reporter.on_event(&event).is_ok(),
+        Line::Unknown { line, kind } => {
+            let note = format!("event {line} is of a kind that this version does not know: {kind}");
+            writeln!(std::io::stderr(), "{note}").is_ok()
+        }
+    };
+    let invalid = |error| Failure::new(Kind::Invalid, error);
+    if args.follow {
+        let alive = || place.holder().is_some();
+        let mut closed = false;
+        runtime()?
+            .block_on(follow(&journal, alive, |line| closed = closed || !show(line)))
+            .map_err(invalid)?;
+        return Ok(0);
+    }
+    let mut journal = Journal::open(&journal).map_err(invalid)?;
+    while let Some(line) = journal.read_line().map_err(invalid)? {
+        if !show(line) {
+            break;
+        }
+    }
+    Ok(0)
+}
+
+fn journal(place: &Place, run: Option<&str>) -> Result<PathBuf, Failure> {
+    let runs = place.runs();
+    let folder = match run {
+        Some(run) if run.contains(['/', '\\']) => {
+            return Err(Failure::new(Kind::Usage, format!("`{run}` is no name of a run")));
+        }
+        Some(run) => Some(runs.join(run)).filter(|folder| folder.is_dir()),
+        None => newest(&runs).map_err(|error| Failure::new(Kind::Invalid, error))?,
+    };
+    let missing = || {
+        let what = run.map_or("there was no run here yet".to_owned(), |run| format!("there is no run {run}"));
+        Failure::new(Kind::Usage, what).hint(format!("runs are kept in {}", runs.display()))
+    };
+    folder.map(|folder| folder.join(JOURNAL_FILE)).ok_or_else(missing)
+}

@@ -1,0 +1,156 @@
+//! Where a command works: the repository and the task.
+
+use std::path::{Path, PathBuf};
+
+use super::failure::{Failure, Kind};
+use crate::config::{self, Layer, Source, Written};
+use crate::model::Task;
+use crate::sys;
+use crate::sys::lock::{Holder, TreeLock};
+use crate::task::{self, TASK_FILE, TaskFolder};
+use crate::verify::{GitRepo, Layout, Repo as _, RepoProblem};
+
+/// The runner's own folder in a repository.
+const OWN: &str = ".ralph";
+
+/// A repository.
+pub(super) struct Place {
+    pub(super) cwd: PathBuf,
+    pub(super) repo: GitRepo,
+}
+
+/// A task in a repository.
+pub(super) struct TaskPlace {
+    pub(super) place: Place,
+    pub(super) folder: TaskFolder,
+    pub(super) layout: Layout,
+}
+
+/// The folder that the user works in, as `-C` says.
+pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let here = std::env::current_dir().map_err(|error| Failure::new(Kind::Usage, error))?;
+    let Some(named) = named else { return Ok(here) };
+    let there = here.join(named);
+    if there.is_dir() {
+        return Ok(there);
+    }
+    Err(Failure::new(Kind::Usage, format!("{} is no folder", named.display())))
+}
+
+impl Place {
+    /// The repository around a folder.
+    pub(super) fn find(named: Option<&Path>) -> Result<Self, Failure> {
+        let cwd = directory(named)?;
+        let repo = GitRepo::discover(&cwd)?;
+        Ok(Self { cwd, repo })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        self.repo.root()
+    }
+
+    /// The folder of the runs.
+    pub(super) fn runs(&self) -> PathBuf {
+        self.root().join(OWN).join("runs")
+    }
+
+    /// The file that one run of a working tree locks.
+    pub(super) fn lock(&self) -> PathBuf {
+        self.runs().join("lock")
+    }
+
+    /// Who runs here, if anybody does.
+    pub(super) fn holder(&self) -> Option<Holder> {
+        TreeLock::holder(&self.lock()).ok().flatten()
+    }
+
+    /// The templates that replace ours.
+    pub(super) fn templates(&self) -> PathBuf {
+        self.root().join(OWN).join("templates")
+    }
+
+    /// The layers of settings, strongest first.
+    pub(super) fn layers(&self, flags: Written, task: Option<&Task>) -> Result<Vec<Layer>, Failure> {
+        let mut layers = vec![
+            Layer { source: Source::Flag, written: flags },
+            Layer {
+                source: Source::Environment,
+                written: config::from_environment(&|name| std::env::var(name).ok())?,
+            },
+        ];
+        if let Some(task) = task {
+            let written = config::from_task(&task.settings)?;
+            layers.push(Layer { source: Source::Task, written });
+        }
+        let ours = self.root().join(OWN).join("config.toml");
+        let written = config::from_file(&ours)?;
+        layers.push(Layer { source: Source::Repository(ours), written });
+        if let Some(users) = config::user_file() {
+            let written = config::from_file(&users)?;
+            layers.push(Layer { source: Source::User(users), written });
+        }
+        Ok(layers)
+    }
+}
+
+impl TaskPlace {
+    /// Finds a task by name or path.
+    pub(super) fn find(named: Option<&Path>, task: &str) -> Result<Self, Failure> {
+        let place = Place::find(named)?;
+        let folder = task::discover(place.root(), &place.cwd, task)?;
+        let inside = folder.dir.strip_prefix(place.root()).map(Path::to_owned);
+        let inside = inside.map_err(|_| {
+            let (folder, root) = (folder.dir.clone(), place.root().to_owned());
+            Failure::from(RepoProblem::TaskOutside { folder, root })
+        })?;
+        let layout = Layout::new(folder.name.clone(), inside);
+        Ok(Self { place, folder, layout })
+    }
+
+    /// The task, whatever is wrong with it.
+    pub(super) fn load(&self) -> Result<Task, Failure> {
+        Ok(task::load(&self.folder)?)
+    }
+
+    /// The task, if it can be worked on.
+    pub(super) fn usable(&self) -> Result<Task, Failure> {
+        let task = self.load()?;
+        if task::usable(&task) {
+            return Ok(task);
+        }
+        let text = self.diagnostics(&task).join("\n\n");
+        Err(Failure::new(Kind::Invalid, format!("the task cannot be used\n\n{text}")))
+    }
+
+    /// The remarks on a task, each with its place.
+    pub(super) fn diagnostics(&self, task: &Task) -> Vec<String> {
+        let path = self.layout.file(TASK_FILE).display().to_string();
+        let remarks = task.diagnostics.iter();
+        remarks.map(|remark| task::render_diagnostic(&path, &task.source, remark)).collect()
+    }
+}
+
+impl From<RepoProblem> for Failure {
+    fn from(problem: RepoProblem) -> Self {
+        let hint = problem.hint();
+        Self::new(Kind::Repository, problem).hint(hint)
+    }
+}
+
+impl From<task::TaskError> for Failure {
+    fn from(error: task::TaskError) -> Self {
+        Self::new(Kind::Invalid, error)
+    }
+}
+
+impl From<sys::Error> for Failure {
+    fn from(error: sys::Error) -> Self {
+        match &error {
+            sys::Error::Locked { .. } => Self::new(Kind::Locked, error)
+                .hint("wait for it, or end it; `ralph-copilot status <task>` shows what it does"),
+            sys::Error::File { .. } => Self::new(Kind::Write, error)
+                .hint("make room or give the right to write, then start it again"),
+            sys::Error::Spawn { .. } | sys::Error::Process { .. } => Self::new(Kind::Internal, error),
+        }
+    }
+}

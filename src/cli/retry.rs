@@ -1,0 +1,76 @@
+//! `retry`: clears attempts, so that blocked criteria are tried again.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::RetryArgs;
+use super::failure::{Failure, Kind};
+use super::place::TaskPlace;
+use super::status::read_state;
+use super::{say, say_json};
+use crate::model::CriterionState;
+use crate::sys::lock::TreeLock;
+use crate::sys::{Access, Durability, atomic};
+use crate::task;
+use crate::verify::{Identity, Repo as _};
+
+/// Clears the attempts of one criterion or of all.
+pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Failure> {
+    let at = TaskPlace::find(directory, &args.task)?;
+    let _lock = match at.place.runs().is_dir() {
+        true => Some(TreeLock::take(&at.place.lock(), "retry")?),
+        false => None,
+    };
+    let task = at.load()?;
+    let mut state = read_state(&at)?;
+    let wanted = |entry: &CriterionState| match &args.criterion {
+        None => true,
+        Some(named) => {
+            let line = named.parse::<usize>().ok();
+            let of_line = line.and_then(|line| task::at_line(&task, line));
+            entry.key.text == *named || of_line.is_some_and(|criterion| criterion.key == entry.key)
+        }
+    };
+    let mut cleared = Vec::new();
+    for entry in state.criteria.iter_mut().filter(|entry| wanted(entry)) {
+        if entry.attempts > 0 || entry.blocked {
+            entry.attempts = 0;
+            entry.blocked = false;
+            cleared.push(entry.key.text.clone());
+        }
+    }
+    if cleared.is_empty() && args.criterion.is_some() {
+        let known = state.criteria.iter().filter(|entry| entry.attempts > 0 || entry.blocked);
+        let known: Vec<_> = known.map(|entry| format!("`{}`", entry.key.text)).collect();
+        let hint = if known.is_empty() {
+            "no criterion has failed attempts".to_owned()
+        } else {
+            format!("criteria with failed attempts: {}", known.join(", "))
+        };
+        let named = args.criterion.as_deref().unwrap_or_default();
+        return Err(Failure::new(Kind::Usage, format!("`{named}` has no attempts to clear")).hint(hint));
+    }
+    if !cleared.is_empty() {
+        let path = at.place.root().join(at.layout.file("state.json"));
+        let mut text = serde_json::to_string_pretty(&state)
+            .map_err(|error| Failure::new(Kind::Internal, error))?;
+        text.push('\n');
+        atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
+        let repo = &at.place.repo;
+        let identity = repo.identity()?.unwrap_or_else(Identity::of_the_runner);
+        let files = [at.layout.file("state.json")];
+        repo.commit_paths(&files, &at.layout.state_message(), &identity)?;
+    }
+    if args.json {
+        say_json(&json!({ "cleared": cleared }));
+    } else if cleared.is_empty() {
+        say("nothing to clear: no criterion has failed attempts");
+    } else {
+        for text in &cleared {
+            say(&format!("cleared  {text}"));
+        }
+        say(&format!("\nstart again with `ralph-copilot {}`", at.layout.task()));
+    }
+    Ok(0)
+}

@@ -1,0 +1,132 @@
+//! `status`: where a task stands, from TASK.md, state.json and the newest journal.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::TaskArgs;
+use super::failure::{Failure, Kind};
+use super::place::TaskPlace;
+use super::{say, say_json};
+use crate::events::{JOURNAL_FILE, Journal, Line, RunView, Standing, newest};
+use crate::model::{Proof, Task, TaskState};
+
+/// Shows it.
+pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
+    let at = TaskPlace::find(directory, &args.task)?;
+    let task = at.load()?;
+    let state = read_state(&at)?;
+    let run = last_run(&at)?;
+    let holder = at.place.holder();
+    if args.json {
+        let standing = run.as_ref().map(|view| format!("{:?}", view.standing(holder.as_ref())));
+        say_json(&json!({
+            "task": task.name,
+            "criteria": criteria(&task, &state),
+            "run": run,
+            "standing": standing.map(|standing| standing.to_lowercase()),
+            "held_by": holder.map(|holder| json!({ "pid": holder.pid, "run": holder.run })),
+        }));
+        return Ok(0);
+    }
+    say(&overview(&task, &state));
+    if let Some(view) = &run {
+        say(&format!("\n{}", describe(view, view.standing(holder.as_ref()))));
+    } else {
+        say("\nno run yet");
+    }
+    Ok(0)
+}
+
+/// state.json, or the state of a task that was never worked on.
+pub(super) fn read_state(at: &TaskPlace) -> Result<TaskState, Failure> {
+    let path = at.place.root().join(at.layout.file("state.json"));
+    match std::fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            Failure::new(Kind::Invalid, format!("{} is not understood: {error}", path.display()))
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(TaskState::default()),
+        Err(error) => {
+            Err(Failure::new(Kind::Invalid, format!("cannot read {}: {error}", path.display())))
+        }
+    }
+}
+
+/// The newest run of this task, folded.
+fn last_run(at: &TaskPlace) -> Result<Option<RunView>, Failure> {
+    let invalid = |error| Failure::new(Kind::Invalid, error);
+    let Some(folder) = newest(&at.place.runs()).map_err(invalid)? else { return Ok(None) };
+    let mut journal = Journal::open(&folder.join(JOURNAL_FILE)).map_err(invalid)?;
+    let mut view = RunView::default();
+    while let Some(line) = journal.read_line().map_err(invalid)? {
+        match line {
+            Line::Event(event) => view.apply(&event),
+            Line::Unknown { .. } => {}
+        }
+    }
+    let ours = view.start.as_ref().is_some_and(|start| start.task == at.layout.task());
+    Ok(ours.then_some(view))
+}
+
+fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
+    let entries = task.criteria.iter().map(|criterion| {
+        let entry = state.find(&criterion.key);
+        json!({
+            "line": criterion.line,
+            "text": criterion.key.text,
+            "checked": criterion.checked,
+            "blocked": entry.is_some_and(|entry| entry.blocked),
+            "attempts": entry.map_or(0, |entry| entry.attempts),
+            "proof": entry.and_then(|entry| entry.proof),
+        })
+    });
+    entries.collect()
+}
+
+fn overview(task: &Task, state: &TaskState) -> String {
+    let mut text = task.name.clone();
+    for criterion in &task.criteria {
+        let entry = state.find(&criterion.key);
+        let mark = if criterion.checked { "x" } else { " " };
+        let proof = match entry.and_then(|entry| entry.proof) {
+            Some(Proof::Check) => "  proven by its check".to_owned(),
+            Some(Proof::Commit) => "  proven by a commit".to_owned(),
+            None => match entry {
+                Some(entry) if entry.blocked => format!("  blocked after {} attempts", entry.attempts),
+                Some(entry) if entry.attempts > 0 => format!("  {} failed attempts", entry.attempts),
+                Some(_) | None if criterion.checked => "  ticked by hand".to_owned(),
+                Some(_) | None => String::new(),
+            },
+        };
+        text.push_str(&format!("\n{:>5}  [{mark}] {}{proof}", criterion.line, criterion.key.text));
+    }
+    text
+}
+
+fn describe(view: &RunView, standing: Standing) -> String {
+    let run = view.start.as_ref().map_or("-", |start| start.run.as_str());
+    let mut text = format!("run {run}: {}", format!("{standing:?}").to_lowercase());
+    if let Some(current) = &view.current {
+        text.push_str(&format!(
+            "\n  iteration {}, attempt {}: {}",
+            current.iteration, current.attempt, current.criterion.text
+        ));
+    }
+    if let Some(wait) = &view.waiting {
+        let until = wait.until.format("%Y-%m-%d %H:%M:%S UTC");
+        text.push_str(&format!("\n  waiting until {until}: {}", wait.reason));
+    }
+    if let Some((iteration, verdict)) = &view.last_verdict
+        && let Some(finding) = verdict.findings.first()
+    {
+        text.push_str(&format!("\n  iteration {iteration}: {}", finding.message));
+    }
+    if let Some(end) = &view.end {
+        text.push_str(&format!("\n  exit code {}", end.exit_code));
+    }
+    text.push_str(&format!(
+        "\n  {} iterations, {} tool calls, {} denied",
+        view.iterations, view.counters.tool_calls, view.counters.denied
+    ));
+    text
+}

@@ -1,0 +1,46 @@
+//! `tick`: one byte of TASK.md, by hand.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::args::TickArgs;
+use super::failure::{Failure, Kind};
+use super::place::TaskPlace;
+use super::{say, say_json};
+use crate::sys::{Access, Durability, atomic};
+use crate::task::{self, Tick};
+
+/// Ticks a criterion, or takes its tick away.
+pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Failure> {
+    let at = TaskPlace::find(directory, &args.task)?;
+    let task = at.load()?;
+    let Some(criterion) = task::at_line(&task, args.line) else {
+        let lines = task.criteria.iter().take(20).map(|criterion| criterion.line.to_string());
+        let lines = lines.collect::<Vec<_>>().join(", ");
+        return Err(Failure::new(
+            Kind::Usage,
+            format!("no criterion stands on line {} of {}", args.line, at.folder.task_file.display()),
+        )
+        .hint(format!("criteria stand on lines {lines}")));
+    };
+    let to = if args.off { Tick::Open } else { Tick::Done };
+    let changed = criterion.checked != (to == Tick::Done);
+    if changed {
+        let bytes = task::tick(task.source.as_bytes(), criterion.mark, to)?;
+        atomic::write(&at.folder.task_file, &bytes, Durability::Machine, Access::Umask)?;
+    }
+    if args.json {
+        say_json(&json!({
+            "line": criterion.line,
+            "text": criterion.key.text,
+            "checked": to == Tick::Done,
+            "changed": changed,
+        }));
+    } else {
+        let mark = if to == Tick::Done { "x" } else { " " };
+        let note = if changed { "" } else { "  (it was so already)" };
+        say(&format!("[{mark}] {}{note}", criterion.key.text));
+    }
+    Ok(0)
+}
