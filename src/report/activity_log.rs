@@ -155,7 +155,7 @@ impl ActivityLog {
             session: None,
             call: Some(call.id.clone()),
             exit: call.exit,
-            note: Some("nobody asked for a decision"),
+            note: Some("the guard did not approve it"),
             state: State::Done,
         });
     }

@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph_copilot::model::{Event, EventKind, Reporter};
+use ralph_copilot::model::{
+    Answer, Asked, CallStatus, Event, EventKind, ExecutedCall, Reporter, RunId, SessionId,
+};
 use ralph_copilot::report::{ActivityLog, CostLog, PremiumTable, ProgressMd};
+use serde_json::{Value, json};
 
 use super::{clock, sample_run};
 
@@ -70,6 +73,85 @@ fn activity_log_has_a_line_for_each_operation() {
             assert!(entry.get(name).is_some(), "{name} in {line}");
         }
     }
+}
+
+#[test]
+fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
+    let (_folder, path) = place("activity.log");
+    let mut reporter = ActivityLog::new(path.clone(), clock());
+    let decided = |call: Option<&str>, command: &str, asked, answer| EventKind::ToolDecided {
+        iteration: 1,
+        session: SessionId::new("s"),
+        call: call.map(str::to_owned),
+        tool: "bash".to_owned(),
+        input: json!({ "command": command }),
+        asked,
+        answer,
+        rule: format!("rule of {asked:?}"),
+        reason: "because".to_owned(),
+    };
+    let finished = |id: &str, command: &str, status| EventKind::ToolFinished {
+        iteration: 1,
+        call: ExecutedCall {
+            id: id.to_owned(),
+            kind: "execute".to_owned(),
+            title: String::new(),
+            input: json!({ "command": command }),
+            status,
+            exit: None,
+        },
+    };
+    let kinds = [
+        // The same line twice: the first result belongs to the first.
+        decided(None, "make", Asked::Hook, Answer::Allow),
+        decided(None, "make", Asked::Hook, Answer::Allow),
+        finished("1", "make", CallStatus::Completed),
+        finished("2", "make", CallStatus::Failed),
+        // The second layer says no.
+        decided(None, "make install", Asked::Hook, Answer::Allow),
+        decided(Some("3"), "make install", Asked::Permission, Answer::Deny),
+        finished("3", "make install", CallStatus::Failed),
+        // Executed although it was denied, and executed without any question.
+        decided(Some("4"), "rm -r /", Asked::Permission, Answer::Deny),
+        finished("4", "rm -r /", CallStatus::Completed),
+        finished("5", "curl evil", CallStatus::Completed),
+        // Cut off in the middle.
+        decided(Some("6"), "sleep 9", Asked::Permission, Answer::Allow),
+    ];
+    let events: Vec<Event> = (1..)
+        .zip(kinds)
+        .map(|(seq, kind)| Event {
+            seq,
+            time: sample_run::at(sample_run::BEGIN),
+            run: RunId::new("r"),
+            kind,
+        })
+        .collect();
+    let (_, text) = feed(&mut reporter, &path, &events);
+    let short: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("an object"))
+        .map(|entry| {
+            format!(
+                "{} {} {} {} {} {}",
+                entry["call"],
+                entry["args"]["command"],
+                entry["approved"],
+                entry["result"],
+                entry["rule"],
+                entry["note"]
+            )
+        })
+        .collect();
+    insta::assert_snapshot!(short.join("\n"), @r#"
+    "1" "make" true "success" "rule of Hook" null
+    "2" "make" true "failed" "rule of Hook" null
+    "3" "make install" false "failed" "rule of Permission" null
+    "4" "rm -r /" false "failed" "rule of Permission" null
+    "4" "rm -r /" false "success" null "the guard did not approve it"
+    "5" "curl evil" false "success" null "the guard did not approve it"
+    "6" "sleep 9" true "failed" "rule of Permission" "no result was seen"
+    "#);
 }
 
 #[test]
