@@ -9,6 +9,7 @@
 mod budget;
 mod error;
 mod names;
+mod samples;
 mod templates;
 #[cfg(test)]
 mod tests;

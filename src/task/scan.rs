@@ -278,7 +278,10 @@ impl Walk<'_, '_> {
             }
             Kind::Boxed(number) => self.boxed(number, &segments),
             Kind::Item => match verify_item::read(&segments, &block.code) {
-                Some(read) => self.verify(within, read),
+                Some(read) => {
+                    self.verify(within, read);
+                    lookalike::lines(&segments[1..], self.remarks);
+                }
                 None => lookalike::item(&segments, self.remarks),
             },
             Kind::Paragraph => lookalike::lines(&segments, self.remarks),

@@ -143,7 +143,9 @@ fn verify_items() {
          \x20   ```\n\
          \x20   cargo test\n\
          \x20   ```\n\
-         \x20 - verify: a\0b\n"
+         \x20 - verify: a\0b\n\
+         \x20 - verify: `six`\n\
+         -[ ] six\n"
     ));
 }
 
