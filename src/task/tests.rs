@@ -247,18 +247,32 @@ fn a_line_of_a_mebibyte() {
     for source in [
         format!("- [ ] {long}"),
         format!("- [ ] a\n\n{long}"),
+        format!("- [ ] a\n\n{}", "-".repeat(1 << 20)),
+        format!("- [ ] a\n\n{}", " ".repeat(1 << 20)),
         format!("- [ ] {}", "`[*_ ".repeat(1 << 17)),
         format!("- [ ] {}", "[ ] ".repeat(1 << 18)),
         format!("---\nmodel: {long}\n---\n- [ ] a"),
-        format!("{}[ ] a", "> ".repeat(1 << 19)),
-        format!("{}[ ] a", "- ".repeat(1 << 12)),
     ] {
-        let task = parse("t", source.as_bytes());
+        let task = checked(source.as_bytes());
+        assert_eq!(task.criteria.len(), 1);
+        assert!(usable(&task));
+    }
+}
+
+#[test]
+fn nesting_beyond_any_sense_is_refused_before_it_costs_time() {
+    let lines = "x\n".repeat(1 << 19);
+    for mark in ["> ", "- ", "1. ", ">"] {
+        let source = format!("- [ ] a\n\n{}[ ] b\n{lines}", mark.repeat(1 << 18));
         assert_eq!(
-            task.criteria.len(),
-            usize::from(source.contains("- [ ]") || source.starts_with("- -"))
+            seen(&source),
+            "error 3:1 lists or quotes are nested more than a thousand levels deep\n"
         );
     }
+    let indented = format!("- [ ] a\n{}- [ ] b", "\t".repeat(501));
+    assert!(seen(&indented).starts_with("error 2:1 lists or quotes"));
+    let deep = format!("{}[ ] a", "- ".repeat(1000));
+    assert_eq!(checked(deep.as_bytes()).criteria.len(), 1);
 }
 
 #[test]
