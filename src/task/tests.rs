@@ -150,6 +150,28 @@ fn verify_items() {
 }
 
 #[test]
+fn boxes_that_got_into_code_or_html() {
+    assert_text!(seen(
+        "- [ ] good\n\
+         \n\
+         \x20     - [ ] six spaces\n\
+         \x20     1. [x] and a number\n\
+         \x20     text\n\
+         \n\
+         <details>\n<summary>More</summary>\n- [ ] html\n</details>\n\
+         \n\
+         <details>\n\n- [ ] better\n\n</details>\n\
+         \n\
+         > <div>\n> - [ ] in a quote\n\
+         \n\
+         <pre>\n- [ ] meant so\n</pre>\n\
+         <!-- - [ ] meant so\n- [ ] too -->\n\
+         \n\
+         ```\n    - [ ] meant so\n```\n"
+    ));
+}
+
+#[test]
 fn likely_mistakes() {
     assert_text!(seen(
         "- [ ] good\n\
