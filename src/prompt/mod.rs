@@ -1,6 +1,6 @@
 //! Everything that is sent to the agent, and the files that `init` writes, from templates.
 //!
-//! Invariant: a template sees the values in [`values`] and nothing else; what users
+//! Invariant: a template sees the values in `values.rs` and nothing else; what users
 //! wrote (a criterion, a sign) is inserted letter by letter and never read as a
 //! template; a prompt is bounded and never begins with `/`, which the CLI would take
 //! for a command of its own. Redaction does not live here: the caller hands values
@@ -9,6 +9,7 @@
 mod budget;
 mod error;
 mod names;
+mod samples;
 mod templates;
 #[cfg(test)]
 mod tests;

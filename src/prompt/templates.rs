@@ -6,15 +6,14 @@ use std::{
     path::Path,
 };
 
-use chrono::NaiveDate;
 use handlebars::{Handlebars, RenderErrorReason, Template, no_escape};
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{
     PromptError,
     budget::{self, Keep},
-    names,
+    names, samples,
+    samples::as_data,
     values::{ContinuationValues, IterationValues, ScaffoldValues},
 };
 use crate::model::{Cut, Prompt};
@@ -35,9 +34,9 @@ const BUILTIN: [(&str, &str); 6] = [
     (PROGRESS, include_str!("../../templates/progress.md")),
 ];
 
-const ITERATION: &str = "iteration.md";
-const CONTINUATION: &str = "continuation.md";
-const INSTRUCTIONS: &str = "copilot-instructions.md";
+pub(super) const ITERATION: &str = "iteration.md";
+pub(super) const CONTINUATION: &str = "continuation.md";
+pub(super) const INSTRUCTIONS: &str = "copilot-instructions.md";
 const TASK: &str = "TASK.md";
 const GUARDRAILS: &str = "guardrails.md";
 const PROGRESS: &str = "progress.md";
@@ -207,7 +206,7 @@ impl Templates {
                 reason: error.reason().to_string(),
             }
         })?;
-        let samples = samples(name)?;
+        let samples = samples::of(name)?;
         let known: BTreeSet<&str> = samples.iter().flat_map(names_in).collect();
         if let Some(unknown) = names::first_unknown(&template, &known) {
             return Err(PromptError::Unknown {
@@ -337,57 +336,6 @@ fn is_readme(path: &Path) -> bool {
     path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"))
 }
 
-fn as_data(values: &impl Serialize) -> Result<Value, PromptError> {
-    serde_json::to_value(values).map_err(PromptError::Values)
-}
-
 fn names_in(data: &Value) -> impl Iterator<Item = &str> {
     data.as_object().into_iter().flat_map(|object| object.keys().map(String::as_str))
-}
-
-/// Values to try a template with: everything there, and everything away that may be.
-fn samples(name: &str) -> Result<Vec<Value>, PromptError> {
-    let text = || "text".to_owned();
-    let list = || vec![text(), text()];
-    let full = IterationValues {
-        iteration: 2,
-        task_name: text(),
-        task_folder: text(),
-        task_content: text(),
-        guardrails_content: text(),
-        progress_content: text(),
-        next_criterion: text(),
-        next_line: 3,
-        verify_commands: list(),
-        feedback: list(),
-        project_context: Some(text()),
-        human_changes: list(),
-        attempt: 2,
-        max_attempts: 3,
-        date: NaiveDate::default(),
-    };
-    let bare = IterationValues {
-        guardrails_content: String::new(),
-        progress_content: String::new(),
-        verify_commands: Vec::new(),
-        feedback: Vec::new(),
-        project_context: None,
-        human_changes: Vec::new(),
-        attempt: 1,
-        ..full.clone()
-    };
-    let continuation = ContinuationValues {
-        iteration: 2,
-        task_name: text(),
-        task_folder: text(),
-        next_criterion: text(),
-        next_line: 3,
-        reason: text(),
-    };
-    Ok(match name {
-        ITERATION => vec![as_data(&full)?, as_data(&bare)?],
-        CONTINUATION => vec![as_data(&continuation)?],
-        INSTRUCTIONS => vec![Value::Object(serde_json::Map::new())],
-        _ => vec![as_data(&ScaffoldValues { task_name: text() })?],
-    })
 }

@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn a_span_from_another_text_is_no_reason_to_fall_over() {
         let mut remark = parse("t", b"").diagnostics.remove(0);
-        for span in [0..99, 99..100, 7..3, 1..2, 2..3, usize::MAX..usize::MAX] {
-            remark.span = span;
+        for (start, end) in [(0, 99), (99, 100), (7, 3), (1, 2), (2, 3), (usize::MAX, usize::MAX)] {
+            remark.span = start..end;
             assert!(render_diagnostic("T", "ä\nb", &remark).contains("the file is empty"));
         }
     }

@@ -122,6 +122,46 @@ pub(super) fn lines(segments: &[Segment<'_>], remarks: &mut Remarks<'_>) {
     }
 }
 
+/// Where a list can end up without its author noticing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hidden {
+    /// Code by indentation alone.
+    Code,
+    /// A block of HTML.
+    Html,
+}
+
+/// What begins a block of HTML that is meant to be left alone.
+const LEFT_ALONE: [&str; 5] = ["<!--", "<pre", "<script", "<style", "<textarea"];
+
+/// Looks at lines that Markdown does not read.
+pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, remarks: &mut Remarks<'_>) {
+    let (message, hint) = match place {
+        Hidden::Code => (
+            "this box stands in code: the line is indented by four spaces or more",
+            "indent it less, or put fences around it if it is code",
+        ),
+        Hidden::Html => (
+            "this box stands in HTML, where no Markdown is read",
+            "put an empty line between the HTML and the list",
+        ),
+    };
+    let first = segments.first().map(|segment| segment.text.to_ascii_lowercase());
+    if first.is_some_and(|text| LEFT_ALONE.iter().any(|start| text.starts_with(start))) {
+        return;
+    }
+    for segment in segments {
+        let (bullet, rest) = split_bullet(segment.text);
+        if let Some(brackets) = Brackets::read(rest)
+            && brackets.is_box()
+            && !bullet.is_empty()
+        {
+            let end = segment.start + (segment.text.len() - brackets.after.len());
+            remarks.warning(segment.start..end, message, hint);
+        }
+    }
+}
+
 /// A bullet or a number at the beginning of a text, and what follows it.
 fn split_bullet(text: &str) -> (&str, &str) {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

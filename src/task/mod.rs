@@ -6,6 +6,7 @@
 //! `verify`, and writing the file in the rooms that call [`tick`] and [`restore`].
 
 mod compare;
+mod depth;
 mod discover;
 mod error;
 mod explain;

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::{
+    depth::too_deep,
     front,
     lines::Lines,
     remarks::{Remarks, quote},
-    scan::scan,
+    scan::{Scanned, scan},
 };
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
 
@@ -31,9 +32,20 @@ fn parse_text(name: &str, source: &str) -> Task {
     let mut remarks = Remarks::on(&lines);
     let parts = front::split(&lines, &mut remarks);
     let settings = front::settings(&lines, &parts, &mut remarks);
-    let mut found = scan(&lines, parts.body, &mut remarks);
+    let too_deep = too_deep(&lines);
+    let mut found = match too_deep {
+        Some(_) => Scanned::default(),
+        None => scan(&lines, parts.body, &mut remarks),
+    };
     number(&mut found.criteria, &mut remarks);
-    if source.trim_start_matches('\u{feff}').trim().is_empty() {
+    if let Some(line) = too_deep {
+        let start = lines.range(line).start;
+        remarks.error(
+            start..start,
+            "lists or quotes are nested more than a thousand levels deep",
+            "take the indentation and the marks away from the beginning of this line",
+        );
+    } else if source.trim_start_matches('\u{feff}').trim().is_empty() {
         remarks.error(0..0, "the file is empty", HOW_TO_BEGIN);
     } else if found.criteria.is_empty() {
         remarks.error(parts.body..parts.body, "there are no criteria", HOW_TO_BEGIN);

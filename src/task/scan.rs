@@ -7,9 +7,14 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::{lines::Lines, lookalike, remarks::Remarks, verify_item};
+use super::{
+    lines::Lines,
+    lookalike::{self, Hidden},
+    remarks::Remarks,
+    verify_item,
+};
 use crate::model::{Criterion, CriterionKey, VerifyCommand};
 
 /// What the Markdown holds.
@@ -117,11 +122,12 @@ impl Walk<'_, '_> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(
-                Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) | Tag::MetadataBlock(_),
+                tag @ (Tag::CodeBlock(_) | Tag::HtmlBlock | Tag::Table(_) | Tag::MetadataBlock(_)),
             ) => {
                 self.end_block();
                 self.used();
                 self.skipping = true;
+                self.hidden(&tag, range);
             }
             Event::End(
                 TagEnd::CodeBlock | TagEnd::HtmlBlock | TagEnd::Table | TagEnd::MetadataBlock(_),
@@ -220,6 +226,18 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Looks into code and HTML that a list may have got into by mistake.
+    fn hidden(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        let place = match tag {
+            Tag::CodeBlock(CodeBlockKind::Indented) => Hidden::Code,
+            Tag::HtmlBlock => Hidden::Html,
+            _ => return,
+        };
+        let block = Block { range, ..Block::new(Kind::Paragraph, 0, self.quotes) };
+        let segments = segments(self.lines.source(), &block);
+        lookalike::hidden(&segments, place, self.remarks);
+    }
+
     /// Marks the open item's content as begun; says whether it was fresh till now.
     fn used(&mut self) -> bool {
         self.items.last_mut().is_some_and(|item| std::mem::take(&mut item.fresh))
@@ -278,7 +296,10 @@ impl Walk<'_, '_> {
             }
             Kind::Boxed(number) => self.boxed(number, &segments),
             Kind::Item => match verify_item::read(&segments, &block.code) {
-                Some(read) => self.verify(within, read),
+                Some(read) => {
+                    self.verify(within, read);
+                    lookalike::lines(&segments[1..], self.remarks);
+                }
                 None => lookalike::item(&segments, self.remarks),
             },
             Kind::Paragraph => lookalike::lines(&segments, self.remarks),

@@ -143,7 +143,31 @@ fn verify_items() {
          \x20   ```\n\
          \x20   cargo test\n\
          \x20   ```\n\
-         \x20 - verify: a\0b\n"
+         \x20 - verify: a\0b\n\
+         \x20 - verify: `six`\n\
+         -[ ] six\n"
+    ));
+}
+
+#[test]
+fn boxes_that_got_into_code_or_html() {
+    assert_text!(seen(
+        "- [ ] good\n\
+         \n\
+         \x20     - [ ] six spaces\n\
+         \x20     1. [x] and a number\n\
+         \x20     text\n\
+         \n\
+         <details>\n<summary>More</summary>\n- [ ] html\n</details>\n\
+         \n\
+         <details>\n\n- [ ] better\n\n</details>\n\
+         \n\
+         > <div>\n> - [ ] in a quote\n\
+         \n\
+         <pre>\n- [ ] meant so\n</pre>\n\
+         <!-- - [ ] meant so\n- [ ] too -->\n\
+         \n\
+         ```\n    - [ ] meant so\n```\n"
     ));
 }
 
@@ -245,18 +269,32 @@ fn a_line_of_a_mebibyte() {
     for source in [
         format!("- [ ] {long}"),
         format!("- [ ] a\n\n{long}"),
+        format!("- [ ] a\n\n{}", "-".repeat(1 << 20)),
+        format!("- [ ] a\n\n{}", " ".repeat(1 << 20)),
         format!("- [ ] {}", "`[*_ ".repeat(1 << 17)),
         format!("- [ ] {}", "[ ] ".repeat(1 << 18)),
         format!("---\nmodel: {long}\n---\n- [ ] a"),
-        format!("{}[ ] a", "> ".repeat(1 << 19)),
-        format!("{}[ ] a", "- ".repeat(1 << 12)),
     ] {
-        let task = parse("t", source.as_bytes());
+        let task = checked(source.as_bytes());
+        assert_eq!(task.criteria.len(), 1);
+        assert!(usable(&task));
+    }
+}
+
+#[test]
+fn nesting_beyond_any_sense_is_refused_before_it_costs_time() {
+    let lines = "x\n".repeat(1 << 19);
+    for mark in ["> ", "- ", "1. ", ">"] {
+        let source = format!("- [ ] a\n\n{}[ ] b\n{lines}", mark.repeat(1 << 18));
         assert_eq!(
-            task.criteria.len(),
-            usize::from(source.contains("- [ ]") || source.starts_with("- -"))
+            seen(&source),
+            "error 3:1 lists or quotes are nested more than a thousand levels deep\n"
         );
     }
+    let indented = format!("- [ ] a\n{}- [ ] b", "\t".repeat(501));
+    assert!(seen(&indented).starts_with("error 2:1 lists or quotes"));
+    let deep = format!("{}[ ] a", "- ".repeat(1000));
+    assert_eq!(checked(deep.as_bytes()).criteria.len(), 1);
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! Values to try a template with before it is needed.
+
+use chrono::NaiveDate;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    PromptError,
+    templates::{CONTINUATION, INSTRUCTIONS, ITERATION},
+    values::{ContinuationValues, IterationValues, ScaffoldValues},
+};
+
+/// Values as a template sees them.
+pub(super) fn as_data(values: &impl Serialize) -> Result<Value, PromptError> {
+    serde_json::to_value(values).map_err(PromptError::Values)
+}
+
+/// What the template of this name can be given: everything there, and, where it may
+/// be away, everything away.
+pub(super) fn of(name: &str) -> Result<Vec<Value>, PromptError> {
+    let text = || "text".to_owned();
+    let list = || vec![text(), text()];
+    let full = IterationValues {
+        iteration: 2,
+        task_name: text(),
+        task_folder: text(),
+        task_content: text(),
+        guardrails_content: text(),
+        progress_content: text(),
+        next_criterion: text(),
+        next_line: 3,
+        verify_commands: list(),
+        feedback: list(),
+        project_context: Some(text()),
+        human_changes: list(),
+        attempt: 2,
+        max_attempts: 3,
+        date: NaiveDate::default(),
+    };
+    let bare = IterationValues {
+        guardrails_content: String::new(),
+        progress_content: String::new(),
+        verify_commands: Vec::new(),
+        feedback: Vec::new(),
+        project_context: None,
+        human_changes: Vec::new(),
+        attempt: 1,
+        ..full.clone()
+    };
+    let continuation = ContinuationValues {
+        iteration: 2,
+        task_name: text(),
+        task_folder: text(),
+        next_criterion: text(),
+        next_line: 3,
+        reason: text(),
+    };
+    Ok(match name {
+        ITERATION => vec![as_data(&full)?, as_data(&bare)?],
+        CONTINUATION => vec![as_data(&continuation)?],
+        INSTRUCTIONS => vec![Value::Object(serde_json::Map::new())],
+        _ => vec![as_data(&ScaffoldValues { task_name: text() })?],
+    })
+}
