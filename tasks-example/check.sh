@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks one thing about this project: sh check.sh name|world|usage|readme
+# Checks one thing about this project: sh check.sh syntax|name|world|usage|readme
 cd "$(dirname "$0")" || exit 1
 
 fail() {
@@ -9,6 +9,9 @@ fail() {
 
 what=${1:-}
 case $what in
+syntax)
+    sh -n greet.sh || fail "greet.sh cannot be parsed"
+    ;;
 name)
     got=$(sh greet.sh Ada)
     [ "$got" = "Hello, Ada!" ] || fail "wanted 'Hello, Ada!', got '$got'"

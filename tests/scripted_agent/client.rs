@@ -1,6 +1,7 @@
 //! A client that speaks in raw frames, so that no library smooths over what was sent.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ralph_copilot::agent::scripted::{Ended, Script, ScriptedError, serve};
 use serde_json::{Value, json};
@@ -18,6 +19,11 @@ pub(crate) struct Client {
     pub(crate) seen: Vec<Value>,
     /// How permission requests are answered: by the kind of option that is selected.
     pub(crate) answer: fn(&Value) -> Option<&'static str>,
+}
+
+/// A limit, so that what never comes fails a test instead of holding it.
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(30), future).await.expect("an end in time")
 }
 
 pub(crate) fn allow(_: &Value) -> Option<&'static str> {
@@ -64,7 +70,7 @@ impl Client {
     /// The next frame, if there is one.
     pub(crate) async fn frame(&mut self) -> Option<Value> {
         let mut line = Vec::new();
-        self.input.read_until(b'\n', &mut line).await.expect("the pipe is whole");
+        within(self.input.read_until(b'\n', &mut line)).await.expect("the pipe is whole");
         if line.is_empty() {
             return None;
         }

@@ -82,7 +82,7 @@ async fn the_example_is_one_lie_one_denial_and_honest_work() {
             ("readme", false, true, true),
         ]
     );
-    assert!(["name", "world", "usage", "readme"].into_iter().all(check));
+    assert!(["syntax", "name", "world", "usage", "readme"].into_iter().all(check));
     assert_eq!(git(repo, &["status", "--short"]), "");
     assert_eq!(client.said().matches("Operation cancelled").count(), 1);
 }

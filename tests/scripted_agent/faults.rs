@@ -1,20 +1,27 @@
 //! What the runner must survive: each misbehaviour, as it looks from outside.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent_client_protocol::v1::schema::SessionNotification;
 use ralph_copilot::agent::scripted::{Ended, Script};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::net::unix::pipe::Receiver;
 
-use crate::client::{Client, allow, reject};
+use crate::client::{Client, allow, reject, within};
 use crate::repo::repository;
 
 /// A named pipe: whoever reads it waits for the writer, so that no test has to sleep.
 fn pipe(folder: &Path, name: &str) {
     let made = Command::new("mkfifo").arg(folder.join(name)).status().expect("mkfifo runs");
     assert!(made.success());
+}
+
+/// Its other end, once somebody writes; from then on no thread is held by it.
+async fn reader(path: PathBuf) -> BufReader<Receiver> {
+    let file = tokio::fs::File::open(path).await.expect("a pipe").into_std().await;
+    BufReader::new(Receiver::from_file(file).expect("a pipe"))
 }
 
 #[tokio::test]
@@ -79,8 +86,7 @@ async fn a_cancel_ends_the_command_that_runs_with_all_its_children() {
     }
     let asked = client.seen.last().expect("the request")["id"].clone();
     client.permit(asked, "allow_once").await;
-    let alive = tokio::fs::File::open(repo.path().join("alive")).await.expect("a pipe");
-    let mut alive = BufReader::new(alive);
+    let mut alive = reader(repo.path().join("alive")).await;
     let mut line = String::new();
     alive.read_line(&mut line).await.expect("a line");
     assert_eq!(line, "started\n");
@@ -88,7 +94,7 @@ async fn a_cancel_ends_the_command_that_runs_with_all_its_children() {
     let answer = client.wait(prompt).await.expect("an answer");
     assert_eq!(answer["result"]["stopReason"], "cancelled");
     // The end of the pipe comes when the last process that holds it is gone.
-    assert_eq!(alive.read_to_end(&mut Vec::new()).await.expect("read"), 0);
+    assert_eq!(within(alive.read_to_end(&mut Vec::new())).await.expect("read"), 0);
 }
 
 #[tokio::test]
@@ -311,13 +317,12 @@ async fn a_process_is_left_behind() {
     client.prompt("x").await;
     assert!(client.permissions().is_empty());
     assert_eq!(client.hang_up().await, Ended::HungUp);
-    let alive = tokio::fs::File::open(repo.path().join("alive")).await.expect("a pipe");
-    let mut alive = BufReader::new(alive);
+    let mut alive = reader(repo.path().join("alive")).await;
     let mut pid = String::new();
     alive.read_line(&mut pid).await.expect("its process id");
     let killed = Command::new("kill").args(["-9", pid.trim()]).status().expect("kill runs");
     assert!(killed.success(), "the process outlived its agent");
-    assert_eq!(alive.read_to_end(&mut Vec::new()).await.expect("read"), 0);
+    assert_eq!(within(alive.read_to_end(&mut Vec::new())).await.expect("read"), 0);
 }
 
 #[cfg(target_os = "linux")]
