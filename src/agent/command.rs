@@ -129,8 +129,8 @@ mod tests {
         )
         .expect("symlink");
         let which = lookup_in(folder.path());
-        let command =
-            AgentCommand::find(None, &Lookup { variable: &|_| None, which: &which }).expect("found");
+        let command = AgentCommand::find(None, &Lookup { variable: &|_| None, which: &which })
+            .expect("found");
         assert_eq!(command.program, native.canonicalize().expect("exists"));
         assert_eq!((command.args, command.kind), (vec!["--acp".to_owned()], AgentKind::Copilot));
     }
@@ -141,7 +141,8 @@ mod tests {
         std::fs::write(folder.path().join("agent"), "").expect("write");
         let which = lookup_in(folder.path());
         let lookup = Lookup { variable: &|_| None, which: &which };
-        let command = AgentCommand::find(Some("agent --script 'a b.yaml'"), &lookup).expect("found");
+        let command =
+            AgentCommand::find(Some("agent --script 'a b.yaml'"), &lookup).expect("found");
         assert_eq!(command.args, ["--script", "a b.yaml"]);
         assert_eq!(command.kind, AgentKind::Other);
     }

@@ -59,7 +59,9 @@ fn is_for_agent(kind: AgentKind, name: &str) -> bool {
                 || (name.starts_with("COPILOT_") && name != "COPILOT_ALLOW_ALL")
         }
         AgentKind::Other => {
-            (name.starts_with("ANTHROPIC_") || name.ends_with("_API_KEY") || name == "CLAUDE_CODE_OAUTH_TOKEN")
+            (name.starts_with("ANTHROPIC_")
+                || name.ends_with("_API_KEY")
+                || name == "CLAUDE_CODE_OAUTH_TOKEN")
                 && !name.starts_with("COPILOT_")
         }
     }

@@ -89,13 +89,11 @@ impl AgentError {
         let class = match self {
             Self::NotFound { .. } | Self::Start { .. } => FaultClass::NotFound,
             Self::Refused { fault, .. } => return Some(fault.clone()),
-            Self::Silent { stderr, .. } => {
-                super::classify_text(stderr).unwrap_or(FaultClass::Died)
-            }
+            Self::Silent { stderr, .. } => super::classify_text(stderr).unwrap_or(FaultClass::Died),
             Self::Lost { class, stderr, .. } => super::classify_text(stderr).unwrap_or(*class),
             Self::Command { .. } | Self::Prepare { .. } | Self::Guard(_) | Self::Record(_) => {
                 return None;
-            },
+            }
         };
         Some(Fault { class, message: self.to_string() })
     }

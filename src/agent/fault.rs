@@ -26,8 +26,15 @@ pub fn classify_code(status: Option<u64>, kind: &str) -> Option<FaultClass> {
 pub fn classify_text(message: &str) -> Option<FaultClass> {
     let text = message.to_lowercase();
     let any = |needles: &[&str]| needles.iter().any(|needle| text.contains(needle));
-    if any(&["rate limit", "rate-limit", "ratelimit", "too many requests", "quota", "http 429", " 429 "])
-    {
+    if any(&[
+        "rate limit",
+        "rate-limit",
+        "ratelimit",
+        "too many requests",
+        "quota",
+        "http 429",
+        " 429 ",
+    ]) {
         return Some(FaultClass::RateLimit);
     }
     if any(&[
@@ -45,7 +52,14 @@ pub fn classify_text(message: &str) -> Option<FaultClass> {
         return Some(FaultClass::Auth);
     }
     if text.contains("model")
-        && any(&["not found", "not available", "unavailable", "not supported", "unknown model", "no model"])
+        && any(&[
+            "not found",
+            "not available",
+            "unavailable",
+            "not supported",
+            "unknown model",
+            "no model",
+        ])
     {
         return Some(FaultClass::ModelUnavailable);
     }
@@ -74,7 +88,9 @@ pub fn way_out(class: FaultClass) -> &'static str {
         FaultClass::NotFound => {
             "install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`"
         }
-        FaultClass::Auth => "log in with `copilot login` (or set COPILOT_GITHUB_TOKEN), then start it again",
+        FaultClass::Auth => {
+            "log in with `copilot login` (or set COPILOT_GITHUB_TOKEN), then start it again"
+        }
         FaultClass::ModelUnavailable => {
             "choose a model that your plan has with `--model`, or let it fall back with RALPH_COPILOT_FALLBACK=true"
         }
@@ -109,8 +125,14 @@ mod tests {
                 FaultClass::Auth,
             ),
             ("Authentication required", FaultClass::Auth),
-            ("Error: Model 'x' not found on provider http://localhost", FaultClass::ModelUnavailable),
-            ("Could not connect to local model provider at http://127.0.0.1:1/v1", FaultClass::Network),
+            (
+                "Error: Model 'x' not found on provider http://localhost",
+                FaultClass::ModelUnavailable,
+            ),
+            (
+                "Could not connect to local model provider at http://127.0.0.1:1/v1",
+                FaultClass::Network,
+            ),
             (
                 "Failed to get response from the AI model; retried 5 times (total retry wait time: 5 seconds) Last error: 503",
                 FaultClass::Network,

@@ -111,7 +111,10 @@ impl Gate {
         };
         if let Err(error) = self.record.record(event) {
             self.state().broken = Some(error);
-            return Decision::deny("run.unrecorded", "Nothing ran: the decision cannot be recorded.");
+            return Decision::deny(
+                "run.unrecorded",
+                "Nothing ran: the decision cannot be recorded.",
+            );
         }
         self.remember(request, &decision);
         decision

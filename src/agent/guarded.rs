@@ -84,7 +84,11 @@ async fn answer(mut stream: UnixStream, gate: Arc<Gate>, greeting: Greeting) {
     let whole = u64::try_from(question.len()).is_ok_and(|length| length < LONGEST);
     // Deciding reads the file system and writes the journal: not on this thread.
     let reply = tokio::task::spawn_blocking(move || {
-        if whole { reply(&gate, &question, greeting) } else { hooks::denial("Nothing ran: the call is too large.") }
+        if whole {
+            reply(&gate, &question, greeting)
+        } else {
+            hooks::denial("Nothing ran: the call is too large.")
+        }
     })
     .await;
     match reply {

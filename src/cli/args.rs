@@ -47,12 +47,16 @@ pub(crate) enum Command {
     /// Work on a task (the default: `ralph-copilot <task>`)
     Run(Box<RunArgs>),
     /// A real run in a temporary repository with the built-in scripted agent
-    #[command(after_help = "Needs no account, no node and no network. The repository is kept, so that \
-its commits, progress.md and activity.log can be read.")]
+    #[command(
+        after_help = "Needs no account, no node and no network. The repository is kept, so that \
+its commits, progress.md and activity.log can be read."
+    )]
     Demo(DemoArgs),
     /// The built-in scripted ACP agent, on standard input and output
-    #[command(after_help = "For `--agent 'ralph-copilot agent SCRIPT'`; the script's format is in \
-docs/scripted-agent.md.")]
+    #[command(
+        after_help = "For `--agent 'ralph-copilot agent SCRIPT'`; the script's format is in \
+docs/scripted-agent.md."
+    )]
     Agent {
         /// The script: a YAML file.
         script: PathBuf,
@@ -169,6 +173,11 @@ pub(crate) struct SettingArgs {
 }
 
 impl SettingArgs {
+    /// Names the agent as `--agent` would.
+    pub(crate) fn name_agent(&mut self, command: String) {
+        self.agent = Some(command);
+    }
+
     /// The layer that these flags make.
     pub(crate) fn written(&self) -> Written {
         let set = |flag: bool| flag.then_some(true);

@@ -100,7 +100,8 @@ pub(super) async fn assemble(
         Some(identity) => (identity, None),
         None => {
             let ours = Identity::of_the_runner();
-            let notice = format!("git knows no identity: commits are by {} <{}>", ours.name, ours.email);
+            let notice =
+                format!("git knows no identity: commits are by {} <{}>", ours.name, ours.email);
             (ours, Some(notice))
         }
     };
@@ -163,7 +164,9 @@ pub(super) async fn assemble(
         premium,
         agent_command: describe(&command, &redactor),
         model,
-        project_context: std::env::var("COPILOT_PROJECT_CONTEXT").ok().filter(|text| !text.is_empty()),
+        project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
+            .ok()
+            .filter(|text| !text.is_empty()),
         notices,
     };
     let keep = Keep { folder, _lock: lock, _server: mount.server, _scratch: scratch };
@@ -218,11 +221,10 @@ pub(super) fn copilot_home() -> Option<PathBuf> {
 /// TMPDIR. It is short, because a socket's path has few bytes.
 pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
     let base = std::env::temp_dir().canonicalize().unwrap_or_else(|_| std::env::temp_dir());
-    let failed = |source| {
-        Failure::from(AgentError::Prepare { path: base.clone(), source })
-    };
+    let failed = |source| Failure::from(AgentError::Prepare { path: base.clone(), source });
     let folder = tempfile::Builder::new().prefix("ralph-").tempdir_in(&base).map_err(failed)?;
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).map_err(failed)?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))
+        .map_err(failed)?;
     std::fs::create_dir(folder.path().join("tmp")).map_err(failed)?;
     Ok(folder)
 }
@@ -309,9 +311,8 @@ pub(super) fn environment(
     tmp: &Path,
     identity: &[(String, String)],
 ) -> (Vec<(OsString, Option<OsString>)>, Vec<OsString>) {
-    let names: Vec<String> = std::env::vars_os()
-        .map(|(name, _)| name.to_string_lossy().into_owned())
-        .collect();
+    let names: Vec<String> =
+        std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let change = for_agent(command.kind, &names, tmp);
     let mut variables = change.variables;
     let identity = identity.iter().map(|(name, value)| (name.into(), Some(value.into())));
@@ -369,7 +370,9 @@ fn notices(
     let mut notices: Vec<String> = identity.into_iter().collect();
     let human = preflight.human.paths().count();
     if human > 0 {
-        notices.push(format!("{human} uncommitted paths are yours: they are never committed, reset or lost"));
+        notices.push(format!(
+            "{human} uncommitted paths are yours: they are never committed, reset or lost"
+        ));
     }
     let watched: Vec<String> = preflight
         .settings
@@ -383,9 +386,12 @@ fn notices(
         notices.push(format!("hooks and agent settings of the repository could widen permissions; they are watched: {list}"));
     }
     if command.kind == AgentKind::Other {
-        notices.push("this agent has no hooks: its permission requests alone are decided".to_owned());
+        notices
+            .push("this agent has no hooks: its permission requests alone are decided".to_owned());
         if settings.model.is_some() {
-            notices.push("this agent chooses its model itself: `model` is only counted with".to_owned());
+            notices.push(
+                "this agent chooses its model itself: `model` is only counted with".to_owned(),
+            );
         }
     }
     if !settings.auto_approve {
@@ -433,7 +439,8 @@ fn make_private(folder: &Path) -> Result<(), Failure> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|source| {
         let error = AgentError::Prepare { path: folder.to_owned(), source };
-        Failure::from(error).hint("the runner keeps its journal below .ralph/runs/ and must be able to write there")
+        Failure::from(error)
+            .hint("the runner keeps its journal below .ralph/runs/ and must be able to write there")
     })
 }
 

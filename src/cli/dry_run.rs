@@ -49,7 +49,11 @@ pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
                 verify_commands: own.chain(task.settings.verify.iter().cloned()).collect(),
                 feedback: Vec::new(),
                 project_context: std::env::var("COPILOT_PROJECT_CONTEXT").ok(),
-                human_changes: preflight.human.paths().map(|path| path.display().to_string()).collect(),
+                human_changes: preflight
+                    .human
+                    .paths()
+                    .map(|path| path.display().to_string())
+                    .collect(),
                 attempt: attempts + 1,
                 max_attempts: settings.stuck_threshold,
                 date: Clock::system().today(),

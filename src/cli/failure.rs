@@ -80,7 +80,9 @@ impl From<ConfigError> for Failure {
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         let kind = match &error {
-            AgentError::Record(_) | AgentError::Prepare { .. } | AgentError::Guard(_) => Kind::Write,
+            AgentError::Record(_) | AgentError::Prepare { .. } | AgentError::Guard(_) => {
+                Kind::Write
+            }
             AgentError::Command { .. } => Kind::Usage,
             AgentError::NotFound { .. }
             | AgentError::Start { .. }

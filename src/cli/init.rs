@@ -16,12 +16,13 @@ use crate::prompt::ScaffoldValues;
 pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Failure> {
     let place = Place::find(directory)?;
     let templates = assemble::templates(&place)?;
-    let mut files = vec![(
-        PathBuf::from(".github/copilot-instructions.md"),
-        templates.instructions()?,
-    )];
+    let mut files =
+        vec![(PathBuf::from(".github/copilot-instructions.md"), templates.instructions()?)];
     if let Some(task) = &args.task {
-        if task.is_empty() || task.starts_with('-') || task.contains(['/', '\\', '\0']) || task.starts_with('.')
+        if task.is_empty()
+            || task.starts_with('-')
+            || task.contains(['/', '\\', '\0'])
+            || task.starts_with('.')
         {
             return Err(Failure::new(Kind::Usage, format!("`{task}` is no name for a task"))
                 .hint("it becomes a folder below tasks/: take letters, digits, `-` and `_`"));

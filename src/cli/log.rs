@@ -58,7 +58,8 @@ fn journal(place: &Place, run: Option<&str>) -> Result<PathBuf, Failure> {
         None => newest(&runs).map_err(|error| Failure::new(Kind::Invalid, error))?,
     };
     let missing = || {
-        let what = run.map_or("there was no run here yet".to_owned(), |run| format!("there is no run {run}"));
+        let what = run
+            .map_or("there was no run here yet".to_owned(), |run| format!("there is no run {run}"));
         Failure::new(Kind::Usage, what).hint(format!("runs are kept in {}", runs.display()))
     };
     folder.map(|folder| folder.join(JOURNAL_FILE)).ok_or_else(missing)

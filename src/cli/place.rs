@@ -70,7 +70,11 @@ impl Place {
     }
 
     /// The layers of settings, strongest first.
-    pub(super) fn layers(&self, flags: Written, task: Option<&Task>) -> Result<Vec<Layer>, Failure> {
+    pub(super) fn layers(
+        &self,
+        flags: Written,
+        task: Option<&Task>,
+    ) -> Result<Vec<Layer>, Failure> {
         let mut layers = vec![
             Layer { source: Source::Flag, written: flags },
             Layer {
@@ -150,7 +154,9 @@ impl From<sys::Error> for Failure {
                 .hint("wait for it, or end it; `ralph-copilot status <task>` shows what it does"),
             sys::Error::File { .. } => Self::new(Kind::Write, error)
                 .hint("make room or give the right to write, then start it again"),
-            sys::Error::Spawn { .. } | sys::Error::Process { .. } => Self::new(Kind::Internal, error),
+            sys::Error::Spawn { .. } | sys::Error::Process { .. } => {
+                Self::new(Kind::Internal, error)
+            }
         }
     }
 }

@@ -49,7 +49,9 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
             format!("criteria with failed attempts: {}", known.join(", "))
         };
         let named = args.criterion.as_deref().unwrap_or_default();
-        return Err(Failure::new(Kind::Usage, format!("`{named}` has no attempts to clear")).hint(hint));
+        return Err(
+            Failure::new(Kind::Usage, format!("`{named}` has no attempts to clear")).hint(hint)
+        );
     }
     if !cleared.is_empty() {
         let path = at.place.root().join(at.layout.file("state.json"));

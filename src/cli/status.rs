@@ -92,8 +92,12 @@ fn overview(task: &Task, state: &TaskState) -> String {
             Some(Proof::Check) => "  proven by its check".to_owned(),
             Some(Proof::Commit) => "  proven by a commit".to_owned(),
             None => match entry {
-                Some(entry) if entry.blocked => format!("  blocked after {} attempts", entry.attempts),
-                Some(entry) if entry.attempts > 0 => format!("  {} failed attempts", entry.attempts),
+                Some(entry) if entry.blocked => {
+                    format!("  blocked after {} attempts", entry.attempts)
+                }
+                Some(entry) if entry.attempts > 0 => {
+                    format!("  {} failed attempts", entry.attempts)
+                }
                 Some(_) | None if criterion.checked => "  ticked by hand".to_owned(),
                 Some(_) | None => String::new(),
             },

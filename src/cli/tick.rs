@@ -20,7 +20,11 @@ pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Fail
         let lines = lines.collect::<Vec<_>>().join(", ");
         return Err(Failure::new(
             Kind::Usage,
-            format!("no criterion stands on line {} of {}", args.line, at.folder.task_file.display()),
+            format!(
+                "no criterion stands on line {} of {}",
+                args.line,
+                at.folder.task_file.display()
+            ),
         )
         .hint(format!("criteria stand on lines {lines}")));
     };

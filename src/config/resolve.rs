@@ -153,11 +153,7 @@ mod tests {
             layer(Source::Flag, Written { stuck_threshold: Some(7), ..Written::default() }),
             layer(
                 Source::Environment,
-                Written {
-                    stuck_threshold: Some(8),
-                    max_iterations: Some(4),
-                    ..Written::default()
-                },
+                Written { stuck_threshold: Some(8), max_iterations: Some(4), ..Written::default() },
             ),
         ];
         let settings = resolve(&layers);
@@ -173,8 +169,14 @@ mod tests {
     #[test]
     fn lists_add_up_without_repeating() {
         let layers = [
-            layer(Source::Task, Written { allow: vec!["a".into(), "b".into()], ..Written::default() }),
-            layer(Source::Flag, Written { allow: vec!["b".into(), "c".into()], ..Written::default() }),
+            layer(
+                Source::Task,
+                Written { allow: vec!["a".into(), "b".into()], ..Written::default() },
+            ),
+            layer(
+                Source::Flag,
+                Written { allow: vec!["b".into(), "c".into()], ..Written::default() },
+            ),
         ];
         assert_eq!(resolve(&layers).allow, ["a", "b", "c"]);
     }

@@ -126,7 +126,9 @@ impl Run {
         let path = self.parts.repo.root().join(self.parts.layout.file(GUARDRAILS));
         let mut text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => "# Guardrails\n".to_owned(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                "# Guardrails\n".to_owned()
+            }
             Err(source) => return Err(EngineError::StateRead { path, source }),
         };
         let mark = format!("Criterion '{}' caused loop", key.text);
@@ -182,7 +184,10 @@ impl Run {
     }
 
     /// Puts state files back on disk.
-    pub(super) fn write_state_files(&self, files: &[(PathBuf, Vec<u8>)]) -> Result<(), EngineError> {
+    pub(super) fn write_state_files(
+        &self,
+        files: &[(PathBuf, Vec<u8>)],
+    ) -> Result<(), EngineError> {
         for (path, bytes) in files {
             atomic::write(path, bytes, Durability::Process, Access::Umask)?;
         }
@@ -274,7 +279,10 @@ fn next_steps(outcome: &Outcome, task: &str) -> Vec<String> {
         ],
         Outcome::AgentUnusable { fault } => vec![crate::agent::way_out(fault.class).to_owned()],
         Outcome::RateLimited { resume_at, .. } => {
-            vec![format!("start it again after {}: {again}", resume_at.format("%Y-%m-%d %H:%M UTC"))]
+            vec![format!(
+                "start it again after {}: {again}",
+                resume_at.format("%Y-%m-%d %H:%M UTC")
+            )]
         }
         Outcome::Tampered { .. } => {
             vec!["look at what changed before anything else: ralph-copilot log".to_owned()]

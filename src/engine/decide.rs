@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::model::{
-    Criterion, CriterionState, Limit, OnStuck, Outcome, Task, TaskState, Verdict,
-    VerdictResult, Weight,
+    Criterion, CriterionState, Limit, OnStuck, Outcome, Task, TaskState, Verdict, VerdictResult,
+    Weight,
 };
 
 /// Inconclusive verdicts in a row that end a run.
@@ -53,9 +53,8 @@ pub enum Next<'a> {
 
 /// Chooses the next step.
 pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limits) -> Next<'a> {
-    let blocked = |criterion: &Criterion| {
-        state.find(&criterion.key).is_some_and(|entry| entry.blocked)
-    };
+    let blocked =
+        |criterion: &Criterion| state.find(&criterion.key).is_some_and(|entry| entry.blocked);
     let open = task.criteria.iter().find(|criterion| !criterion.checked && !blocked(criterion));
     let Some(criterion) = open else { return Next::Prove };
     match reached(spent, limits) {
@@ -65,7 +64,7 @@ pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limit
 }
 
 /// The limit that is used up, if one is.
-pub fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
+pub(super) fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
     if spent.iterations >= limits.iterations {
         return Some(Limit::Iterations);
     }
@@ -113,7 +112,6 @@ pub fn after(verdict: &Verdict, entry: &CriterionState, spent: &Spent, limits: &
         VerdictResult::Fail => After::Continue,
     }
 }
-
 
 #[cfg(test)]
 mod tests {

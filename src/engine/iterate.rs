@@ -87,7 +87,8 @@ impl Run {
         let checkpoint = repo.checkpoint()?;
         let origin =
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());
-        let exists = |path: &std::path::Path| repo.exists_at(&checkpoint.head, path).unwrap_or(true);
+        let exists =
+            |path: &std::path::Path| repo.exists_at(&checkpoint.head, path).unwrap_or(true);
         let protection = Protection::of(task, &exists)?;
         let attempt = self.state.find(&criterion.key).map_or(0, |entry| entry.attempts) + 1;
         self.state.iteration += 1;
@@ -167,8 +168,7 @@ impl Run {
                 }
                 TurnEnd::Lost => {
                     let message = "the stream was lost: it was cancelled and nobody asked for that";
-                    let fault =
-                        Fault { class: FaultClass::Died, message: message.to_owned() };
+                    let fault = Fault { class: FaultClass::Died, message: message.to_owned() };
                     return Ok(Turned::Failed(Some(turn), fault));
                 }
                 TurnEnd::CutByDenial { .. }
@@ -212,11 +212,7 @@ impl Run {
     }
 
     /// Prompts, and ends the turn when the run's time is up.
-    async fn watch(
-        &self,
-        session: &mut dyn Session,
-        prompt: &Prompt,
-    ) -> Result<Turn, AgentError> {
+    async fn watch(&self, session: &mut dyn Session, prompt: &Prompt) -> Result<Turn, AgentError> {
         let stop = self.parts.stop.token().child_token();
         let deadline = self.parts.limits.duration.map(|limit| self.started + limit);
         let answer = session.prompt(prompt, &self.parts.turn, &stop);

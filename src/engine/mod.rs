@@ -20,4 +20,4 @@ pub use decide::{After, Limits, Next, Spent, after, next};
 pub use error::EngineError;
 pub use focus::GuardRules;
 pub use recover::{Patience, Recovery, recover};
-pub use run::{Parts, Run, Starter};
+pub use run::{BaselineRun, Parts, Premium, Run, Starter};

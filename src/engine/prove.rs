@@ -46,10 +46,10 @@ impl Run {
             return Ok(None);
         }
         let blocked = task.criteria.iter().filter(|criterion| {
-            !criterion.checked
-                && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
+            !criterion.checked && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
         });
-        let blocked: Vec<_> = blocked.map(|criterion| format!("`{}`", criterion.key.text)).collect();
+        let blocked: Vec<_> =
+            blocked.map(|criterion| format!("`{}`", criterion.key.text)).collect();
         if !blocked.is_empty() {
             unproven.insert(0, format!("put aside: {}.", blocked.join(", ")));
         }
@@ -104,9 +104,8 @@ impl Run {
     /// The criteria that a failing check opens again: those that it had proven, else, for
     /// a check of the whole task, the one that was proven last.
     fn owners(&self, broken: &Broken) -> Vec<CriterionKey> {
-        let proven = |key: &&CriterionKey| {
-            self.state.find(key).is_some_and(|entry| entry.proof.is_some())
-        };
+        let proven =
+            |key: &&CriterionKey| self.state.find(key).is_some_and(|entry| entry.proof.is_some());
         let own: Vec<_> = broken.check.criteria.iter().filter(proven).cloned().collect();
         if !own.is_empty() || !broken.check.whole_task || self.was_red(&broken.check.command) {
             return own;

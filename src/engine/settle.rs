@@ -1,9 +1,9 @@
 //! One iteration after its turn: evidence, checks, verdict, repairs, record.
 
+use super::EngineError;
 use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
-use super::EngineError;
 use crate::model::{
     Attribution, EventKind, Evidence, Mend, OnStuck, Outcome, Record as _, Turn, Verdict,
     VerdictResult, Weight,

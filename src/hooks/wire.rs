@@ -151,11 +151,8 @@ mod tests {
     fn arguments_come_as_an_object_or_as_a_string_that_holds_one() {
         let object = br#"{"sessionId":"s","toolName":"bash","toolArgs":{"command":"ls"}}"#;
         let string = br#"{"sessionId":"s","toolName":"bash","toolArgs":"{\"command\":\"ls\"}"}"#;
-        let expected = HookCall {
-            session: "s".into(),
-            tool: "bash".into(),
-            input: json!({"command": "ls"}),
-        };
+        let expected =
+            HookCall { session: "s".into(), tool: "bash".into(), input: json!({"command": "ls"}) };
         assert_eq!(read_call(object).expect("object"), expected);
         assert_eq!(read_call(string).expect("string"), expected);
     }

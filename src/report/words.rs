@@ -169,9 +169,7 @@ fn mend(mend: &Mend) -> String {
     match mend {
         Mend::RestoreTask { keep_tick: true } => "TASK.md put back but for the tick".to_owned(),
         Mend::RestoreTask { keep_tick: false } => "TASK.md put back".to_owned(),
-        Mend::BackToCheckpoint => {
-            "kept the attempt and put branch and tree back".to_owned()
-        }
+        Mend::BackToCheckpoint => "kept the attempt and put branch and tree back".to_owned(),
         Mend::Untick => "took the tick back".to_owned(),
         Mend::RestoreFile(path) => format!("{} put back", sentence(&path.to_string_lossy())),
         Mend::ProgressLine => "progress line".to_owned(),

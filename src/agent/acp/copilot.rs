@@ -89,7 +89,8 @@ mod tests {
     fn only_an_error_that_nothing_followed_counts() {
         let error = r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"429","statusCode":429}}"#;
         let message = r#"{"type":"assistant.message","data":{}}"#;
-        let found = last_error(format!("{message}\n{error}\nnot json\n").as_bytes()).expect("an error");
+        let found =
+            last_error(format!("{message}\n{error}\nnot json\n").as_bytes()).expect("an error");
         assert_eq!((found.status_code, class_of(&found)), (Some(429), Some(FaultClass::RateLimit)));
         assert_eq!(last_error(format!("{error}\n{message}\n").as_bytes()), None);
     }

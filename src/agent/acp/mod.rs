@@ -96,9 +96,8 @@ impl AcpAgent {
         let (log, writer) = WireLog::open(&wire, Arc::clone(launch.gate.redactor()))
             .map_err(prepare(wire.clone()))?;
         let program = launch.command.program.clone();
-        let mut child = Supervised::spawn(command(&launch), launch.run.as_str()).map_err(|error| {
-            AgentError::Start { program, source: std::io::Error::other(error) }
-        })?;
+        let mut child = Supervised::spawn(command(&launch), launch.run.as_str())
+            .map_err(|error| AgentError::Start { program, source: std::io::Error::other(error) })?;
         let missing = || AgentError::Start {
             program: launch.command.program.clone(),
             source: std::io::Error::other("its streams are not connected"),
@@ -164,7 +163,8 @@ impl AcpAgent {
         let request = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(ClientCapabilities::default())
             .client_info(Implementation::new("ralph-copilot", env!("CARGO_PKG_VERSION")));
-        let response = self.ask("initialize", self.connection.send_request(request).block_task()).await?;
+        let response =
+            self.ask("initialize", self.connection.send_request(request).block_task()).await?;
         if response.protocol_version != ProtocolVersion::V1 {
             let message = format!("it speaks protocol {} and not 1", response.protocol_version);
             return Err(AgentError::Refused {
@@ -204,7 +204,8 @@ impl AcpAgent {
         }
         let asking = modes.available_modes.iter().find(|mode| convert::asks(mode.id.0.as_ref()));
         let Some(asking) = asking else {
-            let message = format!("its mode is `{current}`, which does not ask, and it offers no other");
+            let message =
+                format!("its mode is `{current}`, which does not ask, and it offers no other");
             return Err(AgentError::Refused {
                 operation: "session/set_mode",
                 fault: Fault { class: FaultClass::Protocol, message },

@@ -8,7 +8,9 @@ use agent_client_protocol::v1::schema::{
     CancelNotification, CloseSessionRequest, ContentBlock, PromptRequest, PromptResponse,
     TextContent,
 };
-use agent_client_protocol::{Agent as AgentRole, is_connection_terminated, is_incoming_transport_closed};
+use agent_client_protocol::{
+    Agent as AgentRole, is_connection_terminated, is_incoming_transport_closed,
+};
 use async_trait::async_trait;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -17,10 +19,12 @@ use super::copilot::SessionRecords;
 use super::stderr::StderrTail;
 use super::updates::{Call, Updates};
 use super::{convert, copilot};
-use crate::agent::{AgentError, AgentKind, Gate, Pulse, Session, TurnLimits, classify_text, observe};
+use crate::agent::{
+    AgentError, AgentKind, Gate, Pulse, Session, TurnLimits, classify_text, observe,
+};
 use crate::model::{
-    CallStatus, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId, Stuck, Turn, TurnEnd,
-    Usage,
+    CallStatus, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId, Stuck, Turn,
+    TurnEnd, Usage,
 };
 
 /// How often the clocks are looked at.
@@ -198,9 +202,8 @@ impl AcpSession {
                 (seen.begun, seen.pending(), seen.failing.clone(), seen.started, seen.last)
             });
         let last = asked.map_or(last, |asked| asked.max(last));
-        let repeated = failing.or_else(|| {
-            self.gate.denied_in_a_row().filter(|(_, times)| *times >= limits.repeats)
-        });
+        let repeated = failing
+            .or_else(|| self.gate.denied_in_a_row().filter(|(_, times)| *times >= limits.repeats));
         let (failing, times) =
             repeated.map_or((None, 0), |(command, times)| (Some(command), times));
         Pulse {

@@ -47,7 +47,10 @@ pub(super) fn connect<R, W>(
     stdin: W,
     updates: Arc<Updates>,
     log: WireLog,
-) -> Lines<impl Sink<String, Error = io::Error> + Send + 'static, impl Stream<Item = io::Result<String>> + Send + 'static>
+) -> Lines<
+    impl Sink<String, Error = io::Error> + Send + 'static,
+    impl Stream<Item = io::Result<String>> + Send + 'static,
+>
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -118,7 +121,8 @@ fn sort(text: &str, updates: &Updates) -> Line {
         }
         Ok(_) => Line::HandOn,
         Err(error) => {
-            let answer = ["\"result\"", "\"error\"", "\"id\""].iter().any(|key| trimmed.contains(key));
+            let answer =
+                ["\"result\"", "\"error\"", "\"id\""].iter().any(|key| trimmed.contains(key));
             if answer {
                 Line::Broken(format!("it sent a broken message: {error}"))
             } else {

@@ -212,7 +212,8 @@ impl Updates {
         let mut notify = false;
         match notification.update {
             SessionUpdate::AgentMessageChunk(ContentChunk {
-                content: ContentBlock::Text(text), ..
+                content: ContentBlock::Text(text),
+                ..
             }) => seen.say(&text.text),
             SessionUpdate::AgentThoughtChunk(_) => seen.cut = None,
             SessionUpdate::ToolCall(call) => {

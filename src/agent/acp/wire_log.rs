@@ -115,7 +115,8 @@ fn write(file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redacto
         let line = format!("{time} {way} {}\n", redactor.redact_str(&frame.text));
         written += line.len() as u64;
         let idle = shared.queued.load(Ordering::Relaxed) == 0;
-        let result = out.write_all(line.as_bytes()).and_then(|()| if idle { out.flush() } else { Ok(()) });
+        let result =
+            out.write_all(line.as_bytes()).and_then(|()| if idle { out.flush() } else { Ok(()) });
         if let Err(error) = result {
             tracing::warn!(%error, "the wire log cannot be written");
             failed = true;
@@ -123,7 +124,10 @@ fn write(file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redacto
     }
     let missed = shared.missed.load(Ordering::Relaxed);
     if missed > 0 {
-        drop(writeln!(out, "# {missed} frames are not in this file: it has a cap and never delays the agent"));
+        drop(writeln!(
+            out,
+            "# {missed} frames are not in this file: it has a cap and never delays the agent"
+        ));
     }
     drop(out.flush());
 }

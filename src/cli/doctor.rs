@@ -1,0 +1,334 @@
+//! `doctor`: what a run would meet on this machine, what to do about it, and which
+//! layer each setting comes from.
+//!
+//! Whether somebody is logged in and whether the guard comes into force is found out
+//! by doing it: the CLI is started, a session is opened, and a prompt is sent that the
+//! guard's own hook ends before any model is asked. It costs nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::args::DoctorArgs;
+use super::assemble::{self, Start};
+use super::failure::Failure;
+use super::place::{Place, TaskPlace};
+use super::{runtime, say, say_json};
+use crate::agent::{AgentCommand, AgentKind, Focus, Gate, Greeting, GuardServer, TurnLimits};
+use crate::config::{Settings, resolve};
+use crate::guard::{OsFiles, Policy, Redactor};
+use crate::hooks::Plugin;
+use crate::model::{EventKind, Prompt, Record, RecordError, RunId};
+use crate::verify::Repo as _;
+
+/// One thing that was looked at.
+struct Finding {
+    name: &'static str,
+    state: State,
+    detail: String,
+    hint: Option<String>,
+}
+
+/// How it stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    Note,
+    /// A run would end with this exit code.
+    Bad(u8),
+}
+
+impl Finding {
+    fn good(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, state: State::Good, detail: detail.into(), hint: None }
+    }
+
+    fn note(name: &'static str, detail: impl Into<String>, hint: &str) -> Self {
+        Self { name, state: State::Note, detail: detail.into(), hint: Some(hint.to_owned()) }
+    }
+
+    fn bad(name: &'static str, failure: &Failure) -> Self {
+        Self {
+            name,
+            state: State::Bad(failure.kind.code()),
+            detail: failure.source.to_string(),
+            hint: failure.hints.first().cloned(),
+        }
+    }
+}
+
+/// Looks at everything; the exit code is that of the first problem.
+pub(super) fn doctor(directory: Option<&Path>, args: &DoctorArgs) -> Result<u8, Failure> {
+    let mut findings = vec![Finding::good("version", env!("CARGO_PKG_VERSION"))];
+    let settings = look(directory, args, &mut findings);
+    let code = findings.iter().find_map(|finding| match finding.state {
+        State::Bad(code) => Some(code),
+        State::Good | State::Note => None,
+    });
+    if args.json {
+        say_json(&as_json(&findings, settings.as_ref()));
+    } else {
+        say(&as_text(&findings, settings.as_ref()));
+    }
+    Ok(code.unwrap_or(0))
+}
+
+fn look(
+    directory: Option<&Path>,
+    args: &DoctorArgs,
+    findings: &mut Vec<Finding>,
+) -> Option<Settings> {
+    let place = match Place::find(directory) {
+        Ok(place) => place,
+        Err(failure) => {
+            findings.push(Finding::bad("repository", &failure));
+            return None;
+        }
+    };
+    let at = args.task.as_deref().map(|task| TaskPlace::find(directory, task));
+    let task = match &at {
+        Some(Ok(at)) => at.usable().map(Some),
+        Some(Err(_)) | None => Ok(None),
+    };
+    match (&at, &task) {
+        (Some(Err(failure)), _) | (_, Err(failure)) => findings.push(Finding::bad("task", failure)),
+        (Some(Ok(at)), Ok(_)) => {
+            findings.push(Finding::good("task", at.folder.task_file.display().to_string()));
+        }
+        (None, Ok(_)) => {}
+    }
+    let task = task.ok().flatten();
+    let settings = match place.layers(args.settings.written(), task.as_ref()) {
+        Ok(layers) => resolve(&layers),
+        Err(failure) => {
+            findings.push(Finding::bad("settings", &failure));
+            return None;
+        }
+    };
+    repository(&place, at.as_ref().and_then(|at| at.as_ref().ok()), &settings, findings);
+    match assemble::templates(&place) {
+        Ok(_) => {}
+        Err(failure) => findings.push(Finding::bad("templates", &failure)),
+    }
+    match assemble::find_agent(settings.agent.as_deref()) {
+        Ok(command) => match runtime() {
+            Ok(runtime) => runtime.block_on(agent(&place, &settings, &command, findings)),
+            Err(failure) => findings.push(Finding::bad("agent", &failure)),
+        },
+        Err(failure) => findings.push(Finding::bad("agent", &failure)),
+    }
+    Some(settings)
+}
+
+fn repository(
+    place: &Place,
+    at: Option<&TaskPlace>,
+    settings: &Settings,
+    findings: &mut Vec<Finding>,
+) {
+    if let Some(at) = at {
+        match assemble::preflight(at, settings) {
+            Ok(preflight) => {
+                let branch = preflight.checkpoint.branch;
+                let head = preflight.checkpoint.head;
+                findings.push(Finding::good("repository", format!("{branch} at {}", head.short())));
+            }
+            Err(failure) => findings.push(Finding::bad("repository", &failure)),
+        }
+    } else {
+        match place.repo.checkpoint() {
+            Ok(at) => {
+                findings.push(Finding::good(
+                    "repository",
+                    format!("{} at {}", at.branch, at.head.short()),
+                ));
+            }
+            Err(error) => findings.push(Finding::bad("repository", &Failure::from(error))),
+        }
+    }
+    match place.repo.identity() {
+        Ok(Some(identity)) => {
+            findings
+                .push(Finding::good("identity", format!("{} <{}>", identity.name, identity.email)));
+        }
+        Ok(None) => findings.push(Finding::note(
+            "identity",
+            "git knows none: commits will be by ralph-copilot <ralph-copilot@localhost>",
+            "git config --global user.name … and user.email …",
+        )),
+        Err(error) => findings.push(Finding::bad("identity", &Failure::from(error))),
+    }
+    if let Some(holder) = place.holder() {
+        findings.push(Finding::note(
+            "lock",
+            format!("{holder} works here"),
+            "a second run of the same working tree ends with exit code 9",
+        ));
+    }
+}
+
+async fn agent(
+    place: &Place,
+    settings: &Settings,
+    command: &AgentCommand,
+    findings: &mut Vec<Finding>,
+) {
+    match probe(place, settings, command).await {
+        Ok(Probe { identity, guarded }) => {
+            let shown = command.program.display();
+            findings.push(Finding::good("agent", format!("{identity} ({shown})")));
+            findings.push(Finding::good("login", "a session can be opened"));
+            findings.push(match (command.kind, guarded) {
+                (AgentKind::Copilot, true) => {
+                    Finding::good("guard", "its hook comes into force, and ACP's permission requests besides")
+                }
+                (AgentKind::Copilot, false) => Finding {
+                    name: "guard",
+                    state: State::Bad(10),
+                    detail: "the CLI did not start the guard's hook".to_owned(),
+                    hint: Some(
+                        "hooks may be disabled for this trusted folder: look for disableAllHooks in .github/copilot/settings.json, .claude/settings.json and ~/.copilot"
+                            .to_owned(),
+                    ),
+                },
+                (AgentKind::Other, _) => Finding::note(
+                    "guard",
+                    "this agent has no hooks: its permission requests alone are decided",
+                    "a call that runs unasked ends the run with exit code 10",
+                ),
+            });
+        }
+        Err(failure) => findings.push(Finding::bad("agent", &failure)),
+    }
+}
+
+struct Probe {
+    identity: String,
+    guarded: bool,
+}
+
+/// Starts the agent, opens a session, and for Copilot sends a prompt that our hook ends.
+async fn probe(
+    place: &Place,
+    settings: &Settings,
+    command: &AgentCommand,
+) -> Result<Probe, Failure> {
+    let scratch = assemble::scratch()?;
+    let redactor = Arc::new(Redactor::new(assemble::secrets()));
+    let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
+    let policy = Arc::new(Policy::new(place.root(), place.root().join("tasks")));
+    gate.focus(Focus { iteration: 0, policy });
+    let (server, plugin) = match command.kind {
+        AgentKind::Copilot => {
+            let socket = scratch.path().join("guard.sock");
+            let server = GuardServer::start(&socket, Arc::clone(&gate), Greeting::TurnBack)?;
+            let program = std::env::current_exe()
+                .map_err(|error| Failure::new(super::failure::Kind::Internal, error))?;
+            let plugin = Plugin::write(&scratch.path().join("plugin"), &program, &socket)
+                .map_err(crate::agent::AgentError::from)?;
+            (Some(server), Some(plugin))
+        }
+        AgentKind::Other => (None, None),
+    };
+    let mut start = assemble::starter(Start {
+        command: command.clone(),
+        environment: assemble::environment(command, &scratch.path().join("tmp"), &[]),
+        plugin,
+        model: assemble::model(settings, command.kind),
+        run: RunId::new("doctor"),
+        cwd: place.root().to_owned(),
+        folder: scratch.path().to_owned(),
+        home: assemble::copilot_home(),
+        gate: Arc::clone(&gate),
+    });
+    let mut agent = start().await?;
+    let identity = agent.identity().map_or_else(
+        || "an agent without a name".to_owned(),
+        |it| format!("{} {}", it.name, it.version),
+    );
+    let opened = agent.open().await;
+    let guarded = match opened {
+        Ok(mut session) => {
+            if server.is_some() {
+                let prompt = Prompt { text: "Is the guard in force?".to_owned(), cuts: Vec::new() };
+                let limits = TurnLimits { total: Duration::from_secs(60), ..TurnLimits::default() };
+                let turn = session.prompt(&prompt, &limits, &CancellationToken::new()).await;
+                tracing::debug!(?turn, "the probe's turn");
+            }
+            let guarded = gate.in_force(session.id().as_str());
+            session.close(Duration::from_secs(5)).await;
+            guarded
+        }
+        Err(error) => {
+            agent.stop().await;
+            return Err(error.into());
+        }
+    };
+    agent.stop().await;
+    Ok(Probe { identity, guarded })
+}
+
+/// The probe's events are nobody's.
+struct Nowhere;
+
+impl Record for Nowhere {
+    fn record(&self, _: EventKind) -> Result<(), RecordError> {
+        Ok(())
+    }
+}
+
+fn as_json(findings: &[Finding], settings: Option<&Settings>) -> Value {
+    let findings: Vec<Value> = findings
+        .iter()
+        .map(|finding| {
+            let (state, code) = match finding.state {
+                State::Good => ("good", None),
+                State::Note => ("note", None),
+                State::Bad(code) => ("bad", Some(code)),
+            };
+            json!({
+                "name": finding.name,
+                "state": state,
+                "exit_code": code,
+                "detail": finding.detail,
+                "hint": finding.hint,
+            })
+        })
+        .collect();
+    let settings: Vec<Value> = settings
+        .iter()
+        .flat_map(|settings| &settings.chosen)
+        .map(|chosen| {
+            json!({ "name": chosen.name, "value": chosen.value, "source": chosen.source.to_string() })
+        })
+        .collect();
+    json!({ "findings": findings, "settings": settings })
+}
+
+fn as_text(findings: &[Finding], settings: Option<&Settings>) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let mark = match finding.state {
+            State::Good => "ok  ",
+            State::Note => "note",
+            State::Bad(_) => "BAD ",
+        };
+        text.push_str(&format!("{mark}  {:<11} {}\n", finding.name, finding.detail));
+        if let Some(hint) = &finding.hint {
+            text.push_str(&format!("      {:<11} → {hint}\n", ""));
+        }
+    }
+    if let Some(settings) = settings {
+        text.push_str("\nsettings\n");
+        for chosen in &settings.chosen {
+            text.push_str(&format!(
+                "  {:<22} {:<22} {}\n",
+                chosen.name, chosen.value, chosen.source
+            ));
+        }
+    }
+    text.trim_end().to_owned()
+}
