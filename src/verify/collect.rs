@@ -170,7 +170,7 @@ impl Seen<'_> {
     /// Whether a call or a commit of the agent changed a path.
     fn by_agent(&self, path: &Path) -> bool {
         let absolute = self.repo.root().join(path);
-        self.inputs.writes.iter().any(|written| *written == absolute)
+        self.inputs.writes.contains(&absolute)
             || self.commits.iter().flat_map(|c| &c.paths).any(|change| change.path == path)
     }
 

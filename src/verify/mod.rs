@@ -28,6 +28,9 @@ mod shell;
 mod state;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub use baseline::Baseline;
 pub use checks::{CheckOptions, CheckRun, Checks, not_reproducible, run_checks, run_clean};
 pub use clean::CleanTree;

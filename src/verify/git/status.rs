@@ -4,6 +4,9 @@
 //! be "assumed unchanged" is looked at all the same, for that is a way to hide a change.
 //! What does NOT live here: whose change it is.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use git2::{
     DiffOptions, ErrorCode, Index, IndexEntryExtendedFlag, IndexEntryFlag, IndexTime, Repository,
     StatusOptions, Statuses,
@@ -31,19 +34,25 @@ impl GitRepo {
                 None => {}
             }
         }
-        status.tracked.extend(self.hidden(repo)?);
+        let hidden = self.hidden(repo)?;
+        status.tracked.retain(|change| !hidden.left_out.contains(&change.path));
+        status.tracked.extend(hidden.changed);
         status.tracked.sort();
         status.tracked.dedup_by(|a, b| a.path == b.path);
         Ok(status)
     }
 
     /// The ignored entries; a folder that is ignored as a whole is one.
-    pub(super) fn ignored_in(
-        &self,
-        repo: &Repository,
-    ) -> Result<Vec<std::path::PathBuf>, VerifyError> {
-        let statuses = self
-            .look(repo, StatusOptions::new().include_ignored(true).recurse_ignored_dirs(false))?;
+    pub(super) fn ignored_in(&self, repo: &Repository) -> Result<Vec<PathBuf>, VerifyError> {
+        let statuses = self.look(
+            repo,
+            StatusOptions::new()
+                .include_ignored(true)
+                .recurse_ignored_dirs(false)
+                // An ignored file in a folder that holds nothing else is found only so.
+                .include_untracked(true)
+                .recurse_untracked_dirs(true),
+        )?;
         let ignored = statuses.iter().filter(|entry| entry.status().is_ignored());
         Ok(ignored.map(|entry| path(entry.path_bytes())).collect())
     }
@@ -66,20 +75,24 @@ impl GitRepo {
         .map_err(self.failed("compare the working tree with HEAD"))
     }
 
-    /// Changes of paths whose index entry says that nobody should look.
-    fn hidden(&self, repo: &Repository) -> Result<Vec<PathChange>, VerifyError> {
+    /// Looks at the paths whose index entry says that nobody should.
+    fn hidden(&self, repo: &Repository) -> Result<Hidden, VerifyError> {
         let index = repo.index().map_err(self.failed("read the index"))?;
         let mut shown = Index::new().map_err(self.failed("make an index"))?;
         let mut paths = DiffOptions::new();
         paths.disable_pathspec_match(true).include_typechange(true);
+        let mut hidden = Hidden::default();
         let mut any = false;
         for mut entry in index.iter() {
             let assumed = entry.flags & IndexEntryFlag::VALID.bits() != 0;
             let skip = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
             let skipped = entry.flags_extended & skip != 0;
-            let absent = || self.root.join(path(&entry.path)).symlink_metadata().is_err();
-            // A sparse checkout leaves files out on purpose.
-            if !assumed && (!skipped || absent()) {
+            if !assumed && !skipped {
+                continue;
+            }
+            let path = path(&entry.path);
+            if skipped && self.root.join(&path).symlink_metadata().is_err() {
+                hidden.left_out.insert(path);
                 continue;
             }
             any = true;
@@ -90,13 +103,23 @@ impl GitRepo {
             shown.add(&entry).map_err(self.failed("copy an index entry"))?;
         }
         if !any {
-            return Ok(Vec::new());
+            return Ok(hidden);
         }
         let diff = repo
             .diff_index_to_workdir(Some(&shown), Some(&mut paths))
             .map_err(self.failed("compare hidden paths"))?;
-        Ok(super::history::changes(&diff))
+        hidden.changed = super::history::changes(&diff);
+        Ok(hidden)
     }
+}
+
+/// What stands behind flags of the index.
+#[derive(Default)]
+struct Hidden {
+    /// Differs all the same.
+    changed: Vec<PathChange>,
+    /// Left out by a sparse checkout, on purpose: no deletion.
+    left_out: BTreeSet<PathBuf>,
 }
 
 enum Seen {

@@ -55,7 +55,7 @@ impl GitRepo {
         let mut wanted = Vec::new();
         for path in paths {
             let held = base.get_path(path).is_ok();
-            if held || !repo.is_path_ignored(path).map_err(&failed)? {
+            if held || !self.ignored(repo, path)? {
                 wanted.push(path.clone());
             }
         }
@@ -80,6 +80,17 @@ impl GitRepo {
             }
         })?;
         Ok(Some(oid(id)))
+    }
+
+    /// Whether git ignores a path. A folder that is ignored takes all in it along, even
+    /// what a later pattern would bring back; libgit2 looks at the path alone.
+    fn ignored(&self, repo: &Repository, path: &Path) -> Result<bool, VerifyError> {
+        for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
+            if repo.is_path_ignored(above).map_err(self.failed("read the ignore rules"))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Makes the index hold these paths as the tree does, and leaves the rest of it alone.

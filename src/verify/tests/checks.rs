@@ -1,0 +1,187 @@
+//! Verify commands as they are really run.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::scene::{Scene, key};
+use crate::model::{CheckResult, CheckStatus};
+use crate::verify::{
+    Branch, CheckOptions, Checks, Dirt, Fingerprints, PlannedCheck, Repo, ShellChecks, run_checks,
+};
+
+fn shell() -> ShellChecks {
+    ShellChecks::new(Arc::new(|text: &str| text.replace("hunter2", "***")))
+}
+
+async fn run(command: &str) -> CheckResult {
+    let dir = std::env::temp_dir();
+    shell().run(command, &CheckOptions::in_dir(dir)).await
+}
+
+#[tokio::test]
+async fn the_status_is_told() {
+    for (command, status) in [
+        ("true", CheckStatus::Passed),
+        ("exit 3", CheckStatus::Failed(3)),
+        ("kill -9 $$", CheckStatus::Signalled(9)),
+        ("-dash-is-no-option", CheckStatus::Failed(127)),
+        ("", CheckStatus::Passed),
+    ] {
+        assert_eq!(run(command).await.status, status, "{command}");
+    }
+    let gone = CheckOptions::in_dir("/nowhere/at/all");
+    let result = shell().run("true", &gone).await;
+    assert!(matches!(result.status, CheckStatus::NotRun(_)), "{result:?}");
+}
+
+#[tokio::test]
+async fn both_streams_come_in_order_and_redacted() {
+    let result = run("echo one; echo two >&2; echo hunter2; cat; echo end").await;
+    assert_eq!(result.output, "one\ntwo\n***\nend\n");
+}
+
+#[tokio::test]
+async fn long_output_is_cut_to_its_end() {
+    let result = run("i=0; while [ $i -lt 9000 ]; do echo \"line $i ü\"; i=$((i+1)); done").await;
+    assert!(result.passed());
+    assert!(result.output.starts_with("[the first part of "), "{}", &result.output[..80]);
+    assert!(result.output.ends_with("line 8999 ü\n"));
+    assert!(result.output.len() < 8 * 1024 + 100, "{}", result.output.len());
+}
+
+#[tokio::test]
+async fn secrets_and_gits_own_variables_are_kept_from_it() {
+    // The variables are in this process's environment only if somebody put them there, so
+    // a child that has them runs this very test binary.
+    if std::env::var_os("VERIFY_TEST_ENV").is_some() {
+        let dir = std::env::temp_dir();
+        let mut options = CheckOptions::in_dir(dir);
+        options.env = vec![("GIVEN".into(), "yes".into())];
+        let result =
+            shell().run("echo \"[$GITHUB_TOKEN$GIT_DIR$X_API_KEY]$KEPT$GIVEN\"", &options).await;
+        assert_eq!(result.output, "[]keptyes\n");
+        return;
+    }
+    let name = std::thread::current().name().expect("a test's thread has its name").to_owned();
+    let output = tokio::process::Command::new(std::env::current_exe().expect("this binary"))
+        .args(["--exact", &name])
+        .env("VERIFY_TEST_ENV", "1")
+        .env("GITHUB_TOKEN", "secret")
+        .env("GIT_DIR", "/nowhere")
+        .env("X_API_KEY", "secret")
+        .env("KEPT", "kept")
+        .output()
+        .await
+        .expect("started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// Whether a process is there; the test holds its id.
+fn alive(pid: &str) -> bool {
+    std::process::Command::new("kill")
+        .args(["-0", pid])
+        .output()
+        .expect("kill starts")
+        .status
+        .success()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_takes_too_long_is_ended_with_its_children() {
+    let mut options = CheckOptions::in_dir(std::env::temp_dir());
+    options.limit = Duration::from_secs(600);
+    // It ignores TERM, and so does its child.
+    let command = "trap '' TERM; sh -c 'trap \"\" TERM; while :; do sleep 1000; done' & \
+                   echo $!; while :; do sleep 1000; done";
+    let dir = tempfile::TempDir::new().expect("directory");
+    options.dir = dir.path().to_owned();
+    let result = shell().run(command, &options).await;
+    assert_eq!(result.status, CheckStatus::TimedOut(600));
+}
+
+#[tokio::test]
+async fn what_is_left_in_the_background_is_ended_and_not_waited_for() {
+    let result = run("sleep 1000 & echo $!").await;
+    assert!(result.passed());
+    let pid = result.output.trim();
+    // Its parent is gone, so whoever adopted it reaps it; until then it is a zombie.
+    for _ in 0..1000 {
+        if !alive(pid) || zombie(pid) {
+            return;
+        }
+        tokio::task::yield_now().await;
+        std::thread::yield_now();
+    }
+    panic!("{pid} is alive");
+}
+
+fn zombie(pid: &str) -> bool {
+    let output = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output();
+    output.is_ok_and(|output| output.stdout.starts_with(b"Z"))
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_grandchild_that_left_the_group_does_not_hold_us_up() {
+    let result = run("setsid sleep 5 & echo ok").await;
+    assert!(result.passed());
+    assert!(result.output.starts_with("ok"), "{}", result.output);
+    assert!(result.millis < 4000, "waited {} ms for a grandchild", result.millis);
+}
+
+fn planned(command: &str) -> PlannedCheck {
+    PlannedCheck { command: command.into(), criteria: vec![key("one")], whole_task: false }
+}
+
+#[tokio::test]
+async fn what_checks_leave_is_told_and_tidied_up() {
+    let scene = Scene::new();
+    scene.write("README.md", "the human's\n");
+    scene.write("notes.txt", "the human's\n");
+    let repo = scene.repo();
+    let human = scene.preflight(Branch::Current, Dirt::Protect).expect("ready").human;
+    scene.write("agent.txt", "left\n");
+    scene.append("tests/other.py", "dirty before\n");
+    let before = repo.status().expect("status");
+    let plan = [
+        planned("echo x >> README.md; mkdir -p out; echo y > out/report; rm src/lib.txt"),
+        planned("echo z >> tests/check.sh; echo z >> tests/other.py; echo w > x.log; false"),
+    ];
+    let options = CheckOptions::in_dir(&scene.root);
+    let run = run_checks(&repo, &shell(), &plan, &options, &before, &human).await.expect("ran");
+    let told: Vec<_> = run.results.iter().map(|r| (r.passed(), r.criteria.clone())).collect();
+    assert_eq!(told, [(true, vec![key("one")]), (false, vec![key("one")])]);
+    assert_eq!(run.artefacts, BTreeSet::from([PathBuf::from("out/report")]));
+    assert_eq!(run.put_back, [PathBuf::from("src/lib.txt"), "tests/check.sh".into()]);
+    assert_eq!(scene.read("src/lib.txt"), "code\n");
+    assert_eq!(scene.read("tests/check.sh"), "grep -q work src/lib.txt\n");
+    // The human's file, and what was dirty before, are left as the check left them.
+    assert_eq!(scene.read("README.md"), "the human's\nx\n");
+    assert!(scene.read("tests/other.py").ends_with("z\n"));
+}
+
+/// Fails the test if it is asked.
+struct Nobody;
+
+#[async_trait]
+impl Checks for Nobody {
+    async fn run(&self, command: &str, _options: &CheckOptions) -> CheckResult {
+        panic!("{command} was run")
+    }
+}
+
+#[tokio::test]
+async fn an_empty_plan_costs_nothing() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let before = repo.status().expect("status");
+    let options = CheckOptions::in_dir(&scene.root);
+    let human = Fingerprints::default();
+    let run = run_checks(&repo, &Nobody, &[], &options, &before, &human).await.expect("ran");
+    assert!(run.results.is_empty());
+}

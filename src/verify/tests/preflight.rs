@@ -1,0 +1,327 @@
+//! Whether a run may begin.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::scene::{FOLDER, Scene, git_in, layout};
+use crate::model::ChangeKind;
+use crate::verify::{Branch, Dirt, Fingerprint, GitRepo, Layout, Repo, RepoProblem};
+
+fn problem(scene: &Scene) -> RepoProblem {
+    scene.preflight(Branch::Current, Dirt::Refuse).expect_err("a problem")
+}
+
+#[test]
+fn no_repository() {
+    let dir = tempfile::TempDir::new().expect("temporary directory");
+    let problem = GitRepo::discover(dir.path()).expect_err("none");
+    assert!(matches!(problem, RepoProblem::None { .. }), "{problem}");
+    assert!(problem.hint().contains("git init"));
+}
+
+#[test]
+fn a_bare_repository() {
+    let scene = Scene::new();
+    scene.git(&["clone", "-q", "--bare", ".", "../bare"]);
+    let problem = GitRepo::discover(&scene.root.join("../bare")).expect_err("bare");
+    assert!(matches!(problem, RepoProblem::Bare { .. }), "{problem}");
+}
+
+#[test]
+fn no_commit_yet() {
+    let scene = Scene::empty();
+    scene.write("tasks/demo/TASK.md", "- [ ] one\n");
+    assert!(matches!(problem(&scene), RepoProblem::Unborn));
+}
+
+#[test]
+fn a_clean_tree_is_ready_from_any_folder() {
+    let scene = Scene::new();
+    let repo = GitRepo::discover(&scene.root.join("src")).expect("found above");
+    assert_eq!(repo.root(), scene.root);
+    let ready = repo.preflight(&layout(), Branch::Current, Dirt::Refuse).expect("ready");
+    assert_eq!(ready.checkpoint.branch, "refs/heads/main");
+    assert_eq!(ready.checkpoint.head.as_str(), scene.head());
+    assert!(ready.human.is_empty());
+    assert!(ready.prepared.is_empty());
+}
+
+#[test]
+fn a_detached_head_needs_a_branch_to_be_named() {
+    let scene = Scene::new();
+    scene.git(&["checkout", "-q", "--detach"]);
+    let found = problem(&scene);
+    assert!(matches!(found, RepoProblem::Detached { .. }), "{found}");
+    assert!(found.hint().contains("--branch"));
+
+    let ready = scene.preflight(Branch::Named("ralph/demo"), Dirt::Refuse).expect("made");
+    assert_eq!(ready.checkpoint.branch, "refs/heads/ralph/demo");
+    assert_eq!(scene.git(&["symbolic-ref", "HEAD"]), "refs/heads/ralph/demo");
+    assert_eq!(scene.porcelain(), "");
+}
+
+#[test]
+fn a_branch_with_the_same_content_is_taken_and_another_is_not() {
+    let scene = Scene::new();
+    scene.git(&["branch", "same"]);
+    scene.git(&["checkout", "-qb", "other"]);
+    scene.write("src/lib.txt", "else\n");
+    scene.commit_all("else");
+    scene.git(&["checkout", "-q", "--detach", "main"]);
+
+    let problem = scene.preflight(Branch::Named("other"), Dirt::Refuse).expect_err("elsewhere");
+    assert!(matches!(problem, RepoProblem::BranchElsewhere { .. }), "{problem}");
+    assert!(!scene.try_git(&["symbolic-ref", "-q", "HEAD"]).0, "HEAD was moved");
+
+    scene.preflight(Branch::Named("same"), Dirt::Refuse).expect("taken");
+    assert_eq!(scene.git(&["symbolic-ref", "HEAD"]), "refs/heads/same");
+    // Asked for again, it is simply there.
+    scene.preflight(Branch::Named("same"), Dirt::Refuse).expect("still there");
+}
+
+#[test]
+fn a_branch_that_git_would_not_take_is_refused() {
+    let scene = Scene::new();
+    for name in ["a..b", "-x", "a b", ""] {
+        let problem = scene.preflight(Branch::Named(name), Dirt::Refuse).expect_err(name);
+        assert!(matches!(problem, RepoProblem::BranchName { .. }), "{name:?}: {problem}");
+    }
+}
+
+#[test]
+fn a_branch_that_another_worktree_holds_is_refused() {
+    let scene = Scene::new();
+    scene.git(&["branch", "taken"]);
+    scene.git(&["worktree", "add", "-q", "../linked", "taken"]);
+    let found = scene.preflight(Branch::Named("taken"), Dirt::Refuse).expect_err("in use");
+    assert!(matches!(found, RepoProblem::BranchInUse { .. }), "{found}");
+
+    let linked = GitRepo::discover(&scene.root.join("../linked")).expect("a linked worktree");
+    let found = linked
+        .preflight(&layout(), Branch::Named("main"), Dirt::Refuse)
+        .expect_err("in use by the main worktree");
+    assert!(matches!(found, RepoProblem::BranchInUse { .. }), "{found}");
+}
+
+#[test]
+fn a_linked_worktree_is_a_repository_of_its_own() {
+    let scene = Scene::new();
+    scene.git(&["worktree", "add", "-q", "-b", "side", "../linked"]);
+    let linked = GitRepo::discover(&scene.root.join("../linked/src")).expect("found");
+    assert!(linked.root().ends_with("linked"));
+    assert!(linked.git_dir().ends_with(".git/worktrees/linked"));
+    linked.exclude(&[".ralph/runs/"]).expect("excluded");
+    let ready = linked.preflight(&layout(), Branch::Current, Dirt::Refuse).expect("ready");
+    assert_eq!(ready.checkpoint.branch, "refs/heads/side");
+    assert!(scene.read(".git/info/exclude").ends_with(".ralph/runs/\n"));
+}
+
+#[test]
+fn the_environment_of_git_has_no_say() {
+    // A child with a hostile environment runs this very test binary.
+    if let Ok(root) = std::env::var("VERIFY_TEST_ROOT") {
+        let repo = GitRepo::discover(Path::new(&root)).expect("found");
+        assert_eq!(repo.root(), Path::new(&root));
+        assert!(repo.status().expect("status").all().is_empty());
+        return;
+    }
+    let scene = Scene::new();
+    let other = Scene::new();
+    other.write("dirt", "x");
+    let name = std::thread::current().name().expect("a test's thread has its name").to_owned();
+    let output = std::process::Command::new(std::env::current_exe().expect("this binary"))
+        .args(["--exact", &name])
+        .env("VERIFY_TEST_ROOT", &scene.root)
+        .env("GIT_DIR", other.root.join(".git"))
+        .env("GIT_WORK_TREE", &other.root)
+        .env("GIT_INDEX_FILE", other.root.join("nowhere"))
+        .output()
+        .expect("started");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+fn operations_in_progress_are_named() {
+    let cases: [(&str, &[&str]); 4] = [
+        ("merge", &["merge", "other"]),
+        ("rebase", &["rebase", "other"]),
+        ("cherry-pick", &["cherry-pick", "other"]),
+        ("revert", &["revert", "--no-edit", "HEAD~1"]),
+    ];
+    for (what, command) in cases {
+        let scene = Scene::new();
+        scene.git(&["checkout", "-qb", "other"]);
+        scene.write("src/lib.txt", "theirs\n");
+        scene.commit_all("theirs");
+        scene.git(&["checkout", "-q", "main"]);
+        scene.write("src/lib.txt", "ours\n");
+        scene.commit_all("ours");
+        scene.write("src/lib.txt", "ours again\n");
+        scene.commit_all("ours again");
+        assert!(!scene.try_git(command).0, "{what} should conflict");
+        let found = problem(&scene);
+        assert!(
+            matches!(found, RepoProblem::InProgress { what: named, .. } if named == what),
+            "{what}: {found}"
+        );
+        assert!(found.hint().contains("--abort"));
+    }
+    let scene = Scene::new();
+    scene.git(&["bisect", "start"]);
+    let found = problem(&scene);
+    assert!(matches!(found, RepoProblem::InProgress { what: "bisect", .. }), "{found}");
+}
+
+#[test]
+fn a_locked_index_is_named_with_its_path() {
+    let scene = Scene::new();
+    scene.write(".git/index.lock", "");
+    let found = problem(&scene);
+    assert!(matches!(found, RepoProblem::IndexLocked { .. }), "{found}");
+    assert!(found.to_string().contains(".git/index.lock"));
+}
+
+#[test]
+fn dirt_is_listed_with_odd_names_and_bounded() {
+    let scene = Scene::new();
+    scene.write("README.md", "changed\n");
+    scene.remove("src/lib.txt");
+    scene.write("a new\nname", "x");
+    scene.write("-dash", "x");
+    scene.git(&["add", "--", "-dash"]);
+    let RepoProblem::Dirty { changes } = problem(&scene) else { panic!("not dirty") };
+    let seen: Vec<_> = changes.iter().map(|c| (c.path.to_str().expect("UTF-8"), c.kind)).collect();
+    assert_eq!(
+        seen,
+        [
+            ("-dash", ChangeKind::Added),
+            ("README.md", ChangeKind::Modified),
+            ("a new\nname", ChangeKind::Added),
+            ("src/lib.txt", ChangeKind::Deleted),
+        ]
+    );
+    for n in 0..40 {
+        scene.write(&format!("many/{n}"), "x");
+    }
+    let text = problem(&scene).to_string();
+    assert!(text.contains(r#"added "a new\nname""#), "{text}");
+    assert!(text.ends_with("and 34 more"), "{text}");
+}
+
+#[test]
+fn dirt_in_the_task_folder_is_the_human_preparing_the_task() {
+    let scene = Scene::new();
+    scene.append("tasks/demo/TASK.md", "- [ ] three\n");
+    scene.write("tasks/demo/check.sh", "true\n");
+    let ready = scene.preflight(Branch::Current, Dirt::Refuse).expect("ready");
+    assert_eq!(ready.prepared, [Path::new("tasks/demo/TASK.md"), Path::new("tasks/demo/check.sh")]);
+    let committed = scene
+        .repo()
+        .commit_paths(
+            &ready.prepared,
+            &layout().state_message(),
+            &crate::verify::Identity::of_the_runner(),
+        )
+        .expect("committed");
+    assert!(committed.is_some());
+    assert_eq!(scene.porcelain(), "");
+    assert_eq!(
+        scene.git(&["log", "-1", "--format=%s|%an"]),
+        "ralph(demo): state update|ralph-copilot"
+    );
+}
+
+#[test]
+fn with_allow_dirty_the_dirt_is_remembered() {
+    let scene = Scene::new();
+    scene.write("README.md", "mine\n");
+    scene.write("notes.txt", "mine\n");
+    scene.remove("tests/other.py");
+    let ready = scene.preflight(Branch::Current, Dirt::Protect).expect("ready");
+    let paths: Vec<_> = ready.human.paths().collect();
+    assert_eq!(
+        paths,
+        [Path::new("README.md"), Path::new("notes.txt"), Path::new("tests/other.py")]
+    );
+    assert_eq!(ready.human.get(Path::new("tests/other.py")), Some(&Fingerprint::Absent));
+}
+
+#[test]
+fn a_task_elsewhere_is_refused() {
+    let scene = Scene::new();
+    for folder in ["../elsewhere", "/tmp", "absent"] {
+        let found = scene
+            .repo()
+            .preflight(&Layout::new("demo", folder), Branch::Current, Dirt::Refuse)
+            .expect_err(folder);
+        assert!(matches!(found, RepoProblem::TaskOutside { .. }), "{folder}: {found}");
+    }
+}
+
+#[test]
+fn an_ignored_task_folder_is_no_dirt() {
+    let scene = Scene::new();
+    scene.git(&["rm", "-rqf", "--cached", FOLDER]);
+    scene.append(".gitignore", "tasks/\n");
+    scene.git(&["add", ".gitignore"]);
+    scene.git(&["commit", "-qm", "ignored"]);
+    let ready = scene.preflight(Branch::Current, Dirt::Refuse).expect("ready");
+    assert!(ready.prepared.is_empty());
+    let identity = crate::verify::Identity::of_the_runner();
+    let nothing = scene
+        .repo()
+        .commit_paths(&layout().state_files(), "ralph(demo): state update", &identity)
+        .expect("no error");
+    assert_eq!(nothing, None);
+}
+
+#[test]
+fn the_exclude_file_keeps_what_it_has_and_grows_once() {
+    let scene = Scene::new();
+    fs::write(scene.root.join(".git/info/exclude"), "mine\n.ralph/audit/").expect("written");
+    let repo = scene.repo();
+    repo.exclude(&[".ralph/runs/", ".ralph/audit/"]).expect("excluded");
+    repo.exclude(&[".ralph/runs/", ".ralph/audit/"]).expect("excluded");
+    assert_eq!(scene.read(".git/info/exclude"), "mine\n.ralph/audit/\n.ralph/runs/\n");
+    scene.write(".ralph/runs/1/events.jsonl", "{}\n");
+    assert_eq!(repo.status().expect("status").all(), []);
+    // A clone made without templates has no such folder.
+    fs::remove_dir_all(scene.root.join(".git/info")).expect("removed");
+    repo.exclude(&["x/"]).expect("excluded");
+    assert_eq!(scene.read(".git/info/exclude"), "x/\n");
+}
+
+#[test]
+fn nobody_is_an_identity_only_if_git_says_so() {
+    let scene = Scene::new();
+    let ada = scene.repo().identity().expect("readable").expect("somebody");
+    assert_eq!((ada.name.as_str(), ada.email.as_str()), ("Ada", "ada@example.org"));
+    scene.git(&["config", "user.email", ""]);
+    assert_eq!(scene.repo().identity().expect("readable"), None);
+}
+
+#[test]
+fn an_index_of_a_kind_we_cannot_read_is_named() {
+    let scene = Scene::new();
+    scene.git(&["update-index", "--split-index"]);
+    let found = problem(&scene);
+    assert!(matches!(found, RepoProblem::Unsupported { .. }), "{found}");
+    assert!(found.hint().contains("split"));
+}
+
+#[test]
+fn submodules_are_listed_and_their_dirt_is_seen() {
+    let scene = Scene::new();
+    let inner = Scene::new();
+    let from = inner.root.to_str().expect("UTF-8");
+    scene.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "lib"]);
+    scene.commit_all("submodule");
+    let ready = scene.preflight(Branch::Current, Dirt::Refuse).expect("ready");
+    assert_eq!(ready.submodules, [PathBuf::from("lib")]);
+    scene.write("lib/src/lib.txt", "dirt\n");
+    let RepoProblem::Dirty { changes } = problem(&scene) else { panic!("not dirty") };
+    assert_eq!(changes[0].path, Path::new("lib"));
+    assert!(git_in(&scene.root.join("lib"), &["checkout", "-q", "."]).0);
+    scene.preflight(Branch::Current, Dirt::Refuse).expect("clean again");
+}

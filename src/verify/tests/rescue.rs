@@ -1,0 +1,306 @@
+//! Attempts kept and put back, and the repairs of a verdict.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::scene::{Scene, TASK_MD, layout};
+use crate::model::{Mend, VerdictResult};
+use crate::verify::{
+    Branch, Dirt, Fingerprints, Identity, KeepTick, Mended, Repair, Repo, StateFiles, mend,
+};
+
+/// Everything an attempt may do to a tree.
+fn mess(scene: &Scene) {
+    scene.write("src/committed.txt", "work\n");
+    scene.commit_all("ralph(demo): half of it");
+    scene.write("src/lib.txt", "uncommitted\n");
+    scene.write("README.md", "staged\n");
+    scene.git(&["add", "README.md"]);
+    scene.remove("tests/other.py");
+    scene.write("loose/deep/file", "untracked\n");
+    scene.write("-odd\nname", "untracked\n");
+    fs::remove_dir_all(scene.root.join("src")).expect("removed");
+    scene.write("src", "a file where a directory was\n");
+    scene.remove("tests/check.sh");
+    scene.write("tests/check.sh/inside", "a directory where a file was\n");
+    scene.write("out.log", "ignored\n");
+}
+
+#[test]
+fn an_attempt_is_kept_whole_and_nothing_else_changes() {
+    let scene = Scene::new();
+    mess(&scene);
+    let before = scene.porcelain();
+    let repo = scene.repo();
+    let none = Fingerprints::default();
+    let kept = repo.save_attempt(&layout(), 3, "attempt", &none).expect("kept");
+    assert_eq!((kept.name.as_str(), kept.number), ("refs/ralph/demo/attempts/3", 3));
+    assert_eq!(scene.porcelain(), before);
+    assert_eq!(scene.git(&["rev-parse", "refs/ralph/demo/attempts/3^"]), scene.head());
+    assert_eq!(
+        scene.git(&["ls-tree", "-rz", "--name-only", &kept.name]).replace('\0', "|"),
+        "-odd\nname|.gitignore|README.md|loose/deep/file|src|tasks/demo/TASK.md|\
+         tasks/demo/activity.log|tasks/demo/cost.log|tasks/demo/guardrails.md|\
+         tasks/demo/progress.md|tasks/demo/state.json|tests/check.sh/inside|"
+    );
+    assert_eq!(scene.git(&["show", &format!("{}:README.md", kept.name)]), "staged");
+    assert_eq!(scene.git(&["fsck", "--strict", "--no-dangling"]), "");
+    // A number that is taken is never overwritten.
+    let next = repo.save_attempt(&layout(), 3, "attempt", &none).expect("kept");
+    assert_eq!(next.number, 4);
+    assert_eq!(repo.snapshot(&none).expect("tree"), repo.snapshot(&none).expect("tree"));
+}
+
+#[test]
+fn going_back_leaves_exactly_the_checkpoint() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    let none = Fingerprints::default();
+    mess(&scene);
+    let left = repo.back_to(&checkpoint, &none).expect("back");
+    assert_eq!(left, Vec::<PathBuf>::new());
+    assert_eq!(scene.porcelain(), "");
+    assert_eq!(scene.head(), checkpoint.head.as_str());
+    assert_eq!(scene.read("src/lib.txt"), "code\n");
+    assert!(!scene.exists("loose"), "empty directories stay behind");
+    assert_eq!(scene.read("out.log"), "ignored\n");
+    // Once more is safe.
+    repo.back_to(&checkpoint, &none).expect("back");
+    assert_eq!(scene.porcelain(), "");
+}
+
+#[test]
+fn going_back_finds_the_branch_again() {
+    for leave in [
+        ["checkout", "-q", "--detach"].as_slice(),
+        &["checkout", "-qb", "other"],
+        &["checkout", "-q", "--orphan", "orphan"],
+        &["reset", "-q", "--hard", "HEAD~1"],
+        &["commit", "-q", "--amend", "-m", "x", "--allow-empty"],
+    ] {
+        let scene = Scene::new();
+        scene.write("second", "x");
+        scene.commit_all("second");
+        let repo = scene.repo();
+        let checkpoint = repo.checkpoint().expect("checkpoint");
+        scene.git(leave);
+        scene.write("third", "x");
+        scene.commit_all("third");
+        repo.save_attempt(&layout(), 1, "attempt", &Fingerprints::default()).expect("kept");
+        repo.back_to(&checkpoint, &Fingerprints::default()).expect("back");
+        assert_eq!(scene.git(&["symbolic-ref", "HEAD"]), "refs/heads/main", "{leave:?}");
+        assert_eq!(scene.head(), checkpoint.head.as_str(), "{leave:?}");
+        assert_eq!(scene.porcelain(), "", "{leave:?}");
+        assert!(scene.exists("second") && !scene.exists("third"), "{leave:?}");
+    }
+}
+
+#[test]
+fn going_back_ends_a_merge_with_conflicts() {
+    let scene = Scene::new();
+    scene.git(&["checkout", "-qb", "other"]);
+    scene.write("src/lib.txt", "theirs\n");
+    scene.commit_all("theirs");
+    scene.git(&["checkout", "-q", "main"]);
+    scene.write("src/lib.txt", "ours\n");
+    scene.commit_all("ours");
+    let repo = scene.repo();
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    assert!(!scene.try_git(&["merge", "other"]).0);
+    repo.save_attempt(&layout(), 1, "attempt", &Fingerprints::default()).expect("kept");
+    repo.back_to(&checkpoint, &Fingerprints::default()).expect("back");
+    assert_eq!(scene.porcelain(), "");
+    assert_eq!(scene.read("src/lib.txt"), "ours\n");
+    assert!(!scene.exists(".git/MERGE_HEAD"));
+}
+
+#[test]
+fn the_humans_files_are_never_kept_reset_or_lost() {
+    let scene = Scene::new();
+    scene.write("README.md", "the human's\n");
+    scene.write("notes/mine.txt", "the human's\n");
+    scene.remove("tests/other.py");
+    scene.write("src/lib.txt", "staged by the human\n");
+    scene.git(&["add", "src/lib.txt"]);
+    let before = scene.porcelain();
+    let repo = scene.repo();
+    let human = scene.preflight(Branch::Current, Dirt::Protect).expect("ready").human;
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+
+    scene.write("work.txt", "the agent's\n");
+    scene.write("notes/agent.txt", "the agent's\n");
+    scene.git(&["add", "work.txt", "notes/mine.txt"]);
+    scene.git(&[
+        "commit",
+        "-qm",
+        "ralph(demo): takes a file of the human along",
+        "--",
+        "work.txt",
+        "notes/mine.txt",
+    ]);
+    let kept = repo.save_attempt(&layout(), 1, "attempt", &human).expect("kept");
+    // In the attempt the human's paths stand as HEAD has them.
+    assert_eq!(scene.git(&["show", &format!("{}:README.md", kept.name)]), "hello");
+    assert_eq!(scene.git(&["show", &format!("{}:tests/other.py", kept.name)]), "assert True");
+    let left = repo.back_to(&checkpoint, &human).expect("back");
+    assert_eq!(left, Vec::<PathBuf>::new());
+    assert_eq!(scene.porcelain(), before);
+    assert_eq!(human.changed_below(&scene.root).expect("looked"), []);
+    assert!(!scene.exists("work.txt") && !scene.exists("notes/agent.txt"));
+}
+
+#[test]
+fn what_stands_in_the_way_of_the_humans_files_is_left_and_named() {
+    let scene = Scene::new();
+    scene.write("README.md", "x\n");
+    let repo = scene.repo();
+    scene.git(&["checkout", "-q", "README.md"]);
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    scene.remove("README.md");
+    scene.write("README.md/mine", "the human's\n");
+    let human = Fingerprints::below(&scene.root, [PathBuf::from("README.md/mine")]).expect("seen");
+    let left = repo.back_to(&checkpoint, &human).expect("back");
+    assert_eq!(left, [Path::new("README.md")]);
+    assert_eq!(scene.read("README.md/mine"), "the human's\n");
+}
+
+#[test]
+fn a_repository_that_the_agent_made_is_left_and_named() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    scene.git(&["init", "-q", "inner"]);
+    scene.write("inner/file", "work\n");
+    repo.save_attempt(&layout(), 1, "attempt", &Fingerprints::default()).expect("kept");
+    let left = repo.back_to(&checkpoint, &Fingerprints::default()).expect("back");
+    assert_eq!(left, [Path::new("inner")]);
+    assert_eq!(scene.read("inner/file"), "work\n");
+}
+
+#[test]
+fn state_that_has_to_survive_is_kept_and_uncommitted_again() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    scene.write("work.txt", "x");
+    scene.append("tasks/demo/progress.md", "2026-01-17 tried\n");
+    scene.write("tasks/demo/state.json", "{\"attempts\":3}\n");
+    scene.commit_all("ralph(demo): tried");
+    let records = [PathBuf::from("tasks/demo/progress.md"), "tasks/demo/state.json".into()];
+    let keep = Fingerprints::below(&scene.root, records.clone()).expect("seen");
+    repo.back_to(&checkpoint, &keep).expect("back");
+    assert_eq!(scene.porcelain(), " M tasks/demo/progress.md\n M tasks/demo/state.json");
+    repo.commit_paths(&records, "ralph(demo): state update", &Identity::of_the_runner())
+        .expect("committed");
+    assert_eq!(scene.porcelain(), "");
+    assert!(scene.read("tasks/demo/progress.md").contains("tried"));
+}
+
+fn repair(scene: &Scene, mends: &[Mend], begun: &super::scene::TurnBegun<'_>) -> Mended {
+    let restore = |keep: KeepTick| match keep {
+        KeepTick::Yes => TASK_MD.replace("[ ] one", "[x] one").into_bytes(),
+        KeepTick::No => TASK_MD.as_bytes().to_vec(),
+    };
+    let untick =
+        |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("[x] one", "[ ] one").into_bytes();
+    let repair = Repair {
+        layout: &layout(),
+        checkpoint: &begun.checkpoint,
+        origin: &begun.origin.head,
+        state: &begun.state,
+        human: &begun.human,
+        number: 1,
+        identity: &Identity::of_the_runner(),
+        restore_task: &restore,
+        untick: &untick,
+    };
+    mend(&scene.repo(), mends, &repair).expect("mended")
+}
+
+#[test]
+fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
+    let scene = Scene::new();
+    let mut begun = scene.turn();
+    begun.protect = vec!["tests/**".into()];
+    scene.write("tasks/demo/TASK.md", &TASK_MD.replace("[ ]", "[x]"));
+    scene.write("tasks/demo/guardrails.md", "no signs\n");
+    scene.write("tests/check.sh", "true\n");
+    scene.remove("tests/other.py");
+    scene.write("tests/conftest.py", "new\n");
+    scene.commit_all("ralph(demo): one - cheating");
+    let verdict = begun.verdict();
+    assert_eq!(verdict.result, VerdictResult::Fail);
+    let mended = repair(&scene, &verdict.mends, &begun);
+    assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
+    assert_eq!(scene.read("tasks/demo/guardrails.md"), "# Signs\n");
+    assert_eq!(scene.read("tests/check.sh"), "grep -q work src/lib.txt\n");
+    assert!(scene.exists("tests/other.py") && !scene.exists("tests/conftest.py"));
+    assert!(mended.commit.is_some());
+    // Only state is left, for the state commit.
+    assert_eq!(scene.porcelain(), " M tasks/demo/TASK.md\n M tasks/demo/guardrails.md");
+    let kept = mended.kept.expect("kept").name;
+    assert_eq!(scene.git(&["show", &format!("{kept}:tests/check.sh")]), "true");
+}
+
+#[test]
+fn state_that_git_ignores_is_kept_and_put_back_too() {
+    let scene = Scene::new();
+    scene.git(&["rm", "-rqf", "--cached", "tasks"]);
+    scene.append(".gitignore", "tasks/\n");
+    scene.git(&["add", ".gitignore"]);
+    scene.git(&["commit", "-qm", "ignored"]);
+    let begun = scene.turn();
+    scene.write("tasks/demo/guardrails.md", "no signs\n");
+    let verdict = begun.verdict();
+    let mended = repair(&scene, &verdict.mends, &begun);
+    assert_eq!(scene.read("tasks/demo/guardrails.md"), "# Signs\n");
+    let kept = mended.kept.expect("kept").name;
+    assert_eq!(scene.git(&["show", &format!("{kept}:tasks/demo/guardrails.md")]), "no signs");
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_link() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    let outside = scene.dir.path().join("outside");
+    fs::write(&outside, "precious").expect("written");
+    scene.remove("tasks/demo/TASK.md");
+    std::os::unix::fs::symlink(&outside, scene.root.join("tasks/demo/TASK.md")).expect("linked");
+    let mended = repair(&scene, &[Mend::RestoreTask { keep_tick: false }], &begun);
+    assert!(mended.kept.is_some());
+    assert_eq!(fs::read_to_string(&outside).expect("read"), "precious");
+    assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
+    let meta = scene.root.join("tasks/demo/TASK.md").symlink_metadata().expect("there");
+    assert!(meta.is_file());
+}
+
+#[test]
+fn a_tick_by_nobody_is_taken_from_the_file_as_it_stands() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.write("tasks/demo/TASK.md", "# Other words\n\n- [x] one\n- [ ] brand new\n");
+    let mended = repair(&scene, &[Mend::Untick], &begun);
+    assert_eq!(mended, Mended::default());
+    assert_eq!(scene.read("tasks/demo/TASK.md"), "# Other words\n\n- [ ] one\n- [ ] brand new\n");
+}
+
+#[test]
+fn rewritten_history_is_kept_and_put_back() {
+    let scene = Scene::new();
+    scene.write("second", "x");
+    scene.commit_all("second");
+    let begun = scene.turn();
+    scene.write("second", "cheat");
+    scene.git(&["commit", "-qa", "--amend", "-m", "ralph(demo): one"]);
+    scene.tick_one();
+    let verdict = begun.verdict();
+    let mended = repair(&scene, &verdict.mends, &begun);
+    assert_eq!(scene.head(), begun.checkpoint.head.as_str());
+    assert_eq!(scene.porcelain(), "");
+    let kept = mended.kept.expect("kept").name;
+    assert_eq!(scene.git(&["show", &format!("{kept}:second")]), "cheat");
+    let now = StateFiles::read(&scene.root, &layout()).expect("read");
+    assert_eq!(now, begun.state);
+}

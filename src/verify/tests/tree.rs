@@ -1,0 +1,287 @@
+//! Status, history and commits of single paths.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::scene::{Scene, layout};
+use crate::model::{ChangeKind, History, PathChange};
+use crate::verify::{Fingerprints, Identity, Repo, VerifyError};
+
+fn change(path: &str, kind: ChangeKind) -> PathChange {
+    PathChange { path: path.into(), kind }
+}
+
+use ChangeKind::{Added, Deleted, Modified};
+
+#[test]
+fn every_kind_of_change_is_seen_once() {
+    let scene = Scene::new();
+    for name in ["staged", "both", "mode", "linked", "gone", "uncached", "dir/a"] {
+        scene.write(name, "old\n");
+    }
+    scene.commit_all("more");
+    scene.write("staged", "new\n");
+    scene.git(&["add", "staged"]);
+    scene.write("both", "one\n");
+    scene.git(&["add", "both"]);
+    scene.write("both", "two\n");
+    scene.git(&["update-index", "--chmod=+x", "mode"]);
+    scene.remove("linked");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("staged", scene.root.join("linked")).expect("linked");
+    scene.remove("gone");
+    scene.git(&["rm", "-q", "--cached", "uncached"]);
+    fs::remove_dir_all(scene.root.join("dir")).expect("removed");
+    scene.write("dir", "a file now\n");
+    scene.write("added", "x");
+    scene.git(&["add", "added"]);
+    scene.write("loose/deep/file", "x");
+    scene.write("ignored.log", "x");
+    let status = scene.repo().status().expect("status");
+    assert_eq!(
+        status.all(),
+        [
+            change("added", Added),
+            change("both", Modified),
+            change("dir", Added),
+            change("dir/a", Deleted),
+            change("gone", Deleted),
+            change("linked", Modified),
+            change("loose/deep/file", Added),
+            change("mode", Modified),
+            change("staged", Modified),
+            change("uncached", Deleted),
+        ]
+    );
+    let untracked: Vec<_> = status.untracked.iter().collect();
+    assert_eq!(untracked, [Path::new("dir"), Path::new("loose/deep/file")]);
+}
+
+#[test]
+fn a_change_that_git_was_told_not_to_see_is_seen() {
+    let scene = Scene::new();
+    scene.git(&["update-index", "--assume-unchanged", "src/lib.txt"]);
+    scene.git(&["update-index", "--skip-worktree", "README.md"]);
+    scene.git(&["update-index", "--skip-worktree", "tests/other.py"]);
+    assert_eq!(scene.repo().status().expect("status").all(), []);
+    scene.write("src/lib.txt", "hidden\n");
+    scene.write("README.md", "hidden\n");
+    // A sparse checkout leaves files out; that is no change.
+    scene.remove("tests/other.py");
+    assert_eq!(scene.porcelain(), "");
+    assert_eq!(
+        scene.repo().status().expect("status").all(),
+        [change("README.md", Modified), change("src/lib.txt", Modified)]
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_utf8_survive_every_way() {
+    use std::os::unix::ffi::OsStrExt;
+    let scene = Scene::new();
+    let odd = PathBuf::from(std::ffi::OsStr::from_bytes(b"odd\xff\n name"));
+    fs::write(scene.root.join(&odd), "x").expect("written");
+    let repo = scene.repo();
+    let seen = repo.status().expect("status").all();
+    assert_eq!(seen, [PathChange { path: odd.clone(), kind: Added }]);
+    let json = serde_json::to_string(&seen).expect("written as JSON");
+    assert!(json.contains('\u{fffd}'), "{json}");
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    repo.commit_paths(&[odd.clone()], "ralph(demo): odd", &Identity::of_the_runner())
+        .expect("committed");
+    let since = repo.since(&checkpoint, "ralph(demo): ").expect("history");
+    assert_eq!(since.commits[0].paths, seen);
+    assert!(repo.exists_at(&since.commits[0].id, &odd).expect("looked"));
+    fs::write(scene.root.join(&odd), "agent").expect("written");
+    repo.save_attempt(&layout(), 1, "kept", &Fingerprints::default()).expect("kept");
+    repo.back_to(&checkpoint, &Fingerprints::default()).expect("back");
+    assert!(!scene.root.join(&odd).exists());
+}
+
+#[test]
+fn a_repository_inside_is_one_untracked_path() {
+    let scene = Scene::new();
+    fs::create_dir(scene.root.join("inner")).expect("directory");
+    scene.git(&["init", "-q", "inner"]);
+    scene.write("inner/file", "x");
+    assert_eq!(scene.repo().status().expect("status").all(), [change("inner", Added)]);
+}
+
+#[test]
+fn history_that_grew_tells_its_commits() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    let same = repo.since(&checkpoint, "ralph(demo): ").expect("history");
+    assert_eq!((same.history, same.commits.len()), (History::Straight, 0));
+
+    scene.write("src/new.txt", "x");
+    scene.remove("README.md");
+    scene.commit_all("ralph(demo): one - x");
+    scene.git(&["commit", "-q", "--allow-empty", "-m", "ralph(demo):no space"]);
+    scene.git(&["checkout", "-qb", "side", "HEAD~1"]);
+    scene.write("side.txt", "x");
+    scene.commit_all("side work");
+    scene.git(&["checkout", "-q", "main"]);
+    scene.git(&["merge", "-q", "--no-ff", "-m", "ralph(demo): merge", "side"]);
+
+    let since = repo.since(&checkpoint, "ralph(demo): ").expect("history");
+    assert_eq!(since.history, History::Straight);
+    let told: Vec<_> = since
+        .commits
+        .iter()
+        .map(|commit| (commit.subject.as_str(), commit.ours, commit.merge, commit.paths.len()))
+        .collect();
+    assert_eq!(told.len(), 4);
+    assert_eq!(told[0], ("ralph(demo): one - x", true, false, 2));
+    assert!(told.contains(&("ralph(demo):no space", false, false, 0)));
+    assert!(told.contains(&("side work", false, false, 1)));
+    assert_eq!(told[3], ("ralph(demo): merge", true, true, 1));
+    assert_eq!(
+        repo.committed_since(&checkpoint.head).expect("difference"),
+        [change("README.md", Deleted), change("side.txt", Added), change("src/new.txt", Added)]
+    );
+}
+
+#[test]
+fn history_that_did_not_grow_is_told_apart() {
+    let scene = Scene::new();
+    scene.write("a", "x");
+    scene.commit_all("second");
+    let repo = scene.repo();
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    let now = || repo.since(&checkpoint, "ralph(demo): ").expect("history").history;
+    let home = || scene.git(&["checkout", "-qfB", "main", checkpoint.head.as_str()]);
+
+    scene.git(&["commit", "-q", "--amend", "-m", "ralph(demo): amended"]);
+    assert_eq!(now(), History::Rewritten);
+    home();
+    scene.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    assert_eq!(now(), History::Rewritten);
+    home();
+    scene.git(&["checkout", "-q", "--detach"]);
+    assert_eq!(now(), History::Detached);
+    home();
+    scene.git(&["checkout", "-qb", "elsewhere"]);
+    assert_eq!(now(), History::OtherBranch("refs/heads/elsewhere".into()));
+    home();
+    scene.git(&["update-ref", "-d", "refs/heads/main"]);
+    assert_eq!(now(), History::Rewritten);
+    scene.git(&["checkout", "-q", "--orphan", "orphan"]);
+    assert_eq!(now(), History::OtherBranch("refs/heads/orphan".into()));
+}
+
+#[test]
+fn a_commit_of_paths_takes_nothing_else_along() {
+    let scene = Scene::new();
+    scene.write("src/lib.txt", "staged by the human\n");
+    scene.git(&["add", "src/lib.txt"]);
+    scene.write("src/lib.txt", "and changed again\n");
+    scene.write("loose.txt", "x");
+    scene.write("tasks/demo/progress.md", "new\n");
+    scene.remove("tasks/demo/cost.log");
+    // Hooks and signatures must have no say.
+    scene.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
+    scene.git(&["config", "commit.gpgSign", "true"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let hook = scene.root.join(".git/hooks/pre-commit");
+        fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).expect("executable");
+    }
+    let repo = scene.repo();
+    let ada = repo.identity().expect("readable").expect("somebody");
+    let files = layout().state_files();
+    let id = repo.commit_paths(&files, "ralph(demo): state update", &ada).expect("committed");
+    assert_eq!(id.expect("a commit").as_str(), scene.head());
+    assert_eq!(
+        scene.git(&["show", "--format=%s", "--name-status", "HEAD"]),
+        "ralph(demo): state update\n\nD\ttasks/demo/cost.log\nM\ttasks/demo/progress.md"
+    );
+    assert_eq!(scene.porcelain(), "MM src/lib.txt\n?? loose.txt");
+    assert_eq!(scene.git(&["show", ":src/lib.txt"]), "staged by the human");
+    assert_eq!(scene.git(&["fsck", "--strict", "--no-dangling"]), "");
+
+    let nothing = repo.commit_paths(&files, "ralph(demo): state update", &ada).expect("no error");
+    assert_eq!(nothing, None);
+}
+
+#[test]
+fn a_commit_is_refused_on_no_branch() {
+    let scene = Scene::new();
+    scene.git(&["checkout", "-q", "--detach"]);
+    scene.write("x", "x");
+    let error = scene
+        .repo()
+        .commit_paths(&["x".into()], "m", &Identity::of_the_runner())
+        .expect_err("detached");
+    assert!(matches!(error, VerifyError::NoBranch { .. }), "{error}");
+}
+
+#[test]
+fn line_ends_are_stored_as_git_would() {
+    let scene = Scene::new();
+    scene.git(&["config", "core.autocrlf", "input"]);
+    scene.write("tasks/demo/progress.md", "a\r\nb\r\n");
+    let repo = scene.repo();
+    repo.commit_paths(&layout().state_files(), "m", &Identity::of_the_runner()).expect("done");
+    assert_eq!(scene.git(&["cat-file", "-s", "HEAD:tasks/demo/progress.md"]), "4");
+    assert_eq!(scene.porcelain(), "");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_a_files_place_is_committed_as_a_link() {
+    let scene = Scene::new();
+    scene.remove("tasks/demo/progress.md");
+    std::os::unix::fs::symlink("/etc/hosts", scene.root.join("tasks/demo/progress.md"))
+        .expect("linked");
+    let repo = scene.repo();
+    repo.commit_paths(&layout().state_files(), "m", &Identity::of_the_runner()).expect("done");
+    let shown = scene.git(&["ls-tree", "HEAD", "tasks/demo/progress.md"]);
+    assert!(shown.starts_with("120000"), "{shown}");
+    assert_eq!(scene.git(&["show", "HEAD:tasks/demo/progress.md"]), "/etc/hosts");
+}
+
+#[test]
+fn settings_are_seen_tracked_or_not() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let before = repo.settings().expect("settings");
+    let changed = || {
+        let now = repo.settings().expect("settings");
+        before
+            .differences(&now)
+            .into_iter()
+            .map(|c| c.path.to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(changed().is_empty());
+    // What editors and `git push -u` do by themselves is no setting.
+    scene.git(&["config", "branch.main.vscode-merge-base", "origin/main"]);
+    scene.write(".git/hooks/pre-commit.sample", "x");
+    scene.write(".claude/worktrees/a/file", "x");
+    assert!(changed().is_empty());
+
+    scene.append(".gitignore", ".claude/\n");
+    scene.write(".claude/settings.local.json", "{}");
+    scene.write(".github/hooks/deep/x.json", "{}");
+    scene.write(".mcp.json", "{}");
+    scene.write(".git/hooks/post-commit", "x");
+    scene.write(".git/info/attributes", "* filter=x\n");
+    scene.git(&["config", "core.hooksPath", "my-hooks"]);
+    scene.write("my-hooks/pre-commit", "x");
+    assert_eq!(
+        changed(),
+        [
+            ".claude/settings.local.json",
+            ".git/config",
+            ".git/hooks/post-commit",
+            ".git/info/attributes",
+            ".github/hooks/deep/x.json",
+            ".mcp.json",
+            "my-hooks/pre-commit",
+        ]
+    );
+}
