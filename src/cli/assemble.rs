@@ -15,7 +15,7 @@ use crate::agent::{
     for_agent,
 };
 use crate::config::{Settings, resolve};
-use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Premium, Starter};
+use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Premium, Starter, resume};
 use crate::events::{Emitter, JOURNAL_FILE, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::hooks::Plugin;
@@ -74,8 +74,10 @@ pub(super) async fn assemble(
     let folder = runs.join(run.as_str());
     make_private(&runs)?;
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
-    make_private(&folder)?;
+    let number = super::status::read_state(&at)?.attempt_refs;
+    let resumed = resume(&at.place.repo, &at.layout, &runs, number).map_err(super::run::failure)?;
     let preflight = preflight(&at, &settings)?;
+    make_private(&folder)?;
     let templates = templates(&at.place)?;
     let command = find_agent(settings.agent.as_deref())?;
     let scratch = scratch()?;
@@ -108,7 +110,8 @@ pub(super) async fn assemble(
     let own_identity = identity_notice.is_some().then_some(&identity);
     let identity_variables = identity_variables(own_identity);
     let rules = rules(&at, &settings, &preflight, scratch.path())?;
-    let notices = notices(&preflight, &settings, &command, identity_notice);
+    let mut notices = notices(&preflight, &settings, &command, identity_notice);
+    notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
     let redact = Arc::clone(&redactor);
     let start = starter(Start {
         environment: environment(&command, &rules.tmp, &identity_variables),
@@ -167,6 +170,7 @@ pub(super) async fn assemble(
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
             .ok()
             .filter(|text| !text.is_empty()),
+        resumed,
         notices,
     };
     let keep = Keep { folder, _lock: lock, _server: mount.server, _scratch: scratch };

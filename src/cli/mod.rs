@@ -26,6 +26,7 @@ use std::io::Write as _;
 use std::process::ExitCode as ProcessExit;
 
 use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
 
 use self::args::{Cli, Command};
 use self::failure::{Failure, Kind};
@@ -40,6 +41,7 @@ pub fn main() -> ProcessExit {
             return ProcessExit::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    listen_to_tracing();
     match dispatch(cli) {
         Ok(code) => ProcessExit::from(code),
         Err(failure) => {
@@ -47,6 +49,18 @@ pub fn main() -> ProcessExit {
             ProcessExit::from(failure.kind.code())
         }
     }
+}
+
+/// What the rooms trace goes to standard error where RALPH_COPILOT_LOG asks for it, as in
+/// `RALPH_COPILOT_LOG=debug`.
+fn listen_to_tracing() {
+    let Ok(filter) = EnvFilter::try_from_env("RALPH_COPILOT_LOG") else { return };
+    // A second subscriber is the only thing that can fail here, and there is none.
+    let _first = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .try_init();
 }
 
 fn dispatch(cli: Cli) -> Result<u8, Failure> {

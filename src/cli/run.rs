@@ -35,17 +35,19 @@ pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     drop(keep);
     match outcome {
         Ok(outcome) => Ok(outcome.exit_code()),
-        Err(error) => Err(failure(error, &folder)),
+        Err(error) => Err(failure(error)
+            .hint(format!("what happened until then is in {}", folder.display()))),
     }
 }
 
-fn failure(error: EngineError, folder: &Path) -> Failure {
-    let journal = format!("what happened until then is in {}", folder.display());
+/// The kind of an engine's error.
+pub(super) fn failure(error: EngineError) -> Failure {
     let kind = match &error {
         EngineError::Record(_) | EngineError::State(_) => Kind::Write,
         EngineError::Task(_)
         | EngineError::TaskInvalid { .. }
         | EngineError::StateBroken { .. }
+        | EngineError::Journal(_)
         | EngineError::Prompt(_)
         | EngineError::Policy(_) => Kind::Invalid,
         EngineError::StateRead { .. } => Kind::Write,
@@ -56,14 +58,14 @@ fn failure(error: EngineError, folder: &Path) -> Failure {
                 Kind::Repository
             }
         },
-        EngineError::Agent(_) => return agent_failure(error, journal),
+        EngineError::Agent(_) => return agent_failure(error),
     };
-    Failure::new(kind, error).hint(journal)
+    Failure::new(kind, error)
 }
 
-fn agent_failure(error: EngineError, journal: String) -> Failure {
+fn agent_failure(error: EngineError) -> Failure {
     match error {
-        EngineError::Agent(error) => Failure::from(error).hint(journal),
-        other => Failure::new(Kind::Internal, other).hint(journal),
+        EngineError::Agent(error) => Failure::from(error),
+        other => Failure::new(Kind::Internal, other),
     }
 }

@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
-use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, plan, run_checks};
+use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, plan};
 
 /// The file that outlives a machine.
 const STATE: &str = "state.json";
@@ -47,6 +47,7 @@ impl Run {
             checkpoint: parts.preflight.checkpoint.clone(),
             criteria: Totals { total: task.criteria.len(), open },
             max_iterations: parts.limits.iterations,
+            human: parts.preflight.human.paths().count(),
         })?;
         for message in &parts.notices {
             self.notice(message)?;
@@ -71,15 +72,7 @@ impl Run {
         }
         let parts = &self.parts;
         let status = parts.repo.status()?;
-        let ran = run_checks(
-            parts.repo.as_ref(),
-            parts.checks.as_ref(),
-            &planned,
-            &self.check_options(parts.repo.root()),
-            &status,
-            &parts.preflight.human,
-        )
-        .await?;
+        let ran = self.run_checks(&planned, &status).await?;
         parts.events.record(EventKind::BaselineChecked { checks: ran.results.clone() })?;
         self.artefacts.extend(ran.artefacts);
         self.baseline = Baseline::new(ran.results);
@@ -156,7 +149,8 @@ impl Run {
     }
 
     /// Writes state.json, lets the reporters write, and commits the state files.
-    pub(super) fn commit_state(&self) -> Result<(), EngineError> {
+    pub(super) fn commit_state(&mut self) -> Result<(), EngineError> {
+        self.worked_at_all = true;
         let parts = &self.parts;
         let path = parts.repo.root().join(parts.layout.file(STATE));
         let mut text = serde_json::to_string_pretty(&self.state)
@@ -212,7 +206,8 @@ impl Run {
             outcome: outcome.clone(),
             summary,
         })?;
-        if !tampered {
+        // A run that found nothing to do, or no agent to do it, leaves no commit behind.
+        if !tampered && self.worked_at_all {
             self.commit_state()?;
         }
         Ok(outcome)

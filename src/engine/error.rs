@@ -55,6 +55,9 @@ pub enum EngineError {
         /// Where and why.
         source: serde_json::Error,
     },
+    /// The journal of an earlier run cannot be read.
+    #[error(transparent)]
+    Journal(#[from] crate::events::Error),
     /// The agent's side failed in a way that is ours to mend.
     #[error(transparent)]
     Agent(AgentError),

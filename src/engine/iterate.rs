@@ -55,8 +55,19 @@ impl Run {
         task: &Task,
         criterion: &Criterion,
     ) -> Result<Option<Outcome>, EngineError> {
+        // The agent comes first: an iteration that cannot be asked for is none.
+        let session = match self.session().await {
+            Ok(session) => session,
+            Err(error) => {
+                return match self.failed(None, error)? {
+                    Turned::Failed(_, fault) => self.bear(&fault).await,
+                    Turned::Stopped(_, outcome) => Ok(Some(outcome)),
+                    Turned::Ended(_) => Ok(None),
+                };
+            }
+        };
         let mut iteration = self.open(task, criterion)?;
-        let turned = self.turn(&mut iteration).await?;
+        let turned = self.turn(session, &mut iteration).await?;
         match turned {
             Turned::Ended(turn) => {
                 self.failures = 0;
@@ -119,12 +130,12 @@ impl Run {
     }
 
     /// Prompts the agent in a fresh session until the turn is over.
-    async fn turn(&mut self, iteration: &mut Iteration) -> Result<Turned, EngineError> {
+    async fn turn(
+        &mut self,
+        mut session: Box<dyn Session>,
+        iteration: &mut Iteration,
+    ) -> Result<Turned, EngineError> {
         let prompt = self.prompt_for(iteration)?;
-        let mut session = match self.session().await {
-            Ok(session) => session,
-            Err(error) => return self.failed(None, error),
-        };
         let turned = self.converse(session.as_mut(), iteration, prompt).await;
         session.close(CLOSE).await;
         turned

@@ -8,7 +8,7 @@ use crate::model::{
     Record as _, Task, Weight,
 };
 use crate::task::{self, Tick};
-use crate::verify::{Phase, PlannedCheck, not_reproducible, plan, run_checks, run_clean};
+use crate::verify::{Phase, PlannedCheck, not_reproducible, plan, run_clean};
 
 /// A check that failed at the end.
 struct Broken {
@@ -22,7 +22,7 @@ impl Run {
     /// open again; gives the outcome if none is.
     pub(super) async fn prove(&mut self, task: &Task) -> Result<Option<Outcome>, EngineError> {
         let planned = plan(task, Phase::End, self.baseline.millis());
-        let broken = self.broken(&planned).await?;
+        let Some(broken) = self.broken(&planned).await? else { return Ok(None) };
         let mut unproven = Vec::new();
         let mut reopened = false;
         for broken in &broken {
@@ -59,16 +59,23 @@ impl Run {
         Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
     }
 
-    async fn broken(&mut self, planned: &[PlannedCheck]) -> Result<Vec<Broken>, EngineError> {
+    /// The checks that fail; none at all if the run is ended meanwhile.
+    async fn broken(
+        &mut self,
+        planned: &[PlannedCheck],
+    ) -> Result<Option<Vec<Broken>>, EngineError> {
         let parts = &self.parts;
         let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
         if planned.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         let options = self.check_options(repo.root());
         let environment = &parts.preflight.environment;
-        let (clean, notes) =
-            run_clean(repo, checks, planned, &options, &parts.layout, environment).await?;
+        let in_clean = run_clean(repo, checks, planned, &options, &parts.layout, environment);
+        let (clean, notes) = tokio::select! {
+            ran = in_clean => ran?,
+            () = parts.stop.token().cancelled() => return Ok(None),
+        };
         for check in &clean {
             let (iteration, check) = (self.state.iteration, check.clone());
             parts.events.record(EventKind::CheckFinished { iteration, check })?;
@@ -78,8 +85,10 @@ impl Run {
         };
         // Those that are red there are run here too: that tells the reason.
         let again: Vec<_> = planned.iter().filter(red).cloned().collect();
-        let human = &parts.preflight.human;
-        let here = run_checks(repo, checks, &again, &options, &repo.status()?, human).await?;
+        let here = self.run_checks(&again, &repo.status()?).await?;
+        if parts.stop.signal().is_some() {
+            return Ok(None);
+        }
         let only_there: Vec<_> = not_reproducible(&here.results, &clean).cloned().collect();
         self.artefacts.extend(here.artefacts);
         let describe = |check: CheckResult| {
@@ -98,7 +107,7 @@ impl Run {
             };
             Broken { check, reason, kind }
         };
-        Ok(clean.into_iter().filter(|check| !check.passed()).map(describe).collect())
+        Ok(Some(clean.into_iter().filter(|check| !check.passed()).map(describe).collect()))
     }
 
     /// The criteria that a failing check opens again: those that it had proven, else, for

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::decide::{Limits, Next, Spent, next};
-use super::{EngineError, GuardRules};
+use super::{EngineError, GuardRules, Resumed};
 use crate::agent::{Agent, AgentError, Gate, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{CriterionKey, Finding, Oid, Outcome, TaskState};
@@ -75,6 +75,8 @@ pub struct Parts {
     pub model: Option<String>,
     /// What the human wants said in every prompt.
     pub project_context: Option<String>,
+    /// What a run that died left behind, and was put aside.
+    pub resumed: Option<Resumed>,
     /// Things to tell before the work.
     pub notices: Vec<String>,
 }
@@ -112,6 +114,8 @@ pub struct Run {
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
     pub(super) agent: Option<Box<dyn Agent>>,
     pub(super) started: Instant,
+    /// Something was recorded in the task's folder.
+    pub(super) worked_at_all: bool,
     /// Failures of the agent in a row.
     pub(super) failures: u32,
     /// Waited for rate limits in a row.
@@ -124,7 +128,11 @@ impl Run {
     /// # Errors
     /// If state.json cannot be read.
     pub fn new(parts: Parts) -> Result<Self, EngineError> {
-        let state = super::book::load(&parts)?;
+        let mut state = super::book::load(&parts)?;
+        if let Some(resumed) = &parts.resumed {
+            state.iteration = state.iteration.max(resumed.iteration);
+            state.attempt_refs = state.attempt_refs.max(resumed.attempt_refs);
+        }
         Ok(Self {
             parts,
             state,
@@ -136,6 +144,7 @@ impl Run {
             feedback: HashMap::new(),
             agent: None,
             started: Instant::now(),
+            worked_at_all: false,
             failures: 0,
             waited: Duration::ZERO,
         })

@@ -5,13 +5,13 @@ use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
 use crate::model::{
-    Attribution, EventKind, Evidence, Mend, OnStuck, Outcome, Record as _, Turn, Verdict,
+    Attribution, CheckResult, CheckStatus, EventKind, Evidence, Mend, OnStuck, Outcome, Record as _, Turn, Verdict,
     VerdictResult, Weight,
 };
 use crate::task;
 use crate::verify::{
-    CheckOptions, Collected, Inputs, JudgeRules, KeepTick, Mended, Phase, Repair, collect, judge,
-    mend, plan, run_checks,
+    CheckOptions, CheckRun, Collected, Inputs, JudgeRules, KeepTick, Mended, Phase, PlannedCheck,
+    Repair, Status, collect, judge, mend, plan, run_checks,
 };
 
 /// How a turn ended, as far as the count of attempts goes.
@@ -50,15 +50,7 @@ impl Run {
             let focus = &iteration.criterion.key;
             let phase = Phase::Iteration { focus, others: self.parts.regression_budget };
             let planned = plan(&iteration.task, phase, self.baseline.millis());
-            let ran = run_checks(
-                self.parts.repo.as_ref(),
-                self.parts.checks.as_ref(),
-                &planned,
-                &self.check_options(self.parts.repo.root()),
-                &status,
-                &self.parts.preflight.human,
-            )
-            .await?;
+            let ran = self.run_checks(&planned, &status).await?;
             for check in &ran.results {
                 let check = check.clone();
                 let iteration = iteration.number;
@@ -67,6 +59,7 @@ impl Run {
             self.artefacts.extend(ran.artefacts);
             evidence.checks = ran.results;
         }
+        let ending = if self.parts.stop.signal().is_some() { Ending::CutOff } else { ending };
         let verdict = judge(&evidence, &rules);
         self.conclude(&iteration, evidence, verdict, ending)
     }
@@ -274,12 +267,43 @@ impl Run {
         Ok(kept.name)
     }
 
+    /// Runs verify commands in the working tree. If the run is ended meanwhile, they are
+    /// ended too, and count as not run: that is never a pass.
+    pub(super) async fn run_checks(
+        &self,
+        planned: &[PlannedCheck],
+        status: &Status,
+    ) -> Result<CheckRun, EngineError> {
+        let parts = &self.parts;
+        let options = self.check_options(parts.repo.root());
+        let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
+        let human = &parts.preflight.human;
+        tokio::select! {
+            ran = run_checks(repo, checks, planned, &options, status, human) => Ok(ran?),
+            () = parts.stop.token().cancelled() => Ok(CheckRun {
+                results: planned.iter().map(not_run).collect(),
+                ..CheckRun::default()
+            }),
+        }
+    }
+
     pub(super) fn check_options(&self, dir: &std::path::Path) -> CheckOptions {
         CheckOptions {
             dir: dir.to_owned(),
             limit: self.parts.verify_limit,
             env: self.parts.check_environment.clone(),
         }
+    }
+}
+
+fn not_run(planned: &PlannedCheck) -> CheckResult {
+    CheckResult {
+        command: planned.command.clone(),
+        criteria: planned.criteria.clone(),
+        whole_task: planned.whole_task,
+        status: CheckStatus::NotRun("the run was ended".to_owned()),
+        millis: 0,
+        output: String::new(),
     }
 }
 

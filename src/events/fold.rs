@@ -72,6 +72,8 @@ pub struct RunStart {
     pub criteria: Totals,
     /// Iterations it may use.
     pub max_iterations: u32,
+    /// Paths that the human had left uncommitted.
+    pub human: usize,
 }
 
 /// An iteration that has begun and not ended.
@@ -189,6 +191,7 @@ impl RunView {
                 checkpoint,
                 criteria,
                 max_iterations,
+                human,
             } => {
                 self.start = Some(RunStart {
                     run: event.run.clone(),
@@ -202,6 +205,7 @@ impl RunView {
                     checkpoint: checkpoint.clone(),
                     criteria: *criteria,
                     max_iterations: *max_iterations,
+                    human: *human,
                 });
             }
             EventKind::Notice { message } => self.notice = Some(message.clone()),

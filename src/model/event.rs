@@ -42,6 +42,11 @@ pub struct AgentIdentity {
     pub version: String,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -67,6 +72,9 @@ pub enum EventKind {
         criteria: Totals,
         /// Iterations this run may use.
         max_iterations: u32,
+        /// Paths that the human had left uncommitted (`--allow-dirty`).
+        #[serde(default, skip_serializing_if = "is_none")]
+        human: usize,
     },
     /// Something the human should know, no more.
     Notice {

@@ -1,0 +1,113 @@
+//! What a run that died left in the working tree.
+//!
+//! Such leftovers are not the human's: they match the checkpoint in the dead run's
+//! journal. They are kept under a ref and the tree goes back to the checkpoint, so that
+//! the iteration is done again from the start. Where anything speaks against it (another
+//! branch, a commit that is not ours, a file that was changed after the run had died, a
+//! run that began beside the human's own changes) nothing is touched, and the ordinary
+//! look at the repository says what is in the way.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::EngineError;
+use crate::events::{JOURNAL_FILE, Journal, Line, RunView, newest};
+use crate::model::{Checkpoint, History};
+use crate::verify::{Fingerprints, Layout, Repo};
+
+/// A file changed this long after the dead run's last word is somebody else's.
+const AFTER: Duration = Duration::from_secs(60);
+
+/// What was found and put right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// The iteration in which the run died; numbers go on after it.
+    pub iteration: u32,
+    /// The next free number of an attempt's ref.
+    pub attempt_refs: u32,
+    /// For the human.
+    pub notice: String,
+}
+
+/// Looks for the leftovers of a run of this task that died, and puts them aside.
+/// To be called with the lock held.
+///
+/// # Errors
+/// If the journal or the repository cannot be read, or the leftovers cannot be kept; then
+/// the tree is as it was.
+pub fn resume(
+    repo: &dyn Repo,
+    layout: &Layout,
+    runs: &Path,
+    number: u32,
+) -> Result<Option<Resumed>, EngineError> {
+    let Some(view) = last(runs)? else { return Ok(None) };
+    let ours = view.start.as_ref().is_some_and(|start| {
+        start.task == layout.task() && Path::new(&start.folder) == layout.folder() && start.human == 0
+    });
+    let (true, None, Some(current)) = (ours, &view.end, &view.current) else { return Ok(None) };
+    let Some((_, died)) = view.last_event else { return Ok(None) };
+    let checkpoint = &current.checkpoint;
+    let changes = repo.status()?.all();
+    let Ok(now) = repo.checkpoint() else { return Ok(None) };
+    if changes.is_empty() && now.head == checkpoint.head {
+        return Ok(None);
+    }
+    if !grew_by_us(repo, layout, checkpoint, &now)? {
+        return Ok(None);
+    }
+    let deadline = SystemTime::from(died) + AFTER;
+    let later = changes.iter().any(|change| {
+        let meta = std::fs::symlink_metadata(repo.root().join(&change.path));
+        meta.and_then(|meta| meta.modified()).is_ok_and(|modified| modified > deadline)
+    });
+    if later {
+        return Ok(None);
+    }
+    let nobodys = Fingerprints::default();
+    let message = format!("{}iteration {} was cut off", layout.prefix(), current.iteration);
+    let kept = repo.save_attempt(layout, number.max(1), &message, &nobodys)?;
+    repo.back_to(checkpoint, &nobodys)?;
+    Ok(Some(Resumed {
+        iteration: view.last_iteration,
+        attempt_refs: kept.number + 1,
+        notice: format!(
+            "the last run died in iteration {}: what it left is kept under {}, and the tree is back at {}",
+            current.iteration,
+            kept.name,
+            checkpoint.head.short()
+        ),
+    }))
+}
+
+fn grew_by_us(
+    repo: &dyn Repo,
+    layout: &Layout,
+    checkpoint: &Checkpoint,
+    now: &Checkpoint,
+) -> Result<bool, EngineError> {
+    if now.branch != checkpoint.branch {
+        return Ok(false);
+    }
+    let since = repo.since(checkpoint, &layout.prefix())?;
+    Ok(since.history == History::Straight && since.commits.iter().all(|commit| commit.ours))
+}
+
+/// The newest run, folded.
+fn last(runs: &Path) -> Result<Option<RunView>, EngineError> {
+    let Some(folder) = newest(runs)? else { return Ok(None) };
+    let path = folder.join(JOURNAL_FILE);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let mut journal = Journal::open(&path)?;
+    let mut view = RunView::default();
+    while let Some(line) = journal.read_line()? {
+        match line {
+            Line::Event(event) => view.apply(&event),
+            // A newer version ran here; what it did is not known.
+            Line::Unknown { .. } => return Ok(None),
+        }
+    }
+    Ok(Some(view))
+}
