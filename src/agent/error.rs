@@ -78,9 +78,15 @@ pub enum AgentError {
     Record(#[from] RecordError),
 }
 
+/// The line that tells most: an error that names itself, else the last with words in it.
 fn tail(stderr: &str) -> String {
-    let line = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    if line.is_empty() { String::new() } else { format!("; its last words: {}", line.trim()) }
+    let names_itself = |line: &&str| line.to_lowercase().starts_with("error");
+    let has_words = |line: &&str| line.chars().any(char::is_alphanumeric);
+    let lines = || stderr.lines().map(str::trim);
+    match lines().rfind(names_itself).or_else(|| lines().rfind(has_words)) {
+        Some(line) => format!("; its last words: {line}"),
+        None => String::new(),
+    }
 }
 
 impl AgentError {

@@ -50,11 +50,11 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
 
 fn journal(place: &Place, run: Option<&str>) -> Result<PathBuf, Failure> {
     let runs = place.runs();
-    let folder = match run {
+    let journal = match run {
         Some(run) if run.contains(['/', '\\']) => {
             return Err(Failure::new(Kind::Usage, format!("`{run}` is no name of a run")));
         }
-        Some(run) => Some(runs.join(run)).filter(|folder| folder.is_dir()),
+        Some(run) => Some(runs.join(run).join(JOURNAL_FILE)).filter(|path| path.is_file()),
         None => newest(&runs).map_err(|error| Failure::new(Kind::Invalid, error))?,
     };
     let missing = || {
@@ -62,5 +62,5 @@ fn journal(place: &Place, run: Option<&str>) -> Result<PathBuf, Failure> {
             .map_or("there was no run here yet".to_owned(), |run| format!("there is no run {run}"));
         Failure::new(Kind::Usage, what).hint(format!("runs are kept in {}", runs.display()))
     };
-    folder.map(|folder| folder.join(JOURNAL_FILE)).ok_or_else(missing)
+    journal.ok_or_else(missing)
 }

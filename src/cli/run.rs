@@ -35,8 +35,9 @@ pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     drop(keep);
     match outcome {
         Ok(outcome) => Ok(outcome.exit_code()),
-        Err(error) => Err(failure(error)
-            .hint(format!("what happened until then is in {}", folder.display()))),
+        Err(error) => {
+            Err(failure(error).hint(format!("what happened until then is in {}", folder.display())))
+        }
     }
 }
 

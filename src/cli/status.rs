@@ -8,7 +8,7 @@ use super::args::TaskArgs;
 use super::failure::{Failure, Kind};
 use super::place::TaskPlace;
 use super::{say, say_json};
-use crate::events::{JOURNAL_FILE, Journal, Line, RunView, Standing, newest};
+use crate::events::{Journal, Line, RunView, Standing, newest};
 use crate::model::{Proof, Task, TaskState};
 
 /// Shows it.
@@ -55,8 +55,8 @@ pub(super) fn read_state(at: &TaskPlace) -> Result<TaskState, Failure> {
 /// The newest run of this task, folded.
 fn last_run(at: &TaskPlace) -> Result<Option<RunView>, Failure> {
     let invalid = |error| Failure::new(Kind::Invalid, error);
-    let Some(folder) = newest(&at.place.runs()).map_err(invalid)? else { return Ok(None) };
-    let mut journal = Journal::open(&folder.join(JOURNAL_FILE)).map_err(invalid)?;
+    let Some(path) = newest(&at.place.runs()).map_err(invalid)? else { return Ok(None) };
+    let mut journal = Journal::open(&path).map_err(invalid)?;
     let mut view = RunView::default();
     while let Some(line) = journal.read_line().map_err(invalid)? {
         match line {

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::EngineError;
-use crate::events::{JOURNAL_FILE, Journal, Line, RunView, newest};
+use crate::events::{Journal, Line, RunView, newest};
 use crate::model::{Checkpoint, History};
 use crate::verify::{Fingerprints, Layout, Repo};
 
@@ -43,7 +43,9 @@ pub fn resume(
 ) -> Result<Option<Resumed>, EngineError> {
     let Some(view) = last(runs)? else { return Ok(None) };
     let ours = view.start.as_ref().is_some_and(|start| {
-        start.task == layout.task() && Path::new(&start.folder) == layout.folder() && start.human == 0
+        start.task == layout.task()
+            && Path::new(&start.folder) == layout.folder()
+            && start.human == 0
     });
     let (true, None, Some(current)) = (ours, &view.end, &view.current) else { return Ok(None) };
     let Some((_, died)) = view.last_event else { return Ok(None) };
@@ -95,11 +97,7 @@ fn grew_by_us(
 
 /// The newest run, folded.
 fn last(runs: &Path) -> Result<Option<RunView>, EngineError> {
-    let Some(folder) = newest(runs)? else { return Ok(None) };
-    let path = folder.join(JOURNAL_FILE);
-    if !path.is_file() {
-        return Ok(None);
-    }
+    let Some(path) = newest(runs)? else { return Ok(None) };
     let mut journal = Journal::open(&path)?;
     let mut view = RunView::default();
     while let Some(line) = journal.read_line()? {

@@ -5,8 +5,8 @@ use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
 use crate::model::{
-    Attribution, CheckResult, CheckStatus, EventKind, Evidence, Mend, OnStuck, Outcome, Record as _, Turn, Verdict,
-    VerdictResult, Weight,
+    Attribution, CheckResult, CheckStatus, EventKind, Evidence, Mend, OnStuck, Outcome,
+    Record as _, Turn, Verdict, VerdictResult, Weight,
 };
 use crate::task;
 use crate::verify::{
