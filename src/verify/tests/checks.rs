@@ -176,6 +176,19 @@ impl Checks for Nobody {
 }
 
 #[tokio::test]
+async fn a_humans_file_is_not_put_back_even_where_it_was_clean() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let before = repo.status().expect("status");
+    let human = Fingerprints::below(&scene.root, [PathBuf::from("README.md")]).expect("seen");
+    let options = CheckOptions::in_dir(&scene.root);
+    let plan = [planned("echo x >> README.md")];
+    let run = run_checks(&repo, &shell(), &plan, &options, &before, &human).await.expect("ran");
+    assert!(run.put_back.is_empty());
+    assert_eq!(scene.read("README.md"), "hello\nx\n");
+}
+
+#[tokio::test]
 async fn an_empty_plan_costs_nothing() {
     let scene = Scene::new();
     let repo = scene.repo();
