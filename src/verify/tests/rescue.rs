@@ -251,6 +251,20 @@ fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
     assert_eq!(scene.git(&["show", &format!("{kept}:tests/check.sh")]), "true");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_put_back_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new();
+    let at = scene.root.join("tasks/demo/TASK.md");
+    fs::set_permissions(&at, fs::Permissions::from_mode(0o604)).expect("mode");
+    let begun = scene.turn();
+    scene.tick_one();
+    repair(&scene, &[Mend::RestoreTask { keep_tick: false }], &begun);
+    assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
+    assert_eq!(fs::metadata(&at).expect("there").permissions().mode() & 0o777, 0o604);
+}
+
 #[test]
 fn state_that_git_ignores_is_kept_and_put_back_too() {
     let scene = Scene::new();
