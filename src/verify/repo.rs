@@ -148,7 +148,8 @@ pub trait Repo: Send + Sync {
     fn identity(&self) -> Result<Option<Identity>, VerifyError>;
 
     /// Whether a run may begin, and on what. Changes nothing but HEAD, and that only for
-    /// [`Branch::Named`].
+    /// [`Branch::Named`]. [`Repo::exclude`] comes before it, or the runner's own files are
+    /// taken for the human's.
     ///
     /// # Errors
     /// The first problem that was met, with its way out.
