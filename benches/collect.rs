@@ -1,6 +1,7 @@
 //! What it costs to collect the evidence of a turn, beside what `git status` costs.
 //!
-//! A repository of 50,000 files and 20,000 commits, clean but for one commit of a turn.
+//! A small repository, and one of 50,000 files and 20,000 commits; each clean but for one
+//! commit of a turn. Beside it, what the runner's own commit of the state files costs.
 //! `cargo bench --bench collect` prints medians and the ratio.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
@@ -14,17 +15,20 @@ use std::time::{Duration, Instant};
 
 use ralph_copilot::model::{Attribution, CriterionKey, Task, TaskFileChange, TaskSettings};
 use ralph_copilot::verify::{
-    Fingerprints, GitRepo, Inputs, Layout, Protection, Repo, StateFiles, collect,
+    Fingerprints, GitRepo, Identity, Inputs, Layout, Protection, Repo, StateFiles, collect,
 };
 
-const FILES: usize = 50_000;
-const COMMITS: usize = 20_000;
 const ROUNDS: usize = 9;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    measure(20, 20)?;
+    measure(50_000, 20_000)
+}
+
+fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
     let dir = tempfile::TempDir::new()?;
     let root = dir.path().canonicalize()?;
-    make(&root)?;
+    make(&root, files, commits)?;
 
     let repo = GitRepo::discover(&root)?;
     let layout = Layout::new("demo", "tasks/demo");
@@ -70,15 +74,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?);
     }
     let (status, ours) = (median(status), median(ours));
-    println!("{FILES} files, {COMMITS} commits, median of {ROUNDS}:");
+    let identity = Identity::of_the_runner();
+    let mut state_commit = Vec::new();
+    for round in 0..ROUNDS {
+        std::fs::write(root.join("tasks/demo/progress.md"), format!("{round}\n"))?;
+        state_commit.push(time(|| {
+            repo.commit_paths(&layout.state_files(), &layout.state_message(), &identity)?;
+            Ok(())
+        })?);
+    }
+    println!("{files} files, {commits} commits, median of {ROUNDS}:");
     println!("  git status --porcelain  {:>8.1} ms", millis(status));
     println!("  collect                 {:>8.1} ms", millis(ours));
     println!("  ratio                   {:>8.2}", ours.as_secs_f64() / status.as_secs_f64());
+    println!("  state commit            {:>8.1} ms", millis(median(state_commit)));
     Ok(())
 }
 
 /// A repository made by `git fast-import`, and checked out.
-fn make(root: &Path) -> Result<(), Box<dyn Error>> {
+fn make(root: &Path, files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
     git(root, &["init", "-qb", "main"])?;
     let mut import = Command::new("git")
         .args(["fast-import", "--quiet"])
@@ -87,12 +101,12 @@ fn make(root: &Path) -> Result<(), Box<dyn Error>> {
         .spawn()?;
     let mut to = std::io::BufWriter::new(import.stdin.take().ok_or("no pipe")?);
     let author = "committer Ada <ada@example.org>";
-    for commit in 0..COMMITS {
+    for commit in 0..commits {
         let time = 1_700_000_000 + commit;
         write!(to, "commit refs/heads/main\n{author} {time} +0000\ndata 1\nx\n")?;
         write!(to, "M 644 inline count\ndata <<E\n{commit}\nE\n")?;
         if commit == 0 {
-            for file in 0..FILES {
+            for file in 0..files {
                 let (folder, file) = (file / 100, file % 100);
                 write!(to, "M 644 inline d{folder}/f{file}\ndata <<E\n{folder} {file}\nE\n")?;
             }

@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 async fn ends_what_a_dead_runner_left_and_orphans_without_a_name_and_nothing_else() {
     // As a runner that was killed leaves it: somebody else's child, by name alone.
     let mut left = Command::new("setsid")
-        .args(["sh", "-c", "echo ready; trap '' TERM; sleep 1000"])
+        .args(["sh", "-c", "echo ready; trap '' TERM; sleep 60"])
         .env(RUN_VARIABLE, "dead-run")
         .stdout(Stdio::piped())
         .spawn()
@@ -39,7 +39,7 @@ async fn ends_what_a_dead_runner_left_and_orphans_without_a_name_and_nothing_els
     // A daemon: no name, a session of its own, its parent gone.
     let mut command = tokio::process::Command::new("sh");
     command
-        .args(["-c", "env -i setsid sh -c 'sleep 1000 & echo $!; exec >&-; wait' & cat"])
+        .args(["-c", "env -i setsid sh -c 'sleep 60 & echo $!; exec >&-; wait' & cat"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut child = Supervised::spawn(command, "this-run").expect("spawn");

@@ -17,7 +17,8 @@ pub struct CleanTree {
 }
 
 impl CleanTree {
-    pub(super) fn new(dir: tempfile::TempDir, work: PathBuf, notes: Vec<String>) -> Self {
+    /// A root inside a temporary directory, and what the human should know of it.
+    pub fn new(dir: tempfile::TempDir, work: PathBuf, notes: Vec<String>) -> Self {
         Self { _dir: dir, work, notes }
     }
 

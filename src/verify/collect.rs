@@ -43,7 +43,8 @@ pub struct Inputs<'a> {
     pub state: &'a StateFiles,
     /// Hooks and agent settings before the turn.
     pub settings: &'a Fingerprints,
-    /// What the human left uncommitted.
+    /// What the human left uncommitted, as it was right before the turn: looked at again
+    /// ([`Fingerprints::below`]) after each verdict, so that one touch is blamed once.
     pub human: &'a Fingerprints,
     /// Untracked files that verify commands made.
     pub artefacts: &'a BTreeSet<PathBuf>,

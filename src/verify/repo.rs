@@ -29,6 +29,16 @@ impl Identity {
     pub fn of_the_runner() -> Self {
         Self { name: "ralph-copilot".into(), email: "ralph-copilot@localhost".into() }
     }
+
+    /// The variables that make a child's git commit as this identity.
+    pub fn environment(&self) -> [(&'static str, &str); 4] {
+        [
+            ("GIT_AUTHOR_NAME", &self.name),
+            ("GIT_AUTHOR_EMAIL", &self.email),
+            ("GIT_COMMITTER_NAME", &self.name),
+            ("GIT_COMMITTER_EMAIL", &self.email),
+        ]
+    }
 }
 
 /// Whether a run goes on beside uncommitted work.
@@ -65,6 +75,16 @@ pub struct Preflight {
     pub settings: Fingerprints,
     /// Submodules; their content is seen only as far as their commit and whether it is clean.
     pub submodules: Vec<PathBuf>,
+}
+
+impl Preflight {
+    /// The hooks and agent settings that a human should know of before a run: what git
+    /// itself keeps in every repository is left out.
+    pub fn hooks_and_settings(&self) -> impl Iterator<Item = &Path> {
+        self.settings
+            .paths()
+            .filter(|path| !path.starts_with(".git") || path.starts_with(".git/hooks"))
+    }
 }
 
 /// HEAD against the working tree, by way of the index. No state is left out here.
@@ -128,7 +148,8 @@ pub trait Repo: Send + Sync {
     fn identity(&self) -> Result<Option<Identity>, VerifyError>;
 
     /// Whether a run may begin, and on what. Changes nothing but HEAD, and that only for
-    /// [`Branch::Named`].
+    /// [`Branch::Named`]. [`Repo::exclude`] comes before it, or the runner's own files are
+    /// taken for the human's.
     ///
     /// # Errors
     /// The first problem that was met, with its way out.
@@ -178,7 +199,8 @@ pub trait Repo: Send + Sync {
 
     /// The hooks and agent settings that could widen what an agent may do, tracked by git
     /// or not: `.github/hooks`, `.claude`, `.copilot`, MCP configuration, git's own hooks
-    /// and what its configuration says. Keys are relative to the root, or begin with `.git/`.
+    /// and what its configuration says. Keys are relative to the root, or begin with
+    /// `.git/`. To be asked before each turn, for a verify command may change them too.
     ///
     /// # Errors
     /// If one of them cannot be read.

@@ -176,12 +176,17 @@ fn cost_log_counts_a_prompt_without_an_answer_and_a_model_of_the_users() {
     let (_folder, path) = place("cost.log");
     let table = PremiumTable { premium: vec![], free: vec!["claude-sonnet-4.5".to_owned()] };
     let mut reporter = CostLog::new(path.clone(), clock(), table);
+    // The agent died twice before it answered.
     let events: Vec<Event> = sample_run::events()
         .into_iter()
-        .take_while(|event| !matches!(event.kind, EventKind::TurnEnded { .. }))
+        .take_while(|event| !matches!(event.kind, EventKind::IterationEnded { .. }))
+        .filter(|event| !matches!(event.kind, EventKind::TurnEnded { .. }))
         .collect();
     let (_, text) = feed(&mut reporter, &path, &events);
-    insta::assert_snapshot!(text, @"[2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false");
+    insta::assert_snapshot!(text, @r"
+    [2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false
+    [2026-11-21 14:03:31+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false
+    ");
 }
 
 #[test]

@@ -89,9 +89,7 @@ impl Mark {
                     && found.start >= self.since
                     && (carries(found.pid, CHILD_VARIABLE, &self.token)
                         || (descends(found.pid, own)
-                            && (found.group == self.leader
-                                || found.session == self.leader
-                                || descends(found.pid, self.leader))))
+                            && (found.session == self.leader || descends(found.pid, self.leader))))
             })
             .copied()
             .collect()

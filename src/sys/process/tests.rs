@@ -64,7 +64,7 @@ async fn a_child_that_ended_by_itself_is_reported_so() {
 
 #[tokio::test]
 async fn one_that_ignores_its_input_ends_by_term() {
-    let mut child = start("echo ready; exec sleep 1000");
+    let mut child = start("echo ready; exec sleep 60");
     assert_eq!(first_line(&mut child).await, "ready");
     let report = child.stop(Ladder { close: Duration::from_millis(1), ..PATIENT }).await;
     assert_eq!(report.step, Step::Terminated);
@@ -73,7 +73,7 @@ async fn one_that_ignores_its_input_ends_by_term() {
 
 #[tokio::test]
 async fn one_that_ignores_term_too_is_killed_with_its_group() {
-    let mut child = start("trap '' TERM; sleep 1000 & echo $!; wait; wait; sleep 1000");
+    let mut child = start("trap '' TERM; sleep 60 & echo $!; wait; wait; sleep 60");
     let sleeper: u32 = first_line(&mut child).await.parse().expect("pid");
     let short = Duration::from_millis(1);
     let report = child.stop(Ladder { close: short, term: short, ..PATIENT }).await;
@@ -85,7 +85,7 @@ async fn one_that_ignores_term_too_is_killed_with_its_group() {
 
 #[tokio::test]
 async fn at_once_skips_the_friendly_steps() {
-    let mut child = start("trap 'echo asked' TERM; echo ready; cat; sleep 1000");
+    let mut child = start("trap 'echo asked' TERM; echo ready; cat; sleep 60");
     assert_eq!(first_line(&mut child).await, "ready");
     let report = child.stop(Ladder { kill: PATIENT.kill, ..Ladder::AT_ONCE }).await;
     assert_eq!(report.step, Step::Killed);
@@ -100,7 +100,7 @@ async fn a_full_pipe_that_nobody_reads_keeps_no_child_from_ending() {
 
 #[tokio::test]
 async fn a_dropped_child_dies_with_its_group() {
-    let mut child = start("sleep 1000 & echo ready; wait");
+    let mut child = start("sleep 60 & echo ready; wait");
     assert_eq!(first_line(&mut child).await, "ready");
     let mut stdout = child.stdout.take().expect("stdout");
     drop(child);
@@ -136,7 +136,7 @@ mod linux {
 
     #[tokio::test]
     async fn what_left_its_session_and_outlives_its_parent_is_found() {
-        let mut child = start("setsid sleep 1000 & echo $!");
+        let mut child = start("setsid sleep 60 & echo $!");
         let sleeper: u32 = first_line(&mut child).await.parse().expect("pid");
         child.wait().await.expect("wait");
         assert!(!gone(sleeper));
@@ -147,13 +147,19 @@ mod linux {
     }
 
     #[tokio::test]
-    async fn what_dropped_its_environment_is_found_by_its_session() {
-        let mut child = start("env -i sleep 1000 & echo $!");
-        let sleeper: u32 = first_line(&mut child).await.parse().expect("pid");
-        child.wait().await.expect("wait");
-        let report = child.stop(PATIENT).await;
-        assert_eq!(report.swept, [sleeper]);
-        assert!(gone(sleeper));
+    async fn what_dropped_its_environment_is_found_by_its_group_or_its_session() {
+        // With job control a job gets a group of its own, in the same session.
+        for control in ["set +m", "set -m"] {
+            let mut command = Command::new("bash");
+            command.args(["-c", &format!("{control}; env -i sleep 60 & echo $!")]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped());
+            let mut child = Supervised::spawn(command, "run-under-test").expect("spawn");
+            let sleeper: u32 = first_line(&mut child).await.parse().expect("pid");
+            child.wait().await.expect("wait");
+            let report = child.stop(PATIENT).await;
+            assert_eq!(report.swept, [sleeper], "{control}");
+            assert!(gone(sleeper));
+        }
     }
 
     #[tokio::test]
@@ -168,7 +174,7 @@ mod linux {
 
     #[tokio::test]
     async fn a_stopped_child_is_continued_so_that_term_reaches_it() {
-        let child = start("kill -STOP $$; sleep 1000");
+        let child = start("kill -STOP $$; sleep 60");
         while state(child.pid()) != Some('T') {
             tokio::task::yield_now().await;
         }

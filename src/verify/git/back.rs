@@ -121,12 +121,7 @@ impl GitRepo {
         patiently(|| {
             let mut index = repo.index()?;
             index.read(false)?;
-            for path in gone.iter().chain(&back) {
-                match index.conflict_remove(path) {
-                    Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
-                    Ok(()) | Err(_) => {}
-                }
-            }
+            // This takes the stages of a conflict along.
             for path in &gone {
                 match index.remove_path(path) {
                     Err(error) if error.code() != ErrorCode::NotFound => return Err(error),

@@ -130,7 +130,7 @@ impl GitRepo {
         Ok(())
     }
 
-    /// Whether a branch is checked out in a working tree that is not ours.
+    /// Whether a branch is checked out in any working tree; that it is not in ours is known.
     fn in_another_worktree(&self, branch: &str) -> Result<bool, VerifyError> {
         let mut git_dirs = vec![self.common_dir.clone()];
         let linked = self.common_dir.join("worktrees");
@@ -141,9 +141,8 @@ impl GitRepo {
             }
         }
         let elsewhere = |dir: &PathBuf| {
-            let own = fs::canonicalize(dir).is_ok_and(|dir| dir == self.git_dir);
             let head = fs::read_to_string(dir.join("HEAD")).unwrap_or_default();
-            !own && head.trim().strip_prefix("ref:").is_some_and(|on| on.trim() == branch)
+            head.trim().strip_prefix("ref:").is_some_and(|on| on.trim() == branch)
         };
         Ok(git_dirs.iter().any(elsewhere))
     }

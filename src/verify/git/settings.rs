@@ -16,7 +16,7 @@ use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 
 /// Files and folders of the working tree that can widen what an agent may do.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 7] = [
     ".github/hooks",
     ".github/copilot",
     ".github/mcp.json",
@@ -24,8 +24,6 @@ const SETTINGS: [&str; 9] = [
     ".copilot",
     ".mcp.json",
     ".vscode/mcp.json",
-    ".gitmodules",
-    ".lfsconfig",
 ];
 
 /// A folder below them that holds whole checkouts, and no settings.

@@ -104,16 +104,23 @@ impl GitRepo {
         patiently(|| {
             let mut index = repo.index()?;
             index.read(false)?;
+            let mut stale = false;
             for path in paths {
-                let held = tree.get_path(path).is_ok_and(|e| e.kind() == Some(ObjectType::Blob));
-                if held && self.root.join(path).symlink_metadata().is_ok() {
-                    index.add_path(path)?;
-                } else if held || tree.get_path(path).is_err() {
-                    match index.remove_path(path) {
-                        Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
-                        Ok(()) | Err(_) => {}
-                    }
+                let held = tree.get_path(path).ok().filter(|e| e.kind() != Some(ObjectType::Tree));
+                let staged = index.get_path(path, 0).map(|entry| (entry.id, entry.mode));
+                let mode = |entry: &git2::TreeEntry<'_>| entry.filemode().unsigned_abs();
+                if staged == held.as_ref().map(|entry| (entry.id(), mode(entry))) {
+                    continue;
                 }
+                stale = true;
+                if held.is_some() && self.root.join(path).symlink_metadata().is_ok() {
+                    index.add_path(path)?;
+                } else {
+                    index.remove_path(path)?;
+                }
+            }
+            if !stale {
+                return Ok(());
             }
             index.write()
         })

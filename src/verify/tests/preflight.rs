@@ -302,6 +302,32 @@ fn nobody_is_an_identity_only_if_git_says_so() {
 }
 
 #[test]
+fn a_given_identity_is_what_git_commits_as() {
+    let scene = Scene::new();
+    let runner = crate::verify::Identity::of_the_runner();
+    let output = std::process::Command::new("git")
+        .args(["var", "GIT_AUTHOR_IDENT"])
+        .current_dir(&scene.root)
+        .envs(runner.environment())
+        .output()
+        .expect("git starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.starts_with("ralph-copilot <ralph-copilot@localhost> "), "{said}");
+}
+
+#[test]
+fn hooks_and_settings_are_listed_for_the_human() {
+    let scene = Scene::new();
+    scene.write(".github/hooks/guard.json", "{}");
+    scene.write(".git/hooks/pre-commit", "x");
+    scene.write(".git/hooks/pre-push.sample", "x");
+    scene.commit_all("hooks");
+    let ready = scene.preflight(Branch::Current, Dirt::Refuse).expect("ready");
+    let listed: Vec<_> = ready.hooks_and_settings().collect();
+    assert_eq!(listed, [Path::new(".git/hooks/pre-commit"), Path::new(".github/hooks/guard.json")]);
+}
+
+#[test]
 fn an_index_of_a_kind_we_cannot_read_is_named() {
     let scene = Scene::new();
     scene.git(&["update-index", "--split-index"]);

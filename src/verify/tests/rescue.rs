@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::scene::{Scene, TASK_MD, layout};
 use crate::model::{Mend, VerdictResult};
 use crate::verify::{
-    Branch, Dirt, Fingerprints, Identity, KeepTick, Mended, Repair, Repo, StateFiles, mend,
+    Branch, Dirt, Fingerprints, Identity, KeepTick, Leftovers, Mended, Repair, Repo, StateFiles,
+    leftovers, mend,
 };
 
 /// Everything an attempt may do to a tree.
@@ -107,6 +108,13 @@ fn going_back_ends_a_merge_with_conflicts() {
     scene.commit_all("ours");
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
+    // Conflicts of two kinds: in a file of the checkpoint, and in one that it lacks.
+    scene.write("both", "ours\n");
+    scene.commit_all("ralph(demo): both");
+    scene.git(&["checkout", "-q", "other"]);
+    scene.write("both", "theirs\n");
+    scene.commit_all("both");
+    scene.git(&["checkout", "-q", "main"]);
     assert!(!scene.try_git(&["merge", "other"]).0);
     repo.save_attempt(&layout(), 1, "attempt", &Fingerprints::default()).expect("kept");
     repo.back_to(&checkpoint, &Fingerprints::default()).expect("back");
@@ -243,6 +251,20 @@ fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
     assert_eq!(scene.git(&["show", &format!("{kept}:tests/check.sh")]), "true");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_put_back_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new();
+    let at = scene.root.join("tasks/demo/TASK.md");
+    fs::set_permissions(&at, fs::Permissions::from_mode(0o604)).expect("mode");
+    let begun = scene.turn();
+    scene.tick_one();
+    repair(&scene, &[Mend::RestoreTask { keep_tick: false }], &begun);
+    assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
+    assert_eq!(fs::metadata(&at).expect("there").permissions().mode() & 0o777, 0o604);
+}
+
 #[test]
 fn state_that_git_ignores_is_kept_and_put_back_too() {
     let scene = Scene::new();
@@ -257,6 +279,34 @@ fn state_that_git_ignores_is_kept_and_put_back_too() {
     assert_eq!(scene.read("tasks/demo/guardrails.md"), "# Signs\n");
     let kept = mended.kept.expect("kept").name;
     assert_eq!(scene.git(&["show", &format!("{kept}:tasks/demo/guardrails.md")]), "no signs");
+}
+
+#[test]
+fn a_protected_file_that_is_the_humans_is_left_alone() {
+    let scene = Scene::new();
+    scene.write("tests/check.sh", "the human's\n");
+    let begun = scene.turn();
+    let mended = repair(&scene, &[Mend::RestoreFile("tests/check.sh".into())], &begun);
+    assert_eq!(scene.read("tests/check.sh"), "the human's\n");
+    assert_eq!(mended.commit, None);
+}
+
+#[test]
+fn leftovers_of_a_dead_run_are_told_from_the_humans_work() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    let now = || leftovers(&repo, &layout(), &checkpoint).expect("looked");
+    assert_eq!(now(), Leftovers::Nothing);
+    scene.write("src/lib.txt", "half\n");
+    assert_eq!(now(), Leftovers::Ours);
+    scene.commit_all("ralph(demo): half");
+    assert_eq!(now(), Leftovers::Ours);
+    scene.git(&["commit", "-q", "--allow-empty", "-m", "by a human"]);
+    assert_eq!(now(), Leftovers::Foreign);
+    scene.git(&["reset", "-q", "--hard", checkpoint.head.as_str()]);
+    scene.git(&["checkout", "-qb", "elsewhere"]);
+    assert_eq!(now(), Leftovers::Foreign);
 }
 
 #[cfg(unix)]

@@ -88,7 +88,7 @@ fn names_that_are_no_utf8_survive_every_way() {
     let json = serde_json::to_string(&seen).expect("written as JSON");
     assert!(json.contains('\u{fffd}'), "{json}");
     let checkpoint = repo.checkpoint().expect("checkpoint");
-    repo.commit_paths(&[odd.clone()], "ralph(demo): odd", &Identity::of_the_runner())
+    repo.commit_paths(std::slice::from_ref(&odd), "ralph(demo): odd", &Identity::of_the_runner())
         .expect("committed");
     let since = repo.since(&checkpoint, "ralph(demo): ").expect("history");
     assert_eq!(since.commits[0].paths, seen);

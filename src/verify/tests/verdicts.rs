@@ -5,7 +5,7 @@ use std::fs;
 
 use super::scene::{Scene, TASK_MD, TurnBegun, check, key};
 use crate::model::{CheckStatus, FindingKind, Mend, Proof, Verdict, VerdictResult, Weight};
-use crate::verify::CommitsAlone;
+use crate::verify::{CommitsAlone, worked};
 
 /// The kinds of what was found, without what is only said.
 fn against(verdict: &Verdict) -> Vec<FindingKind> {
@@ -446,6 +446,34 @@ fn a_commit_alone_where_checks_are_required() {
     refused(&begun, &[FindingKind::CheckRequired]);
 }
 
+#[test]
+fn a_check_that_was_not_run_is_not_green() {
+    let scene = Scene::new();
+    let mut begun = scene.turn();
+    with_check(&mut begun);
+    begun.after.clear();
+    scene.honest_work();
+    let verdict = refused(&begun, &[FindingKind::CheckFailed]);
+    assert!(verdict.findings[0].message.contains("was not run"));
+    begun.before = vec![check("make", None, CheckStatus::Passed)];
+    refused(&begun, &[FindingKind::CheckFailed]);
+    // Those of other criteria may be left out.
+    begun.before = vec![check("sh zero.sh", Some("zero"), CheckStatus::Passed)];
+    accepted(&begun, Proof::Commit);
+}
+
+#[test]
+fn work_is_remembered_for_a_later_attempt_unless_history_was_rewritten() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    assert!(!worked(&begun.evidence()));
+    scene.write("src/lib.txt", "work\n");
+    scene.commit_all("ralph(demo): one");
+    assert!(worked(&begun.evidence()));
+    scene.git(&["checkout", "-qb", "elsewhere"]);
+    assert!(!worked(&begun.evidence()));
+}
+
 // Accepted.
 
 #[test]
@@ -642,6 +670,20 @@ fn the_human_edited_the_task_meanwhile() {
     assert_eq!(verdict.findings[0].kind, FindingKind::TaskChangedByHuman);
     // The human's file is never put back.
     assert_eq!(verdict.mends, [Mend::ProgressLine, Mend::StateCommit]);
+}
+
+#[test]
+fn a_humans_edit_costs_no_attempt_even_where_nothing_was_done() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.append("tasks/demo/TASK.md", "- [ ] three\n");
+    let verdict = begun.verdict();
+    assert_eq!(
+        against(&verdict),
+        [FindingKind::NoCommit, FindingKind::TaskChangedByHuman],
+        "{verdict:#?}"
+    );
+    assert_eq!(verdict.result, VerdictResult::Inconclusive);
 }
 
 #[test]

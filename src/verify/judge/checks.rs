@@ -1,0 +1,166 @@
+//! What the verify commands say, and what a pass rests on.
+//!
+//! Invariant: a command that was not run is not green. What does NOT live here: running
+//! them.
+
+use super::{Case, CommitsAlone};
+use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};
+use crate::verify::checks::not_reproducible;
+use crate::verify::words;
+
+impl Case<'_> {
+    pub(super) fn checks(&mut self) {
+        let evidence = self.evidence;
+        for check in evidence.checks.iter().filter(|check| !check.passed()) {
+            let own = check.criteria.contains(&evidence.focus);
+            let before = before(evidence, check);
+            let how = failure(check);
+            if own {
+                self.find(FindingKind::CheckFailed, Weight::Fails, format!("{how}{}", tail(check)));
+            } else if before == Some(Colour::Red) {
+                self.find(
+                    FindingKind::RedBefore,
+                    Weight::Said,
+                    format!("{how} It did so before the work, and is not blamed on it."),
+                );
+            } else if check.whole_task {
+                self.find(FindingKind::CheckFailed, Weight::Fails, format!("{how}{}", tail(check)));
+            } else if before == Some(Colour::Green)
+                || check.criteria.iter().any(|key| evidence.proven.contains(key))
+            {
+                let whose = words::criteria(&check.criteria);
+                self.find(
+                    FindingKind::Regression,
+                    Weight::Fails,
+                    format!(
+                        "{how} It passed before this turn; it belongs to {whose}.{}",
+                        tail(check)
+                    ),
+                );
+            } else {
+                self.find(
+                    FindingKind::RedBefore,
+                    Weight::Said,
+                    format!("{how} Nobody looked before the work, so it is not blamed on it."),
+                );
+            }
+        }
+        for check in not_reproducible(&evidence.checks, &evidence.clean) {
+            self.find(
+                FindingKind::NotReproducible,
+                Weight::Fails,
+                format!(
+                    "`{}` passes here and fails in a clean worktree of HEAD: it depends on \
+                     something that is not committed, perhaps ignored by git.{}",
+                    words::short(&check.command),
+                    tail(check)
+                ),
+            );
+        }
+        self.not_run();
+    }
+
+    /// A command that was looked at before the work and not after it. Where the verdict is
+    /// a failure anyway, the checks may have been left out.
+    fn not_run(&mut self) {
+        let evidence = self.evidence;
+        if self.findings.iter().any(|finding| finding.weight != Weight::Said) {
+            return;
+        }
+        let ran = |check: &CheckResult| evidence.checks.iter().any(|c| c.command == check.command);
+        let due = |check: &&CheckResult| {
+            (check.whole_task || check.criteria.contains(&evidence.focus)) && !ran(check)
+        };
+        for check in evidence.before.iter().filter(due) {
+            let command = words::short(&check.command);
+            self.find(
+                FindingKind::CheckFailed,
+                Weight::Fails,
+                format!("`{command}` was not run after the work."),
+            );
+        }
+    }
+
+    /// What a pass would rest on.
+    pub(super) fn proof(&mut self) -> Proof {
+        let evidence = self.evidence;
+        let own: Vec<&CheckResult> = evidence
+            .checks
+            .iter()
+            .filter(|check| check.criteria.contains(&evidence.focus))
+            .collect();
+        let seen_red = own.iter().any(|check| before(evidence, check) == Some(Colour::Red));
+        if seen_red {
+            return Proof::Check;
+        }
+        let all_green = own.iter().all(|check| before(evidence, check) == Some(Colour::Green));
+        let why = if own.is_empty() {
+            "It has no verify command of its own"
+        } else if all_green {
+            self.find(
+                FindingKind::GreenBefore,
+                Weight::Said,
+                "Its verify command was green before any work and proves nothing by itself: the \
+                 commit is what counts.",
+            );
+            "Its verify command was green before any work"
+        } else {
+            self.find(
+                FindingKind::GreenBefore,
+                Weight::Said,
+                "Nobody looked at its verify command before the work, so that it proves nothing \
+                 by itself: the commit is what counts.",
+            );
+            "Nobody looked at its verify command before the work"
+        };
+        if self.rules.commits_alone == CommitsAlone::Refused {
+            self.find(
+                FindingKind::CheckRequired,
+                Weight::Fails,
+                format!(
+                    "{why}, and checks are required (--require-checks): a commit alone is no \
+                     proof."
+                ),
+            );
+        }
+        Proof::Commit
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Colour {
+    Green,
+    Red,
+}
+
+/// What a command said before the work, if anybody looked.
+fn before(evidence: &Evidence, check: &CheckResult) -> Option<Colour> {
+    let earlier = evidence.before.iter().find(|earlier| earlier.command == check.command)?;
+    Some(if earlier.passed() { Colour::Green } else { Colour::Red })
+}
+
+/// `` `cargo test` ended with exit code 1. ``
+fn failure(check: &CheckResult) -> String {
+    let command = words::short(&check.command);
+    match &check.status {
+        CheckStatus::Passed => format!("`{command}` passed."),
+        CheckStatus::Failed(code) => format!("`{command}` ended with exit code {code}."),
+        CheckStatus::Signalled(signal) => format!("`{command}` was ended by signal {signal}."),
+        CheckStatus::TimedOut(seconds) => {
+            format!("`{command}` took longer than {seconds} s and was ended.")
+        }
+        CheckStatus::NotRun(why) => format!("`{command}` could not be started: {why}."),
+    }
+}
+
+/// The last lines of its output.
+fn tail(check: &CheckResult) -> String {
+    /// More than this belongs in the journal.
+    const LINES: usize = 20;
+    let lines: Vec<&str> = check.output.trim_end().lines().collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let from = lines.len().saturating_sub(LINES);
+    format!("\n{}", lines[from..].join("\n"))
+}
