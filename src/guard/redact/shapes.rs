@@ -109,7 +109,8 @@ struct Shapes {
 }
 
 static SHAPES: LazyLock<Option<Shapes>> = LazyLock::new(|| {
-    let tokens = format!(r"(?-u:\b)(?:{})", TOKENS.join("|"));
+    // A token may also follow a colour or an escaped line break.
+    let tokens = format!(r"(?P<p>(?-u:\b)|\x1b\[[0-9;]{{0,12}}m|\\[nrt])(?:{})", TOKENS.join("|"));
     Some(Shapes {
         tokens: Regex::new(&tokens).ok()?,
         parts: PARTS.iter().map(|part| Regex::new(part).ok()).collect::<Option<_>>()?,
@@ -131,7 +132,7 @@ pub(super) fn redact(text: &str) -> Option<String> {
             out = Cow::Owned(changed);
         }
     }
-    if let Cow::Owned(changed) = shapes.tokens.replace_all(&out, REDACTED) {
+    if let Cow::Owned(changed) = shapes.tokens.replace_all(&out, format!("${{p}}{REDACTED}").as_str()) {
         out = Cow::Owned(changed);
     }
     for regex in &shapes.parts {
@@ -178,6 +179,9 @@ mod tests {
 
     #[test]
     fn the_tables_compile() {
+        for pattern in PARTS.iter().chain(TOKENS).chain([&PEM, &PEM_END]) {
+            assert!(Regex::new(pattern).is_ok(), "{pattern}: {:?}", Regex::new(pattern));
+        }
         assert!(SHAPES.is_some());
     }
 }

@@ -85,6 +85,16 @@ fn push(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
+/// Adds pieces, joining texts.
+fn append(pieces: &mut Vec<Piece>, more: Vec<Piece>) {
+    for piece in more {
+        match piece {
+            Piece::Text(text) => push(pieces, &text),
+            other => pieces.push(other),
+        }
+    }
+}
+
 impl<'a> Scanner<'a> {
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
@@ -133,7 +143,7 @@ impl<'a> Scanner<'a> {
                     self.at += 1;
                     // An empty string is still a word.
                     push(&mut pieces, "");
-                    pieces.extend(self.double()?);
+                    append(&mut pieces, self.double()?);
                 }
                 b'\\' => {
                     self.at += 1;
@@ -150,7 +160,7 @@ impl<'a> Scanner<'a> {
                 b'$' if self.rest().starts_with("$\"") => {
                     self.at += 2;
                     push(&mut pieces, "");
-                    pieces.extend(self.double()?);
+                    append(&mut pieces, self.double()?);
                 }
                 b'$' | b'`' => pieces.push(self.expansion(Quoted::No)?),
                 b'*' | b'?' => {
