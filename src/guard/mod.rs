@@ -1,1 +1,29 @@
-//! Whether a tool call may run: pure, with a rule and a reason.
+//! Whether a tool call may run, and which secrets a text must not show.
+//!
+//! [`decide`] is a pure function of the call, a [`Policy`] and the files it is
+//! shown through [`Files`]; it changes nothing, waits for nobody and has no
+//! memory. Invariant: whatever is not understood is denied, with a rule and a
+//! reason. [`Redactor`] takes secrets out of everything written, shown or sent.
+//!
+//! What does not live here: who asks (the hook and the permission handler), the
+//! audit of what was decided, and configuration files.
+//!
+//! Order: the input's shape (`tools`), then for a command line its syntax tree
+//! (`shell`), its programs (`programs`), and in the end paths (`judge`); the
+//! first refusal wins, so the strictest rule does.
+
+mod files;
+mod judge;
+mod policy;
+mod programs;
+mod redact;
+mod refusal;
+mod secrets;
+mod shell;
+mod task_files;
+mod tools;
+
+pub use files::{Files, Kind, OsFiles};
+pub use policy::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
+pub use redact::{Redactor, Stream as RedactStream};
+pub use tools::decide;

@@ -1,0 +1,147 @@
+//! What the guard may ask of the file system: three questions, no change.
+//!
+//! `decide` stays a pure function over this trait. [`OsFiles`] is the one real
+//! implementation and the only place of the room that touches the disk; it
+//! reads and never writes.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// What stands at a path, links not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing.
+    Missing,
+    /// A regular file, or anything else that is no folder and no link.
+    File,
+    /// A folder.
+    Dir,
+    /// A symbolic link and where it points, as written.
+    Link(PathBuf),
+    /// It cannot be told; treated as a reason to deny.
+    Unknown,
+}
+
+/// The questions.
+pub trait Files: Sync {
+    /// What stands at an absolute path; the last component is not followed.
+    fn kind(&self, path: &Path) -> Kind;
+
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// As the file system says.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// The names in a folder, at most `most` of them.
+    ///
+    /// # Errors
+    /// As the file system says.
+    fn list(&self, path: &Path, most: usize) -> io::Result<Vec<String>>;
+}
+
+/// The file system of the machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsFiles;
+
+impl Files for OsFiles {
+    fn kind(&self, path: &Path) -> Kind {
+        match std::fs::symlink_metadata(path) {
+            Ok(meta) if meta.file_type().is_symlink() => {
+                std::fs::read_link(path).map_or(Kind::Unknown, Kind::Link)
+            }
+            Ok(meta) if meta.is_dir() => Kind::Dir,
+            Ok(_) => Kind::File,
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Kind::Missing,
+                _ => Kind::Unknown,
+            },
+        }
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn list(&self, path: &Path, most: usize) -> io::Result<Vec<String>> {
+        std::fs::read_dir(path)?
+            .take(most)
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect()
+    }
+}
+
+/// Where a path really leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Real {
+    /// Canonical path; missing components are kept as written.
+    pub(super) path: PathBuf,
+    /// Places of the links that were followed.
+    pub(super) links: Vec<PathBuf>,
+    /// What stands there.
+    pub(super) kind: Kind,
+}
+
+/// Links followed before a path counts as a loop; the kernel's own number.
+const MOST_LINKS: usize = 40;
+
+/// Follows every link of an absolute path. `None` means that it cannot be told
+/// (a loop, a folder that may not be looked into).
+pub(super) fn resolve(
+    path: &Path,
+    files: &dyn Files,
+    seen: &mut HashMap<PathBuf, Kind>,
+) -> Option<Real> {
+    let mut at = PathBuf::new();
+    let mut todo: Vec<OsString> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Prefix(_) | Component::RootDir => at.push(part.as_os_str()),
+            Component::CurDir => {}
+            Component::ParentDir | Component::Normal(_) => todo.push(part.as_os_str().to_owned()),
+        }
+    }
+    todo.reverse();
+    let root = at.clone();
+    let mut links = Vec::new();
+    let mut kind = Kind::Dir;
+    while let Some(part) = todo.pop() {
+        if part == ".." {
+            at.pop();
+            kind = Kind::Dir;
+            continue;
+        }
+        at.push(&part);
+        kind = match seen.get(&at) {
+            Some(kind) => kind.clone(),
+            None => {
+                let kind = files.kind(&at);
+                seen.insert(at.clone(), kind.clone());
+                kind
+            }
+        };
+        match &kind {
+            Kind::Unknown => return None,
+            Kind::Missing | Kind::File | Kind::Dir => {}
+            Kind::Link(target) => {
+                if links.len() == MOST_LINKS {
+                    return None;
+                }
+                links.push(at.clone());
+                at.pop();
+                if target.is_absolute() {
+                    at.clone_from(&root);
+                }
+                for part in target.components().rev() {
+                    if let Component::Normal(_) | Component::ParentDir = part {
+                        todo.push(part.as_os_str().to_owned());
+                    }
+                }
+                kind = Kind::Dir;
+            }
+        }
+    }
+    Some(Real { path: at, links, kind })
+}

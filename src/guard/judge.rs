@@ -1,0 +1,429 @@
+//! One call under judgement: what was asked of the files so far, what it would
+//! write, and the checks of single paths that every other part ends in.
+//!
+//! Paths are compared by components, after every link was followed; a path that
+//! cannot be resolved is refused. Protected names are compared without regard
+//! to case, because on many machines `.GIT` is `.git`.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Component, Path, PathBuf};
+
+use crate::model::WriteScope;
+
+use super::files::{Files, Kind, Real, resolve};
+use super::policy::Policy;
+use super::refusal::Refusal;
+use super::secrets;
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Write {
+    /// Its content is replaced or changed.
+    Change,
+    /// Something is added at its end.
+    Append,
+    /// It, and everything below it, leaves its place.
+    Move,
+}
+
+/// What of a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    /// Its content.
+    Content,
+    /// Its content and that of everything below it.
+    Tree,
+    /// That it exists, its name, its size.
+    Name,
+}
+
+/// The state of one decision.
+pub(super) struct Judge<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) files: &'a dyn Files,
+    seen: HashMap<PathBuf, Kind>,
+    /// Canonical paths that are written.
+    pub(super) writes: BTreeSet<PathBuf>,
+    /// Links that this call itself would make: nothing may be reached through them.
+    pub(super) links: Vec<PathBuf>,
+    /// Functions of the line that are being walked.
+    pub(super) active: Vec<String>,
+    /// Commands that may still be looked at.
+    pub(super) budget: usize,
+    /// Bytes that may still be parsed.
+    pub(super) bytes: usize,
+    /// How deep in functions, substitutions and nested shells we are.
+    pub(super) depth: usize,
+}
+
+/// Folders outside the workspace that hold no secrets and that people look into:
+/// sources of dependencies, headers, documentation.
+const SYSTEM_READS: &[&str] = &[
+    "/usr/include",
+    "/usr/local/include",
+    "/usr/share",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/src",
+    "/usr/local/go",
+    "/opt/homebrew/lib",
+    "/opt/homebrew/include",
+];
+
+/// The same below the home folder.
+const HOME_READS: &[&str] = &[
+    ".cargo/registry/src",
+    ".cargo/git/checkouts",
+    ".rustup/toolchains",
+    "go/pkg/mod",
+    ".m2/repository",
+];
+
+/// Files that anybody may read.
+const FILE_READS: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/stdin",
+    "/dev/fd/0",
+    "/etc/os-release",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+];
+
+/// Where agents keep what they may do and what they are told: the human's.
+const SETTINGS: &[&[&str]] = &[
+    &[".github", "hooks"],
+    &[".github", "copilot"],
+    &[".github", "copilot-instructions.md"],
+    &[".github", "instructions"],
+    &[".github", "agents"],
+    &[".github", "prompts"],
+    &[".github", "mcp.json"],
+    &[".vscode", "mcp.json"],
+    &[".vscode", "settings.json"],
+    &[".vscode", "tasks.json"],
+    &[".devcontainer"],
+];
+
+/// Names that are agent settings wherever they stand.
+const SETTING_NAMES: &[&str] = &[
+    ".claude",
+    ".copilot",
+    ".cursor",
+    ".codex",
+    ".gemini",
+    ".windsurf",
+    ".aider.conf.yml",
+    ".mcp.json",
+    "mcp-config.json",
+    "agents.md",
+    "claude.md",
+    "gemini.md",
+    ".cursorrules",
+    ".clinerules",
+    ".github-copilot",
+    "opencode.json",
+    ".opencode",
+];
+
+/// Files of a task folder.
+const TASK_FILES: &[&str] =
+    &["task.md", "guardrails.md", "progress.md", "activity.log", "cost.log", "state.json"];
+
+/// Entries of a tree that are looked at before it counts as too large to know.
+const MOST_ENTRIES: usize = 400;
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(policy: &'a Policy, files: &'a dyn Files) -> Self {
+        Self {
+            policy,
+            files,
+            seen: HashMap::new(),
+            writes: BTreeSet::new(),
+            links: Vec::new(),
+            active: Vec::new(),
+            budget: 40_000,
+            bytes: 2 * 1024 * 1024,
+            depth: 0,
+        }
+    }
+
+    /// Where an absolute path really leads.
+    pub(super) fn resolve(&mut self, path: &Path) -> Result<Real, Refusal> {
+        let unclear = || {
+            Refusal::new(
+                "path.unclear",
+                format!("it cannot be told where {} leads", path.display()),
+            )
+        };
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return Err(unclear());
+        }
+        let real = resolve(path, self.files, &mut self.seen).ok_or_else(unclear)?;
+        if self.links.iter().any(|link| real.path.starts_with(link)) {
+            return Err(Refusal::new(
+                "path.symlink",
+                "it goes through a link that this same call makes",
+            ));
+        }
+        Ok(real)
+    }
+
+    /// Whether a canonical path is the workspace or below it.
+    pub(super) fn inside(&self, path: &Path) -> bool {
+        path.starts_with(&self.policy.workspace)
+    }
+
+    fn in_tmp(&self, path: &Path) -> bool {
+        self.policy.tmp.as_ref().is_some_and(|tmp| path.starts_with(tmp) && path != tmp)
+    }
+
+    /// Checks a read of an absolute path.
+    pub(super) fn read(&mut self, path: &Path, read: Read) -> Result<Real, Refusal> {
+        let real = self.resolve(path)?;
+        if FILE_READS.iter().any(|file| path == Path::new(file)) {
+            return Ok(real);
+        }
+        let revealing = read != Read::Name;
+        if revealing && (secrets::path(path) || secrets::path(&real.path)) {
+            return Err(secret(path));
+        }
+        let tmp_itself = self.policy.tmp.as_deref() == Some(real.path.as_path());
+        if !self.inside(&real.path)
+            && !self.in_tmp(&real.path)
+            && !tmp_itself
+            && !self.readable_outside(&real.path)
+        {
+            return Err(Refusal::new(
+                "path.outside",
+                format!("{} is outside the workspace", path.display()),
+            )
+            .instead("work with files below the workspace"));
+        }
+        if read == Read::Tree && real.kind == Kind::Dir {
+            self.tree(&real.path)?;
+        }
+        Ok(real)
+    }
+
+    fn readable_outside(&self, path: &Path) -> bool {
+        FILE_READS.iter().any(|file| path == Path::new(file))
+            || SYSTEM_READS.iter().any(|folder| path.starts_with(folder))
+            || self.policy.home.as_ref().is_some_and(|home| {
+                HOME_READS.iter().any(|folder| path.starts_with(home.join(folder)))
+            })
+    }
+
+    /// Refuses a recursive read that would meet a secret. Folders that hold
+    /// dependencies or build output are not looked into, and a large tree only
+    /// as far as the first entries.
+    fn tree(&mut self, root: &Path) -> Result<(), Refusal> {
+        for path in self.entries(root).0 {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            if name.is_some_and(|name| secrets::file_name(&name)) {
+                let refusal = secret(&path);
+                return Err(refusal.instead("narrow it: `rg -n PATTERN`, `git grep -n PATTERN`, a subfolder, or `--include='*.rs'`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Paths below a folder, breadth first, and whether these are all of them.
+    pub(super) fn entries(&self, root: &Path) -> (Vec<PathBuf>, bool) {
+        let mut found = Vec::new();
+        let mut queue = std::collections::VecDeque::from([root.to_owned()]);
+        while let Some(folder) = queue.pop_front() {
+            let Ok(names) = self.files.list(&folder, MOST_ENTRIES) else { continue };
+            for name in names {
+                if found.len() >= MOST_ENTRIES {
+                    return (found, false);
+                }
+                let path = folder.join(&name);
+                let skipped = matches!(name.as_str(), "node_modules" | "target" | ".git" | ".venv");
+                if !skipped && self.files.kind(&path) == Kind::Dir {
+                    queue.push_back(path.clone());
+                }
+                found.push(path);
+            }
+        }
+        (found, true)
+    }
+
+    /// Checks a write of an absolute path and notes it.
+    pub(super) fn write(&mut self, path: &Path, write: Write) -> Result<PathBuf, Refusal> {
+        if matches!(
+            path.to_str(),
+            Some("/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/fd/1" | "/dev/fd/2")
+        ) && write != Write::Move
+        {
+            return Ok(path.to_owned());
+        }
+        let real = self.resolve(path)?;
+        if real.links.iter().any(|link| self.inside(link) && *link != self.policy.workspace) {
+            return Err(Refusal::new(
+                "path.symlink",
+                format!("{} is reached through a symbolic link", path.display()),
+            )
+            .instead("write to the real path, if it is inside the workspace"));
+        }
+        if self.in_tmp(&real.path) {
+            return Ok(real.path);
+        }
+        if !self.inside(&real.path) {
+            return Err(Refusal::new(
+                "path.outside",
+                format!("{} is outside the workspace", path.display()),
+            )
+            .instead("write below the workspace"));
+        }
+        self.protected(&real.path, write)?;
+        if write == Write::Move || real.kind == Kind::Dir {
+            self.nothing_protected_below(&real, write)?;
+        }
+        self.writes.insert(real.path.clone());
+        Ok(real.path)
+    }
+
+    /// A folder that moves takes everything below it along.
+    fn nothing_protected_below(&mut self, real: &Real, write: Write) -> Result<(), Refusal> {
+        if write != Write::Move {
+            return Ok(());
+        }
+        let policy = self.policy;
+        let workspace = &policy.workspace;
+        let fixed = [
+            workspace.join(".git"),
+            workspace.join(".ralph"),
+            workspace.join(".github/hooks"),
+            policy.task_dir.clone(),
+        ];
+        let below = fixed
+            .iter()
+            .chain(&policy.protect_paths)
+            .chain(&policy.human)
+            .find(|path| path.starts_with(&real.path));
+        if let Some(path) = below {
+            return Err(Refusal::new(
+                "path.protected",
+                format!("{} would go with it, and that is protected", path.display()),
+            ));
+        }
+        if real.kind == Kind::Dir {
+            let (entries, all) = self.entries(&real.path);
+            for entry in entries {
+                self.protected(&entry, write)?;
+            }
+            if !all {
+                return Err(Refusal::new(
+                    "path.too-large",
+                    "the folder is too large to be looked through",
+                )
+                .instead("move its parts one by one"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a canonical path inside the workspace against everything protected.
+    pub(super) fn protected(&mut self, path: &Path, write: Write) -> Result<(), Refusal> {
+        let relative = path.strip_prefix(&self.policy.workspace).unwrap_or(path).to_owned();
+        let shown = relative.display();
+        let parts: Vec<String> = relative
+            .components()
+            .filter_map(|part| match part {
+                Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
+                _ => None,
+            })
+            .collect();
+        let names: Vec<&str> = parts.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            return Err(Refusal::new("path.protected", "the workspace itself must stay as it is"));
+        }
+        if names.contains(&".git") {
+            return Err(Refusal::new("path.git", format!("{shown} belongs to git itself"))
+                .instead("use git's own commands: `git add`, `git commit`"));
+        }
+        let policy = self.policy;
+        if path == policy.task_dir || path.starts_with(&policy.task_dir) {
+            self.task_folder(path, &names, write)?;
+        } else {
+            if names[0] == ".ralph" {
+                return Err(Refusal::new("state.runner", format!("{shown} belongs to the runner")));
+            }
+            if names[0] == "tasks" && names.len() == 3 && TASK_FILES.contains(&names[2]) {
+                return Err(Refusal::new("state.task", format!("{shown} belongs to another task")));
+            }
+            if policy.write_scope == WriteScope::Task {
+                return Err(Refusal::new(
+                    "path.scope",
+                    format!(
+                        "{shown} is outside the task's folder, and this run may write there only"
+                    ),
+                ));
+            }
+        }
+        let setting = names.iter().any(|name| SETTING_NAMES.contains(name))
+            || SETTINGS
+                .iter()
+                .any(|setting| names.windows(setting.len()).any(|window| window == *setting));
+        if setting {
+            return Err(Refusal::new(
+                "path.settings",
+                format!("{shown} decides what agents may do; only the human changes it"),
+            ));
+        }
+        if secrets::path(&relative) {
+            return Err(secret(&relative));
+        }
+        if policy.human.iter().any(|human| path.starts_with(human) || *human == path) {
+            return Err(Refusal::new(
+                "human.work",
+                format!("{shown} is the human's own unfinished work"),
+            )
+            .instead("leave it as it is and work in other files"));
+        }
+        let fixed = policy.protect_paths.iter().any(|fixed| path.starts_with(fixed));
+        if fixed || policy.protect.covers(&relative) {
+            return Err(Refusal::new(
+                "path.protected",
+                format!("{shown} is protected in this task"),
+            )
+            .instead("change the code so that it passes as the file stands"));
+        }
+        Ok(())
+    }
+
+    fn task_folder(&self, path: &Path, names: &[&str], write: Write) -> Result<(), Refusal> {
+        let name = names.last().copied().unwrap_or_default();
+        if name == "progress.md" && path.parent() == Some(self.policy.task_dir.as_path()) {
+            return if write == Write::Append {
+                Ok(())
+            } else {
+                Err(Refusal::new("state.progress", "progress.md may only be added to")
+                    .instead("append a line: `echo \"- $(date +%F) what was done\" >> progress.md` in the task's folder"))
+            };
+        }
+        if path == self.policy.task_file || name == "task.md" {
+            return Err(Refusal::new(
+                "state.task",
+                "of TASK.md only the box of the criterion in focus may be ticked, one byte",
+            )
+            .instead("use the edit tool to change `[ ]` to `[x]` on that one line"));
+        }
+        match self.policy.write_scope {
+            WriteScope::Task if path != self.policy.task_dir && !TASK_FILES.contains(&name) => {
+                Ok(())
+            }
+            WriteScope::Task | WriteScope::Workspace => Err(Refusal::new(
+                "state.runner",
+                format!("{} belongs to the runner and the human", path.display()),
+            )),
+        }
+    }
+}
+
+/// The refusal for a path that holds secrets.
+pub(super) fn secret(path: &Path) -> Refusal {
+    Refusal::new("secret.file", format!("{} may hold secrets", path.display()))
+        .instead("use a template such as `.env.example`")
+}

@@ -1,0 +1,183 @@
+//! What the guard is told before it decides: plain data, built by the caller.
+//!
+//! Invariant: a policy never changes while a run lasts, and everything in it is
+//! already resolved (canonical paths, compiled globs). Reading configuration and
+//! finding the human's files belong to other rooms.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use thiserror::Error;
+
+use crate::model::WriteScope;
+
+/// Everything a decision depends on besides the call itself and the files.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Canonical root of the repository.
+    pub workspace: PathBuf,
+    /// Canonical directory that relative paths and commands start from.
+    pub cwd: PathBuf,
+    /// Canonical folder of the task.
+    pub task_dir: PathBuf,
+    /// The task's TASK.md.
+    pub task_file: PathBuf,
+    /// The agent's HOME, for `~` and `$HOME`.
+    pub home: Option<PathBuf>,
+    /// The agent's private TMPDIR: it may read and write there.
+    pub tmp: Option<PathBuf>,
+    /// Where the agent may write.
+    pub write_scope: WriteScope,
+    /// Commands allowed on top of the built-in ones, as their first words.
+    pub allow: Allow,
+    /// Globs, relative to the workspace, that must not be changed.
+    pub protect: Globs,
+    /// Canonical paths that must not be changed (scripts that a check runs, for example).
+    pub protect_paths: Vec<PathBuf>,
+    /// Canonical paths that the human left uncommitted.
+    pub human: Vec<PathBuf>,
+    /// The one change of TASK.md that is the agent's to make.
+    pub focus: Option<TickRule>,
+    /// Whether calls are approved without a human: otherwise only reads are.
+    pub approval: Approval,
+}
+
+/// Who approves a call that the rules allow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Approval {
+    /// The guard by itself.
+    #[default]
+    Automatic,
+    /// A human, and none is watching: only reads pass.
+    Human,
+}
+
+/// The one byte of TASK.md that the agent may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TickRule {
+    /// Byte offset of the character between the brackets.
+    pub mark: usize,
+}
+
+impl Policy {
+    /// A policy with nothing allowed beyond the built-in rules.
+    ///
+    /// `workspace` and `task_dir` must be canonical.
+    pub fn new(workspace: impl Into<PathBuf>, task_dir: impl Into<PathBuf>) -> Self {
+        let workspace = workspace.into();
+        let task_dir = task_dir.into();
+        Self {
+            cwd: workspace.clone(),
+            task_file: task_dir.join("TASK.md"),
+            workspace,
+            task_dir,
+            home: None,
+            tmp: None,
+            write_scope: WriteScope::Workspace,
+            allow: Allow::default(),
+            protect: Globs::default(),
+            protect_paths: Vec::new(),
+            human: Vec::new(),
+            focus: None,
+            approval: Approval::Automatic,
+        }
+    }
+}
+
+/// A list of globs with the text they were written as.
+#[derive(Clone, Debug, Default)]
+pub struct Globs {
+    set: GlobSet,
+}
+
+impl Globs {
+    /// Compiles globs that are relative to the workspace. A glob that names a
+    /// folder covers everything below it.
+    ///
+    /// # Errors
+    /// The first glob that cannot be understood.
+    pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, PolicyError> {
+        let mut builder = GlobSetBuilder::new();
+        for pattern in patterns {
+            let written = pattern.as_ref();
+            let trimmed = written.trim_start_matches("./").trim_end_matches('/');
+            for form in [trimmed.to_owned(), format!("{trimmed}/**")] {
+                let glob = GlobBuilder::new(&form).literal_separator(true).build();
+                builder.add(
+                    glob.map_err(|source| PolicyError::Glob {
+                        pattern: written.to_owned(),
+                        source,
+                    })?,
+                );
+            }
+        }
+        let set = builder.build().map_err(|source| PolicyError::Glob {
+            pattern: "all protected globs".to_owned(),
+            source,
+        })?;
+        Ok(Self { set })
+    }
+
+    /// Whether a path relative to the workspace is covered.
+    pub fn covers(&self, relative: &Path) -> bool {
+        !self.set.is_empty() && self.set.is_match(relative)
+    }
+
+    /// Whether there are no globs at all.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+}
+
+/// Extra commands, each a list of first words: `npm run lint` allows
+/// `npm run lint -- --fix`. They are words, never a pattern or shell code.
+#[derive(Clone, Debug, Default)]
+pub struct Allow {
+    prefixes: Vec<Vec<String>>,
+}
+
+impl Allow {
+    /// Splits each command into words as a shell would.
+    ///
+    /// # Errors
+    /// The first command that is empty or has an open quote.
+    pub fn new<S: AsRef<str>>(commands: impl IntoIterator<Item = S>) -> Result<Self, PolicyError> {
+        let mut prefixes = Vec::new();
+        for command in commands {
+            let written = command.as_ref();
+            match shlex::split(written) {
+                Some(words) if !words.is_empty() => prefixes.push(words),
+                _ => return Err(PolicyError::Allow { command: written.to_owned() }),
+            }
+        }
+        Ok(Self { prefixes })
+    }
+
+    /// Whether a command, word by word, begins with an allowed one. `None` is a
+    /// word that cannot be known before it runs; it matches no word of a prefix.
+    pub(super) fn covers(&self, words: &[Option<String>]) -> bool {
+        self.prefixes.iter().any(|prefix| {
+            prefix.len() <= words.len()
+                && prefix.iter().zip(words).all(|(want, word)| Some(want) == word.as_ref())
+        })
+    }
+}
+
+/// Why a policy could not be built.
+#[derive(Debug, Error)]
+pub enum PolicyError {
+    /// A glob of `protect` cannot be understood.
+    #[error("cannot understand the protected glob `{pattern}`: {source}")]
+    Glob {
+        /// As written.
+        pattern: String,
+        /// What is wrong with it.
+        source: globset::Error,
+    },
+    /// A command of `allow` cannot be split into words.
+    #[error("cannot split the allowed command `{command}` into words")]
+    Allow {
+        /// As written.
+        command: String,
+    },
+}

@@ -1,0 +1,191 @@
+//! `awk`: a program text is let through if it neither runs, writes nor reads
+//! anything by itself.
+
+use crate::guard::judge::{Judge, Read};
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Stream};
+
+use super::Call;
+use super::options::{Does, Spec};
+
+impl Judge<'_> {
+    pub(super) fn awk(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[
+                ("-F", Does::Data),
+                ("--field-separator", Does::Data),
+                ("-v", Does::Data),
+                ("--assign", Does::Data),
+                ("-f", Does::Reads),
+                ("--file", Does::Reads),
+                ("-i", Does::Refused("loads a library, `inplace` among them")),
+                ("--include", Does::Refused("loads a library")),
+                ("-l", Does::Refused("loads a library")),
+                ("--load", Does::Refused("loads a library")),
+                ("-E", Does::Refused("runs a file")),
+                ("--exec", Does::Refused("runs a file")),
+                ("-e", Does::Refused("adds to the program")),
+                ("--source", Does::Refused("adds to the program")),
+            ],
+            &["--posix", "--version", "-V", "--re-interval", "--csv", "-k"],
+        );
+        let parsed = self.options(env, "awk", call.words, &SPEC)?;
+        let mut operands = parsed.operands.as_slice();
+        if let Some(file) = parsed.value(&["-f", "--file"]) {
+            let file = file.clone();
+            self.script(env, &file)?;
+        } else if let Some((program, rest)) = operands.split_first() {
+            let text = program
+                .text()
+                .ok_or_else(|| Refusal::new("program.script", "the awk program is not known"))?;
+            harmless(text).map_err(|why| {
+                Refusal::new("program.script", format!("the awk program {why}"))
+                    .instead("print from awk, and redirect or pipe in the shell")
+            })?;
+            operands = rest;
+        }
+        for operand in operands {
+            // `name=value` between the files sets a variable.
+            let head = operand.head();
+            let sets = head.split_once('=').is_some_and(|(name, _)| {
+                !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            });
+            if !sets && operand.text() != Some("-") {
+                self.read_value(env, operand, Read::Content)?;
+            }
+        }
+        Ok(Stream::Opaque)
+    }
+}
+
+/// Says what an awk program does that cannot be let through.
+fn harmless(program: &str) -> Result<(), &'static str> {
+    let mut chars = program.chars().peekable();
+    let mut word = String::new();
+    let mut last = ' ';
+    let mut printing = false;
+    let mut depth = 0_usize;
+    while let Some(c) = chars.next() {
+        if c.is_alphanumeric() || c == '_' || c == '@' {
+            word.push(c);
+            last = c;
+            continue;
+        }
+        match word.as_str() {
+            "system" | "@include" | "@load" | "@namespace" => {
+                return Err("runs or loads something");
+            }
+            "getline" | "ARGV" | "ARGC" => return Err("reads files by itself"),
+            "ENVIRON" | "PROCINFO" => return Err("reads the environment"),
+            "print" | "printf" => {
+                printing = true;
+                depth = 0;
+            }
+            _ if word.starts_with('@') => return Err("calls a function that is not known"),
+            _ => {}
+        }
+        let after_word = !word.is_empty();
+        word.clear();
+        match c {
+            '"' => skip(&mut chars, '"')?,
+            // A slash begins a pattern where no value stands before it.
+            '/' if !after_word
+                && !last.is_alphanumeric()
+                && !matches!(last, '_' | ')' | ']' | '"' | '$') =>
+            {
+                skip(&mut chars, '/')?;
+            }
+            '#' => while chars.next_if(|c| *c != '\n').is_some() {},
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ';' | '}' | '\n' => printing = false,
+            '|' if chars.peek() == Some(&'|') => {
+                chars.next();
+            }
+            '|' => return Err("pipes into another program"),
+            '>' if printing && depth == 0 => {
+                let rest: String = chars.clone().collect();
+                let target = rest.trim_start_matches(['>', ' ']);
+                if !target.starts_with("\"/dev/stderr\"") && !target.starts_with("\"/dev/stdout\"")
+                {
+                    return Err("writes a file");
+                }
+            }
+            _ => {}
+        }
+        if !c.is_whitespace() {
+            last = c;
+        }
+    }
+    match word.as_str() {
+        "system" | "getline" | "ENVIRON" | "PROCINFO" => Err("runs or reads something"),
+        _ => Ok(()),
+    }
+}
+
+fn skip(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    end: char,
+) -> Result<(), &'static str> {
+    while let Some(c) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if c == end {
+            return Ok(());
+        } else if c == '[' && end == '/' {
+            // Awks differ in what a slash means between brackets.
+            chars.next_if_eq(&'^');
+            let mut first = true;
+            loop {
+                match chars.next() {
+                    Some(']') if !first => break,
+                    Some('/' | '"') | None => {
+                        return Err("has a pattern that cannot be told apart");
+                    }
+                    Some(_) => first = false,
+                }
+            }
+        }
+    }
+    Err("has an open string or pattern")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn what_only_prints_passes() {
+        for program in [
+            "{print $1}",
+            "$3 > 10 {print $0}",
+            "/foo|bar/ {n++} END {print n}",
+            "NR>=10 && NR<=20",
+            "{ if (a > b || c) print \"x > y | z\" }",
+            "{print (a > b)}",
+            "BEGIN{FS=\",\"} {sum+=$2/3} END{print sum}",
+            "{print > \"/dev/stderr\"}",
+        ] {
+            assert_eq!(harmless(program), Ok(()), "{program}");
+        }
+    }
+
+    #[test]
+    fn what_runs_writes_or_reads_is_refused() {
+        for program in [
+            "BEGIN{system(\"id\")}",
+            "{print > \"f\"}",
+            "{print | \"sh\"}",
+            "{\"id\" | getline x}",
+            "BEGIN{while((getline l < \".env\")>0)print l}",
+            "BEGIN{print ENVIRON[\"X\"]}",
+            "{printf \"%s\", $1 >> \"f\"}",
+            "@load \"x\"",
+            "BEGIN{f=\"system\"; @f(\"id\")}",
+            "BEGIN { system (\"id\") }",
+            "{ x = a / system(\"id\") / b }",
+        ] {
+            assert!(harmless(program).is_err(), "{program}");
+        }
+    }
+}

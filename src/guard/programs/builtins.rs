@@ -1,0 +1,490 @@
+//! The shell's own commands, and the small programs that only print.
+
+use crate::guard::files::Kind;
+use crate::guard::judge::{Judge, Read};
+use crate::guard::refusal::Refusal;
+use crate::guard::secrets;
+use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, secret_variable, subscripts};
+
+use super::Call;
+use super::options::{Does, Spec, parse};
+
+/// Names judged here.
+pub(super) const NAMES: &[&str] = &[
+    ":",
+    "true",
+    "false",
+    "echo",
+    "printf",
+    "test",
+    "[",
+    "cd",
+    "pushd",
+    "popd",
+    "dirs",
+    "pwd",
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "unset",
+    "set",
+    "shopt",
+    "shift",
+    "return",
+    "exit",
+    "break",
+    "continue",
+    "read",
+    "mapfile",
+    "readarray",
+    "let",
+    "wait",
+    "jobs",
+    "umask",
+    "times",
+    "type",
+    "which",
+    "whereis",
+    "hash",
+    "getopts",
+    "sleep",
+    "seq",
+    "date",
+    "whoami",
+    "id",
+    "groups",
+    "uname",
+    "hostname",
+    "arch",
+    "nproc",
+    "uptime",
+    "tty",
+    "expr",
+    "basename",
+    "dirname",
+    "printenv",
+    "locale",
+    "cal",
+    "tput",
+    "clear",
+    "factor",
+    "yes",
+    "ulimit",
+    "mktemp",
+    "getconf",
+    "sw_vers",
+    "free",
+    "lscpu",
+    "ps",
+    "logname",
+    "fg",
+    "bg",
+    "disown",
+    "caller",
+    "numfmt",
+    "tsort",
+    "users",
+    "who",
+    "w",
+];
+
+impl Judge<'_> {
+    pub(super) fn builtin(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+    ) -> Option<Result<Stream, Refusal>> {
+        NAMES.contains(&call.name).then(|| self.builtin_known(env, call))
+    }
+
+    fn builtin_known(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        for word in call.words {
+            subscripts(word.head())?;
+        }
+        let nothing = Ok(Stream::Text(String::new()));
+        match call.name {
+            "echo" => Ok(echoed(call.words)),
+            "printf" => self.printf(env, call),
+            "cd" | "pushd" => self.cd(env, call),
+            "popd" => {
+                env.lost = true;
+                nothing
+            }
+            "pwd" => Ok(match env.cwds.as_slice() {
+                [only] if !env.lost => Stream::Text(only.to_string_lossy().into_owned()),
+                _ => Stream::Opaque,
+            }),
+            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(env, call),
+            "unset" | "getopts" | "let" => {
+                for word in call.words {
+                    self.arithmetic(env, word.text().unwrap_or("["))?;
+                    let name: String = word
+                        .head()
+                        .chars()
+                        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                        .collect();
+                    check_assignment(&name, &Value::one(Seg::Any))?;
+                    if env.vars.contains_key(&name) || call.name == "getopts" {
+                        env.set(&name, Value::one(Seg::Any));
+                    }
+                    // Unsetting a function lets the program of that name through again.
+                }
+                nothing
+            }
+            "set" => {
+                if call.words.is_empty() {
+                    return Err(dump("set"));
+                }
+                if call
+                    .words
+                    .iter()
+                    .any(|word| word.head() == "--" || !word.head().starts_with(['-', '+']))
+                {
+                    env.arguments = Some(vec![Value { segs: vec![Seg::Any], splits: true }]);
+                }
+                nothing
+            }
+            "shopt" => {
+                let fine = [
+                    "-s",
+                    "-u",
+                    "-q",
+                    "nullglob",
+                    "globstar",
+                    "extglob",
+                    "failglob",
+                    "dotglob",
+                    "nocaseglob",
+                    "nocasematch",
+                    "inherit_errexit",
+                    "lastpipe",
+                    "pipefail",
+                    "-o",
+                ];
+                let text = |word: &Value| word.text().is_some_and(|text| fine.contains(&text));
+                if !call.words.iter().all(text) {
+                    return Err(Refusal::new(
+                        "shell.opaque",
+                        "this shell option changes how lines are read",
+                    ));
+                }
+                if call.words.iter().any(|word| matches!(word.text(), Some("dotglob" | "lastpipe")))
+                {
+                    return Err(Refusal::new(
+                        "shell.opaque",
+                        "this shell option changes what patterns and pipes mean",
+                    ));
+                }
+                nothing
+            }
+            "read" | "mapfile" | "readarray" => self.read_builtin(env, call),
+            "test" | "[" => {
+                for word in call.words {
+                    if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
+                        self.read_value(env, word, Read::Name)?;
+                    }
+                }
+                nothing
+            }
+            "seq" | "nproc" | "expr" | "factor" | "id" | "arch" => Ok(Stream::Tokens),
+            "date" => self.date(env, call),
+            "hostname" => {
+                if call.words.iter().any(|word| !word.head().starts_with('-')) {
+                    return Err(Refusal::new(
+                        "system",
+                        "setting the host's name changes the machine",
+                    ));
+                }
+                Ok(Stream::Opaque)
+            }
+            "basename" | "dirname" => Ok(match call.words {
+                [one] if call.name == "basename" && one.text().is_none() => Stream::Opaque,
+                _ => Stream::Opaque,
+            }),
+            "printenv" => {
+                let names: Vec<&str> = call
+                    .words
+                    .iter()
+                    .filter_map(Value::text)
+                    .filter(|name| !name.starts_with('-'))
+                    .collect();
+                if names.is_empty()
+                    || names.len()
+                        != call.words.iter().filter(|word| !word.head().starts_with('-')).count()
+                {
+                    return Err(dump("printenv"));
+                }
+                if names.iter().any(|name| secrets::variable(name)) {
+                    return Err(Refusal::new("secret.variable", "the variable may hold a secret"));
+                }
+                Ok(Stream::Opaque)
+            }
+            "ps" => {
+                // `ps e` and `ps -E` print the environment of processes.
+                let dumps = call.words.iter().any(|word| {
+                    let text = word.head();
+                    text.contains('E') || !text.starts_with('-') && text.contains('e')
+                });
+                if dumps { Err(dump("ps")) } else { Ok(Stream::Opaque) }
+            }
+            "mktemp" => self.mktemp(env, call),
+            "umask" | "ulimit" => nothing,
+            _ => Ok(Stream::Opaque),
+        }
+    }
+
+    fn printf(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        if call.words.first().is_some_and(Value::may_be_option) && call.words[0].text().is_none() {
+            return Err(Refusal::new(
+                "shell.unknown-word",
+                "the first word may turn out to be an option of printf",
+            ));
+        }
+        if let [flag, name, ..] = call.words
+            && flag.head().starts_with("-v")
+        {
+            let name = name.text().filter(|_| flag.text() == Some("-v"));
+            let name = name.ok_or_else(|| {
+                Refusal::new("shell.unparsed", "printf sets a variable that is not known")
+            })?;
+            check_assignment(name, &Value::one(Seg::Any))?;
+            env.set(name, Value::one(Seg::Any));
+            return Ok(Stream::Text(String::new()));
+        }
+        let plain: Option<Vec<&str>> = call.words.iter().map(Value::text).collect();
+        Ok(match plain.as_deref() {
+            Some([only]) if !only.contains(['%', '\\']) => Stream::Text((*only).to_owned()),
+            Some(["%s" | "%s\\n", args @ ..]) => Stream::Text(args.join("\n")),
+            _ => Stream::Opaque,
+        })
+    }
+
+    fn cd(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let words: Vec<&Value> = call
+            .words
+            .iter()
+            .filter(|word| !matches!(word.text(), Some("-P" | "-L" | "--" | "-e")))
+            .collect();
+        let target = match words.as_slice() {
+            [] if call.name == "cd" => self
+                .policy
+                .home
+                .as_ref()
+                .map(|home| Value::lit(home.to_string_lossy()))
+                .unwrap_or_else(|| Value::one(Seg::Any)),
+            [one] if one.text() != Some("-") => (*one).clone(),
+            [one] if one.text() == Some("-") => {
+                // Back to where it was, which is one of the folders checked before or the first.
+                env.also_in(&[self.policy.cwd.clone()]);
+                env.lost = true;
+                return Ok(Stream::Opaque);
+            }
+            _ => return Err(Refusal::new("path.unknown", "it is not known where this goes")),
+        };
+        if target.is_open() || target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
+            if target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) && !target.is_open() {
+                env.lost = true;
+                return Ok(Stream::Text(String::new()));
+            }
+            return Err(Refusal::new(
+                "path.unknown",
+                format!("it is not known where `cd {}` goes", target.show()),
+            )
+            .instead("name the folder"));
+        }
+        let mut folders = Vec::new();
+        let mut certain = true;
+        for path in self.paths(env, &target)? {
+            let real = self.read(&path, Read::Name)?;
+            let within = self.inside(&real.path)
+                || self.policy.tmp.as_ref().is_some_and(|tmp| real.path.starts_with(tmp));
+            if !within {
+                return Err(Refusal::new(
+                    "path.outside",
+                    format!("{} is outside the workspace", path.display()),
+                )
+                .instead("stay in the workspace"));
+            }
+            certain &= real.kind == Kind::Dir;
+            folders.push(real.path);
+        }
+        let before = std::mem::replace(&mut env.cwds, folders);
+        env.cwds.dedup();
+        env.unsure = if certain { Vec::new() } else { before };
+        Ok(Stream::Text(String::new()))
+    }
+
+    fn declare(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let mut names = 0;
+        for word in call.words {
+            let head = word.head();
+            if word.text().is_some_and(|text| text.starts_with('-') && !text.contains('=')) {
+                if head.contains(['p', 'f', 'F', 'n']) {
+                    return Err(Refusal::new(
+                        "env.dump",
+                        format!(
+                            "{} {head} prints or exports what it should not, or makes names point elsewhere",
+                            call.name
+                        ),
+                    ));
+                }
+                continue;
+            }
+            names += 1;
+            let (name, value) = match head.split_once('=') {
+                Some((name, _)) => {
+                    (name.trim_end_matches('+'), Some(word.tail(head.find('=').unwrap_or(0) + 1)))
+                }
+                None if word.text().is_some() => (head, None),
+                None => {
+                    return Err(Refusal::new(
+                        "env.injection",
+                        "it is not known which variable is set",
+                    ));
+                }
+            };
+            let appended = head.split('=').next().is_some_and(|left| left.ends_with('+'));
+            match value {
+                Some(value) => {
+                    check_assignment(name, &value)?;
+                    let value = if appended { Value::one(Seg::Any) } else { value };
+                    env.set(name, value);
+                }
+                None => {
+                    let known = env.vars.get(name).and_then(|values| values.first()).cloned();
+                    check_assignment(name, &known.unwrap_or_else(|| Value::one(Seg::Any)))?;
+                }
+            }
+        }
+        if names == 0 {
+            return Err(dump(call.name));
+        }
+        Ok(Stream::Text(String::new()))
+    }
+
+    fn read_builtin(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const READ: Spec = Spec::open(&[
+            ("-d", Does::Data),
+            ("-n", Does::Data),
+            ("-N", Does::Data),
+            ("-p", Does::Data),
+            ("-t", Does::Data),
+            ("-u", Does::Data),
+            ("-a", Does::Data),
+            ("-i", Does::Data),
+            ("-O", Does::Data),
+            ("-s", Does::Data),
+            ("-c", Does::Data),
+            ("-C", Does::Refused("runs a command for every line")),
+        ]);
+        const PLAIN: Spec = Spec::open(&[
+            ("-d", Does::Data),
+            ("-n", Does::Data),
+            ("-N", Does::Data),
+            ("-p", Does::Data),
+            ("-t", Does::Data),
+            ("-u", Does::Data),
+            ("-a", Does::Data),
+            ("-i", Does::Data),
+        ]);
+        let spec = if call.name == "read" { &PLAIN } else { &READ };
+        let parsed = self.options(env, call.name, call.words, spec)?;
+        let value = match call.stdin {
+            Stream::Listing(root) => Value::one(Seg::Listed(root.clone())),
+            Stream::Tokens => Value::one(Seg::Token),
+            Stream::Text(_) | Stream::Lines(_) | Stream::Opaque => Value::one(Seg::Any),
+        };
+        let default = [Value::lit(if call.name == "read" { "REPLY" } else { "MAPFILE" })];
+        let array = parsed.value(&["-a"]).cloned();
+        let names = array.iter().chain(&parsed.operands);
+        let names: Vec<&Value> = names.collect();
+        let names = if names.is_empty() { default.iter().collect() } else { names };
+        for name in names {
+            let name = name.text().ok_or_else(|| {
+                Refusal::new("env.injection", "it is not known which variable is set")
+            })?;
+            check_assignment(name, &value)?;
+            env.set(name, value.clone());
+        }
+        Ok(Stream::Text(String::new()))
+    }
+
+    fn date(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const DATE: Spec = Spec::open(&[
+            ("-d", Does::Data),
+            ("--date", Does::Data),
+            ("-f", Does::Reads),
+            ("--file", Does::Reads),
+            ("-r", Does::Data),
+            ("--reference", Does::Data),
+            ("-s", Does::Refused("sets the clock")),
+            ("--set", Does::Refused("sets the clock")),
+            ("-v", Does::Data),
+        ]);
+        let parsed = self.options(env, "date", call.words, &DATE)?;
+        let plain = |format: &str| {
+            let mut after_percent = false;
+            format.chars().all(|c| {
+                let fine = if after_percent {
+                    "YmdHMSFTsjVyuINZzb".contains(c)
+                } else {
+                    matches!(c, '%' | '-' | '_' | ':' | '.' | 'T' | 'Z' | ' ')
+                };
+                after_percent = !after_percent && c == '%';
+                fine
+            })
+        };
+        Ok(match parsed.operands.as_slice() {
+            [format]
+                if format.text().and_then(|text| text.strip_prefix('+')).is_some_and(plain) =>
+            {
+                Stream::Tokens
+            }
+            _ => Stream::Opaque,
+        })
+    }
+
+    fn mktemp(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const MKTEMP: Spec = Spec::closed(
+            &[("--suffix", Does::Data)],
+            &["-d", "-q", "-u", "-t", "--directory", "--quiet"],
+        );
+        let parsed = parse("mktemp", call.words, &MKTEMP)?;
+        for template in &parsed.operands {
+            let relative = template.text().is_some_and(|text| !text.contains('/'));
+            if !(relative && parsed.has(&["-t"])) {
+                self.write_value(env, template, crate::guard::judge::Write::Change)?;
+            }
+        }
+        Ok(match (&self.policy.tmp, parsed.operands.is_empty()) {
+            (Some(tmp), true) => {
+                Stream::Text(tmp.join("tmp.XXXXXXXXXX").to_string_lossy().into_owned())
+            }
+            _ => Stream::Opaque,
+        })
+    }
+}
+
+/// The refusal for printing the whole environment.
+pub(super) fn dump(program: &str) -> Refusal {
+    Refusal::new("env.dump", format!("{program} prints the environment, which holds secrets"))
+        .instead("print the one variable that is needed, such as `echo \"$LANG\"`")
+}
+
+fn echoed(words: &[Value]) -> Stream {
+    let plain: Option<Vec<&str>> = words.iter().map(Value::text).collect();
+    match plain.as_deref() {
+        Some(["-e" | "-ne" | "-en", ..]) => Stream::Opaque,
+        Some(["-n", rest @ ..]) => Stream::Text(rest.join(" ")),
+        Some(rest) => Stream::Text(rest.join(" ")),
+        None if words.iter().all(Value::is_token) => Stream::Tokens,
+        None => Stream::Opaque,
+    }
+}
+
+/// Refuses a secret variable that a program would print by name.
+pub(super) fn printable(env: &Env, name: &str) -> Result<(), Refusal> {
+    secret_variable(env, name)
+}

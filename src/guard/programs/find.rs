@@ -1,0 +1,226 @@
+//! `find`: where it looks, what it prints, and what it does with what it finds.
+
+use crate::guard::judge::{Judge, Read};
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Seg, Stream, Value};
+
+use super::Call;
+use super::readers::aims_at_secrets;
+
+/// Tests and actions without a value.
+const PLAIN: &[&str] = &[
+    "-print",
+    "-print0",
+    "-depth",
+    "-xdev",
+    "-mount",
+    "-empty",
+    "-readable",
+    "-writable",
+    "-executable",
+    "-true",
+    "-false",
+    "-not",
+    "!",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "(",
+    ")",
+    ",",
+    "-prune",
+    "-ls",
+    "-quit",
+    "-follow",
+    "-noleaf",
+    "-nouser",
+    "-nogroup",
+    "-daystart",
+    "-warn",
+    "-nowarn",
+    "-ignore_readdir_race",
+];
+
+/// Tests with one value.
+const VALUED: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-type",
+    "-xtype",
+    "-maxdepth",
+    "-mindepth",
+    "-size",
+    "-mtime",
+    "-mmin",
+    "-atime",
+    "-amin",
+    "-ctime",
+    "-cmin",
+    "-newer",
+    "-newermt",
+    "-perm",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-links",
+    "-inum",
+    "-lname",
+    "-ilname",
+    "-printf",
+    "-used",
+    "-fstype",
+    "-samefile",
+];
+
+impl Judge<'_> {
+    pub(super) fn find(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let mut words = call.words;
+        while let Some((first, rest)) = words.split_first() {
+            match first.text() {
+                Some("-L") => {
+                    return Err(Refusal::new(
+                        "path.symlink",
+                        "find -L follows links out of the workspace",
+                    )
+                    .instead("run find without -L"));
+                }
+                Some("-H" | "-P" | "-E" | "-X" | "-s" | "-x" | "-d") => words = rest,
+                _ => break,
+            }
+        }
+        let is_expression = |word: &Value| {
+            word.head().starts_with('-') || matches!(word.text(), Some("!" | "(" | ","))
+        };
+        let split = words.iter().position(is_expression).unwrap_or(words.len());
+        let (roots, expression) = words.split_at(split);
+        for root in roots {
+            if root.is_open() {
+                return Err(Refusal::new(
+                    "path.unknown",
+                    format!("it is not known where `{}` is", root.show()),
+                )
+                .instead("name the folder"));
+            }
+            self.read_value(env, root, Read::Name)?;
+        }
+        let mut named = false;
+        let mut secret = false;
+        let mut prints_paths = true;
+        let mut negated = false;
+        let mut commands: Vec<Vec<Value>> = Vec::new();
+        let mut rest = expression.iter();
+        while let Some(word) = rest.next() {
+            let text = word.text().ok_or_else(|| {
+                Refusal::new(
+                    "shell.unknown-word",
+                    format!("`{}` may turn out to be an action of find", word.show()),
+                )
+            })?;
+            match text {
+                "-delete" => {
+                    return Err(Refusal::new("program.delete", "find -delete deletes")
+                        .instead("archive: `mkdir -p _archive && mv FILE _archive/`"));
+                }
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let command: Vec<Value> = rest
+                        .by_ref()
+                        .take_while(|word| !matches!(word.text(), Some(";" | "+")))
+                        .cloned()
+                        .collect();
+                    commands.push(command);
+                    prints_paths = false;
+                }
+                "-fprint" | "-fprint0" | "-fls" | "-fprintf" | "-files0-from" => {
+                    return Err(Refusal::new(
+                        "program.option",
+                        format!("find {text} writes or reads a file of its own"),
+                    )
+                    .instead("redirect the output"));
+                }
+                "-not" | "!" => negated = true,
+                _ if PLAIN.contains(&text) => prints_paths &= text != "-ls",
+                _ if VALUED.contains(&text) => {
+                    let value = rest.next();
+                    if matches!(
+                        text,
+                        "-name"
+                            | "-iname"
+                            | "-path"
+                            | "-ipath"
+                            | "-wholename"
+                            | "-regex"
+                            | "-iregex"
+                    ) && !negated
+                    {
+                        named = true;
+                        secret |=
+                            value.is_none_or(|value| value.text().is_none_or(aims_at_secrets));
+                    }
+                    prints_paths &= text != "-printf";
+                    negated = false;
+                }
+                _ => {
+                    return Err(Refusal::new(
+                        "program.option",
+                        format!("it is not known what find {text} does"),
+                    )
+                    .instead("use -name, -type and -print"));
+                }
+            }
+        }
+        // A name that is given on one side of `-o` says nothing about the other.
+        let alternatives =
+            expression.iter().any(|word| matches!(word.text(), Some("-o" | "-or" | ",")));
+        let safe = named && !secret && !alternatives || {
+            let read =
+                if secret { Err(()) } else { self.roots(env, roots, Read::Tree).map_err(drop) };
+            read.is_ok()
+        };
+        let listing = if safe { self.root_of(env, roots) } else { Stream::Opaque };
+        let found = match &listing {
+            Stream::Listing(root) => Value::one(Seg::Listed(root.clone())),
+            _ => Value { segs: vec![Seg::Any], splits: false },
+        };
+        for command in commands {
+            let words: Vec<Value> = command.iter().map(|word| substitute(word, &found)).collect();
+            self.run(&mut env.clone(), &words, &Stream::Opaque)?;
+        }
+        Ok(if prints_paths { listing } else { Stream::Opaque })
+    }
+
+    fn roots(&mut self, env: &Env, roots: &[Value], read: Read) -> Result<(), Refusal> {
+        if roots.is_empty() {
+            return self.read_value(env, &Value::lit("."), read);
+        }
+        roots.iter().try_for_each(|root| self.read_value(env, root, read))
+    }
+}
+
+/// Puts what is found in the place of `{}`.
+fn substitute(word: &Value, found: &Value) -> Value {
+    match word.text() {
+        Some("{}") => found.clone(),
+        Some(text) if text.contains("{}") => {
+            let mut out = Value::default();
+            for (index, part) in text.split("{}").enumerate() {
+                if index > 0 {
+                    out.push(Seg::Any);
+                }
+                if !part.is_empty() {
+                    out.push(Seg::Lit(part.to_owned()));
+                }
+            }
+            out
+        }
+        _ => word.clone(),
+    }
+}

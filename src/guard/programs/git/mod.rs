@@ -1,0 +1,176 @@
+//! `git`: what it asks, what it stages and commits; everything that throws work
+//! away, talks to a remote or changes how git works is refused.
+
+mod change;
+mod query;
+
+use crate::guard::judge::Judge;
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Stream, Value};
+
+use super::Call;
+
+/// A refused subcommand: rule, reason, what passes instead.
+type Refused = (&'static str, &'static str, &'static str);
+
+const WORK_LOST: Refused = (
+    "git.destructive",
+    "it can throw work away",
+    "commit what there is with `git add -A && git commit -m '…'`, and change files with the edit tool",
+);
+const REMOTE: Refused = ("git.push", "it sends to a remote", "commit only; the human pushes");
+const FETCHES: Refused =
+    ("git.network", "it talks to a remote", "work with the commits that are there");
+const INTERNALS: Refused = (
+    "git.internals",
+    "it changes git's own data or how git works",
+    "use `git add` and `git commit`",
+);
+const OPAQUE: Refused = (
+    "git.opaque",
+    "it runs other programs or writes files that cannot be seen",
+    "use `git diff`, `git log` or `git show`",
+);
+const BRANCHES: Refused = (
+    "git.branch",
+    "it moves to another commit or branch, and the run stays on its own",
+    "stay on this branch; read with `git show REV:PATH`",
+);
+
+fn refused(subcommand: &str) -> Option<Refused> {
+    Some(match subcommand {
+        "clean" | "rm" | "filter-branch" | "filter-repo" | "gc" | "prune" | "repack"
+        | "prune-packed" => WORK_LOST,
+        "push" | "send-pack" | "send-email" | "request-pull" | "imap-send" | "http-push"
+        | "svn" | "p4" | "cvsexportcommit" => REMOTE,
+        "fetch" | "pull" | "clone" | "ls-remote" | "fetch-pack" | "submodule" | "lfs" | "annex"
+        | "http-fetch" | "remote-https" | "remote-http" | "daemon" | "instaweb" | "credential"
+        | "credential-store" | "credential-cache" => FETCHES,
+        "checkout" | "switch" | "rebase" | "merge" | "cherry-pick" | "revert" | "am"
+        | "pull-request" | "bisect" => BRANCHES,
+        "update-ref" | "update-index" | "symbolic-ref" | "replace" | "hook" | "init"
+        | "init-db" | "maintenance" | "write-tree" | "commit-tree" | "read-tree"
+        | "hash-object" | "mktag" | "mktree" | "unpack-objects" | "index-pack" | "pack-refs"
+        | "fast-import" | "sparse-checkout" | "rerere" | "multi-pack-index" | "commit-graph"
+        | "checkout-index" => INTERNALS,
+        "difftool" | "mergetool" | "apply" | "archive" | "bundle" | "format-patch" | "gui"
+        | "gitk" | "citool" | "web--browse" | "fast-export" | "shell" | "sh-i18n"
+        | "merge-file" | "merge-index" | "var" => OPAQUE,
+        _ => return None,
+    })
+}
+
+/// Settings that may be given for one command.
+const HARMLESS_SETTINGS: &[&str] = &[
+    "core.quotepath",
+    "core.quotePath",
+    "color.ui",
+    "color.status",
+    "color.diff",
+    "commit.gpgsign",
+    "commit.gpgSign",
+    "tag.gpgsign",
+    "diff.renames",
+    "diff.noprefix",
+    "diff.context",
+    "status.short",
+    "status.branch",
+    "log.decorate",
+    "log.date",
+    "core.abbrev",
+    "advice.detachedHead",
+    "core.precomposeunicode",
+    "diff.algorithm",
+    "grep.lineNumber",
+    "blame.date",
+    "core.autocrlf",
+];
+
+impl Judge<'_> {
+    pub(super) fn git(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let mut inner = env.clone();
+        let mut rest = call.words;
+        while let Some((first, more)) = rest.split_first() {
+            let text = first.text().ok_or_else(|| {
+                Refusal::new(
+                    "git.unknown",
+                    format!("it is not known which git command `{}` is", first.show()),
+                )
+                .instead("write the git command as plain text")
+            })?;
+            match text {
+                "-C" => {
+                    let folder = more.first().cloned().unwrap_or_default();
+                    self.run(&mut inner, &[Value::lit("cd"), folder], call.stdin)?;
+                    rest = more.get(1..).unwrap_or_default();
+                }
+                "-c" => {
+                    setting(more.first())?;
+                    rest = more.get(1..).unwrap_or_default();
+                }
+                "--no-pager"
+                | "-P"
+                | "--literal-pathspecs"
+                | "--no-optional-locks"
+                | "--no-replace-objects"
+                | "--no-lazy-fetch"
+                | "--glob-pathspecs"
+                | "--icase-pathspecs" => rest = more,
+                "--version" | "-v" | "--help" | "-h" | "--html-path" | "--man-path"
+                | "--info-path" | "--exec-path" => {
+                    return Ok(Stream::Opaque);
+                }
+                _ if text.starts_with('-') => {
+                    return Err(Refusal::new(
+                        "git.option",
+                        format!("git {text} changes where git works or what it runs"),
+                    )
+                    .instead("run git without it, in the workspace"));
+                }
+                _ => return self.git_command(&mut inner, text, more, call.stdin),
+            }
+        }
+        Ok(Stream::Opaque)
+    }
+
+    fn git_command(
+        &mut self,
+        env: &mut Env,
+        name: &str,
+        words: &[Value],
+        stdin: &Stream,
+    ) -> Result<Stream, Refusal> {
+        if let Some((rule, why, instead)) = refused(name) {
+            return Err(Refusal::new(rule, format!("git {name}: {why}")).instead(instead));
+        }
+        let call = Call { name, words, stdin };
+        if let Some(judged) = self.git_query(env, &call) {
+            return judged;
+        }
+        if let Some(judged) = self.git_change(env, &call) {
+            return judged;
+        }
+        Err(Refusal::new(
+            "git.unknown",
+            format!("it is not known what `git {name}` does; it may be an alias"),
+        )
+        .instead("use status, diff, log, show, add or commit"))
+    }
+}
+
+fn setting(value: Option<&Value>) -> Result<(), Refusal> {
+    let refuse = || {
+        Refusal::new("git.setting", "a git setting given with -c can run a program")
+            .instead("run git without -c")
+    };
+    let text = value.and_then(Value::text).ok_or_else(refuse)?;
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let pager = name == "core.pager" && matches!(value, "cat" | "");
+    let editor = name == "core.editor" && matches!(value, "true" | ":" | "cat");
+    let identity = matches!(name, "user.name" | "user.email");
+    if pager || editor || identity || HARMLESS_SETTINGS.contains(&name) && !value.starts_with('!') {
+        Ok(())
+    } else {
+        Err(refuse())
+    }
+}

@@ -1,0 +1,466 @@
+//! The git commands that only look.
+
+use std::path::Path;
+
+use crate::guard::judge::{Judge, Read, secret};
+use crate::guard::programs::Call;
+use crate::guard::programs::options::{Does, Parsed, Spec, parse};
+use crate::guard::refusal::Refusal;
+use crate::guard::secrets;
+use crate::guard::shell::{Env, Seg, Stream, Value};
+
+use Does::{Data, FlagRefused, Reads, Refused, Writes};
+
+const RUNS: &str = "runs a program";
+
+/// Options of git's looking commands that do more than look.
+const LOOKS: Spec = Spec::open(&[
+    ("--output", Writes),
+    ("--ext-diff", FlagRefused(RUNS)),
+    ("--textconv", FlagRefused(RUNS)),
+    ("--open-files-in-pager", Refused(RUNS)),
+    ("--contents", Reads),
+    ("--ignore-revs-file", Reads),
+    ("--no-index", FlagRefused("compares files outside git")),
+    ("--exec", Refused(RUNS)),
+    ("--upload-pack", Refused(RUNS)),
+    ("--remote", Refused("talks to a remote")),
+    ("--show-signature", FlagRefused("runs gpg")),
+    ("--pathspec-from-file", Reads),
+    ("--exclude-from", Reads),
+    ("--path-format", Data),
+    ("-n", Data),
+    ("--max-count", Data),
+    ("--skip", Data),
+    ("--since", Data),
+    ("--after", Data),
+    ("--until", Data),
+    ("--before", Data),
+    ("--author", Data),
+    ("--committer", Data),
+    ("--grep", Data),
+    ("--format", Data),
+    ("--pretty", Data),
+    ("--date", Data),
+    ("-L", Data),
+    ("-S", Data),
+    ("-G", Data),
+    ("-U", Data),
+    ("--unified", Data),
+    ("--diff-filter", Data),
+    ("--stat", Data),
+    ("--color", Data),
+    ("--word-diff", Data),
+    ("--decorate", Data),
+    ("--abbrev", Data),
+    ("--sort", Data),
+    ("-I", Data),
+    ("--inter-hunk-context", Data),
+]);
+
+/// Options that take a value only when it is attached, as in `--stat=100`.
+const ATTACHED: &[&str] = &[
+    "--stat",
+    "--color",
+    "--word-diff",
+    "--decorate",
+    "--abbrev",
+    "--pretty",
+    "--format",
+    "--unified",
+    "--since",
+    "--until",
+    "--after",
+    "--before",
+    "--author",
+    "--committer",
+    "--grep",
+    "--date",
+    "--max-count",
+    "--skip",
+    "--diff-filter",
+    "--sort",
+    "--output-indicator-new",
+];
+
+impl Judge<'_> {
+    pub(super) fn git_query(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+    ) -> Option<Result<Stream, Refusal>> {
+        Some(match call.name {
+            "status" | "log" | "show" | "diff" | "blame" | "annotate" | "shortlog" | "describe"
+            | "rev-list" | "ls-files" | "ls-tree" | "cat-file" | "name-rev" | "merge-base"
+            | "cherry" | "range-diff" | "diff-tree" | "diff-index" | "diff-files"
+            | "for-each-ref" | "show-ref" | "show-branch" | "count-objects" | "fsck"
+            | "whatchanged" | "version" | "check-ignore" | "check-attr" | "check-mailmap"
+            | "check-ref-format" | "verify-commit" | "verify-tag" | "help" | "grep"
+            | "rev-parse" | "merge-tree" | "patch-id" | "stripspace" | "interpret-trailers" => {
+                self.looks(env, call)
+            }
+            "branch" | "tag" => self.lists(call, LISTS),
+            "remote" => {
+                self.words_only(call, &["-v", "--verbose", "show", "get-url", "-n"], "git.config")
+            }
+            "stash" => self.first_word(call, &["list", "show"], "git.destructive"),
+            "reflog" => self.first_word(call, &["show", "exists", "HEAD"], "git.destructive"),
+            "worktree" => self.first_word(call, &["list"], "git.branch"),
+            "notes" => self.first_word(call, &["list", "show"], "git.internals"),
+            "config" => self.config(call),
+            _ => return None,
+        })
+    }
+
+    fn looks(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let words: Vec<Value> = call
+            .words
+            .iter()
+            .map(|word| match word.text() {
+                // Written apart, the next word is not its value.
+                Some(text) if ATTACHED.contains(&text) && takes_only_attached(text, call.name) => {
+                    Value::lit(format!("{text}="))
+                }
+                _ => word.clone(),
+            })
+            .collect();
+        if call.name == "grep" {
+            let pager = words.iter().any(|word| {
+                let head = word.head();
+                head.starts_with("-O")
+                    || head.starts_with("--open")
+                    || head.starts_with("--no-index")
+                    || head.starts_with("--untracked")
+            });
+            if pager {
+                return Err(Refusal::new(
+                    "git.option",
+                    "this option of git grep runs a pager or leaves the tracked files",
+                )
+                .instead("run git grep without it"));
+            }
+        }
+        if matches!(call.name, "interpret-trailers")
+            && words.iter().any(|word| word.head().starts_with("--in"))
+        {
+            return Err(Refusal::new("git.option", "it changes files in place"));
+        }
+        let parsed = match call.name {
+            // Letters mean other things here.
+            "grep" | "ls-files" | "ls-tree" | "status" | "show-ref" | "rev-parse" | "describe"
+            | "cat-file" | "shortlog" | "check-ignore" | "blame" | "annotate" => self.options(
+                env,
+                call.name,
+                &words,
+                match call.name {
+                    "grep" => &GREP,
+                    "blame" | "annotate" => &BLAME,
+                    _ => &SHORT,
+                },
+            )?,
+            _ => self.options(env, call.name, &words, &LOOKS)?,
+        };
+        let mut operands = parsed.operands.as_slice();
+        if call.name == "grep" && !parsed.has(&["-e", "-f"]) {
+            operands = operands.get(1..).unwrap_or_default();
+        }
+        for operand in operands {
+            self.revision_or_path(env, operand)?;
+        }
+        Ok(self.printed(env, call, &parsed))
+    }
+
+    /// Refuses what names a secret, by path or inside a commit, or lies outside.
+    fn revision_or_path(&mut self, env: &Env, operand: &Value) -> Result<(), Refusal> {
+        let Some(text) = operand.text() else {
+            if operand.is_open() {
+                return Err(Refusal::new(
+                    "path.unknown",
+                    format!("it is not known what `{}` names", operand.show()),
+                )
+                .instead("name the file or the commit"));
+            }
+            return if operand.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
+                self.read_value(env, operand, Read::Content)
+            } else {
+                Ok(())
+            };
+        };
+        let magic = text.strip_prefix(':').map(|rest| rest.trim_start_matches(['/', '!', '^']));
+        let named = match text.split_once(':') {
+            Some((_, path)) if magic.is_none_or(|rest| !rest.starts_with('(')) => {
+                path.trim_start_matches(['/', '!', '^', ':'])
+            }
+            Some(_) => text.rsplit(')').next().unwrap_or(text),
+            None => text,
+        };
+        let excluded =
+            text.starts_with(":!") || text.starts_with(":^") || text.starts_with(":(exclude");
+        if !excluded
+            && (secrets::path(Path::new(named))
+                || named.contains(['*', '?']) && super::super::readers::aims_at_secrets(named))
+        {
+            return Err(secret(Path::new(named)));
+        }
+        if text.starts_with(['/', '~', '.']) && !text.contains(':') && !text.starts_with("..") {
+            return self.read_value(env, operand, Read::Content);
+        }
+        if text.starts_with("../") {
+            return self.read_value(env, operand, Read::Name);
+        }
+        Ok(())
+    }
+
+    fn printed(&mut self, env: &Env, call: &Call<'_>, parsed: &Parsed) -> Stream {
+        let names = parsed.has(&["--name-only", "-l", "--files-with-matches"]);
+        match call.name {
+            "ls-files"
+                if !parsed.has(&[
+                    "-s", "--stage", "-o", "--others", "-v", "-t", "-u", "--debug", "--format",
+                    "-i",
+                ]) =>
+            {
+                self.root_of(env, &parsed.operands)
+            }
+            "grep" if names && parsed.operands.len() <= 1 => self.root_of(env, &[]),
+            "diff" if names && parsed.operands.iter().all(|word| !word.head().contains('/')) => {
+                self.root_of(env, &[])
+            }
+            "rev-parse" => match call.words {
+                [one] if one.text() == Some("--show-toplevel") => {
+                    Stream::Text(self.policy.workspace.to_string_lossy().into_owned())
+                }
+                words
+                    if words.iter().any(|word| word.head().starts_with("--short"))
+                        || words.len() == 1 && words[0].text() == Some("HEAD") =>
+                {
+                    Stream::Tokens
+                }
+                _ => Stream::Opaque,
+            },
+            "rev-list" if parsed.has(&["--count"]) => Stream::Tokens,
+            _ => Stream::Opaque,
+        }
+    }
+
+    /// `git branch` and `git tag`, as far as they list.
+    fn lists(
+        &mut self,
+        call: &Call<'_>,
+        flags: &'static [&'static str],
+    ) -> Result<Stream, Refusal> {
+        let refuse = |what: &str| {
+            Refusal::new(
+                "git.branch",
+                format!("git {} {what} makes, moves or removes a name", call.name),
+            )
+            .instead(format!("list them: `git {} --list`", call.name))
+        };
+        let mut listing = call.words.is_empty();
+        for word in call.words {
+            let text = word.text().ok_or_else(|| refuse("…"))?;
+            let name = text.split('=').next().unwrap_or(text);
+            if flags.contains(&name) {
+                listing = true;
+            } else if text.starts_with('-') || !listing {
+                return Err(refuse(text));
+            }
+        }
+        // `git branch -v name` would make a branch: names need an option that lists.
+        let names = call.words.iter().any(|word| !word.head().starts_with('-'));
+        let filters = call.words.iter().any(|word| {
+            let name = word.head().split('=').next().unwrap_or_default();
+            matches!(
+                name,
+                "--list"
+                    | "-l"
+                    | "--contains"
+                    | "--no-contains"
+                    | "--merged"
+                    | "--no-merged"
+                    | "--points-at"
+                    | "--sort"
+                    | "--format"
+                    | "-n"
+            )
+        });
+        if names && !filters { Err(refuse("NAME")) } else { Ok(Stream::Opaque) }
+    }
+
+    fn words_only(
+        &mut self,
+        call: &Call<'_>,
+        words: &[&str],
+        rule: &'static str,
+    ) -> Result<Stream, Refusal> {
+        let first = call.words.first().and_then(Value::text);
+        if call.words.is_empty() || first.is_some_and(|first| words.contains(&first)) {
+            let network = first == Some("show")
+                && !call.words.iter().any(|word| word.text() == Some("-n"))
+                && call.words.len() > 1;
+            return if network {
+                Err(Refusal::new("git.network", "git remote show asks the remote")
+                    .instead("`git remote -v`"))
+            } else {
+                Ok(Stream::Opaque)
+            };
+        }
+        Err(Refusal::new(rule, format!("git {} changes more than it shows", call.name))
+            .instead("`git remote -v`"))
+    }
+
+    fn first_word(
+        &mut self,
+        call: &Call<'_>,
+        words: &[&str],
+        rule: &'static str,
+    ) -> Result<Stream, Refusal> {
+        match call.words.first() {
+            Some(first) if first.text().is_some_and(|text| words.contains(&text)) => {
+                Ok(Stream::Opaque)
+            }
+            None if call.name == "reflog" => Ok(Stream::Opaque),
+            _ => Err(Refusal::new(rule, format!("git {} changes what is kept", call.name))
+                .instead("commit instead: `git add -A && git commit -m '…'`")),
+        }
+    }
+
+    fn config(&mut self, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[("--default", Data), ("--type", Data)],
+            &[
+                "--get",
+                "--get-all",
+                "--local",
+                "--bool",
+                "--int",
+                "--path",
+                "-z",
+                "--null",
+                "--show-origin",
+                "--show-scope",
+                "--name-only",
+            ],
+        );
+        let refuse = || {
+            Refusal::new(
+                "git.config",
+                "git config changes how git works, or prints what may hold a token",
+            )
+            .instead("read one value: `git config --get user.name`")
+        };
+        let parsed = parse("git config", call.words, &SPEC).map_err(|_| refuse())?;
+        let name = match parsed.operands.as_slice() {
+            [verb, name] if verb.text() == Some("get") => name,
+            [name] => name,
+            _ => return Err(refuse()),
+        };
+        let name = name.text().ok_or_else(refuse)?.to_lowercase();
+        let tells = [
+            "token",
+            "extraheader",
+            "password",
+            "credential",
+            "helper",
+            "secret",
+            "http.",
+            "sendemail",
+            "insteadof",
+        ];
+        if !name.contains('.') || tells.iter().any(|word| name.contains(word)) {
+            Err(refuse())
+        } else {
+            Ok(Stream::Opaque)
+        }
+    }
+}
+
+const LISTS: &[&str] = &[
+    "-a",
+    "--all",
+    "-r",
+    "--remotes",
+    "-v",
+    "-vv",
+    "--verbose",
+    "-l",
+    "--list",
+    "--show-current",
+    "--contains",
+    "--no-contains",
+    "--merged",
+    "--no-merged",
+    "--points-at",
+    "--sort",
+    "--format",
+    "--column",
+    "--no-column",
+    "--color",
+    "--no-color",
+    "-i",
+    "--ignore-case",
+    "--abbrev",
+    "-n",
+];
+
+const GREP: Spec = Spec::open(&[
+    ("-e", Data),
+    ("-f", Reads),
+    ("-m", Data),
+    ("--max-count", Data),
+    ("-A", Data),
+    ("-B", Data),
+    ("-C", Data),
+    ("--after-context", Data),
+    ("--before-context", Data),
+    ("--context", Data),
+    ("--max-depth", Data),
+    ("--threads", Data),
+    ("--textconv", FlagRefused(RUNS)),
+    ("--ext-grep", FlagRefused(RUNS)),
+    ("-O", Refused(RUNS)),
+    ("--open-files-in-pager", Refused(RUNS)),
+]);
+
+const BLAME: Spec = Spec::open(&[
+    ("-L", Data),
+    ("--contents", Reads),
+    ("--ignore-revs-file", Reads),
+    ("--ignore-rev", Data),
+    ("-S", Reads),
+    ("--date", Data),
+    ("--since", Data),
+    ("--abbrev", Data),
+    ("--textconv", FlagRefused(RUNS)),
+]);
+
+const SHORT: Spec = Spec::open(&[
+    ("--textconv", FlagRefused(RUNS)),
+    ("--filters", FlagRefused(RUNS)),
+    ("--exclude-from", Reads),
+    ("-X", Reads),
+    ("--exclude", Data),
+    ("-x", Data),
+    ("--batch-command", FlagRefused("reads what is not named here")),
+    ("--output", Writes),
+    ("--format", Data),
+    ("--abbrev", Data),
+    ("--match", Data),
+    ("--pathspec-from-file", Reads),
+    ("--parseopt", FlagRefused("is for scripts")),
+    ("--sq-quote", FlagRefused("is for scripts")),
+    ("--resolve-git-dir", Data),
+    ("--git-path", Data),
+    ("--prefix", Data),
+    ("--default", Data),
+    ("--since", Data),
+    ("--until", Data),
+    ("--stdin", FlagRefused("reads what is not named here")),
+]);
+
+fn takes_only_attached(option: &str, command: &str) -> bool {
+    matches!(
+        option,
+        "--stat" | "--color" | "--word-diff" | "--decorate" | "--abbrev" | "--pretty" | "--unified"
+    ) || option == "--format" && command == "status"
+}

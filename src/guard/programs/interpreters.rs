@@ -1,0 +1,305 @@
+//! Interpreters: a script of the workspace runs, code given inline or on standard
+//! input does not, because nobody can see what it does.
+
+use crate::guard::judge::Judge;
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Stream, Value};
+
+use super::Call;
+
+/// What is known of an interpreter.
+pub(super) struct Language {
+    /// Flags before the script that are harmless.
+    flags: &'static [&'static str],
+    /// Options before the script whose value is data.
+    valued: &'static [&'static str],
+    /// Option that runs a module, if there is one.
+    module: Option<&'static str>,
+    /// Options after which files are only checked, not run.
+    checks: &'static [&'static str],
+    /// Subcommands that are judged as runners.
+    verbs: &'static [&'static str],
+}
+
+const PYTHON: Language = Language {
+    flags: &["-u", "-B", "-b", "-bb", "-E", "-I", "-O", "-OO", "-q", "-s", "-S", "-v", "-P", "-d"],
+    valued: &["-W", "-X", "--check-hash-based-pycs"],
+    module: Some("-m"),
+    checks: &["-V", "--version", "-VV", "-h", "--help"],
+    verbs: &[],
+};
+
+const NODE: Language = Language {
+    flags: &[
+        "--test",
+        "--check",
+        "-c",
+        "--no-warnings",
+        "--enable-source-maps",
+        "--experimental-vm-modules",
+        "--experimental-strip-types",
+        "--trace-warnings",
+        "--test-only",
+        "--experimental-test-coverage",
+        "--trace-uncaught",
+        "--stack-trace-limit",
+    ],
+    valued: &[
+        "--test-name-pattern",
+        "--test-reporter",
+        "--max-old-space-size",
+        "--unhandled-rejections",
+        "--test-concurrency",
+        "--test-timeout",
+    ],
+    module: None,
+    checks: &["-v", "--version", "-h", "--help"],
+    verbs: &[],
+};
+
+const RUBY: Language = Language {
+    flags: &["-w", "-W", "-W0", "-W1", "-W2", "-c", "-v"],
+    valued: &["-I", "-E"],
+    module: None,
+    checks: &["--version", "-h", "--help"],
+    verbs: &[],
+};
+
+const PERL: Language = Language {
+    flags: &["-w", "-T", "-c", "-Ilib", "-t", "-W"],
+    valued: &["-I"],
+    module: None,
+    checks: &["-v", "--version", "-h", "-V"],
+    verbs: &[],
+};
+
+const PHP: Language = Language {
+    flags: &["-l", "-n", "-q"],
+    valued: &[],
+    module: None,
+    checks: &["-v", "--version", "-m", "-h"],
+    verbs: &["artisan"],
+};
+
+const DENO: Language = Language {
+    flags: &[],
+    valued: &[],
+    module: None,
+    checks: &["--version", "-V"],
+    verbs: &["test", "lint", "fmt", "check", "bench", "doc", "info", "task"],
+};
+const BUN: Language = Language {
+    flags: &[],
+    valued: &[],
+    module: None,
+    checks: &["--version", "-v"],
+    verbs: &["test", "run", "build"],
+};
+const PLAIN: Language = Language {
+    flags: &[],
+    valued: &[],
+    module: None,
+    checks: &["--version", "-v", "-V"],
+    verbs: &[],
+};
+
+/// The interpreter of a name, versions such as `python3.12` included.
+pub(super) fn language(name: &str) -> Option<&'static Language> {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match plain {
+        "python" | "pypy" => &PYTHON,
+        "node" | "nodejs" => &NODE,
+        "ruby" | "jruby" => &RUBY,
+        "perl" => &PERL,
+        "php" => &PHP,
+        "deno" => &DENO,
+        "bun" => &BUN,
+        "lua" | "luajit" | "Rscript" | "julia" | "escript" | "elixir" | "crystal" | "tsx"
+        | "ts-node" | "racket" | "octave" | "groovy" | "swipl" | "sbcl" => &PLAIN,
+        _ => return None,
+    })
+}
+
+/// Modules that `python -m` may run, beside the runners of the same name.
+const MODULES: &[&str] = &[
+    "pytest",
+    "unittest",
+    "doctest",
+    "mypy",
+    "ruff",
+    "black",
+    "isort",
+    "flake8",
+    "pylint",
+    "pyflakes",
+    "pycodestyle",
+    "pydocstyle",
+    "bandit",
+    "compileall",
+    "py_compile",
+    "coverage",
+    "json.tool",
+    "tox",
+    "nox",
+    "build",
+    "tabnanny",
+    "ast",
+    "dis",
+    "tokenize",
+    "pyright",
+    "vulture",
+    "radon",
+    "mkdocs",
+    "sphinx",
+    "pre_commit",
+    "yapf",
+    "autopep8",
+    "platform",
+    "this",
+    "behave",
+    "nose2",
+];
+
+impl Judge<'_> {
+    pub(super) fn interpreter(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+    ) -> Option<Result<Stream, Refusal>> {
+        let language = language(call.name)?;
+        Some(self.interprets(env, call, language))
+    }
+
+    fn interprets(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+        language: &Language,
+    ) -> Result<Stream, Refusal> {
+        let inline = || {
+            Refusal::new(
+                "program.inline-code",
+                format!("{} would run code that is not a file of the workspace", call.name),
+            )
+            .instead("write it to a file with the create tool, then run that file")
+        };
+        let mut rest = call.words;
+        let mut tests = false;
+        while let Some((first, more)) = rest.split_first() {
+            let text = first.text().ok_or_else(inline)?;
+            if language.checks.contains(&text) {
+                return Ok(Stream::Opaque);
+            }
+            let name = text.split('=').next().unwrap_or(text);
+            if language.module == Some(text) {
+                return self.module(env, call, more);
+            }
+            if let Some(module) = language
+                .module
+                .and_then(|flag| text.strip_prefix(flag))
+                .filter(|module| !module.is_empty())
+            {
+                let words: Vec<Value> =
+                    std::iter::once(Value::lit(module)).chain(more.iter().cloned()).collect();
+                return self.module(env, call, &words);
+            }
+            if language.flags.contains(&name) {
+                tests |= matches!(name, "--test" | "--check" | "-c" | "-l");
+                rest = more;
+            } else if language.valued.contains(&text) {
+                rest = more.get(1..).unwrap_or_default();
+            } else if language
+                .valued
+                .iter()
+                .any(|valued| name == *valued || valued.len() == 2 && text.starts_with(valued))
+            {
+                rest = more;
+            } else if text == "--" {
+                rest = more;
+                break;
+            } else if text.starts_with('-') {
+                return Err(inline());
+            } else {
+                break;
+            }
+        }
+        match rest.split_first() {
+            Some((first, more))
+                if first.text().is_some_and(|text| language.verbs.contains(&text)) =>
+            {
+                self.harmless_words(env, call.name, more)?;
+                Ok(Stream::Opaque)
+            }
+            Some((script, _)) => {
+                self.script(env, script)?;
+                Ok(Stream::Opaque)
+            }
+            None if tests => Ok(Stream::Opaque),
+            None => Err(inline()),
+        }
+    }
+
+    fn module(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+        words: &[Value],
+    ) -> Result<Stream, Refusal> {
+        let refuse = |name: &str| {
+            Refusal::new("program.module", format!("it is not known what the module {name} does"))
+                .instead("run `python -m pytest`, a linter, or a script of the repository")
+        };
+        let (first, rest) = words.split_first().ok_or_else(|| refuse(""))?;
+        let name = first.text().ok_or_else(|| refuse(&first.show()))?;
+        match name {
+            "pip" => {
+                let verb = rest.first().and_then(Value::text).unwrap_or_default();
+                if matches!(
+                    verb,
+                    "list" | "show" | "freeze" | "check" | "--version" | "-V" | "debug"
+                ) {
+                    return Ok(Stream::Opaque);
+                }
+                Err(Refusal::new("program.install", "pip fetches and installs")
+                    .instead("work with the dependencies that are there"))
+            }
+            "venv" | "virtualenv" => {
+                for word in rest.iter().filter(|word| !word.head().starts_with('-')) {
+                    self.write_value(env, word, crate::guard::judge::Write::Change)?;
+                }
+                Ok(Stream::Opaque)
+            }
+            _ if super::runners::is_runner(name) => self.run(env, words, call.stdin),
+            _ if MODULES.contains(&name) => {
+                self.harmless_words(env, name, rest)?;
+                if matches!(name, "json.tool" | "ast" | "tokenize" | "dis") {
+                    let files: Vec<&Value> =
+                        rest.iter().filter(|word| !word.head().starts_with('-')).collect();
+                    for (index, file) in files.iter().enumerate() {
+                        if index == 0 || name != "json.tool" {
+                            self.read_value(env, file, crate::guard::judge::Read::Content)?;
+                        } else {
+                            self.write_value(env, file, crate::guard::judge::Write::Change)?;
+                        }
+                    }
+                }
+                Ok(Stream::Opaque)
+            }
+            // A module of the project itself, as `python -m package.tool`.
+            _ => {
+                let path = name.replace('.', "/");
+                for candidate in [
+                    format!("{path}.py"),
+                    format!("{path}/__main__.py"),
+                    format!("src/{path}.py"),
+                    format!("src/{path}/__main__.py"),
+                ] {
+                    if self.script(env, &Value::lit(candidate)).is_ok() {
+                        return Ok(Stream::Opaque);
+                    }
+                }
+                Err(refuse(name))
+            }
+        }
+    }
+}

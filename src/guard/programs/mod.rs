@@ -1,0 +1,192 @@
+//! Which program a command runs and who judges it. One table per kind of
+//! program says what its options and operands do; a program in no table is
+//! refused.
+
+mod awk;
+mod builtins;
+mod find;
+mod git;
+mod interpreters;
+mod known;
+mod options;
+mod readers;
+mod refused;
+mod runners;
+mod sed;
+mod wrappers;
+mod writers;
+
+use std::path::{Path, PathBuf};
+
+use super::files::Kind;
+use super::judge::{Judge, Read};
+use super::refusal::Refusal;
+use super::shell::{Env, Stream, Value};
+
+/// Folders whose programs are the machine's own.
+const SYSTEM_BINS: &[&str] =
+    &["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"];
+
+/// Rules that `allow` in TASK.md does not lift.
+const FLOOR: &[&str] = &[
+    "path.",
+    "secret.",
+    "state.",
+    "human.",
+    "env.",
+    "shell.",
+    "git.push",
+    "privilege",
+    "program.delete",
+];
+
+/// What a command is about to run.
+pub(super) struct Call<'w> {
+    /// The program's own name, without folders.
+    pub(super) name: &'w str,
+    /// Its words behind the name.
+    pub(super) words: &'w [Value],
+    /// What stands on its standard input.
+    pub(super) stdin: &'w Stream,
+}
+
+impl Judge<'_> {
+    /// Judges a command: the program's name and its words.
+    pub(super) fn run(
+        &mut self,
+        env: &mut Env,
+        words: &[Value],
+        stdin: &Stream,
+    ) -> Result<Stream, Refusal> {
+        self.budget = self.budget.checked_sub(1).ok_or_else(|| {
+            Refusal::new("shell.too-long", "it runs too many commands to look through")
+        })?;
+        let Some((first, rest)) = words.split_first() else {
+            return Ok(Stream::Text(String::new()));
+        };
+        let Some(name) = first.text() else {
+            return Err(Refusal::new(
+                "shell.unknown-program",
+                format!("it is not known which program `{}` is", first.show()),
+            )
+            .instead("write the program's name as plain text"));
+        };
+        let judged = self.named(env, name, rest, stdin);
+        match judged {
+            Err(refusal)
+                if !FLOOR.iter().any(|floor| refusal.rule.starts_with(floor))
+                    || refusal.rule == "shell.unknown-program" =>
+            {
+                let plain: Vec<Option<String>> =
+                    words.iter().map(|word| word.text().map(str::to_owned)).collect();
+                if self.policy.allow.covers(&plain) { Ok(Stream::Opaque) } else { Err(refusal) }
+            }
+            judged => judged,
+        }
+    }
+
+    fn named(
+        &mut self,
+        env: &mut Env,
+        name: &str,
+        rest: &[Value],
+        stdin: &Stream,
+    ) -> Result<Stream, Refusal> {
+        if env.functions.contains_key(name) {
+            let stream = self.call(env, name, rest, stdin)?;
+            // Whether the function was really defined may depend on the line's own course.
+            if known::is_program(name) {
+                self.program(env, &Call { name, words: rest, stdin })?;
+            }
+            return Ok(stream);
+        }
+        if !name.contains('/') {
+            return self.program(env, &Call { name, words: rest, stdin });
+        }
+        let path = Path::new(name);
+        let base =
+            path.file_name().map(|base| base.to_string_lossy().into_owned()).unwrap_or_default();
+        let folder = path.parent().unwrap_or(path);
+        let system = SYSTEM_BINS.iter().any(|bin| folder == Path::new(bin))
+            || self.policy.home.as_ref().is_some_and(|home| folder == home.join(".cargo/bin"));
+        if system {
+            return self.program(env, &Call { name: &base, words: rest, stdin });
+        }
+        self.script(env, &Value::lit(name))?;
+        // A known program that lives in the workspace (`.venv/bin/python`,
+        // `./node_modules/.bin/eslint`) is judged as what it is called.
+        if known::is_program(&base) && !refused::is_refused(&base) {
+            return self.program(env, &Call { name: &base, words: rest, stdin });
+        }
+        Ok(Stream::Opaque)
+    }
+
+    /// Checks that a program or script is a file of the workspace that was there
+    /// before this call.
+    fn script(&mut self, env: &Env, value: &Value) -> Result<Vec<PathBuf>, Refusal> {
+        self.read_value(env, value, Read::Content)?;
+        if value.text().is_none() || env.lost {
+            return Err(Refusal::new("program.script", "it is not known which script this is")
+                .instead("name the script"));
+        }
+        let paths = self.paths(env, value)?;
+        let mut found = Vec::new();
+        for path in paths {
+            let real = self.resolve(&path)?;
+            if self.writes.contains(&real.path) {
+                return Err(Refusal::new(
+                    "program.script",
+                    "the script is written by this same call",
+                )
+                .instead(
+                    "write the script first, with the create tool, and run it in a call of its own",
+                ));
+            }
+            if real.kind == Kind::File && self.inside(&real.path) {
+                found.push(real.path);
+            }
+        }
+        if found.is_empty() {
+            return Err(Refusal::new(
+                "program.script",
+                format!("there is no script {} in the workspace", value.show()),
+            ));
+        }
+        Ok(found)
+    }
+
+    /// Judges a program by its name.
+    pub(super) fn program(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        if let Some(refusal) = refused::refuse(call.name) {
+            return Err(refusal);
+        }
+        if let Some(judged) = self.builtin(env, call) {
+            return judged;
+        }
+        if let Some(judged) = self.wrapper(env, call) {
+            return judged;
+        }
+        if let Some(judged) = self.reader(env, call) {
+            return judged;
+        }
+        if let Some(judged) = self.writer(env, call) {
+            return judged;
+        }
+        match call.name {
+            "git" => return self.git(env, call),
+            "find" => return self.find(env, call),
+            "sed" | "gsed" => return self.sed(env, call),
+            "awk" | "gawk" | "mawk" | "nawk" => return self.awk(env, call),
+            _ => {}
+        }
+        if let Some(judged) = self.interpreter(env, call) {
+            return judged;
+        }
+        if let Some(judged) = self.runner(env, call) {
+            return judged;
+        }
+        Err(Refusal::new("shell.unknown-program", format!("it is not known what {} does", call.name)).instead(
+            "use a program of the project's own toolchain, a script of the repository, or ask for it under `allow:` in TASK.md",
+        ))
+    }
+}

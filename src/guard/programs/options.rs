@@ -1,0 +1,227 @@
+//! A program's words → options and operands, with a table of what each option does.
+//!
+//! Long options may be shortened as GNU's `getopt` allows, so a beginning of a
+//! listed option counts as that option.
+
+use crate::guard::judge::{Judge, Read, Write};
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Value};
+
+/// What an option does with its value, or by being there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Does {
+    /// Takes a value that is only data.
+    Data,
+    /// Reads the file its value names.
+    Reads,
+    /// Reads the folder its value names and everything below it.
+    Tree,
+    /// Writes the file its value names.
+    Writes,
+    /// Takes a value and runs something, or writes where it cannot be seen.
+    Refused(&'static str),
+    /// Takes no value and is refused.
+    FlagRefused(&'static str),
+}
+
+/// How options are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// `-abc`, `--long`.
+    Gnu,
+    /// `-long`, as in `go` and `java`.
+    Dashed,
+}
+
+/// What is known of a program's options.
+pub(super) struct Spec {
+    /// Options that matter: `-o`, `--output`.
+    pub(super) options: &'static [(&'static str, Does)],
+    /// How they are written.
+    pub(super) style: Style,
+    /// Flags beside those; `None`: any flag is harmless.
+    pub(super) flags: Option<&'static [&'static str]>,
+}
+
+impl Spec {
+    /// A table for a program whose other options are harmless flags.
+    pub(super) const fn open(options: &'static [(&'static str, Does)]) -> Self {
+        Self { options, style: Style::Gnu, flags: None }
+    }
+
+    /// A table for a program all of whose options are listed.
+    pub(super) const fn closed(
+        options: &'static [(&'static str, Does)],
+        flags: &'static [&'static str],
+    ) -> Self {
+        Self { options, style: Style::Gnu, flags: Some(flags) }
+    }
+
+    /// The same with options of one dash.
+    pub(super) const fn dashed(options: &'static [(&'static str, Does)]) -> Self {
+        Self { options, style: Style::Dashed, flags: None }
+    }
+
+    fn find(&self, name: &str) -> Option<(&'static str, Does)> {
+        if let Some(found) = self.options.iter().find(|(option, _)| *option == name) {
+            return Some(*found);
+        }
+        if name.starts_with("--") && name.len() > 3 {
+            let known = self.flags.is_some_and(|flags| flags.contains(&name));
+            return self
+                .options
+                .iter()
+                .find(|(option, _)| !known && option.starts_with(name))
+                .copied();
+        }
+        None
+    }
+
+    fn knows(&self, flag: &str) -> bool {
+        self.flags.is_none_or(|flags| {
+            flags.contains(&flag)
+                || flag.starts_with("--") && flags.iter().any(|known| known.starts_with(flag))
+        })
+    }
+}
+
+/// Words told apart.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    /// Options as they are called, with their values.
+    pub(super) options: Vec<(String, Option<Value>)>,
+    /// Everything that is no option.
+    pub(super) operands: Vec<Value>,
+    /// How many of the operands stand before a `--`; all, if there is none.
+    pub(super) before_dashes: usize,
+}
+
+impl Parsed {
+    /// Whether one of these options is there.
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
+    }
+
+    /// The value of the first of these options.
+    pub(super) fn value(&self, names: &[&str]) -> Option<&Value> {
+        self.options.iter().find(|(name, _)| names.contains(&name.as_str()))?.1.as_ref()
+    }
+}
+
+impl Judge<'_> {
+    /// Tells a program's words apart and judges its options.
+    pub(super) fn options(
+        &mut self,
+        env: &Env,
+        program: &str,
+        words: &[Value],
+        spec: &Spec,
+    ) -> Result<Parsed, Refusal> {
+        let parsed = parse(program, words, spec)?;
+        for (name, value) in &parsed.options {
+            let Some((_, does)) = spec.find(name) else { continue };
+            match (does, value) {
+                (Does::Refused(why) | Does::FlagRefused(why), _) => {
+                    return Err(Refusal::new("program.option", format!("{program} {name} {why}"))
+                        .instead(format!("run {program} without {name}")));
+                }
+                (Does::Reads, Some(value)) => self.read_value(env, value, Read::Content)?,
+                (Does::Tree, Some(value)) => self.read_value(env, value, Read::Tree)?,
+                (Does::Writes, Some(value)) => {
+                    self.write_value(env, value, Write::Change)?;
+                }
+                (Does::Data, _) | (Does::Reads | Does::Tree | Does::Writes, None) => {}
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+/// Tells options from operands.
+pub(super) fn parse(program: &str, words: &[Value], spec: &Spec) -> Result<Parsed, Refusal> {
+    let matters = spec.flags.is_some() || spec.options.iter().any(|(_, does)| *does != Does::Data);
+    let mut parsed = Parsed::default();
+    let mut rest = words.iter();
+    let mut dashes = None;
+    while let Some(word) = rest.next() {
+        let head = word.head();
+        if dashes.is_some() || head == "-" && word.text().is_some() {
+            parsed.operands.push(word.clone());
+        } else if word.text() == Some("--") {
+            dashes = Some(parsed.operands.len());
+        } else if head.starts_with('-') {
+            option(program, word, &mut rest, spec, &mut parsed)?;
+        } else {
+            if matters
+                && word.may_be_option()
+                && !matches!(word.segs.first(), Some(crate::guard::shell::Seg::Glob(_)))
+            {
+                return Err(Refusal::new(
+                    "shell.unknown-word",
+                    format!("`{}` may turn out to be an option of {program}", word.show()),
+                )
+                .instead("spell the words out, or put `--` before them"));
+            }
+            parsed.operands.push(word.clone());
+        }
+    }
+    parsed.before_dashes = dashes.unwrap_or(parsed.operands.len());
+    Ok(parsed)
+}
+
+fn option<'w>(
+    program: &str,
+    word: &Value,
+    rest: &mut impl Iterator<Item = &'w Value>,
+    spec: &Spec,
+    parsed: &mut Parsed,
+) -> Result<(), Refusal> {
+    let unknown = |name: &str| {
+        Refusal::new("program.option", format!("it is not known what {program} {name} does"))
+            .instead(format!("run {program} without {name}"))
+    };
+    let head = word.head();
+    let long = head.starts_with("--") || spec.style == Style::Dashed;
+    if long {
+        let (name, attached) = match head.split_once('=') {
+            Some((name, _)) => (name, Some(word.tail(name.len() + 1))),
+            None if word.text().is_none() => return Err(unknown(head)),
+            None => (head, None),
+        };
+        let name = match (spec.style, name.strip_prefix("--")) {
+            (Style::Dashed, Some(plain)) => format!("-{plain}"),
+            _ => name.to_owned(),
+        };
+        let value = match (spec.find(&name), attached) {
+            (Some((_, Does::FlagRefused(_))), attached) => attached,
+            (Some(_), Some(attached)) => Some(attached),
+            (Some(_), None) => rest.next().cloned(),
+            (None, attached) if spec.knows(&name) => attached,
+            (None, _) => return Err(unknown(&name)),
+        };
+        let called = spec.find(&name).map_or(name, |(option, _)| option.to_owned());
+        parsed.options.push((called, value));
+        return Ok(());
+    }
+    let mut at = 1;
+    while let Some(character) = head.get(at..).and_then(|rest| rest.chars().next()) {
+        let name = format!("-{character}");
+        at += character.len_utf8();
+        match spec.find(&name) {
+            Some((_, Does::FlagRefused(_))) => parsed.options.push((name, None)),
+            Some(_) => {
+                let attached = word.tail(at);
+                let value =
+                    if attached.segs.is_empty() { rest.next().cloned() } else { Some(attached) };
+                parsed.options.push((name, value));
+                return Ok(());
+            }
+            None if spec.knows(&name) => parsed.options.push((name, None)),
+            None => return Err(unknown(&name)),
+        }
+    }
+    if word.text().is_none() {
+        return Err(unknown(head));
+    }
+    Ok(())
+}

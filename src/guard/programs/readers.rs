@@ -1,0 +1,786 @@
+//! Programs that read files and print: what their options and operands name.
+
+use crate::guard::judge::{Judge, Read};
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Seg, Stream, Value};
+
+use super::Call;
+use super::options::{Does, Parsed, Spec};
+
+/// What the operands are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operands {
+    /// Files whose content is shown.
+    Files,
+    /// Files and whole folders whose content is shown.
+    Trees,
+    /// Files of which only name, size or a sum is shown.
+    Names,
+    /// A pattern or filter, then files.
+    PatternThenFiles,
+    /// The second is written.
+    ThenOutput,
+    /// No files.
+    Data,
+}
+
+struct Reader {
+    names: &'static [&'static str],
+    spec: Spec,
+    operands: Operands,
+    /// Prints some of the lines it gets on standard input.
+    filter: bool,
+}
+
+use Does::{Data, Reads, Refused, Tree, Writes};
+
+const RUNS: &str = "runs a program";
+
+const READERS: &[Reader] = &[
+    Reader {
+        names: &[
+            "cat", "tac", "nl", "rev", "zcat", "bzcat", "xzcat", "fold", "fmt", "expand",
+            "unexpand", "column", "colrm", "pr", "less", "more", "batcat", "strings", "look",
+        ],
+        spec: Spec::open(&[
+            ("-w", Data),
+            ("--width", Data),
+            ("-s", Data),
+            ("-c", Data),
+            ("-n", Data),
+            ("-t", Data),
+            ("--tabs", Data),
+            ("-N", Data),
+            ("-o", Refused("writes a log file")),
+            ("-O", Refused("writes a log file")),
+            ("--log-file", Refused("writes a log file")),
+            ("--LOG-FILE", Refused("writes a log file")),
+            ("-k", Refused("reads key bindings")),
+            ("--lesskey-file", Refused("reads key bindings")),
+        ]),
+        operands: Operands::Files,
+        filter: false,
+    },
+    Reader {
+        names: &["head", "tail", "ghead", "gtail"],
+        spec: Spec::open(&[
+            ("-n", Data),
+            ("--lines", Data),
+            ("-c", Data),
+            ("--bytes", Data),
+            ("-s", Data),
+            ("--sleep-interval", Data),
+            ("--pid", Data),
+            ("--max-unchanged-stats", Data),
+        ]),
+        operands: Operands::Files,
+        filter: true,
+    },
+    Reader {
+        names: &["sort", "gsort"],
+        spec: Spec::open(&[
+            ("-k", Data),
+            ("--key", Data),
+            ("-t", Data),
+            ("--field-separator", Data),
+            ("-S", Data),
+            ("--buffer-size", Data),
+            ("--parallel", Data),
+            ("--sort", Data),
+            ("--batch-size", Data),
+            ("-o", Writes),
+            ("--output", Writes),
+            ("-T", Refused("writes temporary files elsewhere")),
+            ("--temporary-directory", Refused("writes temporary files elsewhere")),
+            ("--compress-program", Refused(RUNS)),
+            ("--files0-from", Refused("reads files that are not named here")),
+            ("--random-source", Reads),
+        ]),
+        operands: Operands::Files,
+        filter: true,
+    },
+    Reader {
+        names: &["uniq"],
+        spec: Spec::open(&[
+            ("-f", Data),
+            ("--skip-fields", Data),
+            ("-s", Data),
+            ("--skip-chars", Data),
+            ("-w", Data),
+            ("--check-chars", Data),
+        ]),
+        operands: Operands::ThenOutput,
+        filter: true,
+    },
+    Reader {
+        names: &["cut", "paste", "tr", "join", "comm"],
+        spec: Spec::open(&[
+            ("-d", Data),
+            ("--delimiter", Data),
+            ("--delimiters", Data),
+            ("-f", Data),
+            ("--fields", Data),
+            ("-c", Data),
+            ("--characters", Data),
+            ("-b", Data),
+            ("--bytes", Data),
+            ("--output-delimiter", Data),
+            ("-t", Data),
+            ("-j", Data),
+            ("-o", Data),
+            ("-a", Data),
+            ("-e", Data),
+            ("-v", Data),
+        ]),
+        operands: Operands::Files,
+        filter: false,
+    },
+    Reader {
+        names: &[
+            "wc",
+            "md5sum",
+            "sha1sum",
+            "sha224sum",
+            "sha256sum",
+            "sha384sum",
+            "sha512sum",
+            "b2sum",
+            "cksum",
+            "sum",
+            "md5",
+            "shasum",
+            "du",
+            "df",
+            "ls",
+            "gls",
+            "exa",
+            "eza",
+            "lsd",
+            "stat",
+            "file",
+            "realpath",
+            "readlink",
+            "cloc",
+            "tokei",
+            "scc",
+            "sloccount",
+        ],
+        spec: Spec::open(&[
+            ("--files0-from", Refused("reads files that are not named here")),
+            ("-c", Does::FlagRefused("reads the files a list names")),
+            ("--check", Does::FlagRefused("reads the files a list names")),
+            ("-C", Does::FlagRefused("writes a compiled file")),
+            ("--compile", Does::FlagRefused("writes a compiled file")),
+            ("-f", Data),
+        ]),
+        operands: Operands::Names,
+        filter: false,
+    },
+    Reader {
+        names: &["tree"],
+        spec: Spec::open(&[
+            ("-L", Data),
+            ("-P", Data),
+            ("-I", Data),
+            ("--filelimit", Data),
+            ("--charset", Data),
+            ("--sort", Data),
+            ("-o", Writes),
+            ("--fromfile", Reads),
+            ("-H", Data),
+            ("-T", Data),
+            ("--timefmt", Data),
+            ("--gitfile", Reads),
+            ("--infofile", Reads),
+            ("-R", Does::FlagRefused("writes files")),
+        ]),
+        operands: Operands::Names,
+        filter: false,
+    },
+    Reader {
+        names: &["diff", "cmp", "colordiff", "gdiff", "icdiff", "delta"],
+        spec: Spec::open(&[
+            ("-U", Data),
+            ("--unified", Data),
+            ("-C", Data),
+            ("--context", Data),
+            ("-I", Data),
+            ("--ignore-matching-lines", Data),
+            ("-F", Data),
+            ("--show-function-line", Data),
+            ("-x", Data),
+            ("--exclude", Data),
+            ("-X", Reads),
+            ("--exclude-from", Reads),
+            ("-S", Data),
+            ("--starting-file", Data),
+            ("--from-file", Reads),
+            ("--to-file", Reads),
+            ("-W", Data),
+            ("--width", Data),
+            ("-L", Data),
+            ("--label", Data),
+            ("-D", Data),
+            ("--ifdef", Data),
+            ("-n", Data),
+            ("--bytes", Data),
+            ("-i", Data),
+            ("--pager", Refused(RUNS)),
+            ("--line-format", Data),
+            ("--color", Data),
+        ]),
+        operands: Operands::Trees,
+        filter: false,
+    },
+    Reader {
+        names: &["grep", "egrep", "fgrep", "ggrep", "zgrep"],
+        spec: Spec::open(&[
+            ("-e", Data),
+            ("--regexp", Data),
+            ("-f", Reads),
+            ("--file", Reads),
+            ("-m", Data),
+            ("--max-count", Data),
+            ("-A", Data),
+            ("--after-context", Data),
+            ("-B", Data),
+            ("--before-context", Data),
+            ("-C", Data),
+            ("--context", Data),
+            ("-d", Data),
+            ("--directories", Data),
+            ("-D", Data),
+            ("--devices", Data),
+            ("--include", Data),
+            ("--exclude", Data),
+            ("--exclude-dir", Data),
+            ("--exclude-from", Reads),
+            ("--label", Data),
+            ("--binary-files", Data),
+            ("--color", Data),
+            ("--colour", Data),
+            ("--group-separator", Data),
+        ]),
+        operands: Operands::PatternThenFiles,
+        filter: true,
+    },
+    Reader {
+        names: &["rg", "ripgrep", "ag", "ack"],
+        spec: Spec::open(&[
+            ("-e", Data),
+            ("--regexp", Data),
+            ("-f", Reads),
+            ("--file", Reads),
+            ("-m", Data),
+            ("--max-count", Data),
+            ("-A", Data),
+            ("--after-context", Data),
+            ("-B", Data),
+            ("--before-context", Data),
+            ("-C", Data),
+            ("--context", Data),
+            ("-g", Data),
+            ("--glob", Data),
+            ("--iglob", Data),
+            ("-t", Data),
+            ("--type", Data),
+            ("-T", Data),
+            ("--type-not", Data),
+            ("-j", Data),
+            ("--threads", Data),
+            ("-M", Data),
+            ("--max-columns", Data),
+            ("-d", Data),
+            ("--max-depth", Data),
+            ("--maxdepth", Data),
+            ("--sort", Data),
+            ("--sortr", Data),
+            ("--color", Data),
+            ("--colors", Data),
+            ("-r", Data),
+            ("--replace", Data),
+            ("-E", Data),
+            ("--encoding", Data),
+            ("--engine", Data),
+            ("--max-filesize", Data),
+            ("--path-separator", Data),
+            ("--type-add", Data),
+            ("--ignore-file", Reads),
+            ("--context-separator", Data),
+            ("--dfa-size-limit", Data),
+            ("--regex-size-limit", Data),
+            ("--field-match-separator", Data),
+            ("--pre", Refused(RUNS)),
+            ("--pre-glob", Refused(RUNS)),
+            ("--hostname-bin", Refused(RUNS)),
+            ("--pager", Refused(RUNS)),
+            ("--ackrc", Refused("reads a configuration")),
+            ("-z", Does::FlagRefused(RUNS)),
+            ("--search-zip", Does::FlagRefused(RUNS)),
+            ("--ignore", Data),
+            ("--ignore-dir", Data),
+            ("-G", Data),
+        ]),
+        operands: Operands::PatternThenFiles,
+        filter: true,
+    },
+    Reader {
+        names: &["jq", "gojq", "jaq"],
+        spec: Spec::open(&[
+            ("-f", Reads),
+            ("--from-file", Reads),
+            ("--indent", Data),
+            ("-L", Refused("loads modules")),
+            ("--library-path", Refused("loads modules")),
+        ]),
+        operands: Operands::PatternThenFiles,
+        filter: false,
+    },
+    Reader {
+        names: &["yq"],
+        spec: Spec::open(&[
+            ("-i", Does::FlagRefused("changes files in place; use the edit tool")),
+            ("--inplace", Does::FlagRefused("changes files in place; use the edit tool")),
+            ("-s", Refused("writes files")),
+            ("--split-exp", Refused("writes files")),
+            ("-p", Data),
+            ("-o", Data),
+            ("--input-format", Data),
+            ("--output-format", Data),
+            ("-I", Data),
+            ("--from-file", Reads),
+            ("--in-place", Does::FlagRefused("changes files in place; use the edit tool")),
+        ]),
+        operands: Operands::PatternThenFiles,
+        filter: false,
+    },
+    Reader {
+        names: &["bat"],
+        spec: Spec::open(&[
+            ("-l", Data),
+            ("--language", Data),
+            ("-r", Data),
+            ("--line-range", Data),
+            ("-H", Data),
+            ("--highlight-line", Data),
+            ("--style", Data),
+            ("--theme", Data),
+            ("--color", Data),
+            ("--paging", Data),
+            ("--pager", Refused(RUNS)),
+            ("--wrap", Data),
+            ("--tabs", Data),
+            ("--terminal-width", Data),
+            ("--config-dir", Refused("reads a configuration")),
+            ("-m", Data),
+            ("--map-syntax", Data),
+        ]),
+        operands: Operands::Files,
+        filter: false,
+    },
+    Reader {
+        names: &["od", "xxd", "hexdump", "hd", "base64", "base32", "uuencode"],
+        spec: Spec::open(&[
+            ("-A", Data),
+            ("-t", Data),
+            ("-N", Data),
+            ("-j", Data),
+            ("-w", Data),
+            ("-c", Data),
+            ("-l", Data),
+            ("-s", Data),
+            ("-g", Data),
+            ("-n", Data),
+            ("-e", Data),
+            ("-f", Reads),
+            ("-o", Writes),
+            ("--output", Writes),
+            ("-i", Data),
+            ("-S", Data),
+            ("-b", Data),
+        ]),
+        operands: Operands::ThenOutput,
+        filter: false,
+    },
+    Reader {
+        names: &["nm", "objdump", "readelf", "size", "otool", "c++filt", "rustfilt"],
+        spec: Spec::open(&[
+            ("-j", Data),
+            ("--start-address", Data),
+            ("--stop-address", Data),
+            ("--plugin", Refused(RUNS)),
+        ]),
+        operands: Operands::Files,
+        filter: false,
+    },
+    Reader {
+        names: &["fd", "fdfind"],
+        spec: Spec::open(&[
+            ("-e", Data),
+            ("--extension", Data),
+            ("-t", Data),
+            ("--type", Data),
+            ("-d", Data),
+            ("--max-depth", Data),
+            ("--min-depth", Data),
+            ("-E", Data),
+            ("--exclude", Data),
+            ("-g", Does::Data),
+            ("--search-path", Tree),
+            ("--base-directory", Tree),
+            ("--changed-within", Data),
+            ("--changed-before", Data),
+            ("-S", Data),
+            ("--size", Data),
+            ("-c", Data),
+            ("--color", Data),
+            ("-j", Data),
+            ("--ignore-file", Reads),
+            ("-x", Refused(RUNS)),
+            ("--exec", Refused(RUNS)),
+            ("-X", Refused(RUNS)),
+            ("--exec-batch", Refused(RUNS)),
+        ]),
+        operands: Operands::PatternThenFiles,
+        filter: false,
+    },
+    Reader {
+        names: &["tar", "bsdtar", "gtar"],
+        spec: Spec::closed(
+            &[("-f", Reads), ("--file", Reads)],
+            &["-t", "-v", "-z", "-j", "-J", "--list", "--verbose", "--gzip"],
+        ),
+        operands: Operands::Data,
+        filter: false,
+    },
+];
+
+/// Every name in the table.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    READERS.iter().flat_map(|reader| reader.names.iter().copied())
+}
+
+impl Judge<'_> {
+    pub(super) fn reader(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+    ) -> Option<Result<Stream, Refusal>> {
+        let reader = READERS.iter().find(|reader| reader.names.contains(&call.name))?;
+        Some(self.reads(env, call, reader))
+    }
+
+    fn reads(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+        reader: &Reader,
+    ) -> Result<Stream, Refusal> {
+        let jq = matches!(call.name, "jq" | "gojq" | "jaq");
+        let words = if jq { self.jq_words(env, call)? } else { call.words.to_vec() };
+        let call = &Call { name: call.name, words: &words, stdin: call.stdin };
+        let sums = call.name.ends_with("sum") || call.name.starts_with("md5");
+        // `-c`, `-C` and `-f` mean something harmless to the others in the row of names.
+        let listing = reader.operands == Operands::Names;
+        let parsed = if listing && !sums && call.name != "file" && call.name != "wc" {
+            super::options::parse(call.name, call.words, &Spec::open(list_options(call.name)))?
+        } else if listing && call.name == "wc" {
+            self.options(
+                env,
+                call.name,
+                call.words,
+                &Spec::open(&[("--files0-from", Refused("reads files that are not named here"))]),
+            )?
+        } else if reader.operands == Operands::Files
+            && matches!(call.name, "cat" | "tac" | "nl" | "rev" | "zcat" | "strings")
+        {
+            self.options(
+                env,
+                call.name,
+                call.words,
+                &Spec::open(if call.name == "nl" { NL } else { &[] }),
+            )?
+        } else {
+            self.options(env, call.name, call.words, &reader.spec)?
+        };
+        match reader.operands {
+            Operands::Files => self.each(env, &parsed.operands, Read::Content)?,
+            Operands::Trees => self.each(env, &parsed.operands, Read::Tree)?,
+            Operands::Names => self.each(env, &parsed.operands, Read::Name)?,
+            Operands::Data => {}
+            Operands::ThenOutput => {
+                for (index, operand) in parsed.operands.iter().enumerate() {
+                    if index == 1 {
+                        self.write_value(env, operand, crate::guard::judge::Write::Change)?;
+                    } else {
+                        self.read_value(env, operand, Read::Content)?;
+                    }
+                }
+            }
+            Operands::PatternThenFiles => return self.search(env, call, &parsed),
+        }
+        if reader.filter && parsed.operands.is_empty() {
+            return Ok(filtered(call.stdin));
+        }
+        Ok(match call.name {
+            "wc" => Stream::Tokens,
+            "cat" if parsed.operands.is_empty() => call.stdin.clone(),
+            "ls" => self.listing(env, &parsed),
+            _ => Stream::Opaque,
+        })
+    }
+
+    /// Takes jq's own named arguments out: data stays, files are checked.
+    fn jq_words(&mut self, env: &Env, call: &Call<'_>) -> Result<Vec<Value>, Refusal> {
+        let mut words = Vec::new();
+        let mut rest = call.words.iter();
+        while let Some(word) = rest.next() {
+            match word.text() {
+                Some("--arg" | "--argjson") => {
+                    rest.nth(1);
+                }
+                Some("--slurpfile" | "--rawfile" | "--argfile") => {
+                    rest.next();
+                    if let Some(file) = rest.next() {
+                        self.read_value(env, file, Read::Content)?;
+                    }
+                }
+                Some("--args" | "--jsonargs") => break,
+                _ => words.push(word.clone()),
+            }
+        }
+        Ok(words)
+    }
+
+    fn each(&mut self, env: &Env, operands: &[Value], read: Read) -> Result<(), Refusal> {
+        operands.iter().try_for_each(|operand| {
+            if operand.text() == Some("-") { Ok(()) } else { self.read_value(env, operand, read) }
+        })
+    }
+
+    fn search(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+        parsed: &Parsed,
+    ) -> Result<Stream, Refusal> {
+        let mut operands = parsed.operands.as_slice();
+        let has_pattern = parsed.has(&[
+            "-e",
+            "--regexp",
+            "-f",
+            "--file",
+            "--from-file",
+            "--files",
+            "--type-list",
+        ]);
+        if !has_pattern && !operands.is_empty() {
+            if matches!(call.name, "jq" | "gojq" | "jaq" | "yq") {
+                // Their first word is a program of its own.
+                filter_program(&operands[0])?;
+            }
+            operands = &operands[1..];
+        }
+        let git_aware = matches!(call.name, "rg" | "ripgrep" | "ag" | "ack" | "fd" | "fdfind");
+        let recursive = git_aware
+            || parsed.has(&["-r", "-R", "--recursive", "--dereference-recursive"])
+            || parsed.value(&["-d", "--directories"]).and_then(Value::text) == Some("recurse");
+        let names_only = matches!(call.name, "fd" | "fdfind");
+        let guarded = git_aware && !unhides(call.name, parsed) || includes(parsed);
+        let how = match (names_only, recursive, guarded) {
+            (true, _, _) => Read::Name,
+            (false, true, false) => Read::Tree,
+            (false, _, _) => Read::Content,
+        };
+        if !narrowed(parsed) {
+            return Err(Refusal::new(
+                "secret.file",
+                "the search is aimed at files that may hold secrets",
+            ));
+        }
+        if recursive && operands.is_empty() && !(git_aware && *call.stdin != Stream::Opaque) {
+            for cwd in env.cwds.clone() {
+                self.read(&cwd, how)?;
+            }
+        }
+        self.each(env, operands, how)?;
+        let lists =
+            parsed.has(&["-l", "--files-with-matches", "-L", "--files-without-match", "--files"])
+                || names_only;
+        if lists {
+            return Ok(self.root_of(env, operands));
+        }
+        if parsed.has(&["-c", "--count"]) && operands.len() <= 1 && !recursive {
+            return Ok(Stream::Tokens);
+        }
+        if operands.is_empty() && !recursive && !parsed.has(&["-o", "--only-matching"]) {
+            return Ok(filtered(call.stdin));
+        }
+        Ok(Stream::Opaque)
+    }
+
+    /// What a listing of these operands prints: paths below one folder.
+    pub(super) fn root_of(&mut self, env: &Env, operands: &[Value]) -> Stream {
+        if env.lost {
+            return Stream::Opaque;
+        }
+        let [cwd] = env.cwds.as_slice() else { return Stream::Opaque };
+        let root = match operands {
+            [] => cwd.clone(),
+            [one] => match one.text() {
+                Some(text) => cwd.join(text),
+                None => self.policy.workspace.clone(),
+            },
+            _ => self.policy.workspace.clone(),
+        };
+        match self.resolve(&root) {
+            Ok(real) if self.inside(&real.path) => Stream::Listing(real.path),
+            _ => Stream::Opaque,
+        }
+    }
+
+    fn listing(&mut self, env: &Env, parsed: &Parsed) -> Stream {
+        let plain = parsed
+            .options
+            .iter()
+            .all(|(name, _)| matches!(name.as_str(), "-1" | "-d" | "-t" | "-r" | "-S" | "-v"));
+        let patterns = parsed
+            .operands
+            .iter()
+            .all(|operand| operand.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))));
+        // `ls` of a folder prints bare names; only patterns print paths that can be used as they are.
+        if plain
+            && patterns
+            && !parsed.operands.is_empty()
+            && self.each(env, &parsed.operands, Read::Content).is_ok()
+        {
+            self.root_of(env, &[])
+        } else {
+            Stream::Opaque
+        }
+    }
+}
+
+const NL: &[(&str, Does)] = &[
+    ("-b", Data),
+    ("-d", Data),
+    ("-f", Data),
+    ("-h", Data),
+    ("-i", Data),
+    ("-l", Data),
+    ("-n", Data),
+    ("-s", Data),
+    ("-v", Data),
+    ("-w", Data),
+];
+
+fn list_options(name: &str) -> &'static [(&'static str, Does)] {
+    match name {
+        "ls" | "gls" | "exa" | "eza" | "lsd" => &[
+            ("-I", Data),
+            ("--ignore", Data),
+            ("--hide", Data),
+            ("-w", Data),
+            ("-T", Data),
+            ("-L", Data),
+            ("--color", Data),
+        ],
+        "du" => {
+            &[("-d", Data), ("--max-depth", Data), ("-t", Data), ("--exclude", Data), ("-B", Data)]
+        }
+        "df" => &[("-B", Data), ("-t", Data), ("-x", Data)],
+        "stat" => {
+            &[("-c", Data), ("--format", Data), ("--printf", Data), ("-f", Data), ("-t", Data)]
+        }
+        _ => &[],
+    }
+}
+
+/// Some of the lines of what comes in.
+fn filtered(stdin: &Stream) -> Stream {
+    match stdin {
+        Stream::Text(text) | Stream::Lines(text) => Stream::Lines(text.clone()),
+        other => other.clone(),
+    }
+}
+
+/// Whether options make a search look into hidden and ignored files.
+fn unhides(program: &str, parsed: &Parsed) -> bool {
+    match program {
+        "rg" | "ripgrep" => parsed.has(&[
+            "--hidden",
+            "-.",
+            "-u",
+            "--unrestricted",
+            "--no-ignore",
+            "--no-ignore-vcs",
+            "--no-ignore-dot",
+        ]),
+        "ag" | "ack" => {
+            parsed.has(&["--hidden", "-u", "--unrestricted", "-a", "--all-types", "--all-text"])
+        }
+        _ => false,
+    }
+}
+
+/// Whether an `--include` says which files are searched.
+fn includes(parsed: &Parsed) -> bool {
+    parsed.has(&["--include"])
+}
+
+/// Whether no glob of the search is aimed at secrets.
+fn narrowed(parsed: &Parsed) -> bool {
+    parsed
+        .options
+        .iter()
+        .filter(|(name, _)| matches!(name.as_str(), "--include" | "-g" | "--glob" | "--iglob"))
+        .filter_map(|(_, value)| value.as_ref())
+        .all(|value| match value.text() {
+            Some(text) => text.starts_with('!') || !aims_at_secrets(text),
+            None => false,
+        })
+}
+
+/// Whether a glob spells part of a secret's name.
+pub(super) fn aims_at_secrets(glob: &str) -> bool {
+    let last = glob.rsplit('/').next().unwrap_or(glob);
+    if last.chars().filter(|c| c.is_alphanumeric()).count() == 0 {
+        return last.starts_with('.');
+    }
+    globset::GlobBuilder::new(last).case_insensitive(true).build().map_or(true, |glob| {
+        let matcher = glob.compile_matcher();
+        crate::guard::secrets::EXAMPLES.iter().any(|name| matcher.is_match(name))
+    })
+}
+
+/// Refuses a jq or yq program that reads the environment or other files.
+fn filter_program(program: &Value) -> Result<(), Refusal> {
+    let Some(text) = program.text() else {
+        return Err(Refusal::new("shell.unknown-word", "the filter is not known"));
+    };
+    let words =
+        text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '.'));
+    for word in words {
+        if matches!(
+            word,
+            "env"
+                | "$ENV"
+                | "strenv"
+                | "envsubst"
+                | "load"
+                | "load_str"
+                | "include"
+                | "import"
+                | "$__prog_args"
+                | "system"
+        ) || word.starts_with("$ENV.")
+            || word.starts_with("env.")
+        {
+            return Err(Refusal::new(
+                "env.dump",
+                "the filter reads the environment or other files",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,394 @@
+//! Programs that run another one: looked through, or refused where what they
+//! run cannot be seen.
+
+use crate::guard::judge::{Judge, Write};
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment};
+
+use super::Call;
+use super::builtins::dump;
+use super::options::{Does, Spec};
+
+/// Names judged here.
+pub(super) const NAMES: &[&str] = &[
+    "env",
+    "command",
+    "builtin",
+    "exec",
+    "timeout",
+    "gtimeout",
+    "nice",
+    "ionice",
+    "nohup",
+    "setsid",
+    "stdbuf",
+    "time",
+    "xargs",
+    "eval",
+    "bash",
+    "sh",
+    "dash",
+    "chronic",
+    "caffeinate",
+    "flock",
+    "not",
+];
+
+const NO_OPTIONS: Spec = Spec::closed(&[], &[]);
+
+impl Judge<'_> {
+    pub(super) fn wrapper(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+    ) -> Option<Result<Stream, Refusal>> {
+        Some(match call.name {
+            "env" => self.env_wrapper(env, call),
+            "command" | "builtin" => self.command_wrapper(env, call),
+            "exec" => self.exec(env, call),
+            "timeout" | "gtimeout" => {
+                const SPEC: Spec = Spec::closed(
+                    &[
+                        ("-k", Does::Data),
+                        ("--kill-after", Does::Data),
+                        ("-s", Does::Data),
+                        ("--signal", Does::Data),
+                    ],
+                    &["--foreground", "--preserve-status", "-v", "--verbose", "-f", "-p"],
+                );
+                self.through(env, call, &SPEC, 1)
+            }
+            "nice" => {
+                const SPEC: Spec = Spec::closed(
+                    &[("-n", Does::Data), ("--adjustment", Does::Data)],
+                    &["-1", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9", "-0"],
+                );
+                self.through(env, call, &SPEC, 0)
+            }
+            "ionice" => {
+                const SPEC: Spec = Spec::closed(&[("-c", Does::Data), ("-n", Does::Data)], &["-t"]);
+                self.through(env, call, &SPEC, 0)
+            }
+            "nohup" => {
+                let judged = self.through(env, call, &NO_OPTIONS, 0);
+                // Without a redirection it writes where it stands; the command itself is what matters.
+                judged
+            }
+            "setsid" => {
+                const SPEC: Spec = Spec::closed(&[], &["-w", "--wait", "-f", "--fork"]);
+                self.through(env, call, &SPEC, 0)
+            }
+            "chronic" | "not" => self.through(env, call, &NO_OPTIONS, 0),
+            "caffeinate" => {
+                const SPEC: Spec =
+                    Spec::closed(&[("-t", Does::Data)], &["-d", "-i", "-m", "-s", "-u"]);
+                self.through(env, call, &SPEC, 0)
+            }
+            "stdbuf" => {
+                const SPEC: Spec = Spec::closed(
+                    &[
+                        ("-i", Does::Data),
+                        ("-o", Does::Data),
+                        ("-e", Does::Data),
+                        ("--input", Does::Data),
+                        ("--output", Does::Data),
+                        ("--error", Does::Data),
+                    ],
+                    &[],
+                );
+                self.through(env, call, &SPEC, 0)
+            }
+            "time" => {
+                const SPEC: Spec = Spec::closed(
+                    &[
+                        ("-o", Does::Writes),
+                        ("--output", Does::Writes),
+                        ("-f", Does::Data),
+                        ("--format", Does::Data),
+                    ],
+                    &["-p", "-v", "-a", "--portability", "--verbose", "--append", "-l"],
+                );
+                self.through(env, call, &SPEC, 0)
+            }
+            "flock" => {
+                const SPEC: Spec = Spec::closed(
+                    &[("-w", Does::Data), ("-E", Does::Data)],
+                    &["-n", "-x", "-s", "-e", "-u"],
+                );
+                self.flock(env, call, &SPEC)
+            }
+            "xargs" => self.xargs(env, call),
+            "eval" => self.eval(env, call),
+            "bash" | "sh" | "dash" => self.shell(env, call),
+            _ => return None,
+        })
+    }
+
+    /// Skips the wrapper's own words and judges what it runs.
+    fn through(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+        spec: &Spec,
+        skip: usize,
+    ) -> Result<Stream, Refusal> {
+        let own = own_words(call.words, spec);
+        self.options(env, call.name, &call.words[..own], spec)?;
+        let rest = &call.words[own..];
+        if rest.len() < skip || rest.iter().take(skip).any(Value::is_open) {
+            return Err(unseen(call.name));
+        }
+        self.plain(env, &rest[skip..], call.stdin)
+    }
+
+    /// Judges a program by name, functions of the line passed over: a wrapper
+    /// starts a file, not a function. A function of that name is walked too.
+    fn plain(&mut self, env: &mut Env, words: &[Value], stdin: &Stream) -> Result<Stream, Refusal> {
+        let functions = std::mem::take(&mut env.functions);
+        let judged = self.run(env, words, stdin);
+        env.functions = functions;
+        judged
+    }
+
+    fn env_wrapper(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[
+                ("-u", Does::Data),
+                ("--unset", Does::Data),
+                ("-C", Does::Data),
+                ("--chdir", Does::Data),
+                ("-S", Does::Refused("runs a line that is split once more")),
+                ("--split-string", Does::Refused("runs a line that is split once more")),
+                ("-P", Does::Refused("looks for programs elsewhere")),
+                ("-a", Does::Refused("runs under another name")),
+                ("--argv0", Does::Refused("runs under another name")),
+            ],
+            &["-i", "--ignore-environment", "-v", "--debug", "-"],
+        );
+        let own = own_words(call.words, &SPEC);
+        let parsed = self.options(env, "env", &call.words[..own], &SPEC)?;
+        let mut inner = env.clone();
+        if let Some(folder) = parsed.value(&["-C", "--chdir"]) {
+            let words = [Value::lit("cd"), folder.clone()];
+            self.run(&mut inner, &words, call.stdin)?;
+        }
+        let mut rest = &call.words[own..];
+        while let Some((first, more)) = rest.split_first() {
+            let head = first.head();
+            if head == "-" && first.text().is_some() {
+                rest = more;
+                continue;
+            }
+            let Some((name, _)) = head.split_once('=') else { break };
+            check_assignment(name, &first.tail(name.len() + 1))?;
+            rest = more;
+        }
+        if rest.is_empty() {
+            return Err(dump("env"));
+        }
+        self.plain(&mut inner, rest, call.stdin)
+    }
+
+    fn command_wrapper(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let mut rest = call.words;
+        while let Some((first, more)) = rest.split_first() {
+            match first.text() {
+                Some("-v" | "-V" | "-pv" | "-pV") => return Ok(Stream::Opaque),
+                Some("-p" | "--") => rest = more,
+                Some(text) if text.starts_with('-') => return Err(unseen(call.name)),
+                _ => break,
+            }
+        }
+        self.plain(env, rest, call.stdin)
+    }
+
+    fn exec(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        match call.words.first() {
+            // Redirections only; they were judged already.
+            None => Ok(Stream::Text(String::new())),
+            Some(first) if first.head().starts_with('-') => Err(unseen("exec")),
+            Some(_) => self.plain(env, call.words, call.stdin),
+        }
+    }
+
+    fn flock(&mut self, env: &mut Env, call: &Call<'_>, spec: &Spec) -> Result<Stream, Refusal> {
+        let own = own_words(call.words, spec);
+        self.options(env, "flock", &call.words[..own], spec)?;
+        let Some((lock, rest)) = call.words[own..].split_first() else {
+            return Err(unseen("flock"));
+        };
+        self.write_value(env, lock, Write::Append)?;
+        if rest.first().is_some_and(|word| word.head().starts_with('-')) {
+            return Err(unseen("flock"));
+        }
+        self.plain(env, rest, call.stdin)
+    }
+
+    fn eval(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let plain: Option<Vec<&str>> = call.words.iter().map(Value::text).collect();
+        match plain {
+            Some(words) => self.line(env, &words.join(" ")),
+            None => Err(Refusal::new("shell.opaque", "eval runs a line that is not known")
+                .instead("write the command itself")),
+        }
+    }
+
+    fn shell(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let mut words = call.words;
+        let mut inline = false;
+        let hidden = || {
+            Refusal::new("shell.opaque", format!("{} runs a line that cannot be seen", call.name))
+                .instead("run the command itself, or a script of the repository")
+        };
+        while let Some((first, rest)) = words.split_first() {
+            let text = first.text().ok_or_else(hidden)?;
+            match text {
+                "--version" | "--help" => return Ok(Stream::Opaque),
+                "--" => {
+                    words = rest;
+                    break;
+                }
+                "--norc" | "--noprofile" | "--posix" | "--login" => words = rest,
+                "-o" | "+o" | "-O" => words = rest.get(1..).unwrap_or_default(),
+                _ if text.starts_with("--") => return Err(hidden()),
+                _ if text.starts_with('-') && text.len() > 1 => {
+                    let flags = &text[1..];
+                    // `-i` reads start-up files, `-s` standard input.
+                    if !flags.bytes().all(|flag| b"ceuxvnlfho".contains(&flag)) {
+                        return Err(hidden());
+                    }
+                    inline |= flags.contains('c');
+                    words = rest;
+                    if flags.contains('o') {
+                        words = words.get(1..).unwrap_or_default();
+                    }
+                }
+                _ => break,
+            }
+        }
+        let Some((first, rest)) = words.split_first() else { return Err(hidden()) };
+        if inline {
+            let line = first.text().ok_or_else(hidden)?.to_owned();
+            let mut inner = env.clone();
+            inner.functions.clear();
+            inner.vars.retain(|_, _| false);
+            inner.arguments = Some(rest.get(1..).unwrap_or_default().to_vec());
+            inner.stdin = call.stdin.clone();
+            return self.line(&mut inner, &line);
+        }
+        self.script(env, first)?;
+        Ok(Stream::Opaque)
+    }
+
+    fn xargs(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[
+                ("-n", Does::Data),
+                ("--max-args", Does::Data),
+                ("-P", Does::Data),
+                ("--max-procs", Does::Data),
+                ("-L", Does::Data),
+                ("--max-lines", Does::Data),
+                ("-s", Does::Data),
+                ("-d", Does::Data),
+                ("--delimiter", Does::Data),
+                ("-I", Does::Data),
+                ("-J", Does::Data),
+                ("-R", Does::Data),
+                ("-E", Does::Data),
+                ("-a", Does::Reads),
+                ("--arg-file", Does::Reads),
+            ],
+            &["-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-x", "--exit", "-o"],
+        );
+        let own = own_words(call.words, &SPEC);
+        let parsed = self.options(env, "xargs", &call.words[..own], &SPEC)?;
+        let own_file = parsed.has(&["-a", "--arg-file"]);
+        let values: Vec<Value> = match call.stdin {
+            Stream::Listing(root) if !own_file => vec![Value::one(Seg::Listed(root.clone()))],
+            Stream::Tokens if !own_file => vec![Value::one(Seg::Token)],
+            Stream::Text(text) if !own_file && !text.contains(['\'', '"', '\\']) => {
+                text.split_whitespace().map(Value::lit).collect()
+            }
+            _ => vec![Value { segs: vec![Seg::Any], splits: true }],
+        };
+        let mut words: Vec<Value> = call.words[own..].to_vec();
+        if words.is_empty() {
+            words.push(Value::lit("echo"));
+        }
+        match parsed.value(&["-I", "-J"]) {
+            None => words.extend(values),
+            Some(mark) => {
+                let mark =
+                    mark.text().filter(|mark| !mark.is_empty()).ok_or_else(|| unseen("xargs"))?;
+                // Each input is a run of its own.
+                for value in values.iter().take(64) {
+                    let replaced: Vec<Value> =
+                        words.iter().map(|word| replace(word, mark, value)).collect();
+                    self.plain(&mut env.clone(), &replaced, &Stream::Opaque)?;
+                }
+                return if values.len() > 64 { Err(unseen("xargs")) } else { Ok(Stream::Opaque) };
+            }
+        }
+        self.plain(&mut env.clone(), &words, &Stream::Opaque)
+    }
+}
+
+/// How many words at the front are the wrapper's own options.
+fn own_words(words: &[Value], spec: &Spec) -> usize {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let head = word.head();
+        if word.text() == Some("--") {
+            return at + 1;
+        }
+        if !head.starts_with('-') || head == "-" {
+            return at;
+        }
+        at += 1;
+        let takes = |option: &str| {
+            spec.options.iter().any(|(name, does)| {
+                !matches!(does, Does::FlagRefused(_))
+                    && (*name == option
+                        || option.starts_with("--") && option.len() > 3 && name.starts_with(option))
+            })
+        };
+        if head.starts_with("--") {
+            at += usize::from(!head.contains('=') && takes(head));
+            continue;
+        }
+        // The first letter that takes a value takes the rest, or the next word.
+        let letters: Vec<char> = head.chars().skip(1).collect();
+        let taking = letters.iter().position(|letter| takes(&format!("-{letter}")));
+        at += usize::from(
+            taking.is_some_and(|place| place + 1 == letters.len() && word.text().is_some()),
+        );
+    }
+    at.min(words.len())
+}
+
+fn replace(word: &Value, mark: &str, value: &Value) -> Value {
+    let mut out = Value { segs: Vec::new(), splits: word.splits };
+    for seg in &word.segs {
+        match seg {
+            Seg::Lit(text) => {
+                for (index, part) in text.split(mark).enumerate() {
+                    if index > 0 {
+                        // One input is one word, whatever is in it.
+                        value.segs.iter().cloned().for_each(|seg| out.push(seg));
+                    }
+                    if !part.is_empty() {
+                        out.push(Seg::Lit(part.to_owned()));
+                    }
+                }
+            }
+            other => out.push(other.clone()),
+        }
+    }
+    out
+}
+
+fn unseen(program: &str) -> Refusal {
+    Refusal::new("shell.opaque", format!("what {program} runs cannot be seen"))
+        .instead("run the command itself")
+}

@@ -1,0 +1,390 @@
+//! Programs that change files: what they read, what they write, where.
+
+use std::path::PathBuf;
+
+use crate::guard::files::Kind;
+use crate::guard::judge::{Judge, Read, Write};
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Stream, Value};
+
+use super::Call;
+use super::options::{Does, Parsed, Spec};
+
+use Does::{Data, FlagRefused, Refused};
+
+/// Names judged here.
+pub(super) const NAMES: &[&str] = &[
+    "tee", "cp", "gcp", "mv", "gmv", "ln", "mkdir", "touch", "truncate", "chmod", "dos2unix",
+    "unix2dos",
+];
+
+impl Judge<'_> {
+    pub(super) fn writer(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+    ) -> Option<Result<Stream, Refusal>> {
+        Some(match call.name {
+            "tee" => self.tee(env, call),
+            "cp" | "gcp" => self.copy(env, call),
+            "mv" | "gmv" => self.rename(env, call),
+            "ln" => self.link(env, call),
+            "mkdir" | "touch" | "truncate" | "dos2unix" | "unix2dos" => self.make(env, call),
+            "chmod" => self.chmod(env, call),
+            _ => return None,
+        })
+    }
+
+    fn tee(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[],
+            &["-a", "-i", "-p", "--append", "--ignore-interrupts", "--output-error"],
+        );
+        let parsed = self.options(env, "tee", call.words, &SPEC)?;
+        let how = if parsed.has(&["-a", "--append"]) { Write::Append } else { Write::Change };
+        for operand in &parsed.operands {
+            self.write_value(env, operand, how)?;
+        }
+        Ok(call.stdin.clone())
+    }
+
+    fn make(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::open(&[
+            ("-m", Data),
+            ("--mode", Data),
+            ("-d", Data),
+            ("--date", Data),
+            ("-t", Data),
+            ("-r", Data),
+            ("--reference", Data),
+            ("-s", Data),
+            ("--size", Data),
+            ("-A", Data),
+            ("--time", Data),
+            ("-n", FlagRefused("writes to another file")),
+            ("--newfile", FlagRefused("writes to another file")),
+            ("-Z", FlagRefused("sets a security context")),
+            ("--context", FlagRefused("sets a security context")),
+        ]);
+        let parsed = self.options(env, call.name, call.words, &SPEC)?;
+        let how = if call.name == "touch" { Write::Append } else { Write::Change };
+        for operand in &parsed.operands {
+            // Only a file that is there is protected from a touch of the task's own log.
+            self.write_value(env, operand, how)?;
+        }
+        Ok(Stream::Text(String::new()))
+    }
+
+    /// Where copies or moved files end up: the target, or names below it.
+    fn targets(
+        &mut self,
+        env: &Env,
+        parsed: &Parsed,
+    ) -> Result<(Vec<Value>, Vec<PathBuf>, bool), Refusal> {
+        let mut operands = parsed.operands.clone();
+        let target = match parsed.value(&["-t", "--target-directory"]) {
+            Some(target) => target.clone(),
+            None => operands
+                .pop()
+                .ok_or_else(|| Refusal::new("shell.unparsed", "there is no target"))?,
+        };
+        if target.is_open()
+            || target.segs.iter().any(|seg| matches!(seg, crate::guard::shell::Seg::Listed(_)))
+        {
+            return Err(Refusal::new(
+                "path.unknown",
+                format!("it is not known where `{}` is", target.show()),
+            )
+            .instead("name the target"));
+        }
+        if env.lost && !target.head().starts_with('/') {
+            return Err(Refusal::new(
+                "path.unknown",
+                "it is not known in which folder this would write",
+            ));
+        }
+        let paths = self.paths(env, &target)?;
+        let mut below = parsed.has(&["-t", "--target-directory"])
+            || operands.len() > 1
+            || target.head().ends_with('/');
+        for path in &paths {
+            below |= self.resolve(path)?.kind == Kind::Dir
+                && !parsed.has(&["-T", "--no-target-directory"]);
+        }
+        Ok((operands, paths, below))
+    }
+
+    fn place(
+        &mut self,
+        env: &Env,
+        source: &Value,
+        targets: &[PathBuf],
+        below: bool,
+        how: Write,
+    ) -> Result<(), Refusal> {
+        for target in targets {
+            if !below {
+                self.write(target, how)?;
+                continue;
+            }
+            if source.is_open()
+                || source.segs.iter().any(|seg| matches!(seg, crate::guard::shell::Seg::Listed(_)))
+            {
+                return Err(Refusal::new(
+                    "path.unknown",
+                    "it is not known which file this would write",
+                ));
+            }
+            for path in self.paths(env, source)? {
+                match path.file_name() {
+                    // `dir/.` and `..` put their content into the target itself.
+                    Some(name)
+                        if !source.show().ends_with("/.") && !source.show().ends_with("..") =>
+                    {
+                        self.write(&target.join(name), how)?;
+                    }
+                    _ => {
+                        self.resolve(&target.join("x"))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[
+                ("-t", Data),
+                ("--target-directory", Data),
+                ("-S", Data),
+                ("--suffix", Data),
+                ("-s", FlagRefused("makes links")),
+                ("--symbolic-link", FlagRefused("makes links")),
+                ("-l", FlagRefused("makes links")),
+                ("--link", FlagRefused("makes links")),
+            ],
+            &[
+                "-r",
+                "-R",
+                "-a",
+                "-p",
+                "-f",
+                "-i",
+                "-n",
+                "-v",
+                "-u",
+                "-T",
+                "-d",
+                "-L",
+                "-P",
+                "-b",
+                "-x",
+                "-H",
+                "-c",
+                "--recursive",
+                "--archive",
+                "--preserve",
+                "--force",
+                "--interactive",
+                "--no-clobber",
+                "--verbose",
+                "--update",
+                "--no-target-directory",
+                "--backup",
+                "--reflink",
+                "--no-dereference",
+                "--dereference",
+                "--sparse",
+            ],
+        );
+        let parsed = self.options(env, call.name, call.words, &SPEC)?;
+        let (sources, targets, below) = self.targets(env, &parsed)?;
+        let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
+        for source in &sources {
+            self.read_value(env, source, if recursive { Read::Tree } else { Read::Content })?;
+            self.place(env, source, &targets, below, Write::Change)?;
+            if recursive {
+                self.copied_tree(env, source, &targets, below)?;
+            }
+        }
+        Ok(Stream::Text(String::new()))
+    }
+
+    /// A copied folder writes everything that is in it.
+    fn copied_tree(
+        &mut self,
+        env: &Env,
+        source: &Value,
+        targets: &[PathBuf],
+        below: bool,
+    ) -> Result<(), Refusal> {
+        for path in self.paths(env, source)? {
+            let real = self.resolve(&path)?;
+            if real.kind != Kind::Dir {
+                continue;
+            }
+            let (entries, all) = self.entries(&real.path);
+            if !all {
+                return Err(Refusal::new(
+                    "path.too-large",
+                    "the folder is too large to be looked through",
+                )
+                .instead("copy its parts one by one"));
+            }
+            let contents = source.show().ends_with("/.")
+                || source.show().ends_with("..")
+                || source.show() == ".";
+            for target in targets {
+                let base = match path.file_name() {
+                    Some(name) if below && !contents => target.join(name),
+                    _ => target.clone(),
+                };
+                for entry in &entries {
+                    if self.files.kind(entry) == Kind::File
+                        && let Ok(relative) = entry.strip_prefix(&real.path)
+                    {
+                        self.write(&base.join(relative), Write::Change)?;
+                    }
+                    if matches!(self.files.kind(entry), Kind::Link(_)) {
+                        return Err(Refusal::new(
+                            "path.symlink",
+                            "the folder holds symbolic links",
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rename(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[("-t", Data), ("--target-directory", Data), ("-S", Data), ("--suffix", Data)],
+            &[
+                "-f",
+                "-i",
+                "-n",
+                "-v",
+                "-u",
+                "-T",
+                "-b",
+                "--force",
+                "--interactive",
+                "--no-clobber",
+                "--verbose",
+                "--update",
+                "--no-target-directory",
+                "--backup",
+            ],
+        );
+        let parsed = self.options(env, call.name, call.words, &SPEC)?;
+        let (sources, targets, below) = self.targets(env, &parsed)?;
+        for source in &sources {
+            self.read_value(env, source, Read::Content)?;
+            self.write_value(env, source, Write::Move)?;
+            self.place(env, source, &targets, below, Write::Change)?;
+        }
+        Ok(Stream::Text(String::new()))
+    }
+
+    fn link(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[],
+            &[
+                "-s",
+                "-f",
+                "-n",
+                "-v",
+                "-r",
+                "-T",
+                "--symbolic",
+                "--force",
+                "--no-dereference",
+                "--verbose",
+                "--relative",
+                "--no-target-directory",
+            ],
+        );
+        let parsed = self.options(env, "ln", call.words, &SPEC)?;
+        let refuse = |why: &str| Refusal::new("path.link", why.to_owned()).instead("copy the file");
+        if !parsed.has(&["-s", "--symbolic"]) {
+            return Err(refuse(
+                "a hard link gives a file a second name that nothing can be told from",
+            ));
+        }
+        let [target, place] = parsed.operands.as_slice() else {
+            return Err(refuse("a link needs one target and one name"));
+        };
+        let (Some(target_text), Some(_)) = (target.text(), place.text()) else {
+            return Err(refuse("it is not known what is linked"));
+        };
+        for path in self.paths(env, place)? {
+            let mut path = path;
+            if self.resolve(&path)?.kind == Kind::Dir {
+                let name = PathBuf::from(target_text);
+                path = path.join(name.file_name().ok_or_else(|| refuse("a link needs a name"))?);
+            }
+            let folder = path.parent().unwrap_or(&path).to_owned();
+            let pointed = folder.join(target_text);
+            let real = self.read(&pointed, Read::Content)?;
+            if !self.inside(&real.path) {
+                return Err(refuse("the link would point out of the workspace"));
+            }
+            self.protected(&real.path, Write::Move)?;
+            let written = self.write(&path, Write::Change)?;
+            self.links.push(written);
+        }
+        Ok(Stream::Text(String::new()))
+    }
+
+    fn chmod(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[("--reference", Refused("copies a mode that is not known"))],
+            &["-v", "-c", "-f", "-R", "--recursive", "--verbose", "--changes", "--silent"],
+        );
+        // A mode may begin with a dash: `chmod -x file`.
+        let minus = |word: &&Value| {
+            matches!(word.text(), Some("-x" | "-w" | "-r" | "-rw" | "-wx" | "-rx" | "-rwx"))
+        };
+        let lowered: Vec<Value> = call
+            .words
+            .iter()
+            .map(|word| if minus(&word) { Value::lit("a-x") } else { word.clone() })
+            .collect();
+        let parsed = self.options(env, "chmod", &lowered, &SPEC)?;
+        let Some((mode, files)) = parsed.operands.split_first() else {
+            return Err(Refusal::new("shell.unparsed", "there is no mode"));
+        };
+        let fine = mode.text().is_some_and(is_ordinary_mode);
+        if !fine {
+            return Err(Refusal::new(
+                "privilege",
+                format!("the mode {} opens files to everybody or raises privilege", mode.show()),
+            )
+            .instead("use `chmod +x FILE` or `chmod 644 FILE`"));
+        }
+        for file in files {
+            self.write_value(env, file, Write::Change)?;
+        }
+        Ok(Stream::Text(String::new()))
+    }
+}
+
+/// Modes that neither let others write nor set ids.
+fn is_ordinary_mode(mode: &str) -> bool {
+    if mode.bytes().all(|byte| (b'0'..=b'7').contains(&byte)) {
+        let digits = mode.trim_start_matches('0').as_bytes();
+        return (1..=3).contains(&digits.len())
+            && digits.iter().rev().take(2).all(|digit| (digit - b'0') & 2 == 0);
+    }
+    mode.split(',').all(|clause| {
+        let Some(at) = clause.find(['+', '-', '=']) else { return false };
+        let (who, change) = clause.split_at(at);
+        let others = who.contains(['o', 'a', 'g']);
+        let adds = !change.starts_with('-');
+        who.chars().all(|c| "ugoa".contains(c))
+            && change[1..].chars().all(|c| "rwxX".contains(c))
+            && !(adds && others && change.contains('w'))
+    })
+}

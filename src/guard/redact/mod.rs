@@ -1,0 +1,263 @@
+//! Takes secrets out of everything that is written, shown or sent.
+//!
+//! Invariant: names of keys, hosts and the words around a secret stay readable,
+//! JSON stays JSON, and a text without secrets comes back unchanged. What a
+//! secret looks like is data, in `shapes`; this file only applies it.
+
+mod pairs;
+mod shapes;
+mod stream;
+
+use std::borrow::Cow;
+
+use regex::Regex;
+use serde_json::Value;
+
+pub use stream::Stream;
+
+/// What stands in the place of a secret.
+pub(super) const REDACTED: &str = "[REDACTED]";
+
+/// Shortest value of a secret variable that is looked for: shorter ones would
+/// hit ordinary words.
+const SHORTEST_VALUE: usize = 6;
+
+/// Finds secrets by their shape, by the name they stand behind, and by value.
+#[derive(Clone, Debug)]
+pub struct Redactor {
+    values: Option<Regex>,
+}
+
+impl Default for Redactor {
+    fn default() -> Self {
+        Self::new(std::iter::empty::<String>())
+    }
+}
+
+impl Redactor {
+    /// A redactor that also knows the values of secrets, such as those of the
+    /// runner's own environment. Values shorter than six characters are ignored.
+    pub fn new<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> Self {
+        let mut forms: Vec<String> = Vec::new();
+        for value in values {
+            let value = value.as_ref().trim();
+            if value.len() < SHORTEST_VALUE {
+                continue;
+            }
+            let escaped = Value::String(value.to_owned()).to_string();
+            forms.extend([value.to_owned(), percent(value), escaped.trim_matches('"').to_owned()]);
+            // A value of several lines is also printed line by line.
+            forms.extend(
+                value.lines().map(str::trim).filter(|line| line.len() >= 16).map(str::to_owned),
+            );
+        }
+        // A longer value may begin with a shorter one.
+        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
+        forms.dedup();
+        let pattern = forms.iter().map(|form| regex::escape(form)).collect::<Vec<_>>().join("|");
+        let values = (!forms.is_empty()).then(|| Regex::new(&pattern)).and_then(Result::ok);
+        Self { values }
+    }
+
+    /// Whether a variable of this name holds a secret whose value should be known
+    /// to the redactor.
+    pub fn is_secret_variable(name: &str) -> bool {
+        super::secrets::variable(name)
+    }
+
+    /// The text without its secrets.
+    pub fn redact_str<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut out = Cow::Borrowed(text);
+        if let Some(values) = &self.values {
+            out = replace(out, |text| match values.replace_all(text, REDACTED) {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(changed) => Some(changed),
+            });
+        }
+        out = replace(out, shapes::redact);
+        replace(out, pairs::redact)
+    }
+
+    /// The value without its secrets: strings are redacted, and what stands
+    /// behind a secret's name is replaced. Keys stay as they are.
+    pub fn redact_json(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.redact_str(text).into_owned()),
+            Value::Array(items) => {
+                Value::Array(items.iter().map(|item| self.redact_json(item)).collect())
+            }
+            Value::Object(fields) => Value::Object(
+                fields
+                    .iter()
+                    .map(|(name, field)| {
+                        let hidden =
+                            field.as_str().is_some_and(|text| pairs::is_secret(name, text));
+                        let field = if hidden {
+                            Value::String(REDACTED.to_owned())
+                        } else {
+                            self.redact_json(field)
+                        };
+                        (name.clone(), field)
+                    })
+                    .collect(),
+            ),
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    /// A redactor for text that arrives in pieces.
+    pub fn stream(&self) -> Stream {
+        Stream::new(self.clone())
+    }
+}
+
+fn replace<'t>(text: Cow<'t, str>, redact: impl Fn(&str) -> Option<String>) -> Cow<'t, str> {
+    match redact(&text) {
+        Some(changed) => Cow::Owned(changed),
+        None => text,
+    }
+}
+
+/// The value as it stands in a URL.
+fn percent(value: &str) -> String {
+    value
+        .bytes()
+        .map(|byte| {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn redact(text: &str) -> String {
+        Redactor::default().redact_str(text).into_owned()
+    }
+
+    #[test]
+    fn ordinary_words_survive() {
+        for text in [
+            "a task-list that is risk-free",
+            "the bearer of good news",
+            "Bearer authentication is used",
+            "Basic authentication failed",
+            "token: string;",
+            "password: String,",
+            "fn login(password: &str, token: Token)",
+            "max_tokens=4096, tokens: 12",
+            "foo(password=password, token=token)",
+            "SECRET_KEY = os.environ[\"SECRET_KEY\"]",
+            "api_key: ${{ secrets.API_KEY }}",
+            "TOKEN=$(gh auth token)",
+            "if token == expected_token {",
+            "\"password\": \"Enter your password\"",
+            "secret: true",
+            "sk-learn is a library",
+            "http://localhost:8080/@scope/pkg",
+            "git@github.com:org/repo.git",
+            "mailto:someone@example.org",
+            "keyboard: qwerty",
+            "monkey=banana123",
+            "ssh://git@host.example:22/repo",
+            "let password = read_password()?;",
+            "const token = await getToken();",
+            "- token: see docs/auth2.md for more",
+            "assert_eq!(token, \"abc\")",
+            "pub token: Option<String>,",
+            "password_hash: argon2",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    #[test]
+    fn secrets_of_every_form_go_and_their_names_stay() {
+        for (text, want) in [
+            ("password=hunter2abc", "password=[REDACTED]"),
+            ("export DB_PASSWORD='s3cr3t pass'", "export DB_PASSWORD='[REDACTED]'"),
+            ("{\\\"token\\\":\\\"abc123def456\\\"}", "{\\\"token\\\":\\\"[REDACTED]\\\"}"),
+            ("\"auth\": \"dXNlcjpwYXNz\"", "\"auth\": \"[REDACTED]\""),
+            (
+                "https://x.blob.core.windows.net/c?sv=2020&sig=ab%2Bcd1234567890abcdef%3D&se=1",
+                "https://x.blob.core.windows.net/c?sv=2020&sig=[REDACTED]&se=1",
+            ),
+            (
+                "https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnop12345678",
+                "https://hooks.slack.com/services/[REDACTED]",
+            ),
+            ("https://user:p@ssw0rd@host.example/x", "https://user:[REDACTED]@host.example/x"),
+            ("curl -u admin:s3cretpw https://x", "curl -u admin:[REDACTED] https://x"),
+            ("Authorization: token 0123456789abcdef0123", "Authorization: token [REDACTED]"),
+            ("client-secret => 'Zx81kkQ2pw'", "client-secret => '[REDACTED]'"),
+        ] {
+            assert_eq!(redact(text), want);
+        }
+    }
+
+    #[test]
+    fn a_private_key_without_its_end_goes_too() {
+        let text = "see\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7bq4fWk0dN3x\nq4fWk0dN3xMIIEpAIBAAKCAQEA7b";
+        assert_eq!(redact(text), "see\n[REDACTED]");
+    }
+
+    #[test]
+    fn values_of_known_secrets_go_in_every_form() {
+        let redactor = Redactor::new(["p\"ss w/rd!", "short", "plainvalue"]);
+        assert_eq!(redactor.redact_str("x plainvalue y short"), "x [REDACTED] y short");
+        assert_eq!(redactor.redact_str("a%3Dp%22ss%20w%2Frd%21"), "a%3D[REDACTED]");
+        assert_eq!(redactor.redact_str("{\"k\":\"p\\\"ss w/rd!\"}"), "{\"k\":\"[REDACTED]\"}");
+    }
+
+    #[test]
+    fn json_stays_json_with_its_keys() {
+        let value = json!({"password": "abc", "token": "t0ken-value-1", "n": [1, {"api_key": "k3y-value"}], "max_tokens": 4096, "text": "Bearer abcdefgh12345678ijkl"});
+        let want = json!({"password": "[REDACTED]", "token": "[REDACTED]", "n": [1, {"api_key": "[REDACTED]"}], "max_tokens": 4096, "text": "Bearer [REDACTED]"});
+        assert_eq!(Redactor::default().redact_json(&value), want);
+        let text = value.to_string();
+        let redacted: Value = serde_json::from_str(&redact(&text)).expect("still JSON");
+        assert_eq!(redacted["max_tokens"], 4096);
+        assert_eq!(redacted["token"], "[REDACTED]");
+    }
+
+    #[test]
+    fn it_is_stable() {
+        let once =
+            redact("TOKEN=ghp_dmbhDBzVmevP3MnvMPnHF9I4SGTVWM9bdvtH password: \"TxA71ZMbpEBpSo65\"");
+        assert_eq!(redact(&once), once);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_survived_and_streamed_alike(text in "\\PC{0,200}", cuts in proptest::collection::vec(0_usize..200, 0..6)) {
+            let whole = redact(&text);
+            let mut stream = Redactor::default().stream();
+            let mut out = String::new();
+            let mut at = 0;
+            let mut cuts = cuts;
+            cuts.sort_unstable();
+            for cut in cuts {
+                let cut = text.floor_char_boundary(cut).max(at);
+                out.push_str(&stream.push(&text[at..cut]));
+                at = cut;
+            }
+            out.push_str(&stream.push(&text[at..]));
+            out.push_str(&stream.finish());
+            prop_assert_eq!(out, whole);
+        }
+
+        #[test]
+        fn json_text_with_secrets_still_parses(key in "[a-z_\"\\\\]{1,8}", secret in "[A-Za-z0-9/+=\"\\\\ ]{0,40}") {
+            let value = json!({"password": secret, key: secret, "auth_token": secret});
+            let text = value.to_string();
+            prop_assert!(serde_json::from_str::<Value>(&redact(&text)).is_ok(), "{} -> {}", text, redact(&text));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Which variables may be set, because setting some of them makes an allowed
+//! program load or run something else.
+
+use crate::guard::refusal::Refusal;
+
+use super::value::Value;
+
+/// Names that are refused whatever the value.
+const DENIED: &[&str] = &[
+    "PATH",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "PROMPT_COMMAND",
+    "CDPATH",
+    "HOME",
+    "SHELL",
+    "EDITOR",
+    "VISUAL",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "MANPAGER",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONBREAKPOINT",
+    "PYTHONUSERBASE",
+    "PERL5OPT",
+    "PERL5LIB",
+    "PERL5DB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "NODE_PATH",
+    "NODE_EXTRA_CA_CERTS",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "MAVEN_OPTS",
+    "GRADLE_OPTS",
+    "JAVA_OPTS",
+    "CLASSPATH",
+    "RUSTC",
+    "RUSTDOC",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CARGO",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "MAKEFILES",
+    "MAKEFLAGS",
+    "GNUMAKEFLAGS",
+    "MFLAGS",
+    "GOROOT",
+    "GOPATH",
+    "GOPROXY",
+    "GOENV",
+    "GOTOOLDIR",
+    "PYTEST_PLUGINS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "FTP_PROXY",
+    "NO_PROXY",
+    "DOCKER_HOST",
+    "KUBECONFIG",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "PS1",
+    "PAGER",
+    "GREP_OPTIONS",
+    "TAR_OPTIONS",
+    "ZDOTDIR",
+    "INPUTRC",
+    "RIPGREP_CONFIG_PATH",
+    "GNUPGHOME",
+    "AWS_CONFIG_FILE",
+    "OPENSSL_CONF",
+    "SSLKEYLOGFILE",
+    "CURL_HOME",
+    "WGETRC",
+    "NETRC",
+    "FPATH",
+    "HISTFILE",
+    "TERMINFO",
+    "LOCPATH",
+    "NLSPATH",
+    "GCONV_PATH",
+    "HOSTALIASES",
+    "RESOLV_HOST_CONF",
+    "MALLOC_TRACE",
+    "UV_INDEX_URL",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "ERL_AFLAGS",
+    "ERL_FLAGS",
+    "ELIXIR_ERL_OPTIONS",
+    "DOTNET_STARTUP_HOOKS",
+    "COR_PROFILER_PATH",
+    "CORECLR_PROFILER_PATH",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "LUA_INIT",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "PYTHONWARNINGS",
+    "EXINIT",
+    "VIMINIT",
+];
+
+/// Beginnings of names that are refused.
+const DENIED_PREFIXES: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "GIT_",
+    "SSH_",
+    "GPG_",
+    "BASH_FUNC_",
+    "CARGO_TARGET_",
+    "CARGO_ALIAS_",
+    "CARGO_BUILD_RUSTC",
+    "CARGO_REGISTRIES_",
+    "CARGO_SOURCE_",
+    "CARGO_HTTP_",
+    "CARGO_NET_",
+    "NPM_CONFIG_",
+    "YARN_",
+    "PNPM_",
+    "COPILOT_",
+    "RALPH_",
+    "ORIGINAL_XDG_",
+];
+
+/// Exceptions: harmless values of refused names.
+const HARMLESS: &[(&str, &[&str])] = &[
+    ("PAGER", &["cat", ""]),
+    ("GIT_PAGER", &["cat", ""]),
+    ("EDITOR", &["true", ":", "cat"]),
+    ("GIT_EDITOR", &["true", ":", "cat"]),
+    ("GIT_SEQUENCE_EDITOR", &["true", ":"]),
+    ("GIT_TERMINAL_PROMPT", &["0", "1"]),
+    ("GIT_OPTIONAL_LOCKS", &["0", "1"]),
+    ("PYTHONWARNINGS", &["ignore", "default", "error", "always", "once"]),
+    ("CARGO_NET_OFFLINE", &["true", "1"]),
+    ("MAKEFLAGS", &["-j", "-j1", "-j2", "-j4", "-j8", "-s"]),
+    ("GOPROXY", &["off"]),
+];
+
+/// Names whose value names compilers.
+const COMPILERS: &[&str] = &["CC", "CXX", "LD", "AR", "NM", "RANLIB", "HOSTCC", "CPP", "FC"];
+const KNOWN_COMPILERS: &[&str] = &[
+    "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "lld", "mold", "ar", "nm", "ranlib",
+    "cpp", "gfortran",
+];
+
+/// Refuses an assignment that could make another program run.
+pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> {
+    let upper = name.to_uppercase();
+    let refuse = || {
+        Refusal::new(
+            "env.injection",
+            format!("setting {name} can make an allowed program run something else"),
+        )
+        .instead("run the command without setting it")
+    };
+    let text = value.text();
+    let harmless = HARMLESS
+        .iter()
+        .any(|(known, values)| *known == upper && text.is_some_and(|text| values.contains(&text)));
+    if harmless {
+        return Ok(());
+    }
+    if DENIED.contains(&upper.as_str())
+        || DENIED_PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
+    {
+        return Err(refuse());
+    }
+    let checked: Option<fn(&str) -> bool> = match upper.as_str() {
+        "NODE_OPTIONS" => Some(|text| {
+            text.split_whitespace().all(|word| {
+                [
+                    "--max-old-space-size=",
+                    "--max_old_space_size=",
+                    "--experimental-vm-modules",
+                    "--no-warnings",
+                    "--trace-",
+                    "--unhandled-rejections=",
+                    "--enable-source-maps",
+                    "--experimental-strip-types",
+                    "--no-deprecation",
+                    "--openssl-legacy-provider",
+                    "--no-experimental-",
+                ]
+                .iter()
+                .any(|known| word.starts_with(known))
+            })
+        }),
+        "GOFLAGS" => Some(|text| {
+            text.split_whitespace().all(|word| {
+                ["-mod=", "-count=", "-race", "-tags=", "-v", "-short", "-buildvcs=", "-trimpath"]
+                    .iter()
+                    .any(|known| word.starts_with(known))
+            })
+        }),
+        "RUSTFLAGS" | "RUSTDOCFLAGS" | "CARGO_ENCODED_RUSTFLAGS" => Some(|text| {
+            !["linker", "runner", "load", "plugin", "link-arg"].iter().any(|bad| text.contains(bad))
+        }),
+        "PYTEST_ADDOPTS" => {
+            Some(|text| !text.contains("-p") && !text.contains("-c") && !text.contains("--root"))
+        }
+        "PYTHONPATH" => Some(|text| {
+            text.split(':').all(|part| !part.starts_with(['/', '~']) && !part.contains(".."))
+        }),
+        "CFLAGS" | "CXXFLAGS" | "LDFLAGS" | "CPPFLAGS" => Some(|text| {
+            !["-fplugin", "-wrapper", "-B", "-specs", "-fuse-ld", "-Wl,-dynamic-linker"]
+                .iter()
+                .any(|bad| text.contains(bad))
+        }),
+        _ if COMPILERS.contains(&upper.as_str()) => Some(|text| {
+            KNOWN_COMPILERS.contains(
+                &text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.'),
+            )
+        }),
+        _ => None,
+    };
+    match (checked, text) {
+        (None, _) => Ok(()),
+        (Some(fine), Some(text)) if fine(text) => Ok(()),
+        (Some(_), _) => Err(refuse()),
+    }
+}

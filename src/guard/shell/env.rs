@@ -1,0 +1,105 @@
+//! What is known about the shell at one place of a line: variables, the folders
+//! it may be in, functions. Plain data that is copied for subshells and merged
+//! where two ways meet.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use brush_parser::ast;
+
+use super::value::{Seg, Stream, Value};
+
+/// The state of the shell.
+#[derive(Clone, Debug)]
+pub(in crate::guard) struct Env {
+    /// Variables set in this line, with their words (one for a plain variable).
+    pub(in crate::guard) vars: HashMap<String, Vec<Value>>,
+    /// Every folder the shell may be in.
+    pub(in crate::guard) cwds: Vec<PathBuf>,
+    /// Whether it may be anywhere.
+    pub(in crate::guard) lost: bool,
+    /// Functions defined in this line.
+    pub(in crate::guard) functions: HashMap<String, Vec<Rc<ast::FunctionBody>>>,
+    /// `$1` and so on, inside a function.
+    pub(in crate::guard) arguments: Option<Vec<Value>>,
+    /// What stands on the standard input of the whole list.
+    pub(in crate::guard) stdin: Stream,
+    /// Folders to add if the last `cd` may have failed.
+    pub(in crate::guard) unsure: Vec<PathBuf>,
+}
+
+/// Folders that are kept apart before the shell counts as lost.
+const MOST_FOLDERS: usize = 8;
+
+impl Env {
+    pub(in crate::guard) fn new(cwd: PathBuf) -> Self {
+        Self {
+            vars: HashMap::new(),
+            cwds: vec![cwd],
+            lost: false,
+            functions: HashMap::new(),
+            arguments: None,
+            stdin: Stream::Opaque,
+            unsure: Vec::new(),
+        }
+    }
+
+    /// Sets a plain variable.
+    pub(in crate::guard) fn set(&mut self, name: &str, value: Value) {
+        self.vars.insert(name.to_owned(), vec![value]);
+    }
+
+    /// Adds folders that the shell may also be in.
+    pub(in crate::guard) fn also_in(&mut self, folders: &[PathBuf]) {
+        for folder in folders {
+            if !self.cwds.contains(folder) {
+                self.cwds.push(folder.clone());
+            }
+        }
+        if self.cwds.len() > MOST_FOLDERS {
+            self.lost = true;
+        }
+    }
+
+    /// After this point the shell is as `self` or as `other` says.
+    pub(in crate::guard) fn merge(&mut self, other: &Self) {
+        self.lost |= other.lost;
+        self.also_in(&other.cwds);
+        self.also_in(&other.unsure);
+        let own = std::mem::take(&mut self.unsure);
+        self.also_in(&own);
+        let unknown = || vec![Value { segs: vec![Seg::Any], splits: false }];
+        for (name, value) in &mut self.vars {
+            let others = other.vars.get(name);
+            if others == Some(value) {
+                continue;
+            }
+            let tokens = others.is_some_and(|others| {
+                others.len() == 1 && value.len() == 1 && others[0].is_token() && value[0].is_token()
+            });
+            *value = if tokens { vec![Value::one(Seg::Token)] } else { unknown() };
+        }
+        for name in other.vars.keys() {
+            if !self.vars.contains_key(name) {
+                self.vars.insert(name.clone(), unknown());
+            }
+        }
+        for (name, bodies) in &other.functions {
+            let known = self.functions.entry(name.clone()).or_default();
+            for body in bodies {
+                if !known.iter().any(|seen| Rc::ptr_eq(seen, body)) {
+                    known.push(Rc::clone(body));
+                }
+            }
+        }
+    }
+
+    /// Whether nothing changed between two moments, as far as a loop cares.
+    pub(in crate::guard) fn same(&self, other: &Self) -> bool {
+        self.vars == other.vars
+            && self.cwds == other.cwds
+            && self.lost == other.lost
+            && self.functions.len() == other.functions.len()
+    }
+}

@@ -1,0 +1,328 @@
+//! Words → values: what the pieces of a word come to in an environment, the
+//! commands inside substitutions judged on the way.
+
+use crate::guard::judge::Judge;
+use crate::guard::refusal::Refusal;
+use crate::guard::secrets;
+
+use super::env::Env;
+use super::value::{Seg, Stream, Value};
+use super::words::{self, Op, Param, Piece};
+
+/// Variables the shell itself sets to a number.
+const NUMBERS: &[&str] = &[
+    "?",
+    "#",
+    "$",
+    "!",
+    "RANDOM",
+    "SECONDS",
+    "UID",
+    "EUID",
+    "PPID",
+    "LINENO",
+    "EPOCHSECONDS",
+    "BASHPID",
+    "OPTIND",
+    "SHLVL",
+    "COLUMNS",
+    "LINES",
+];
+
+impl Judge<'_> {
+    /// The words that one written word becomes.
+    pub(super) fn words(&mut self, env: &mut Env, word: &str) -> Result<Vec<Value>, Refusal> {
+        if !word.bytes().any(|byte| b"'\"\\$`*?[{~".contains(&byte)) {
+            return Ok(vec![Value::lit(word)]);
+        }
+        let mut out = Vec::new();
+        let forms = if word.contains('{') { words::braces(word)? } else { vec![word.to_owned()] };
+        for form in forms {
+            let pieces = words::word(&form)?;
+            self.split(env, pieces, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// One value of a word that is not split: an assignment, a redirection, a pattern.
+    pub(super) fn single(&mut self, env: &mut Env, word: &str) -> Result<Value, Refusal> {
+        let pieces = words::word(word)?;
+        self.join(env, pieces)
+    }
+
+    /// The text of a here-document whose delimiter is not quoted.
+    pub(super) fn document(&mut self, env: &mut Env, text: &str) -> Result<Value, Refusal> {
+        let pieces = words::body(text)?;
+        self.join(env, pieces)
+    }
+
+    /// Judges what stands inside an arithmetic expression. Bash evaluates the
+    /// VALUES of variables there once more, so these must be plain.
+    pub(in crate::guard) fn arithmetic(
+        &mut self,
+        env: &mut Env,
+        text: &str,
+    ) -> Result<(), Refusal> {
+        let pieces = words::body(text)?;
+        self.arithmetic_pieces(env, pieces)
+    }
+
+    fn arithmetic_pieces(&mut self, env: &mut Env, pieces: Vec<Piece>) -> Result<(), Refusal> {
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => {
+                    let names =
+                        text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(
+                            |name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'),
+                        );
+                    for name in names {
+                        secret_variable(env, name)?;
+                        let plain = |value: &Value| match value.text() {
+                            Some(text) => !text.contains(['[', '$', '`']),
+                            None => value.segs == [Seg::Token],
+                        };
+                        if env.vars.get(name).is_some_and(|values| !values.iter().all(plain)) {
+                            return Err(Refusal::new(
+                                "shell.arithmetic",
+                                format!(
+                                    "arithmetic would evaluate the value of {name}, which is not known to be a number"
+                                ),
+                            ));
+                        }
+                        // Arithmetic can only assign numbers.
+                        if env.vars.contains_key(name) {
+                            env.set(name, Value::one(Seg::Token));
+                        }
+                    }
+                }
+                other => {
+                    let mut value = Value::default();
+                    self.piece(env, other, &mut value)?;
+                    let plain = value.segs.iter().all(|seg| match seg {
+                        Seg::Lit(text) => !text.contains(['[', '$', '`']),
+                        Seg::Token => true,
+                        Seg::Glob(_) | Seg::Listed(_) | Seg::Any => false,
+                    });
+                    if !plain {
+                        return Err(Refusal::new(
+                            "shell.arithmetic",
+                            "arithmetic on a value that is not known to be a number",
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn join(&mut self, env: &mut Env, pieces: Vec<Piece>) -> Result<Value, Refusal> {
+        let mut value = Value::default();
+        for piece in pieces {
+            self.piece(env, piece, &mut value)?;
+        }
+        value.splits = false;
+        Ok(value)
+    }
+
+    /// Adds a piece that is not split.
+    fn piece(&mut self, env: &mut Env, piece: Piece, value: &mut Value) -> Result<(), Refusal> {
+        match piece {
+            Piece::Text(text) => value.push(Seg::Lit(text)),
+            Piece::Glob(text) => value.push(Seg::Glob(text)),
+            Piece::Tilde(user) => value.push(self.tilde(env, &user)),
+            Piece::Arith(inner) => {
+                self.arithmetic_pieces(env, inner)?;
+                value.push(Seg::Token);
+            }
+            Piece::Param(param) => {
+                for found in self.param(env, param)? {
+                    for seg in found.segs {
+                        value.push(seg);
+                    }
+                }
+            }
+            Piece::Command { body, .. } => value.push(match self.substitution(env, &body)? {
+                Stream::Text(text) => Seg::Lit(text.trim_end_matches('\n').to_owned()),
+                Stream::Tokens => Seg::Token,
+                Stream::Listing(root) => Seg::Listed(root),
+                Stream::Opaque | Stream::Lines(_) => Seg::Any,
+            }),
+        }
+        Ok(())
+    }
+
+    /// Adds the words that pieces become when unquoted expansions are split.
+    fn split(
+        &mut self,
+        env: &mut Env,
+        pieces: Vec<Piece>,
+        out: &mut Vec<Value>,
+    ) -> Result<(), Refusal> {
+        let mut word = Value::default();
+        let mut begun = pieces.is_empty();
+        for piece in pieces {
+            match piece {
+                Piece::Param(param) if param.quoted && matches!(param.name.as_str(), "@") => {
+                    let mut values = self.param(env, param)?.into_iter();
+                    if let Some(first) = values.next() {
+                        begun = true;
+                        word.splits |= first.splits;
+                        first.segs.into_iter().for_each(|seg| word.push(seg));
+                    }
+                    for next in values {
+                        out.push(std::mem::replace(&mut word, next));
+                    }
+                }
+                Piece::Param(param) if !param.quoted => {
+                    let plain = param.op == Op::Value;
+                    let fields = env.vars.contains_key("IFS");
+                    for value in self.param(env, param)? {
+                        if fields && plain {
+                            word.push(Seg::Any);
+                            word.splits = true;
+                            begun = true;
+                            continue;
+                        }
+                        scatter(value, &mut word, &mut begun, out);
+                    }
+                }
+                Piece::Command { body, quoted: false } => {
+                    let value = match self.substitution(env, &body)? {
+                        Stream::Text(text) | Stream::Lines(text) => Value::lit(text),
+                        Stream::Tokens => Value::one(Seg::Token),
+                        Stream::Listing(root) => Value::one(Seg::Listed(root)),
+                        Stream::Opaque => Value { segs: vec![Seg::Any], splits: true },
+                    };
+                    if env.vars.contains_key("IFS") {
+                        word.push(Seg::Any);
+                        word.splits = true;
+                        begun = true;
+                    } else {
+                        scatter(value, &mut word, &mut begun, out);
+                    }
+                }
+                other => {
+                    begun = true;
+                    self.piece(env, other, &mut word)?;
+                }
+            }
+        }
+        if begun {
+            out.push(word);
+        }
+        Ok(())
+    }
+
+    fn tilde(&self, env: &Env, user: &str) -> Seg {
+        let path = match user {
+            "" => self.policy.home.clone(),
+            "+" if !env.lost => match env.cwds.as_slice() {
+                [only] => Some(only.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        path.map_or(Seg::Any, |path| Seg::Lit(path.to_string_lossy().into_owned()))
+    }
+
+    /// The values of a parameter: one, or several for an array.
+    fn param(&mut self, env: &mut Env, param: Param) -> Result<Vec<Value>, Refusal> {
+        for piece in param.inner.clone() {
+            let mut ignored = Value::default();
+            self.piece(env, piece, &mut ignored)?;
+        }
+        let name = param.name.as_str();
+        secret_variable(env, name)?;
+        if param.op == Op::Length {
+            return Ok(vec![Value::one(Seg::Token)]);
+        }
+        if param.op == Op::Assign {
+            env.set(name, Value::one(Seg::Any));
+        }
+        if param.op != Op::Value {
+            return Ok(vec![Value { segs: vec![Seg::Any], splits: !param.quoted }]);
+        }
+        if let Some(values) = env.vars.get(name) {
+            return Ok(values.clone());
+        }
+        if NUMBERS.contains(&name) {
+            return Ok(vec![Value::one(Seg::Token)]);
+        }
+        if let Some(arguments) = &env.arguments {
+            if matches!(name, "@" | "*") {
+                return Ok(arguments.clone());
+            }
+            if let Ok(number) = name.parse::<usize>()
+                && number > 0
+            {
+                return Ok(arguments.get(number - 1).cloned().into_iter().collect());
+            }
+        }
+        let path = match name {
+            "HOME" => self.policy.home.clone(),
+            "TMPDIR" => self.policy.tmp.clone(),
+            "PWD" if !env.lost => match env.cwds.as_slice() {
+                [only] => Some(only.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let splits = !param.quoted;
+        Ok(vec![path.map_or(Value { segs: vec![Seg::Any], splits }, |path| {
+            Value::lit(path.to_string_lossy())
+        })])
+    }
+}
+
+/// Refuses a variable that holds a secret, unless this line set it itself.
+pub(in crate::guard) fn secret_variable(env: &Env, name: &str) -> Result<(), Refusal> {
+    if secrets::variable(name) && !env.vars.contains_key(name) {
+        return Err(Refusal::new(
+            "secret.variable",
+            format!("the variable {name} may hold a secret"),
+        ));
+    }
+    Ok(())
+}
+
+/// Splits a value at its blanks, the first part joining the word at hand.
+fn scatter(value: Value, word: &mut Value, begun: &mut bool, out: &mut Vec<Value>) {
+    word.splits |= value.splits;
+    for seg in value.segs {
+        let Seg::Lit(text) = seg else {
+            *begun = true;
+            word.push(seg);
+            continue;
+        };
+        let mut first = true;
+        for part in text.split([' ', '\t', '\n']) {
+            if !first && *begun {
+                out.push(std::mem::take(word));
+                *begun = false;
+            }
+            first = false;
+            if !part.is_empty() {
+                *begun = true;
+                patterns(part, word);
+            }
+        }
+    }
+}
+
+/// Adds text in which `*`, `?` and `[` are patterns.
+fn patterns(text: &str, word: &mut Value) {
+    let mut plain = String::new();
+    for character in text.chars() {
+        if matches!(character, '*' | '?' | '[') {
+            if !plain.is_empty() {
+                word.push(Seg::Lit(std::mem::take(&mut plain)));
+            }
+            word.push(Seg::Glob(character.to_string()));
+        } else {
+            plain.push(character);
+        }
+    }
+    if !plain.is_empty() {
+        word.push(Seg::Lit(plain));
+    }
+}

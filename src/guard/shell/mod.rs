@@ -1,0 +1,148 @@
+//! A bash line → a judgement, by walking its whole syntax tree.
+//!
+//! The parser is `brush-parser`; what it cannot parse is refused. Its grammar
+//! recurses and, on broken input, backtracks, so the tokens are counted before
+//! it sees them and it runs on a thread with a stack of its own size.
+//! Single programs are judged in `programs`, paths in `judge`.
+
+mod assign;
+mod env;
+mod expand;
+mod paths;
+mod test_expr;
+mod value;
+mod walk;
+mod words;
+
+use brush_parser::{ParserOptions, Token, ast};
+
+pub(super) use assign::check as check_assignment;
+pub(super) use env::Env;
+pub(super) use expand::secret_variable;
+pub(super) use test_expr::subscripts;
+pub(super) use value::{Seg, Stream, Value};
+
+use super::files::Files;
+use super::judge::Judge;
+use super::policy::Policy;
+use super::refusal::Refusal;
+
+/// Longest line that is looked at, in bytes.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// Parentheses and `case` clauses that may be open at a time: the parser tries
+/// every one of them twice when something inside does not parse.
+const MOST_PARENS: usize = 12;
+const MOST_CASES: usize = 8;
+
+/// Keywords that nest, and substitutions, in one line.
+const MOST_KEYWORDS: usize = 600;
+const MOST_SUBSTITUTIONS: usize = 4000;
+
+/// Stack for the parser and the walk, and what one open substitution may need of it.
+const STACK: usize = 32 * 1024 * 1024;
+const STACK_EACH: usize = 24 * 1024;
+
+/// Judges a line as bash would run it in the policy's folder.
+///
+/// Returns what would be written. It runs on a thread of its own: neither a deep
+/// line nor a fault in the parser can take the runner down.
+pub(super) fn judge(
+    line: &str,
+    policy: &Policy,
+    files: &dyn Files,
+) -> Result<Vec<std::path::PathBuf>, Refusal> {
+    if line.len() > MOST_BYTES {
+        return Err(too_long("the line is longer than 256 KiB"));
+    }
+    let substitutions = count_substitutions(line);
+    if substitutions > MOST_SUBSTITUTIONS {
+        return Err(too_long("the line has too many substitutions"));
+    }
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new()
+            .name("guard".to_owned())
+            .stack_size(STACK + substitutions * STACK_EACH)
+            .spawn_scoped(scope, || {
+                let mut judge = Judge::new(policy, files);
+                let mut env = Env::new(policy.cwd.clone());
+                judge.line(&mut env, line)?;
+                Ok(judge.writes.into_iter().collect())
+            });
+        match worker.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(judged)) => judged,
+            Ok(Err(_)) | Err(_) => {
+                Err(Refusal::new("shell.unparsed", "the line could not be looked through"))
+            }
+        }
+    })
+}
+
+fn too_long(why: &str) -> Refusal {
+    Refusal::new("shell.too-long", why)
+        .instead("split it into several calls, or use the file tools")
+}
+
+/// An upper bound of how deep the tokenizer can recurse.
+fn count_substitutions(line: &str) -> usize {
+    let bytes = line.as_bytes();
+    let pairs =
+        bytes.windows(2).filter(|pair| matches!(*pair, b"$(" | b"${" | b"<(" | b">(" | b"$["));
+    pairs.count() + bytes.iter().filter(|byte| **byte == b'`').count()
+}
+
+/// Parses a line, refusing first what the parser would not survive.
+fn parse(line: &str) -> Result<ast::Program, Refusal> {
+    let hidden =
+        line.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t') || is_invisible(*c));
+    if let Some(hidden) = hidden {
+        return Err(Refusal::new(
+            "shell.hidden-character",
+            format!("it contains the invisible character U+{:04X}", u32::from(hidden)),
+        )
+        .instead("write the line without it; in quoted text use an escape such as `$'\\r'`"));
+    }
+    let options = ParserOptions::default();
+    let unparsed = |error: &dyn std::fmt::Display| {
+        let text = error.to_string();
+        let short: String = text.lines().next().unwrap_or_default().chars().take(120).collect();
+        Refusal::new("shell.unparsed", format!("bash syntax that cannot be parsed ({short})"))
+            .instead("write it in a plainer way, one simple command a line")
+    };
+    let tokens = brush_parser::uncached_tokenize_str(line, &options.tokenizer_options())
+        .map_err(|error| unparsed(&error))?;
+    measure(&tokens)?;
+    brush_parser::parse_tokens(&tokens, &options).map_err(|error| unparsed(&error))
+}
+
+/// Characters that people do not see and that layers read differently.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Refuses tokens whose nesting the parser would not survive.
+fn measure(tokens: &[Token]) -> Result<(), Refusal> {
+    let mut parens = 0_usize;
+    let mut cases = 0_usize;
+    let mut keywords = 0_usize;
+    for token in tokens {
+        match token {
+            Token::Operator(operator, _) => match operator.as_str() {
+                "(" => parens += 1,
+                ")" => parens = parens.saturating_sub(1),
+                _ => {}
+            },
+            Token::Word(word, _) => match word.as_str() {
+                "case" => cases += 1,
+                "esac" => cases = cases.saturating_sub(1),
+                "if" | "while" | "until" | "for" | "select" | "{" | "[[" | "!" | "time"
+                | "coproc" | "function" => keywords += 1,
+                _ => {}
+            },
+        }
+        if parens > MOST_PARENS || cases > MOST_CASES || keywords > MOST_KEYWORDS {
+            return Err(too_long("it is nested too deep"));
+        }
+    }
+    Ok(())
+}

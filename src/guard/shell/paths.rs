@@ -1,0 +1,238 @@
+//! Values → paths: patterns are matched against the files that are there, and
+//! every path a value may stand for is checked.
+
+use std::path::{Path, PathBuf};
+
+use globset::GlobBuilder;
+
+use crate::guard::files::Kind;
+use crate::guard::judge::{Judge, Read, Write, secret};
+use crate::guard::refusal::Refusal;
+use crate::guard::secrets;
+
+use super::env::Env;
+use super::value::{Seg, Value};
+
+/// Names of a folder that a pattern is matched against.
+const MOST_NAMES: usize = 2000;
+
+/// Paths that one pattern may stand for.
+const MOST_MATCHES: usize = 2000;
+
+impl Judge<'_> {
+    /// Checks a read of everything a value may stand for.
+    pub(in crate::guard) fn read_value(
+        &mut self,
+        env: &Env,
+        value: &Value,
+        read: Read,
+    ) -> Result<(), Refusal> {
+        if value.is_open() {
+            return match read {
+                Read::Name => Ok(()),
+                Read::Content | Read::Tree => Err(Refusal::new(
+                    "path.unknown",
+                    format!("it is not known which file `{}` is", value.show()),
+                )
+                .instead("name the file")),
+            };
+        }
+        if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
+            // What a listing printed was checked when it was listed.
+            return match value.segs.as_slice() {
+                [Seg::Listed(_)] => Ok(()),
+                [Seg::Lit(_), ..] | [Seg::Listed(_), Seg::Lit(_)]
+                    if !value.show().contains("..") =>
+                {
+                    Ok(())
+                }
+                _ => Err(Refusal::new("path.unknown", "it is not known which file this is")),
+            };
+        }
+        if env.lost && read != Read::Name && !is_absolute(value) {
+            return Err(Refusal::new(
+                "path.unknown",
+                "it is not known in which folder this would read",
+            )
+            .instead("use an absolute path, or a simple `cd` first"));
+        }
+        for path in self.paths(env, value)? {
+            self.read(&path, read)?;
+        }
+        Ok(())
+    }
+
+    /// Checks a write to everything a value may stand for.
+    pub(in crate::guard) fn write_value(
+        &mut self,
+        env: &Env,
+        value: &Value,
+        write: Write,
+    ) -> Result<Vec<PathBuf>, Refusal> {
+        if value.is_open() {
+            return Err(Refusal::new(
+                "path.unknown",
+                format!("it is not known where `{}` would write", value.show()),
+            )
+            .instead("write to a path that is spelled out"));
+        }
+        if let [Seg::Listed(root)] = value.segs.as_slice() {
+            return self.write_listed(root.clone()).map(|()| Vec::new());
+        }
+        if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
+            return Err(Refusal::new("path.unknown", "it is not known where this would write"));
+        }
+        if env.lost && !is_absolute(value) {
+            return Err(Refusal::new(
+                "path.unknown",
+                "it is not known in which folder this would write",
+            )
+            .instead("use an absolute path, or a simple `cd` first"));
+        }
+        let mut written = Vec::new();
+        for path in self.paths(env, value)? {
+            written.push(self.write(&path, write)?);
+        }
+        Ok(written)
+    }
+
+    /// A write to any of the files that a listing found below a folder.
+    fn write_listed(&mut self, root: PathBuf) -> Result<(), Refusal> {
+        let unclear = || {
+            Refusal::new("path.unknown", "the listing may name a protected file")
+                .instead("name the files, or list a folder that holds none, such as `src`")
+        };
+        let policy = self.policy;
+        let fixed = policy.protect_paths.iter().chain(&policy.human).chain([&policy.task_dir]);
+        let mut fixed = fixed.filter(|path| path.starts_with(&root));
+        if fixed.next().is_some() || root == policy.workspace {
+            return Err(unclear());
+        }
+        let (entries, all) = self.entries(&root);
+        for entry in entries {
+            if self.files.kind(&entry) == Kind::File {
+                self.protected(&entry, Write::Change)?;
+            }
+        }
+        if all { Ok(()) } else { Err(unclear()) }
+    }
+
+    /// Every absolute path that a value without open ends may stand for.
+    pub(in crate::guard) fn paths(
+        &mut self,
+        env: &Env,
+        value: &Value,
+    ) -> Result<Vec<PathBuf>, Refusal> {
+        let mut text = String::new();
+        let mut pattern = String::new();
+        let mut globs = false;
+        for seg in &value.segs {
+            match seg {
+                Seg::Lit(literal) => {
+                    text.push_str(literal);
+                    pattern.push_str(&globset::escape(literal));
+                }
+                Seg::Glob(glob) => {
+                    globs = true;
+                    text.push_str(glob);
+                    pattern.push_str(glob);
+                }
+                Seg::Token => {
+                    text.push('0');
+                    pattern.push('0');
+                }
+                Seg::Listed(_) | Seg::Any => {
+                    return Err(Refusal::new("path.unknown", "it is not known which file this is"));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for cwd in env.cwds.clone() {
+            found.push(cwd.join(&text));
+            if globs {
+                self.matches(&cwd, &pattern, &mut found)?;
+            }
+        }
+        if globs {
+            likely_secret(&pattern)?;
+        }
+        Ok(found)
+    }
+
+    /// Adds the paths that a pattern matches now.
+    fn matches(&self, cwd: &Path, pattern: &str, found: &mut Vec<PathBuf>) -> Result<(), Refusal> {
+        let mut folders =
+            vec![if pattern.starts_with('/') { PathBuf::from("/") } else { cwd.to_owned() }];
+        let many =
+            || Refusal::new("path.too-large", "the pattern matches too many files to look at");
+        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        for (index, part) in parts.iter().enumerate() {
+            let last = index + 1 == parts.len();
+            let mut next = Vec::new();
+            for folder in &folders {
+                if !part.contains(['*', '?', '[']) {
+                    next.push(folder.join(part));
+                    continue;
+                }
+                let glob = GlobBuilder::new(part)
+                    .literal_separator(true)
+                    .case_insensitive(true)
+                    .build()
+                    .map_err(|_| Refusal::new("path.unknown", "the pattern cannot be understood"))?
+                    .compile_matcher();
+                let names = self.files.list(folder, MOST_NAMES).unwrap_or_default();
+                if names.len() >= MOST_NAMES {
+                    return Err(many());
+                }
+                if *part == "**" {
+                    // With `globstar` it also stands for no folder and for every one below.
+                    next.extend(self.entries(folder).0);
+                    next.push(folder.clone());
+                    continue;
+                }
+                let hidden = part.starts_with(['.', '[']);
+                for name in names {
+                    if (hidden || !name.starts_with('.')) && glob.is_match(&name) {
+                        if name.starts_with('-') && index == 0 {
+                            return Err(Refusal::new("path.unknown", format!("the pattern matches the file `{name}`, which reads as an option"))
+                                .instead("begin the pattern with `./`"));
+                        }
+                        next.push(folder.join(&name));
+                    }
+                }
+            }
+            if next.len() > MOST_MATCHES {
+                return Err(many());
+            }
+            if last {
+                found.extend(next);
+                return Ok(());
+            }
+            folders = next;
+        }
+        Ok(())
+    }
+}
+
+fn is_absolute(value: &Value) -> bool {
+    value.head().starts_with('/')
+}
+
+/// Refuses a pattern that spells part of a secret's name, whether or not such a
+/// file is there now.
+fn likely_secret(pattern: &str) -> Result<(), Refusal> {
+    let last = pattern.rsplit('/').next().unwrap_or(pattern);
+    let spelled = last.chars().filter(|c| c.is_alphanumeric()).count() > 0;
+    if !spelled {
+        return Ok(());
+    }
+    let Ok(glob) = GlobBuilder::new(last).case_insensitive(true).build() else {
+        return Err(Refusal::new("path.unknown", "the pattern cannot be understood"));
+    };
+    let matcher = glob.compile_matcher();
+    let hidden = last.starts_with(['.', '[']);
+    let hit = secrets::EXAMPLES
+        .iter()
+        .find(|name| (hidden || !name.starts_with('.')) && matcher.is_match(name));
+    hit.map_or(Ok(()), |name| Err(secret(Path::new(name))))
+}

@@ -1,0 +1,71 @@
+//! `[[ … ]]`: its words are expanded, its arithmetic is bash's own.
+
+use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr};
+
+use crate::guard::judge::Judge;
+use crate::guard::refusal::Refusal;
+
+use super::env::Env;
+
+impl Judge<'_> {
+    /// Judges what an extended test could run.
+    pub(super) fn extended_test(
+        &mut self,
+        env: &mut Env,
+        test: &ExtendedTestExpr,
+    ) -> Result<(), Refusal> {
+        match test {
+            ExtendedTestExpr::And(one, two) | ExtendedTestExpr::Or(one, two) => {
+                self.extended_test(env, one)?;
+                self.extended_test(env, two)
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => {
+                self.extended_test(env, inner)
+            }
+            ExtendedTestExpr::UnaryTest(_, word) => {
+                let value = self.single(env, &word.value)?;
+                subscripts(value.head())
+            }
+            ExtendedTestExpr::BinaryTest(predicate, left, right) => {
+                let left_value = self.single(env, &left.value)?;
+                // The right side may be a regular expression with free parentheses.
+                let right_value = match predicate {
+                    BinaryPredicate::StringMatchesRegex
+                    | BinaryPredicate::StringContainsSubstring => {
+                        self.document(env, &right.value)?
+                    }
+                    _ => self.single(env, &right.value)?,
+                };
+                match predicate {
+                    BinaryPredicate::ArithmeticEqualTo
+                    | BinaryPredicate::ArithmeticNotEqualTo
+                    | BinaryPredicate::ArithmeticLessThan
+                    | BinaryPredicate::ArithmeticLessThanOrEqualTo
+                    | BinaryPredicate::ArithmeticGreaterThan
+                    | BinaryPredicate::ArithmeticGreaterThanOrEqualTo => {
+                        for value in [left_value, right_value] {
+                            if !value.is_token() {
+                                return Err(Refusal::new(
+                                    "shell.arithmetic",
+                                    "`[[` would evaluate a value that is not known to be a number",
+                                )
+                                .instead("compare with `[ … ]`, which does not evaluate"));
+                            }
+                        }
+                        Ok(())
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// Refuses text that a builtin would take for a variable with a subscript that
+/// runs something: bash expands those even when they were quoted.
+pub(in crate::guard) fn subscripts(text: &str) -> Result<(), Refusal> {
+    if text.contains('[') && (text.contains("$(") || text.contains('`')) {
+        return Err(Refusal::new("shell.arithmetic", "a subscript with a command in it"));
+    }
+    Ok(())
+}

@@ -1,0 +1,792 @@
+//! One shell word → its pieces: quotes, expansions and substitutions told apart.
+//!
+//! A single pass over the text, because the grammar of the parser library
+//! backtracks without bound on words with many open parentheses. Whatever this
+//! scanner does not understand is an error, and an error is a denial. It runs
+//! nothing and knows no variable; that is `expand`'s work.
+
+use crate::guard::refusal::Refusal;
+
+/// A stretch of a word as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Characters that stand for themselves.
+    Text(String),
+    /// An unquoted `*`, `?` or bracket expression.
+    Glob(String),
+    /// `~` or `~name` at the start.
+    Tilde(String),
+    /// `$name`, `${name…}`.
+    Param(Param),
+    /// `$(…)` or backquotes, without them.
+    Command {
+        /// The line inside.
+        body: String,
+        /// Whether it stands in double quotes.
+        quoted: bool,
+    },
+    /// `$((…))`, as a word of its own.
+    Arith(Vec<Piece>),
+}
+
+/// A parameter expansion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Param {
+    /// Variable, number or special character.
+    pub(super) name: String,
+    /// What is done to it.
+    pub(super) op: Op,
+    /// Expansions inside the braces, behind the name.
+    pub(super) inner: Vec<Piece>,
+    /// Whether it stands in double quotes.
+    pub(super) quoted: bool,
+}
+
+/// What a parameter expansion does to the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    /// Nothing: the value itself.
+    Value,
+    /// Its length, or a number of things.
+    Length,
+    /// Assigns a default.
+    Assign,
+    /// Anything else: a default, a part, a replacement.
+    Change,
+}
+
+fn unclear(what: &str) -> Refusal {
+    Refusal::new("shell.unparsed", format!("{what} cannot be understood with certainty"))
+        .instead("write it in a plainer way, one simple command a line")
+}
+
+/// Scans a word of a command line.
+pub(super) fn word(text: &str) -> Result<Vec<Piece>, Refusal> {
+    Scanner { text, at: 0 }.word()
+}
+
+/// Scans text in which quotes mean nothing but expansions do: the body of an
+/// unquoted here-document, the inside of `${…}` and of arithmetic.
+pub(super) fn body(text: &str) -> Result<Vec<Piece>, Refusal> {
+    Scanner { text, at: 0 }.body(None)
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// Adds a piece, joining texts.
+fn push(pieces: &mut Vec<Piece>, text: &str) {
+    if let Some(Piece::Text(last)) = pieces.last_mut() {
+        last.push_str(text);
+    } else {
+        pieces.push(Piece::Text(text.to_owned()));
+    }
+}
+
+/// Adds pieces, joining texts.
+fn append(pieces: &mut Vec<Piece>, more: Vec<Piece>) {
+    for piece in more {
+        match piece {
+            Piece::Text(text) => push(pieces, &text),
+            other => pieces.push(other),
+        }
+    }
+}
+
+impl<'a> Scanner<'a> {
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Takes one whole character.
+    fn take(&mut self) -> Option<&'a str> {
+        let length = self.rest().chars().next()?.len_utf8();
+        let taken = self.rest().get(..length);
+        self.at += length;
+        taken
+    }
+
+    /// Takes everything up to the first of these ASCII bytes.
+    fn run(&mut self, stops: &[u8]) -> &'a str {
+        let rest = self.rest();
+        let end = rest.bytes().position(|byte| stops.contains(&byte)).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn word(mut self) -> Result<Vec<Piece>, Refusal> {
+        let mut pieces = Vec::new();
+        if self.byte() == Some(b'~') {
+            self.at += 1;
+            let name = self.run(b"/");
+            if name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-+".contains(&b)) {
+                pieces.push(Piece::Tilde(name.to_owned()));
+            } else {
+                self.at = 0;
+            }
+        }
+        while let Some(byte) = self.byte() {
+            match byte {
+                b'\'' => {
+                    self.at += 1;
+                    let inner = self.run(b"'");
+                    self.close(b'\'')?;
+                    push(&mut pieces, inner);
+                }
+                b'"' => {
+                    self.at += 1;
+                    // An empty string is still a word.
+                    push(&mut pieces, "");
+                    append(&mut pieces, self.double()?);
+                }
+                b'\\' => {
+                    self.at += 1;
+                    match self.take() {
+                        Some("\n") | None => {}
+                        Some(escaped) => push(&mut pieces, escaped),
+                    }
+                }
+                b'$' if self.rest().starts_with("$'") => {
+                    self.at += 2;
+                    let inner = self.ansi()?;
+                    push(&mut pieces, &inner);
+                }
+                b'$' if self.rest().starts_with("$\"") => {
+                    self.at += 2;
+                    push(&mut pieces, "");
+                    append(&mut pieces, self.double()?);
+                }
+                b'$' | b'`' => pieces.push(self.expansion(Quoted::No)?),
+                b'*' | b'?' => {
+                    self.at += 1;
+                    pieces.push(Piece::Glob(char::from(byte).to_string()));
+                }
+                b'[' => {
+                    // A bracket expression needs its end in the same word.
+                    let inside = self.rest();
+                    match inside.get(2..).and_then(|rest| rest.find(']')) {
+                        Some(end) if !inside[..end + 3].contains(['$', '`', '"', '\'', '\\']) => {
+                            pieces.push(Piece::Glob(inside[..end + 3].to_owned()));
+                            self.at += end + 3;
+                        }
+                        Some(_) => {
+                            self.at += 1;
+                            pieces.push(Piece::Glob("[".to_owned()));
+                        }
+                        None => {
+                            self.at += 1;
+                            push(&mut pieces, "[");
+                        }
+                    }
+                }
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')' => {
+                    return Err(unclear("a word with an unquoted operator in it"));
+                }
+                _ => {
+                    let plain = self.run(b"'\"\\$`*?[ \t\n;&|<>()");
+                    push(&mut pieces, plain);
+                }
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn close(&mut self, quote: u8) -> Result<(), Refusal> {
+        if self.byte() == Some(quote) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(unclear("an open quote"))
+        }
+    }
+
+    /// Inside double quotes, up to the closing one.
+    fn double(&mut self) -> Result<Vec<Piece>, Refusal> {
+        let pieces = Scanner { text: self.text, at: self.at };
+        let mut inner = pieces;
+        let scanned = inner.body_until(Some(b'"'))?;
+        self.at = inner.at;
+        self.close(b'"')?;
+        Ok(scanned)
+    }
+
+    fn body(mut self, stop: Option<u8>) -> Result<Vec<Piece>, Refusal> {
+        self.body_until(stop)
+    }
+
+    fn body_until(&mut self, stop: Option<u8>) -> Result<Vec<Piece>, Refusal> {
+        let mut pieces = Vec::new();
+        while let Some(byte) = self.byte() {
+            match byte {
+                _ if Some(byte) == stop => break,
+                b'\\' => {
+                    self.at += 1;
+                    match self.byte() {
+                        Some(b'\n') => self.at += 1,
+                        Some(next @ (b'$' | b'`' | b'\\')) => {
+                            push(&mut pieces, &char::from(next).to_string());
+                            self.at += 1;
+                        }
+                        Some(b'"') if stop == Some(b'"') => {
+                            push(&mut pieces, "\"");
+                            self.at += 1;
+                        }
+                        _ => push(&mut pieces, "\\"),
+                    }
+                }
+                b'$' | b'`' => pieces.push(self.expansion(Quoted::Yes)?),
+                _ => {
+                    let plain = if stop == Some(b'"') {
+                        self.run(b"\"\\$`")
+                    } else {
+                        // A quote is text here; take it when it stands first.
+                        self.run(b"\\$`")
+                    };
+                    push(&mut pieces, plain);
+                }
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// At a `$` or a backquote.
+    fn expansion(&mut self, quoted: Quoted) -> Result<Piece, Refusal> {
+        let quoted = matches!(quoted, Quoted::Yes);
+        if self.byte() == Some(b'`') {
+            return self.backquoted(quoted);
+        }
+        let rest = self.rest();
+        if rest.starts_with("$(") {
+            let inner_at = self.at + 2;
+            let end = command_end(self.text, inner_at)
+                .ok_or_else(|| unclear("the end of a command substitution"))?;
+            let inner = &self.text[inner_at..end];
+            self.at = end + 1;
+            if let Some(expression) = arithmetic(inner) {
+                return Ok(Piece::Arith(body(expression)?));
+            }
+            return Ok(Piece::Command { body: inner.to_owned(), quoted });
+        }
+        if rest.starts_with("$[") {
+            return Err(unclear("the old form of arithmetic `$[…]`"));
+        }
+        if rest.starts_with("${") {
+            let inner_at = self.at + 2;
+            let end = param_end(self.text, inner_at)
+                .ok_or_else(|| unclear("the end of a parameter expansion"))?;
+            let inner = &self.text[inner_at..end];
+            self.at = end + 1;
+            return param(inner, quoted);
+        }
+        self.at += 1;
+        let name = match self.byte() {
+            Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => {
+                let rest = self.rest();
+                let end = rest
+                    .bytes()
+                    .position(|b| !(b.is_ascii_alphanumeric() || b == b'_'))
+                    .unwrap_or(rest.len());
+                &rest[..end]
+            }
+            Some(byte) if byte.is_ascii_digit() || b"@*#?-$!".contains(&byte) => &self.rest()[..1],
+            // A lone dollar sign stands for itself.
+            _ => return Ok(Piece::Text("$".to_owned())),
+        };
+        self.at += name.len();
+        Ok(Piece::Param(Param { name: name.to_owned(), op: Op::Value, inner: Vec::new(), quoted }))
+    }
+
+    fn backquoted(&mut self, quoted: bool) -> Result<Piece, Refusal> {
+        self.at += 1;
+        let mut inner = String::new();
+        loop {
+            inner.push_str(self.run(b"\\`"));
+            match self.byte() {
+                Some(b'`') => {
+                    self.at += 1;
+                    return Ok(Piece::Command { body: inner, quoted });
+                }
+                Some(_) => {
+                    self.at += 1;
+                    match self.take() {
+                        Some(escaped @ ("`" | "\\" | "$")) => inner.push_str(escaped),
+                        Some("\"") if quoted => inner.push('"'),
+                        Some(other) => {
+                            inner.push('\\');
+                            inner.push_str(other);
+                        }
+                        None => return Err(unclear("an open backquote")),
+                    }
+                }
+                None => return Err(unclear("an open backquote")),
+            }
+        }
+    }
+
+    /// Inside `$'…'`, up to the closing quote.
+    fn ansi(&mut self) -> Result<String, Refusal> {
+        let mut bytes: Vec<u8> = Vec::new();
+        loop {
+            bytes.extend(self.run(b"\\'").bytes());
+            match self.byte() {
+                Some(b'\'') => {
+                    self.at += 1;
+                    return Ok(String::from_utf8_lossy(&bytes).into_owned());
+                }
+                Some(_) => {
+                    self.at += 1;
+                    self.escape(&mut bytes)?;
+                }
+                None => return Err(unclear("an open quote")),
+            }
+        }
+    }
+
+    fn escape(&mut self, bytes: &mut Vec<u8>) -> Result<(), Refusal> {
+        let open = || unclear("an open quote");
+        let escaped = self.take().ok_or_else(open)?;
+        let simple = match escaped {
+            "n" => b'\n',
+            "t" => b'\t',
+            "r" => b'\r',
+            "a" => 7,
+            "b" => 8,
+            "e" | "E" => 27,
+            "f" => 12,
+            "v" => 11,
+            "\\" | "'" | "\"" | "?" => escaped.as_bytes()[0],
+            "x" => {
+                let code = self.digits(16, 2);
+                u8::try_from(code).map_err(|_| open())?
+            }
+            "u" | "U" => {
+                let code = self.digits(16, if escaped == "u" { 4 } else { 8 });
+                let character = char::from_u32(code).ok_or_else(open)?;
+                bytes.extend(character.to_string().bytes());
+                return Ok(());
+            }
+            "c" => return Err(unclear("a control character escape")),
+            _ if escaped.as_bytes()[0].is_ascii_digit() => {
+                self.at -= 1;
+                (self.digits(8, 3) & 0xff) as u8
+            }
+            other => {
+                bytes.push(b'\\');
+                bytes.extend(other.bytes());
+                return Ok(());
+            }
+        };
+        bytes.push(simple);
+        Ok(())
+    }
+
+    fn digits(&mut self, radix: u32, most: usize) -> u32 {
+        let digits: String =
+            self.rest().chars().take(most).take_while(|c| c.is_digit(radix)).collect();
+        self.at += digits.len();
+        u32::from_str_radix(&digits, radix).unwrap_or_default()
+    }
+}
+
+enum Quoted {
+    Yes,
+    No,
+}
+
+/// The expression, if the inside of `$(…)` is `(…)` as a whole.
+fn arithmetic(inner: &str) -> Option<&str> {
+    let expression = inner.strip_prefix('(')?.strip_suffix(')')?;
+    let mut depth = 0_i64;
+    for byte in expression.bytes() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        if depth < 0 {
+            return None;
+        }
+    }
+    (depth == 0).then_some(expression)
+}
+
+/// The inside of `${…}`.
+fn param(inner: &str, quoted: bool) -> Result<Piece, Refusal> {
+    let counted = inner.strip_prefix('#').filter(|rest| !rest.is_empty());
+    let (text, length) = match counted {
+        Some(rest) if !rest.starts_with(['-', '?', ':', '%', '#', '/', '=', '+']) => (rest, true),
+        _ => (inner, false),
+    };
+    if text.starts_with('!') && text.len() > 1 {
+        return Err(Refusal::new(
+            "shell.indirect",
+            "an indirect expansion reads a variable whose name is not known",
+        ));
+    }
+    let end = match text.bytes().next() {
+        Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => text
+            .bytes()
+            .position(|b| !(b.is_ascii_alphanumeric() || b == b'_'))
+            .unwrap_or(text.len()),
+        Some(byte) if byte.is_ascii_digit() => {
+            text.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(text.len())
+        }
+        Some(byte) if b"@*#?-$!".contains(&byte) => 1,
+        _ => return Err(unclear("a parameter expansion")),
+    };
+    let (name, rest) = text.split_at(end);
+    let operator = match rest.strip_prefix('[').and_then(|rest| rest.find(']')) {
+        Some(close) => &rest[close + 2..],
+        None => rest,
+    };
+    if operator.starts_with('@') && operator.len() == 2 && operator != "@Q" {
+        return Err(unclear("a transformation of a parameter"));
+    }
+    if rest.contains("<(") || rest.contains(">(") {
+        return Err(unclear("a process substitution inside an expansion"));
+    }
+    let op = if length {
+        Op::Length
+    } else if rest.is_empty() || rest == "[@]" || rest == "[*]" {
+        Op::Value
+    } else if operator.starts_with('=') || operator.starts_with(":=") {
+        Op::Assign
+    } else {
+        Op::Change
+    };
+    Ok(Piece::Param(Param { name: name.to_owned(), op, inner: body(rest)?, quoted }))
+}
+
+/// The `}` that closes a `${`.
+fn param_end(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    loop {
+        match *bytes.get(at)? {
+            b'}' => return Some(at),
+            b'\\' => at += 2,
+            b'\'' => {
+                // In double quotes this is text, elsewhere it quotes; a lone one is text.
+                at = match text.get(at + 1..).and_then(|rest| rest.find('\'')) {
+                    Some(end) if !text[at + 1..at + 1 + end].contains('}') => at + end + 2,
+                    _ => at + 1,
+                };
+            }
+            b'$' if bytes.get(at + 1) == Some(&b'{') => at = param_end(text, at + 2)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'(') => at = command_end(text, at + 2)? + 1,
+            b'`' => at = backquote_end(bytes, at + 1)? + 1,
+            _ => at += 1,
+        }
+    }
+}
+
+fn backquote_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        match *bytes.get(at)? {
+            b'`' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+fn double_end(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    loop {
+        match *bytes.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            b'$' if bytes.get(at + 1) == Some(&b'{') => at = param_end(text, at + 2)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'(') => at = command_end(text, at + 2)? + 1,
+            b'`' => at = backquote_end(bytes, at + 1)? + 1,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The `)` that closes a `$(`, with quotes, comments and here-documents inside.
+fn command_end(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    let mut depth = 0_usize;
+    let mut documents: Vec<(String, bool)> = Vec::new();
+    let mut starts_word = true;
+    loop {
+        let byte = *bytes.get(at)?;
+        let word_start = starts_word;
+        starts_word = matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')');
+        match byte {
+            b')' if depth == 0 => return Some(at),
+            b')' => {
+                depth -= 1;
+                at += 1;
+            }
+            b'(' => {
+                depth += 1;
+                at += 1;
+            }
+            b'\\' => at += 2,
+            b'\'' => at += text.get(at + 1..)?.find('\'')? + 2,
+            b'"' => at = double_end(text, at + 1)? + 1,
+            b'`' => at = backquote_end(bytes, at + 1)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'\'') => {
+                at = backslash_quote_end(bytes, at + 2)? + 1
+            }
+            b'$' if bytes.get(at + 1) == Some(&b'{') => at = param_end(text, at + 2)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'(') => at = command_end(text, at + 2)? + 1,
+            b'#' if word_start => at += text.get(at..)?.find('\n')?,
+            b'<' if text.get(at..)?.starts_with("<<<") => at += 3,
+            b'<' if text.get(at..)?.starts_with("<<") => {
+                let (delimiter, dashed, end) = delimiter(text, at + 2)?;
+                documents.push((delimiter, dashed));
+                at = end;
+            }
+            b'\n' => {
+                at += 1;
+                for (delimiter, dashed) in documents.drain(..) {
+                    at = document_end(text, at, &delimiter, dashed)?;
+                }
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+fn backslash_quote_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        match *bytes.get(at)? {
+            b'\'' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The delimiter of a here-document, whether tabs are stripped, and where it ends.
+fn delimiter(text: &str, from: usize) -> Option<(String, bool, usize)> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    let dashed = bytes.get(at) == Some(&b'-');
+    at += usize::from(dashed);
+    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
+        at += 1;
+    }
+    let mut name = String::new();
+    loop {
+        match bytes.get(at) {
+            Some(quote @ (b'\'' | b'"')) => {
+                let end = text.get(at + 1..)?.find(char::from(*quote))?;
+                name.push_str(&text[at + 1..at + 1 + end]);
+                at += end + 2;
+            }
+            Some(b'\\') => at += 1,
+            Some(byte) if byte.is_ascii_alphanumeric() || b"_-.+%@".contains(byte) => {
+                name.push(char::from(*byte));
+                at += 1;
+            }
+            _ => break,
+        }
+    }
+    (!name.is_empty()).then_some((name, dashed, at))
+}
+
+/// Behind the line that ends a here-document.
+fn document_end(text: &str, from: usize, delimiter: &str, dashed: bool) -> Option<usize> {
+    let mut at = from;
+    loop {
+        let rest = text.get(at..)?;
+        if rest.is_empty() {
+            return None;
+        }
+        let line = rest.split('\n').next()?;
+        let shown = if dashed { line.trim_start_matches('\t') } else { line };
+        at += (line.len() + 1).min(rest.len());
+        if shown == delimiter {
+            return Some(at);
+        }
+    }
+}
+
+/// Words that brace expansion makes of one; the word itself where it has none.
+pub(super) fn braces(word: &str) -> Result<Vec<String>, Refusal> {
+    let mut out = Vec::new();
+    expand_braces(word, &mut out)?;
+    Ok(out)
+}
+
+/// Words that one word may become.
+const MOST_WORDS: usize = 128;
+
+fn expand_braces(word: &str, out: &mut Vec<String>) -> Result<(), Refusal> {
+    let Some((open, close, commas)) = brace(word) else {
+        if out.len() >= MOST_WORDS {
+            return Err(Refusal::new("shell.too-long", "the braces make too many words of one"));
+        }
+        out.push(word.to_owned());
+        return Ok(());
+    };
+    let inside = &word[open + 1..close];
+    let members: Vec<String> = if commas.is_empty() {
+        range(inside).ok_or_else(|| unclear("a range in braces"))?
+    } else {
+        let mut starts = vec![open + 1];
+        starts.extend(commas.iter().map(|comma| comma + 1));
+        let ends = commas.iter().copied().chain([close]);
+        starts.iter().zip(ends).map(|(from, to)| word[*from..to].to_owned()).collect()
+    };
+    for member in members {
+        expand_braces(&format!("{}{member}{}", &word[..open], &word[close + 1..]), out)?;
+    }
+    Ok(())
+}
+
+fn range(inside: &str) -> Option<Vec<String>> {
+    let (from, rest) = inside.split_once("..")?;
+    let (to, step) = rest.split_once("..").unwrap_or((rest, "1"));
+    if step != "1" {
+        return None;
+    }
+    if let (Ok(from), Ok(to)) = (from.parse::<i64>(), to.parse::<i64>()) {
+        let count = usize::try_from(from.abs_diff(to)).ok().filter(|count| *count < MOST_WORDS)?;
+        let step = if from <= to { 1 } else { -1 };
+        return (0..=count)
+            .map(|n| Some((from + step * i64::try_from(n).ok()?).to_string()))
+            .collect();
+    }
+    match (from.as_bytes(), to.as_bytes()) {
+        ([from], [to]) if from.is_ascii_alphabetic() && to.is_ascii_alphabetic() && from <= to => {
+            Some((*from..=*to).map(|byte| char::from(byte).to_string()).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The first brace expression: its braces and the commas between its members.
+fn brace(word: &str) -> Option<(usize, usize, Vec<usize>)> {
+    let bytes = word.as_bytes();
+    let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut first: Option<(usize, usize, Vec<usize>)> = None;
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            b'\'' => at += word.get(at + 1..)?.find('\'')? + 2,
+            b'"' => at = double_end(word, at + 1)? + 1,
+            b'`' => at = backquote_end(bytes, at + 1)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'\'') => {
+                at = backslash_quote_end(bytes, at + 2)? + 1
+            }
+            b'$' if bytes.get(at + 1) == Some(&b'{') => at = param_end(word, at + 2)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'(') => at = command_end(word, at + 2)? + 1,
+            b'{' => {
+                open.push((at, Vec::new()));
+                at += 1;
+            }
+            b',' => {
+                if let Some((_, commas)) = open.last_mut() {
+                    commas.push(at);
+                }
+                at += 1;
+            }
+            b'}' => {
+                if let Some((from, commas)) = open.pop() {
+                    let inside = &word[from + 1..at];
+                    let expands = !commas.is_empty() || is_range(inside);
+                    // The outermost, and of those the first, is expanded first.
+                    if expands && first.as_ref().is_none_or(|(known, _, _)| from < *known) {
+                        first = Some((from, at, commas));
+                    }
+                }
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    first
+}
+
+fn is_range(inside: &str) -> bool {
+    inside.split_once("..").is_some_and(|(from, to)| {
+        let word = |text: &str| {
+            !text.is_empty()
+                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+.".contains(&b))
+        };
+        word(from) && word(to)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(word_text: &str) -> String {
+        match word(word_text).expect("scans").as_slice() {
+            [] => String::new(),
+            [Piece::Text(text)] => text.clone(),
+            other => panic!("{word_text} is not literal: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_way_of_quoting_gives_the_same_text() {
+        for form in ["rm", "'rm'", "\"rm\"", "r\\m", "r'm'", "$'\\x72m'", "$'\\162\\155'", "r\\\nm"]
+        {
+            assert_eq!(text(form), "rm", "{form}");
+        }
+        assert_eq!(text(r#""a \"b\" \x""#), r#"a "b" \x"#);
+        assert_eq!(text(r"$'a\u00e9\n'"), "aé\n");
+    }
+
+    #[test]
+    fn substitutions_keep_their_text_whatever_stands_in_them() {
+        for (form, inside) in [
+            ("$(git push)", "git push"),
+            ("`git push`", "git push"),
+            ("\"$(echo \")\" # )\n)\"", "echo \")\" # )\n"),
+            ("$(cat <<'EOF'\nit's :( here\nEOF\n)", "cat <<'EOF'\nit's :( here\nEOF\n"),
+            ("\"$(cat <<-EOF\n\ta ) b\n\tEOF\n)\"", "cat <<-EOF\n\ta ) b\n\tEOF\n"),
+            ("$( (a) )", " (a) "),
+            ("$(echo ${x#)})", "echo ${x#)}"),
+            ("`echo \\`id\\``", "echo `id`"),
+        ] {
+            let pieces = word(form).expect(form);
+            let found = pieces.iter().find_map(|piece| match piece {
+                Piece::Command { body, .. } => Some(body.as_str()),
+                _ => None,
+            });
+            assert_eq!(found, Some(inside), "{form}");
+        }
+    }
+
+    #[test]
+    fn arithmetic_is_told_from_a_subshell() {
+        assert!(matches!(word("$((1+2))").expect("scans").as_slice(), [Piece::Arith(_)]));
+        assert!(matches!(word("$((a); (b))").expect("scans").as_slice(), [Piece::Command { .. }]));
+    }
+
+    #[test]
+    fn what_is_left_open_is_refused() {
+        for form in ["'a", "\"a", "$(a", "${a", "`a", "a b", "a;b", "${!x}", "${x@P}", "$[1]"] {
+            assert!(word(form).is_err(), "{form}");
+        }
+    }
+
+    #[test]
+    fn braces_become_words() {
+        assert_eq!(braces("src/{a,b}.rs").expect("expands"), ["src/a.rs", "src/b.rs"]);
+        assert_eq!(braces("{1..3}").expect("expands"), ["1", "2", "3"]);
+        assert_eq!(braces("a{b,c{d,e}}").expect("expands"), ["ab", "acd", "ace"]);
+        assert_eq!(braces("'{a,b}'").expect("expands"), ["'{a,b}'"]);
+        assert_eq!(braces("${x}").expect("expands"), ["${x}"]);
+        assert_eq!(braces("{}").expect("expands"), ["{}"]);
+    }
+}

@@ -1,0 +1,486 @@
+//! A tool's name and raw arguments → what it would do → the decision.
+//!
+//! The arguments decide: every command, path and address anywhere in them is
+//! judged, whatever the tool calls itself. The same call comes in other shapes
+//! from a hook and from ACP; both end in the same checks.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::model::{Answer, Decision, ToolRequest};
+
+use super::files::Files;
+use super::judge::{Judge, Read, Write};
+use super::policy::{Approval, Policy};
+use super::refusal::Refusal;
+use super::secrets;
+use super::shell;
+use super::task_files::{self, Edit};
+
+/// What a tool is for, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Shell,
+    Read,
+    Search,
+    Write,
+    Move,
+    Delete,
+    /// Only the session itself: notes, sub-agents (whose own calls are decided one
+    /// by one), output of commands that were decided when they began.
+    Session,
+    Network,
+    Unknown,
+}
+
+fn family(tool: &str) -> Family {
+    match tool.to_lowercase().as_str() {
+        "bash" | "shell" | "execute" | "sh" | "terminal" | "run_in_terminal" | "run_command"
+        | "run_terminal_cmd" | "local_shell" | "exec" => Family::Shell,
+        "read" | "view" | "read_file" | "readfile" | "notebookread" | "view_file" => Family::Read,
+        "grep" | "glob" | "search" | "ls" | "list_dir" | "list_directory" | "rg" | "find_files" => {
+            Family::Search
+        }
+        "edit"
+        | "create"
+        | "write"
+        | "multiedit"
+        | "notebookedit"
+        | "str_replace"
+        | "str_replace_editor"
+        | "str_replace_based_edit_tool"
+        | "insert"
+        | "write_file"
+        | "create_file"
+        | "edit_file"
+        | "replace"
+        | "replace_string_in_file" => Family::Write,
+        "move" | "rename" => Family::Move,
+        "delete" | "remove" | "delete_file" => Family::Delete,
+        "think" | "todowrite" | "todoread" | "update_todo" | "report_intent" | "sql" | "task"
+        | "agent" | "read_agent" | "list_agents" | "write_agent" | "read_bash" | "stop_bash"
+        | "list_bash" | "bashoutput" | "killshell" | "killbash" | "task_complete" => {
+            Family::Session
+        }
+        "fetch" | "web_fetch" | "webfetch" | "websearch" | "web_search" => Family::Network,
+        _ => Family::Unknown,
+    }
+}
+
+/// Everything in the arguments that can do something.
+#[derive(Debug, Default)]
+struct Seen {
+    commands: Vec<String>,
+    paths: Vec<String>,
+    sources: Vec<String>,
+    urls: Vec<String>,
+    folder: Option<String>,
+    keystrokes: bool,
+    writes: bool,
+    malformed: bool,
+}
+
+const COMMANDS: &[&str] = &[
+    "command",
+    "commands",
+    "cmd",
+    "script",
+    "shellcommand",
+    "commandline",
+    "command_line",
+    "argv",
+];
+const PATHS: &[&str] = &[
+    "path",
+    "paths",
+    "file",
+    "files",
+    "file_path",
+    "filepath",
+    "filename",
+    "file_name",
+    "destination",
+    "target",
+    "target_file",
+    "target_path",
+    "directory",
+    "dir",
+    "folder",
+    "to",
+    "newpath",
+    "new_path",
+    "notebook_path",
+    "outputpath",
+    "output_path",
+    "inputpath",
+    "input_path",
+    "root",
+    "absolute_path",
+    "relative_path",
+    "relative_workspace_path",
+    "dest",
+];
+const SOURCES: &[&str] = &["source", "from", "oldpath", "old_path", "src"];
+const URLS: &[&str] = &["url", "urls", "uri", "href", "endpoint"];
+const FOLDERS: &[&str] =
+    &["cwd", "workdir", "working_directory", "workingdirectory", "working_dir"];
+const CONTENTS: &[&str] = &[
+    "content",
+    "contents",
+    "file_text",
+    "old_str",
+    "new_str",
+    "old_string",
+    "new_string",
+    "oldtext",
+    "newtext",
+    "diff",
+    "patch",
+    "insert_line",
+    "insert_text",
+    "new_text",
+    "new_source",
+    "oldstring",
+    "newstring",
+];
+
+/// How deep arguments are looked into.
+const MOST_DEPTH: usize = 12;
+
+impl Seen {
+    fn read(input: &Value) -> Self {
+        let mut seen = Self::default();
+        seen.value(input, 0);
+        seen.commands.dedup();
+        seen
+    }
+
+    fn value(&mut self, value: &Value, depth: usize) {
+        if depth > MOST_DEPTH {
+            self.malformed = true;
+            return;
+        }
+        match value {
+            Value::Object(fields) => {
+                let has = |name: &str| fields.keys().any(|key| key.eq_ignore_ascii_case(name));
+                self.keystrokes |= has("input")
+                    && (has("shellId") || has("shell_id") || has("sessionId") || has("terminalId"));
+                for (key, field) in fields {
+                    let key = key.to_lowercase();
+                    let key = key.as_str();
+                    if COMMANDS.contains(&key) {
+                        self.command(field, fields.get("args"));
+                    } else if PATHS.contains(&key) || SOURCES.contains(&key) {
+                        let mut found = Vec::new();
+                        self.strings(field, &mut found, depth + 1);
+                        if SOURCES.contains(&key) {
+                            self.sources.extend(found)
+                        } else {
+                            self.paths.extend(found)
+                        }
+                    } else if URLS.contains(&key) {
+                        let mut found = Vec::new();
+                        self.strings(field, &mut found, depth + 1);
+                        self.urls.extend(found);
+                    } else if FOLDERS.contains(&key) {
+                        match field.as_str() {
+                            Some(folder) if self.folder.is_none() => {
+                                self.folder = Some(folder.to_owned())
+                            }
+                            _ => self.malformed |= !field.is_null(),
+                        }
+                    } else if CONTENTS.contains(&key) {
+                        self.writes = true;
+                    } else {
+                        self.writes |= key == "edits";
+                        self.value(field, depth + 1);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.value(item, depth + 1)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// A command line, several, or a program with its words.
+    fn command(&mut self, field: &Value, args: Option<&Value>) {
+        let words = |items: &Vec<Value>| {
+            items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+        };
+        match (field, args) {
+            (Value::String(program), Some(Value::Array(items))) => {
+                match words(items).and_then(|words| {
+                    let all: Vec<&str> = std::iter::once(program.as_str())
+                        .chain(words.iter().map(String::as_str))
+                        .collect();
+                    shlex::try_join(all).ok()
+                }) {
+                    Some(line) => self.commands.push(line),
+                    None => self.malformed = true,
+                }
+            }
+            (Value::String(line), _) => self.commands.push(line.clone()),
+            (Value::Array(items), _) => match words(items) {
+                Some(lines) => self.commands.extend(lines),
+                None => self.malformed = true,
+            },
+            (Value::Null, _) => {}
+            (Value::Bool(_) | Value::Number(_) | Value::Object(_), _) => self.malformed = true,
+        }
+    }
+
+    /// Strings in a field that names files; objects in it are looked into.
+    fn strings(&mut self, field: &Value, found: &mut Vec<String>, depth: usize) {
+        match field {
+            Value::String(text) => found.push(text.clone()),
+            Value::Array(items) => {
+                items.iter().for_each(|item| self.strings(item, found, depth + 1))
+            }
+            Value::Object(_) => self.value(field, depth + 1),
+            Value::Null => {}
+            Value::Bool(_) | Value::Number(_) => self.malformed = true,
+        }
+    }
+}
+
+/// Decides a call. Pure: it depends on its arguments alone and changes nothing.
+///
+/// Every refusal names its rule and, where there is one, a way that passes.
+pub fn decide(request: &ToolRequest, policy: &Policy, files: &dyn Files) -> Decision {
+    let decided = Call { request, policy, files, family: family(&request.tool) }.decide();
+    match decided {
+        Ok(decision) => decision,
+        Err(refusal) => Decision::deny(refusal.rule, refusal.text()),
+    }
+}
+
+struct Call<'a> {
+    request: &'a ToolRequest,
+    policy: &'a Policy,
+    files: &'a dyn Files,
+    family: Family,
+}
+
+impl Call<'_> {
+    fn decide(&self) -> Result<Decision, Refusal> {
+        let input = &self.request.input;
+        // Older versions hand the arguments over as a JSON text.
+        let parsed: Option<Value> = input.as_str().and_then(|text| serde_json::from_str(text).ok());
+        let input = parsed.as_ref().unwrap_or(input);
+        let tool = self.request.tool.as_str();
+        let mut seen = Seen::read(input);
+        let editor = matches!(self.family, Family::Write)
+            && seen.commands.iter().all(|command| {
+                matches!(
+                    command.as_str(),
+                    "view" | "create" | "str_replace" | "insert" | "undo_edit"
+                )
+            })
+            && !seen.commands.is_empty();
+        let viewing = editor && seen.commands.iter().all(|command| command == "view");
+        if editor {
+            seen.commands.clear();
+        }
+        if seen.malformed || !input.is_object() {
+            return Err(Refusal::new(
+                "tool.malformed",
+                format!("the arguments of {tool} cannot be understood"),
+            ));
+        }
+        if self.family == Family::Network || seen.urls.iter().any(|url| !url.starts_with("file:")) {
+            return Err(Refusal::new("network", "it talks to the network")
+                .instead("work with what is in the repository"));
+        }
+        seen.paths.extend(seen.urls.iter().cloned());
+        if seen.keystrokes {
+            return Err(Refusal::new(
+                "tool.keystrokes",
+                "typing into a running shell is a command that cannot be judged alone",
+            )
+            .instead("run the command in a call of its own"));
+        }
+        if !seen.commands.is_empty() {
+            return self.shell(&seen);
+        }
+        let write = seen.writes || matches!(self.family, Family::Write | Family::Move);
+        match self.family {
+            Family::Shell => Err(Refusal::new("tool.malformed", "there is no command")),
+            Family::Delete => Err(Refusal::new(
+                "program.delete",
+                "nothing may be deleted while nobody is watching",
+            )
+            .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")),
+            Family::Write | Family::Move | Family::Read | Family::Search if write && !viewing => {
+                self.write(input, &seen)
+            }
+            Family::Read | Family::Write | Family::Move | Family::Search => self.read(input, &seen),
+            Family::Session if seen.paths.is_empty() && seen.sources.is_empty() && !seen.writes => {
+                Ok(Decision::allow("tool.session", format!("{tool} concerns the session alone")))
+            }
+            Family::Session | Family::Unknown | Family::Network => Err(Refusal::new(
+                "tool.unknown",
+                format!("it is not known what the tool {tool} does"),
+            )
+            .instead("use the shell, view, create, edit, grep or glob")),
+        }
+    }
+
+    fn shell(&self, seen: &Seen) -> Result<Decision, Refusal> {
+        let mut policy = self.policy.clone();
+        let mut judge = Judge::new(self.policy, self.files);
+        if let Some(folder) = &seen.folder {
+            let real = judge.read(&self.absolute(folder)?, Read::Name)?;
+            if !judge.inside(&real.path) {
+                return Err(Refusal::new(
+                    "path.outside",
+                    format!("{folder} is outside the workspace"),
+                ));
+            }
+            policy.cwd = real.path;
+        }
+        for path in seen.paths.iter().chain(&seen.sources) {
+            judge.write(&self.absolute(path)?, Write::Change)?;
+        }
+        let mut writes: Vec<PathBuf> = judge.writes.into_iter().collect();
+        for command in &seen.commands {
+            if command.trim().is_empty() {
+                return Err(Refusal::new("tool.malformed", "there is no command"));
+            }
+            writes.extend(
+                shell::judge(command, &policy, self.files)
+                    .map_err(|refusal| refusal.within(command))?,
+            );
+        }
+        writes.sort();
+        writes.dedup();
+        self.approved()?;
+        let mut decision = Decision::allow("shell.understood", "every part of the line is allowed");
+        decision.writes = writes;
+        Ok(decision)
+    }
+
+    /// A change of files, when nothing is approved without a human.
+    fn approved(&self) -> Result<(), Refusal> {
+        match self.policy.approval {
+            Approval::Automatic => Ok(()),
+            Approval::Human => Err(Refusal::new(
+                "approval.human",
+                "a human would have to approve it, and none is watching",
+            )),
+        }
+    }
+
+    fn absolute(&self, path: &str) -> Result<PathBuf, Refusal> {
+        let path = path.strip_prefix("file://").unwrap_or(path);
+        if path.is_empty() {
+            return Err(Refusal::new("tool.malformed", "there is an empty path"));
+        }
+        if let Some(rest) = path.strip_prefix('~') {
+            let home =
+                self.policy.home.as_ref().filter(|_| rest.is_empty() || rest.starts_with('/'));
+            return home.map(|home| home.join(rest.trim_start_matches('/'))).ok_or_else(|| {
+                Refusal::new("path.outside", format!("{path} is outside the workspace"))
+            });
+        }
+        Ok(self.policy.cwd.join(path))
+    }
+
+    fn write(&self, input: &Value, seen: &Seen) -> Result<Decision, Refusal> {
+        let paths: Vec<PathBuf> =
+            seen.paths.iter().map(|path| self.absolute(path)).collect::<Result<_, _>>()?;
+        if paths.is_empty() {
+            return Err(Refusal::new(
+                "tool.malformed",
+                format!("{} names no file", self.request.tool),
+            ));
+        }
+        let mut judge = Judge::new(self.policy, self.files);
+        for source in &seen.sources {
+            let source = self.absolute(source)?;
+            judge.read(&source, Read::Content)?;
+            judge
+                .write(&source, Write::Move)
+                .map_err(|refusal| refusal.within(&source.to_string_lossy()))?;
+        }
+        let mut writes = Vec::new();
+        for path in &paths {
+            let written = self.write_one(&mut judge, path, input, &paths);
+            writes.push(written.map_err(|refusal| refusal.within(&path.to_string_lossy()))?);
+        }
+        writes.extend(judge.writes);
+        writes.sort();
+        writes.dedup();
+        self.approved()?;
+        let mut decision = Decision::allow("path.workspace", "it writes inside the workspace");
+        decision.writes = writes;
+        Ok(decision)
+    }
+
+    fn write_one(
+        &self,
+        judge: &mut Judge<'_>,
+        path: &Path,
+        input: &Value,
+        paths: &[PathBuf],
+    ) -> Result<PathBuf, Refusal> {
+        let real = judge.resolve(path)?;
+        let alone = paths.iter().all(|other| other == path)
+            && real.links.iter().all(|link| !judge.inside(link));
+        let edit = if alone { Edit::read(input) } else { Edit::Unknown };
+        if real.path == self.policy.task_file && alone {
+            task_files::tick(self.policy, self.files, &edit)?;
+            return Ok(real.path);
+        }
+        if real.path == self.policy.task_dir.join("progress.md") && alone {
+            task_files::append(&real.path, self.files, &edit)?;
+            return judge.write(path, Write::Append);
+        }
+        judge.write(path, Write::Change)
+    }
+
+    fn read(&self, input: &Value, seen: &Seen) -> Result<Decision, Refusal> {
+        let mut judge = Judge::new(self.policy, self.files);
+        let searching = self.family == Family::Search;
+        if seen.paths.is_empty() && seen.sources.is_empty() && !searching {
+            return Err(Refusal::new(
+                "tool.malformed",
+                format!("{} names no file", self.request.tool),
+            ));
+        }
+        for path in seen.paths.iter().chain(&seen.sources) {
+            let absolute = self.absolute(path)?;
+            judge.read(&absolute, Read::Content).map_err(|refusal| refusal.within(path))?;
+        }
+        if searching {
+            for name in ["glob", "include", "pattern", "filePattern"] {
+                let globbing = name != "pattern" || self.request.tool.eq_ignore_ascii_case("glob");
+                let Some(glob) = input.get(name).and_then(Value::as_str).filter(|_| globbing)
+                else {
+                    continue;
+                };
+                let outside = glob.starts_with(['/', '~'])
+                    && !Path::new(glob).starts_with(&self.policy.workspace)
+                    || Path::new(glob)
+                        .components()
+                        .any(|part| part == std::path::Component::ParentDir);
+                if outside {
+                    return Err(Refusal::new(
+                        "path.outside",
+                        format!("{glob} reaches out of the workspace"),
+                    ));
+                }
+                if secrets::path(Path::new(glob)) {
+                    return Err(Refusal::new(
+                        "secret.file",
+                        format!("{glob} is aimed at files that may hold secrets"),
+                    ));
+                }
+            }
+        }
+        Ok(Decision {
+            answer: Answer::Allow,
+            ..Decision::allow("path.read", "it reads inside the workspace")
+        })
+    }
+}
