@@ -25,7 +25,7 @@ use crate::report::{ActivityLog, Console, CostLog, Json, Plain, PremiumTable, Pr
 use crate::sys::clock::Clock;
 use crate::sys::env;
 use crate::sys::lock::TreeLock;
-use crate::sys::process::{RUN_VARIABLE, reap_orphans};
+use crate::sys::process::reap_orphans;
 use crate::sys::stop::Stop;
 use crate::verify::{
     Branch, CommitsAlone, Dirt, Fingerprint, Identity, PROGRESS, Preflight, Repo as _, ShellChecks,
@@ -67,6 +67,13 @@ pub(super) async fn assemble(
 ) -> Result<Assembled, Failure> {
     let show = if args.json { Show::Json } else { Show::People };
     let settings = settings(&at.place, args, task)?;
+    if settings.require_checks && !settings.baseline {
+        return Err(Failure::new(
+            Kind::Usage,
+            "--require-checks and --no-baseline exclude each other",
+        )
+        .hint("a check proves something only if it was seen red before the work"));
+    }
     let clock = Clock::system();
     let run = run_id(clock.now(), std::process::id());
     at.place.repo.exclude(&[".ralph/runs/", ".ralph/audit/"])?;
@@ -124,13 +131,12 @@ pub(super) async fn assemble(
         gate: Arc::clone(&gate),
         command: command.clone(),
     });
-    let mut check_environment = identity_variables;
-    check_environment.push((RUN_VARIABLE.to_owned(), run.as_str().to_owned()));
     let parts = Parts {
         repo: Arc::new(at.place.repo),
-        checks: Arc::new(ShellChecks::new(Arc::new(move |text: &str| {
-            redact.redact_str(text).into_owned()
-        }))),
+        checks: Arc::new(ShellChecks::new(
+            Arc::new(move |text: &str| redact.redact_str(text).into_owned()),
+            run.as_str(),
+        )),
         start,
         gate,
         events,
@@ -157,7 +163,7 @@ pub(super) async fn assemble(
         max_wait: settings.max_wait.0,
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,
-        check_environment,
+        check_environment: identity_variables,
         baseline: if settings.baseline { BaselineRun::Taken } else { BaselineRun::Skipped },
         commits_alone: if settings.require_checks {
             CommitsAlone::Refused

@@ -35,8 +35,10 @@ impl Run {
     /// Everything before the first iteration.
     pub(super) async fn begin(&mut self) -> Result<(), EngineError> {
         let task = self.task()?;
+        let open = task.criteria.iter().filter(|criterion| !criterion.checked);
+        self.open_before = open.map(|criterion| criterion.key.clone()).collect();
         let parts = &self.parts;
-        let open = task.criteria.iter().filter(|criterion| !criterion.checked).count();
+        let open = self.open_before.len();
         parts.events.record(EventKind::RunStarted {
             task: parts.layout.task().to_owned(),
             folder: folder_of(&parts.layout),

@@ -53,10 +53,28 @@ impl Run {
         if !blocked.is_empty() {
             unproven.insert(0, format!("put aside: {}.", blocked.join(", ")));
         }
+        unproven.extend(self.ticked_by_nobody(task));
         if unproven.is_empty() {
             return Ok(Some(Outcome::Proven));
         }
         Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
+    }
+
+    /// Boxes that were open when the run began and are ticked now, although no verdict
+    /// proved them: a human's hand, or something that nobody saw.
+    fn ticked_by_nobody(&self, task: &Task) -> Option<String> {
+        let unproven = task.criteria.iter().filter(|criterion| {
+            criterion.checked
+                && self.open_before.contains(&criterion.key)
+                && self.state.find(&criterion.key).is_none_or(|entry| entry.proof.is_none())
+        });
+        let names: Vec<_> = unproven.map(|criterion| format!("`{}`", criterion.key.text)).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "ticked during the run by nobody that was watched, and proven by nothing: {}.",
+                names.join(", ")
+            )
+        })
     }
 
     /// The checks that fail; none at all if the run is ended meanwhile.

@@ -114,6 +114,8 @@ pub struct Run {
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
     pub(super) agent: Option<Box<dyn Agent>>,
     pub(super) started: Instant,
+    /// Criteria whose boxes were open when the run began.
+    pub(super) open_before: BTreeSet<CriterionKey>,
     /// Something was recorded in the task's folder.
     pub(super) worked_at_all: bool,
     /// Failures of the agent in a row.
@@ -144,6 +146,7 @@ impl Run {
             feedback: HashMap::new(),
             agent: None,
             started: Instant::now(),
+            open_before: BTreeSet::new(),
             worked_at_all: false,
             failures: 0,
             waited: Duration::ZERO,

@@ -11,7 +11,7 @@ use crate::model::{
 use crate::task;
 use crate::verify::{
     CheckOptions, CheckRun, Collected, Inputs, JudgeRules, KeepTick, Mended, Phase, PlannedCheck,
-    Repair, Status, collect, judge, mend, plan, run_checks,
+    Repair, Status, collect, judge, mend, plan, run_checks, worked,
 };
 
 /// How a turn ended, as far as the count of attempts goes.
@@ -112,7 +112,7 @@ impl Run {
             self.record_verdict(iteration, evidence, verdict, Vec::new())?;
             return Ok(Settled { outcome: Some(Outcome::Tampered { reason }), proven: false });
         }
-        if evidence.commits.iter().any(|commit| commit.ours && !commit.paths.is_empty()) {
+        if worked(&evidence) {
             self.worked.insert(key.clone());
         }
         let mended = self.repair(iteration, &verdict.mends)?;

@@ -1,7 +1,7 @@
-//! `sh -c`, in a group of its own, with a limit and a bounded memory.
+//! `sh -c`, supervised, with a limit and a bounded memory.
 //!
-//! Invariant: when the result is there, nothing of the command's group is alive; a
-//! grandchild that left the group and holds the output open is not waited for. Secrets of
+//! Invariant: when the result is there, nothing that the command started is alive, and a
+//! grandchild that holds the output open is not waited for. Secrets of
 //! the runner's environment never reach the command. What does NOT live here: which
 //! commands run.
 
@@ -13,15 +13,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
 use super::checks::{CheckOptions, Checks};
 use crate::model::{CheckResult, CheckStatus};
 use crate::sys::env::kept_back;
+use crate::sys::process::{Ladder, Supervised};
 
 /// Takes what must not be shown out of a text.
 pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
@@ -41,36 +41,39 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// The real thing.
 pub struct ShellChecks {
     redact: Redact,
+    run: String,
 }
 
 impl ShellChecks {
-    /// `redact` is applied to all output.
-    pub fn new(redact: Redact) -> Self {
-        Self { redact }
+    /// `redact` is applied to all output; every process of a command carries `run`.
+    pub fn new(redact: Redact, run: impl Into<String>) -> Self {
+        Self { redact, run: run.into() }
     }
 
-    fn start(command: &str, options: &CheckOptions) -> io::Result<(Group, pipe::Receiver)> {
+    fn start(
+        &self,
+        command: &str,
+        options: &CheckOptions,
+    ) -> Result<(Supervised, pipe::Receiver), String> {
+        let text = |error: io::Error| error.to_string();
         // Both streams in one pipe: their lines stay in the order they were written.
-        let (reader, writer) = io::pipe()?;
+        let (reader, writer) = io::pipe().map_err(text)?;
         let mut shell = Command::new("sh");
         // `--` keeps a command that begins with `-` from being taken for an option.
         shell
             .args(["-c", "--", command])
             .current_dir(&options.dir)
             .stdin(Stdio::null())
-            .stdout(writer.try_clone()?)
-            .stderr(writer)
-            .process_group(0)
-            .kill_on_drop(true);
+            .stdout(writer.try_clone().map_err(text)?)
+            .stderr(writer);
         for name in kept_back() {
             shell.env_remove(name);
         }
         shell.envs(options.env.iter().map(|(name, value)| (name, value)));
-        let child = shell.spawn()?;
-        // The command holds the writing end now; ours must go, or the end is never seen.
-        drop(shell);
-        let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        Ok((Group::new(child), output))
+        // The command takes the writing end along; kept here, the end was never seen.
+        let child = Supervised::spawn(shell, &self.run).map_err(|error| error.to_string())?;
+        let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(text)?;
+        Ok((child, output))
     }
 }
 
@@ -79,9 +82,9 @@ impl Checks for ShellChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
         let started = Instant::now();
         let mut tail = Tail::default();
-        let status = match Self::start(command, options) {
-            Ok((group, output)) => watch(group, output, options.limit, &mut tail).await,
-            Err(error) => CheckStatus::NotRun(error.to_string()),
+        let status = match self.start(command, options) {
+            Ok((child, output)) => watch(child, output, options.limit, &mut tail).await,
+            Err(why) => CheckStatus::NotRun(why),
         };
         CheckResult {
             command: command.to_owned(),
@@ -94,9 +97,9 @@ impl Checks for ShellChecks {
     }
 }
 
-/// Reads until the command has ended, or ends it.
+/// Reads until the command has ended, or ends it, with everything it started.
 async fn watch(
-    mut group: Group,
+    mut child: Supervised,
     mut output: pipe::Receiver,
     limit: Duration,
     tail: &mut Tail,
@@ -104,27 +107,24 @@ async fn watch(
     let ended = {
         let reading = read(&mut output, tail);
         tokio::pin!(reading);
-        let waiting = timeout(limit, group.child.wait());
+        let waiting = timeout(limit, child.wait());
         tokio::pin!(waiting);
         tokio::select! {
             ended = &mut waiting => ended,
             () = &mut reading => waiting.await,
         }
     };
-    let status = match ended {
-        Ok(Ok(status)) => meaning(status),
-        Ok(Err(error)) => CheckStatus::NotRun(error.to_string()),
+    let (status, ladder) = match ended {
+        Ok(Ok(status)) => (meaning(status), Ladder::AT_ONCE),
+        Ok(Err(error)) => (CheckStatus::NotRun(error.to_string()), Ladder::AT_ONCE),
         Err(_elapsed) => {
-            group.signal(Signal::TERM);
-            // It may ignore TERM; KILL follows either way.
-            let _ended = timeout(GRACE, group.child.wait()).await;
-            CheckStatus::TimedOut(limit.as_secs())
+            (CheckStatus::TimedOut(limit.as_secs()), Ladder { term: GRACE, ..Ladder::AT_ONCE })
         }
     };
-    // Whatever the command left running in the background is ended too.
-    group.signal(Signal::KILL);
-    let _reaped = timeout(GRACE, group.child.wait()).await;
-    let _drained = timeout(DRAIN, read(&mut output, tail)).await;
+    // A full pipe must not keep the command from ending.
+    let stopping = child.stop(ladder);
+    let draining = timeout(ladder.term + DRAIN, read(&mut output, tail));
+    let (_report, _drained) = tokio::join!(stopping, draining);
     status
 }
 
@@ -145,32 +145,6 @@ fn meaning(status: ExitStatus) -> CheckStatus {
         (Some(code), _) => CheckStatus::Failed(code),
         (None, Some(signal)) => CheckStatus::Signalled(signal),
         (None, None) => CheckStatus::NotRun("it ended without a status".into()),
-    }
-}
-
-/// A child that leads a process group; dropping it ends the group.
-struct Group {
-    child: Child,
-    group: Option<Pid>,
-}
-
-impl Group {
-    fn new(child: Child) -> Self {
-        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Self { child, group }
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            // An error means that nobody is left.
-            let _gone = kill_process_group(group, signal);
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
     }
 }
 

@@ -6,8 +6,8 @@ use ralph_copilot::model::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
     Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Event, EventKind, Evidence,
     ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Mend, Oid, OnStuck, Outcome,
-    PathChange, Proof, RunId, RunSummary, SessionId, TaskFileChange, Totals, Turn, TurnEnd, Usage,
-    Verdict, VerdictResult, Weight,
+    PathChange, Proof, RunId, RunSummary, SessionId, SignsChange, TaskFileChange, Totals, Turn,
+    TurnEnd, Usage, Verdict, VerdictResult, Weight,
 };
 use serde_json::{Value, json};
 
@@ -30,6 +30,7 @@ fn check(command: &str, status: CheckStatus, millis: u64) -> CheckResult {
     CheckResult {
         command: command.to_owned(),
         criteria: vec![key(RETRY)],
+        whole_task: false,
         status,
         millis,
         output: "test client::retry ... ok\n".to_owned(),
@@ -67,6 +68,10 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         },
         history: History::Straight,
         commits: (1..=commits).map(commit).collect(),
+        worked_before: false,
+        guardrails: SignsChange::Unchanged,
+        state_uncommitted: vec![],
+        clean: vec![],
         uncommitted: vec![],
         protected: vec![],
         tests: vec![],
@@ -230,6 +235,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 checkpoint: checkpoint("ab"),
                 criteria: Totals { total: 4, open: 3 },
                 max_iterations: 20,
+                human: 0,
             },
         ),
         (10, Notice { message: "no git identity: ralph <ralph@localhost> is used".to_owned() }),

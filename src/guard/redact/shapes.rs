@@ -132,7 +132,9 @@ pub(super) fn redact(text: &str) -> Option<String> {
             out = Cow::Owned(changed);
         }
     }
-    if let Cow::Owned(changed) = shapes.tokens.replace_all(&out, format!("${{p}}{REDACTED}").as_str()) {
+    if let Cow::Owned(changed) =
+        shapes.tokens.replace_all(&out, format!("${{p}}{REDACTED}").as_str())
+    {
         out = Cow::Owned(changed);
     }
     for regex in &shapes.parts {

@@ -14,7 +14,7 @@ use crate::verify::{
 };
 
 fn shell() -> ShellChecks {
-    ShellChecks::new(Arc::new(|text: &str| text.replace("hunter2", "***")))
+    ShellChecks::new(Arc::new(|text: &str| text.replace("hunter2", "***")), "test")
 }
 
 async fn run(command: &str) -> CheckResult {

@@ -166,7 +166,7 @@ fn planned(command: &str) -> PlannedCheck {
 
 /// Runs commands here and in a clean worktree, and gives those that only pass here.
 async fn only_here(scene: &Scene, before: &Environment, commands: &[&str]) -> Vec<String> {
-    let shell = ShellChecks::new(Arc::new(str::to_owned));
+    let shell = ShellChecks::new(Arc::new(str::to_owned), "test");
     let repo = scene.repo();
     let plan: Vec<_> = commands.iter().map(|command| planned(command)).collect();
     let options = CheckOptions::in_dir(&scene.root);
