@@ -180,14 +180,17 @@ impl ActivityLog {
     }
 }
 
-/// Whether two layers mean the same arguments. A shell line is told by its command: the
-/// layers put different things beside it.
+/// Whether two layers mean the same arguments: they put different things beside a shell
+/// line, and where the hook of Copilot's CLI is given a path and the new text, its
+/// permission request shows a file's name and a diff.
 fn same(one: &Value, other: &Value) -> bool {
-    match (one.get("command"), other.get("command")) {
-        (Some(one), Some(other)) => one == other,
-        (None, None) => one == other,
-        (Some(_), None) | (None, Some(_)) => false,
-    }
+    let told = |one: &str, other_key: &str, value: &Value, against: &Value| {
+        value.get(one).is_some_and(Value::is_string) && value.get(one) == against.get(other_key)
+    };
+    one == other
+        || told("command", "command", one, other)
+        || told("path", "fileName", one, other)
+        || told("fileName", "path", one, other)
 }
 
 impl Reporter for ActivityLog {

@@ -27,6 +27,13 @@ fn feed(reporter: &mut dyn Reporter, path: &Path, events: &[Event]) -> (Vec<Stri
     (before, read())
 }
 
+/// Events of one moment, numbered.
+fn events_of(kinds: impl IntoIterator<Item = EventKind>) -> Vec<Event> {
+    let (time, run) = (sample_run::at(sample_run::BEGIN), RunId::new("r"));
+    let events = (1..).zip(kinds);
+    events.map(|(seq, kind)| Event { seq, time, run: run.clone(), kind }).collect()
+}
+
 fn place(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join(name);
@@ -76,6 +83,59 @@ fn activity_log_has_a_line_for_each_operation() {
 }
 
 #[test]
+fn activity_log_joins_an_edit_s_two_questions_although_they_differ() {
+    let (_folder, path) = place("activity.log");
+    let mut reporter = ActivityLog::new(path.clone(), clock());
+    let hook = |new: &str| json!({ "path": "/repo/a.txt", "old_str": "x", "new_str": new });
+    let decided = |call: Option<&str>, input: Value, asked| EventKind::ToolDecided {
+        iteration: 1,
+        session: SessionId::new("s"),
+        call: call.map(str::to_owned),
+        tool: "edit".to_owned(),
+        input,
+        asked,
+        answer: Answer::Allow,
+        rule: "r".to_owned(),
+        reason: "because".to_owned(),
+    };
+    let asks = json!({ "fileName": "/repo/a.txt", "diff": "-x\n+y" });
+    let finished = |id: &str, input: Value, status| EventKind::ToolFinished {
+        iteration: 1,
+        call: ExecutedCall {
+            id: id.to_owned(),
+            kind: "edit".to_owned(),
+            title: String::new(),
+            input,
+            status,
+            exit: None,
+        },
+    };
+    let kinds = [
+        decided(None, hook("y"), Asked::Hook),
+        decided(Some("1"), asks.clone(), Asked::Permission),
+        finished("1", hook("y"), CallStatus::Completed),
+        decided(None, hook("z"), Asked::Hook),
+        decided(Some("2"), asks, Asked::Permission),
+        finished("2", hook("z"), CallStatus::Failed),
+    ];
+    let (_, text) = feed(&mut reporter, &path, &events_of(kinds));
+    let told: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told: Vec<_> = told
+        .iter()
+        .map(|entry| {
+            let new = entry["args"]["new_str"].as_str().unwrap_or("?");
+            (new, entry["call"].as_str(), entry["asked"].to_string(), entry["result"].as_str())
+        })
+        .collect();
+    let both = r#"["hook","permission"]"#.to_owned();
+    assert_eq!(
+        told,
+        [("y", Some("1"), both.clone(), Some("success")), ("z", Some("2"), both, Some("failed"))]
+    );
+}
+
+#[test]
 fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
     let (_folder, path) = place("activity.log");
     let mut reporter = ActivityLog::new(path.clone(), clock());
@@ -118,16 +178,7 @@ fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
         // Cut off in the middle.
         decided(Some("6"), "sleep 9", Asked::Permission, Answer::Allow),
     ];
-    let events: Vec<Event> = (1..)
-        .zip(kinds)
-        .map(|(seq, kind)| Event {
-            seq,
-            time: sample_run::at(sample_run::BEGIN),
-            run: RunId::new("r"),
-            kind,
-        })
-        .collect();
-    let (_, text) = feed(&mut reporter, &path, &events);
+    let (_, text) = feed(&mut reporter, &path, &events_of(kinds));
     let short: Vec<String> = text
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).expect("an object"))
