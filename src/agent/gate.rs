@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::guard::{Files, Policy, Redactor, decide};
 use crate::hooks::ErrorReport;
-use crate::model::{Decision, EventKind, Record, RecordError, ToolRequest};
+use crate::model::{Asked, Decision, EventKind, Record, RecordError, ToolRequest};
 
 /// Longest text of an argument that is kept in the journal, in bytes.
 const KEPT: usize = 4096;
@@ -39,8 +39,9 @@ pub struct Gate {
 #[derive(Default)]
 struct State {
     focus: Option<Focus>,
-    /// Allowed and not yet matched: session and canonical arguments → how often.
-    allowed: HashMap<(String, String), u32>,
+    /// Allowed and not yet matched, by layer: session and canonical arguments → how often.
+    by_hook: HashMap<(String, String), u32>,
+    by_request: HashMap<(String, String), u32>,
     /// Decided by ACP's call id.
     by_call: HashMap<(String, String), bool>,
     greeted: HashSet<String>,
@@ -129,7 +130,11 @@ impl Gate {
             state.by_call.insert((session.clone(), call.clone()), decision.allowed());
         }
         if decision.allowed() {
-            *state.allowed.entry((session, arguments)).or_default() += 1;
+            let layer = match request.asked {
+                Asked::Hook => &mut state.by_hook,
+                Asked::Permission => &mut state.by_request,
+            };
+            *layer.entry((session, arguments)).or_default() += 1;
             state.writes.extend(decision.writes.iter().cloned());
             state.repeated = None;
         } else {
@@ -142,15 +147,19 @@ impl Gate {
         }
     }
 
-    /// Whether a call that ran had been allowed; each decision counts for one call.
-    pub fn was_allowed(&self, session: &str, call: &str, input: &Value) -> bool {
+    /// Whether the hook was asked about just this call and allowed it; each answer counts
+    /// for one call. A call whose arguments another hook has rewritten is not just this one.
+    pub fn hook_allowed(&self, session: &str, input: &Value) -> bool {
+        take_one(&mut self.state().by_hook, &(session.to_owned(), canonical(input)))
+    }
+
+    /// Whether a call was allowed in answer to a permission request; each answer counts
+    /// for one call. Agents show different arguments there, so the call's id tells too.
+    pub fn request_allowed(&self, session: &str, call: &str, input: &Value) -> bool {
         let mut state = self.state();
-        let key = (session.to_owned(), canonical(input));
-        if let Some(left) = state.allowed.get_mut(&key).filter(|left| **left > 0) {
-            *left -= 1;
-            return true;
-        }
-        state.by_call.remove(&(key.0, call.to_owned())).unwrap_or(false)
+        let by_call = state.by_call.remove(&(session.to_owned(), call.to_owned()));
+        let same = take_one(&mut state.by_request, &(session.to_owned(), canonical(input)));
+        same || by_call.unwrap_or(false)
     }
 
     /// A hook of this session reached us: the guard is in force there.
@@ -204,6 +213,17 @@ impl Gate {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Uses up one answer, if there is one left.
+fn take_one(left: &mut HashMap<(String, String), u32>, key: &(String, String)) -> bool {
+    match left.get_mut(key) {
+        Some(times) if *times > 0 => {
+            *times -= 1;
+            true
+        }
+        Some(_) | None => false,
     }
 }
 

@@ -170,7 +170,11 @@ impl AcpSession {
                 (CallStatus::Pending | CallStatus::Denied, _) => false,
             };
             let asker = call.asker.as_deref().unwrap_or(self.id.as_str());
-            let allowed = self.gate.was_allowed(asker, &call.id, &call.input);
+            let allowed = match self.kind {
+                // The hook is asked last of all hooks: what it was shown is what runs.
+                AgentKind::Copilot => self.gate.hook_allowed(asker, &call.input),
+                AgentKind::Other => self.gate.request_allowed(asker, &call.id, &call.input),
+            };
             let call = self.executed(&call);
             if must && ran && !allowed {
                 undecided.push(format!("{} ran without a decision: {}", call.kind, call.input));
