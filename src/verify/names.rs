@@ -7,12 +7,20 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// The files of the repository that a verify command names: scripts, test files, and the
-/// `tests/NAME.rs` behind `cargo test --test NAME`. `exists` is asked with paths relative
-/// to the root and says whether a file is there.
+/// The files of the repository that a verify command relies on: the scripts and tests that
+/// it names, and the `tests/NAME.rs` behind `cargo test --test NAME`. A file that it only
+/// looks into (`grep retry README.md`) is what the work is about, unless it is a test.
+/// `exists` is asked with paths relative to the root and says whether a file is there.
 pub fn named_by(command: &str, exists: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let mut found: BTreeSet<PathBuf> =
-        paths_in(command).into_iter().filter(|path| exists(path)).collect();
+    let mut uses = Uses::default();
+    uses.sort_out(command);
+    let only_looked_at = |path: &Path| {
+        uses.looked_at.contains(path) && !uses.relied_on.contains(path) && !is_test(path)
+    };
+    let mut found: BTreeSet<PathBuf> = paths_in(command)
+        .into_iter()
+        .filter(|path| !only_looked_at(path) && exists(path))
+        .collect();
     let words = words(command);
     for pair in words.windows(2) {
         if pair[0] == "--test" {
@@ -39,6 +47,67 @@ pub fn named_by(command: &str, exists: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     found.into_iter().collect()
 }
 
+/// Programs that look into the files that they are given, and say what is there.
+const LOOKS: [&str; 27] = [
+    "[", "[[", "cat", "cut", "egrep", "fgrep", "file", "grep", "head", "jq", "ls", "md5sum", "od",
+    "rg", "sha256sum", "shellcheck", "sort", "stat", "strings", "tail", "test", "tr", "uniq", "wc",
+    "xmllint", "xxd", "yq",
+];
+/// Shells, which with `-n` only look whether a script can be parsed.
+const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
+
+/// The paths of a command line, by what its programs do with them.
+#[derive(Default)]
+struct Uses {
+    looked_at: BTreeSet<PathBuf>,
+    relied_on: BTreeSet<PathBuf>,
+}
+
+impl Uses {
+    /// Sorts the paths; a command that cannot be split relies on all of them.
+    fn sort_out(&mut self, command: &str) {
+        let operator = |word: &String| {
+            let between = ["!", "if", "then", "else", "elif", "while", "until", "do", "time", "{"];
+            word.chars().all(|c| ";|&()`$\n".contains(c)) || between.contains(&word.as_str())
+        };
+        let mut directory = PathBuf::new();
+        for simple in shlex::split(&spaced(command)).unwrap_or_default().split(operator) {
+            match simple {
+                [cd, to, ..] if cd == "cd" => {
+                    directory = inside(&directory, to).unwrap_or(directory);
+                }
+                simple => self.sort_simple(simple, &directory),
+            }
+        }
+    }
+
+    fn sort_simple(&mut self, words: &[String], directory: &Path) {
+        let assigns = |word: &&String| {
+            word.split_once('=').is_some_and(|(name, _)| {
+                !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            })
+        };
+        let assignments = words.iter().take_while(assigns).count();
+        for word in &words[..assignments] {
+            self.relied_on.extend(paths_of(directory, word));
+        }
+        let Some((program, rest)) = words[assignments..].split_first() else { return };
+        self.relied_on.extend(paths_of(directory, program));
+        let program = program.as_str();
+        let parses = SHELLS.contains(&program) && rest.first().is_some_and(|flag| flag == "-n");
+        let looks = LOOKS.contains(&program) || parses;
+        for (at, word) in rest.iter().enumerate() {
+            // `grep -f PATTERNS`: what is looked for is relied on.
+            let patterns = at > 0 && program.ends_with("grep") && rest[at - 1] == "-f";
+            let uses = if looks && !patterns { &mut self.looked_at } else { &mut self.relied_on };
+            uses.extend(paths_of(directory, word));
+            if word.contains(char::is_whitespace) {
+                self.sort_out(word);
+            }
+        }
+    }
+}
+
 /// Every path, relative to the root, that a word of the command may mean.
 pub(super) fn paths_in(command: &str) -> Vec<PathBuf> {
     let mut directory = PathBuf::new();
@@ -51,20 +120,27 @@ pub(super) fn paths_in(command: &str) -> Vec<PathBuf> {
             }
             continue;
         }
-        // `--file=x`, `VAR=x`, `tests/test_a.py::test_b`, `check.sh:12`.
-        let after_equals = word.split_once('=').map(|(_, value)| value);
-        for candidate in std::iter::once(word.as_str()).chain(after_equals) {
-            let before_colon = candidate.split(':').next().unwrap_or(candidate);
-            let without_anchor = before_colon.split('#').next().unwrap_or(before_colon);
-            for text in [candidate, before_colon, without_anchor] {
-                let text = text.trim_start_matches(['<', '>', '&', '(', '{', '@']);
-                let text = text.trim_end_matches([')', '}', ';', ',']);
-                found.extend(inside(&directory, text));
-                found.extend(inside(Path::new(""), text));
-            }
-        }
+        found.extend(paths_of(&directory, word));
     }
     found.into_iter().collect()
+}
+
+/// Every path that one word may mean: `--file=x`, `VAR=x`, `tests/test_a.py::test_b`,
+/// `check.sh:12`.
+fn paths_of(directory: &Path, word: &str) -> Vec<PathBuf> {
+    let after_equals = word.split_once('=').map(|(_, value)| value);
+    let mut found = Vec::new();
+    for candidate in std::iter::once(word).chain(after_equals) {
+        let before_colon = candidate.split(':').next().unwrap_or(candidate);
+        let without_anchor = before_colon.split('#').next().unwrap_or(before_colon);
+        for text in [candidate, before_colon, without_anchor] {
+            let text = text.trim_start_matches(['<', '>', '&', '(', '{', '@']);
+            let text = text.trim_end_matches([')', '}', ';', ',']);
+            found.extend(inside(directory, text));
+            found.extend(inside(Path::new(""), text));
+        }
+    }
+    found
 }
 
 /// The words of a command line, of inner ones too (`bash -c "sh check.sh"`).
@@ -72,7 +148,18 @@ fn words(command: &str) -> Vec<String> {
     fn split(text: &str) -> Vec<String> {
         shlex::split(text).unwrap_or_else(|| text.split_whitespace().map(str::to_owned).collect())
     }
-    // Operators are words of their own, with or without spaces around them.
+    let mut all = Vec::new();
+    for word in split(&spaced(command)) {
+        if word.contains(char::is_whitespace) {
+            all.extend(split(&word));
+        }
+        all.push(word);
+    }
+    all
+}
+
+/// The command with its operators as words of their own.
+fn spaced(command: &str) -> String {
     let mut spaced = String::with_capacity(command.len());
     for c in command.chars() {
         match c {
@@ -84,14 +171,7 @@ fn words(command: &str) -> Vec<String> {
             _ => spaced.push(c),
         }
     }
-    let mut all = Vec::new();
-    for word in split(&spaced) {
-        if word.contains(char::is_whitespace) {
-            all.extend(split(&word));
-        }
-        all.push(word);
-    }
-    all
+    spaced
 }
 
 /// A word as a path relative to the root, if it stays inside.
@@ -227,6 +307,30 @@ mod tests {
             ("cargo test", &[]),
             ("sh ../check.sh", &[]),
             ("/tests/check.sh", &[]),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(named(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_a_check_only_looks_into_is_the_work_and_no_part_of_the_check() {
+        let cases: [(&str, &[&str]); 13] = [
+            ("grep -q all: Makefile", &[]),
+            ("test -f Makefile && ! grep -q x check.sh", &[]),
+            ("[ -s Makefile ] || exit 1", &[]),
+            ("cd web && cat ../Makefile | wc -l", &[]),
+            ("LC_ALL=C grep -c 'a b' Makefile", &[]),
+            ("sh -c 'grep -q x Makefile'", &[]),
+            ("sh -n check.sh", &[]),
+            ("test \"$(grep -c x Makefile)\" -gt 3", &[]),
+            // A test is part of the check even then.
+            ("grep -q assert tests/test_x.py", &["tests/test_x.py"]),
+            // What is relied on in one place is, whatever else is done with it.
+            ("grep -q x check.sh && sh check.sh", &["check.sh"]),
+            ("grep -f cfg/jest.json Makefile", &["cfg/jest.json"]),
+            ("make -f Makefile", &["Makefile"]),
+            ("cat Makefile | sh check.sh", &["check.sh"]),
         ];
         for (command, expected) in cases {
             assert_eq!(named(command), expected, "{command}");
