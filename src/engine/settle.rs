@@ -5,7 +5,7 @@ use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
 use crate::model::{
-    Attribution, CheckResult, CheckStatus, EventKind, Evidence, Mend, OnStuck, Outcome,
+    Attribution, CheckResult, CheckStatus, EventKind, Evidence, History, Mend, OnStuck, Outcome,
     Record as _, Turn, Verdict, VerdictResult, Weight,
 };
 use crate::task;
@@ -307,8 +307,12 @@ fn not_run(planned: &PlannedCheck) -> CheckResult {
     }
 }
 
-/// Whether running the checks can change anything: there is something to check.
+/// Whether running the checks can change anything: there is something to check, on the
+/// branch where it has to be. Elsewhere everything is put back whatever they say.
 fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
+    if evidence.history != History::Straight {
+        return false;
+    }
     let ticked = evidence.task_file.focus_ticked;
     let worked = !evidence.commits.is_empty() || evidence.worked_before;
     match ending {

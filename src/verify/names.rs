@@ -49,9 +49,33 @@ pub fn named_by(command: &str, exists: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
 
 /// Programs that look into the files that they are given, and say what is there.
 const LOOKS: [&str; 27] = [
-    "[", "[[", "cat", "cut", "egrep", "fgrep", "file", "grep", "head", "jq", "ls", "md5sum", "od",
-    "rg", "sha256sum", "shellcheck", "sort", "stat", "strings", "tail", "test", "tr", "uniq", "wc",
-    "xmllint", "xxd", "yq",
+    "[",
+    "[[",
+    "cat",
+    "cut",
+    "egrep",
+    "fgrep",
+    "file",
+    "grep",
+    "head",
+    "jq",
+    "ls",
+    "md5sum",
+    "od",
+    "rg",
+    "sha256sum",
+    "shellcheck",
+    "sort",
+    "stat",
+    "strings",
+    "tail",
+    "test",
+    "tr",
+    "uniq",
+    "wc",
+    "xmllint",
+    "xxd",
+    "yq",
 ];
 /// Shells, which with `-n` only look whether a script can be parsed.
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];

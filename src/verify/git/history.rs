@@ -119,12 +119,8 @@ impl GitRepo {
     ) -> Result<Vec<PathChange>, VerifyError> {
         let failed = self.failed("read a tree");
         let from = self.commit(repo, commit)?.tree().map_err(&failed)?;
-        let head = match self.head(repo)? {
-            Head::Branch(_, id) | Head::Detached(id) => id,
-            Head::Unborn(_) => return Err(VerifyError::NoBranch { path: self.root.clone() }),
-        };
-        let to = repo.find_commit(head).and_then(|head| head.tree()).map_err(&failed)?;
-        self.difference(repo, Some(&from), &to)
+        // An agent can leave HEAD on a branch that has no commit: everything is gone there.
+        self.difference(repo, Some(&from), &self.head_tree(repo)?)
     }
 
     pub(super) fn difference(
