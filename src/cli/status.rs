@@ -8,7 +8,7 @@ use super::args::TaskArgs;
 use super::failure::{Failure, Kind};
 use super::place::TaskPlace;
 use super::{say, say_json};
-use crate::events::{Journal, Line, RunView, Standing, newest};
+use crate::events::{Journal, Line, RunView, Standing, journals};
 use crate::model::{Proof, Task, TaskState};
 
 /// Shows it.
@@ -55,17 +55,24 @@ pub(super) fn read_state(at: &TaskPlace) -> Result<TaskState, Failure> {
 /// The newest run of this task, folded.
 fn last_run(at: &TaskPlace) -> Result<Option<RunView>, Failure> {
     let invalid = |error| Failure::new(Kind::Invalid, error);
-    let Some(path) = newest(&at.place.runs()).map_err(invalid)? else { return Ok(None) };
-    let mut journal = Journal::open(&path).map_err(invalid)?;
-    let mut view = RunView::default();
-    while let Some(line) = journal.read_line().map_err(invalid)? {
-        match line {
-            Line::Event(event) => view.apply(&event),
-            Line::Unknown { .. } => {}
+    for journal in journals(&at.place.runs()).map_err(invalid)? {
+        let mut journal = Journal::open(&journal).map_err(invalid)?;
+        let mut view = RunView::default();
+        while let Some(line) = journal.read_line().map_err(invalid)? {
+            match line {
+                Line::Event(event) => view.apply(&event),
+                Line::Unknown { .. } => {}
+            }
+            // Another task's run is told by its first event.
+            if view.start.as_ref().is_some_and(|start| start.task != at.layout.task()) {
+                break;
+            }
+        }
+        if view.start.as_ref().is_some_and(|start| start.task == at.layout.task()) {
+            return Ok(Some(view));
         }
     }
-    let ours = view.start.as_ref().is_some_and(|start| start.task == at.layout.task());
-    Ok(ours.then_some(view))
+    Ok(None)
 }
 
 fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {

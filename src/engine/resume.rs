@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::EngineError;
-use crate::events::{Journal, Line, RunView, newest};
+use crate::events::{Journal, Line, RunView, journals};
 use crate::model::{Checkpoint, History};
 use crate::verify::{Fingerprints, Layout, Repo};
 
@@ -97,7 +97,7 @@ fn grew_by_us(
 
 /// The newest run, folded.
 fn last(runs: &Path) -> Result<Option<RunView>, EngineError> {
-    let Some(path) = newest(runs)? else { return Ok(None) };
+    let Some(path) = journals(runs)?.into_iter().next() else { return Ok(None) };
     let mut journal = Journal::open(&path)?;
     let mut view = RunView::default();
     while let Some(line) = journal.read_line()? {

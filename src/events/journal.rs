@@ -155,28 +155,31 @@ fn parse(text: &[u8], line: u64) -> Result<(u64, Line), serde_json::Error> {
 
 /// The name of a run that begins now: sorted by name, runs are sorted by time.
 pub fn run_id(now: DateTime<Utc>, pid: u32) -> RunId {
-    RunId::new(format!("{}-{pid}", now.format("%Y%m%dT%H%M%SZ")))
+    RunId::new(format!("{}-{pid}", now.format("%Y%m%dT%H%M%S%.3fZ")))
 }
 
-/// The journal of the newest run below `.ralph/runs`; none where nothing ever ran.
+/// The journals of the runs below `.ralph/runs`, the newest first; none where nothing ever
+/// ran.
 ///
 /// # Errors
 /// [`Error::Read`] if the folder is there and cannot be read.
-pub fn newest(runs: &Path) -> Result<Option<PathBuf>, Error> {
+pub fn journals(runs: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = match fs::read_dir(runs) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(Error::Read { path: runs.to_path_buf(), source }),
     };
-    let mut newest = None;
+    let mut found = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|source| Error::Read { path: runs.to_path_buf(), source })?;
         let journal = entry.path().join(JOURNAL_FILE);
         if journal.is_file() {
-            newest = newest.max(Some(journal));
+            found.push(journal);
         }
     }
-    Ok(newest)
+    found.sort();
+    found.reverse();
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -270,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_run_is_the_last_by_name_that_has_a_journal() {
+    fn the_newest_run_comes_first_and_a_folder_without_a_journal_is_none() {
         let folder = tempfile::tempdir().expect("folder");
         let runs = folder.path().join("runs");
-        assert_eq!(newest(&runs).expect("none"), None);
-        let late = run_id("2026-11-21T14:03:01Z".parse().expect("time"), 99);
-        assert_eq!(late.as_str(), "20261121T140301Z-99");
-        let early = run_id("2026-11-20T23:59:59Z".parse().expect("time"), 100);
+        assert_eq!(journals(&runs).expect("none"), Vec::<PathBuf>::new());
+        let late = run_id("2026-11-21T14:03:01.020Z".parse().expect("time"), 99);
+        assert_eq!(late.as_str(), "20261121T140301.020Z-99");
+        let early = run_id("2026-11-21T14:03:01.003Z".parse().expect("time"), 100);
         for run in [late.as_str(), early.as_str(), "20271121T140301Z-1"] {
             fs::create_dir_all(runs.join(run)).expect("folder");
         }
@@ -284,7 +287,7 @@ mod tests {
         for run in [&early, &late] {
             fs::write(runs.join(run.as_str()).join(JOURNAL_FILE), "").expect("journal");
         }
-        let expected = runs.join(late.as_str()).join(JOURNAL_FILE);
-        assert_eq!(newest(&runs).expect("newest"), Some(expected));
+        let expected = [&late, &early].map(|run| runs.join(run.as_str()).join(JOURNAL_FILE));
+        assert_eq!(journals(&runs).expect("journals"), expected);
     }
 }
