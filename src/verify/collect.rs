@@ -168,10 +168,12 @@ impl Seen<'_> {
         Ok(touched)
     }
 
-    /// Whether a call or a commit of the agent changed a path.
+    /// Whether a call or a commit of the agent changed a path. Where calls ran that nobody
+    /// decided, nobody knows what they wrote: it was the agent.
     fn by_agent(&self, path: &Path) -> bool {
         let absolute = self.repo.root().join(path);
-        self.inputs.writes.contains(&absolute)
+        !self.inputs.undecided.is_empty()
+            || self.inputs.writes.contains(&absolute)
             || self.commits.iter().flat_map(|c| &c.paths).any(|change| change.path == path)
     }
 
