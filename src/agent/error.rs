@@ -89,14 +89,34 @@ fn tail(stderr: &str) -> String {
     }
 }
 
+/// What the last lines tell; what was said long before the end is no reason for it.
+fn last_words(stderr: &str) -> Option<FaultClass> {
+    let lines = stderr.lines().rev().filter(|line| !line.trim().is_empty()).take(5);
+    super::classify_text(&lines.collect::<Vec<_>>().join("\n"))
+}
+
 impl AgentError {
+    /// Whether the process that it came from cannot be used any more.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Silent { .. } | Self::Lost { .. } => true,
+            Self::NotFound { .. }
+            | Self::Command { .. }
+            | Self::Start { .. }
+            | Self::Prepare { .. }
+            | Self::Guard(_)
+            | Self::Refused { .. }
+            | Self::Record(_) => false,
+        }
+    }
+
     /// The failure as data; `None` where the fault is ours.
     pub fn fault(&self) -> Option<Fault> {
         let class = match self {
             Self::NotFound { .. } | Self::Start { .. } => FaultClass::NotFound,
             Self::Refused { fault, .. } => return Some(fault.clone()),
-            Self::Silent { stderr, .. } => super::classify_text(stderr).unwrap_or(FaultClass::Died),
-            Self::Lost { class, stderr, .. } => super::classify_text(stderr).unwrap_or(*class),
+            Self::Silent { stderr, .. } => last_words(stderr).unwrap_or(FaultClass::Died),
+            Self::Lost { class, stderr, .. } => last_words(stderr).unwrap_or(*class),
             Self::Command { .. } | Self::Prepare { .. } | Self::Guard(_) | Self::Record(_) => {
                 return None;
             }

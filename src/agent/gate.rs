@@ -4,20 +4,27 @@
 //! recorded is denied. The gate remembers what it allowed, so that an executed
 //! call can be matched with its decision; how a call is judged lives in `guard`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::time::Instant;
 
 use serde_json::Value;
+use tokio::time::Instant;
 
+use super::decisions::{Decisions, EndedCall, Standing};
 use crate::guard::{Files, Policy, Redactor, decide};
 use crate::hooks::ErrorReport;
 use crate::model::{Asked, Decision, EventKind, Record, RecordError, ToolRequest};
 
 /// Longest text of an argument that is kept in the journal, in bytes.
 const KEPT: usize = 4096;
+/// Entries of a list or an object that are kept.
+const MANY: usize = 100;
+/// Levels of an argument that are kept.
+const DEEP: usize = 16;
+/// Reports of the CLI that are kept: the last ones.
+const REPORTS: usize = 100;
 
 /// What the agent may do while one criterion is in focus.
 #[derive(Clone, Debug)]
@@ -39,14 +46,15 @@ pub struct Gate {
 #[derive(Default)]
 struct State {
     focus: Option<Focus>,
-    /// Allowed and not yet matched, by layer: session and canonical arguments → how often.
-    by_hook: HashMap<(String, String), u32>,
-    by_request: HashMap<(String, String), u32>,
-    /// Decided by ACP's call id.
-    by_call: HashMap<(String, String), bool>,
+    /// The turn is over or being cancelled: nothing is allowed any more.
+    resting: bool,
+    decisions: Decisions,
+    /// Sessions that were closed: whatever still asks in their name is denied.
+    closed: HashSet<String>,
     greeted: HashSet<String>,
-    reports: Vec<ErrorReport>,
-    writes: Vec<PathBuf>,
+    reports: VecDeque<ErrorReport>,
+    writes: BTreeSet<PathBuf>,
+    asked: u32,
     denied: u32,
     repeated: Option<(String, u32)>,
     last: Option<Instant>,
@@ -68,10 +76,21 @@ impl Gate {
         let mut state = self.state();
         *state = State {
             focus: Some(focus),
+            closed: std::mem::take(&mut state.closed),
             greeted: std::mem::take(&mut state.greeted),
             broken: state.broken.take(),
             ..State::default()
         };
+    }
+
+    /// Allows nothing until the next focus: what is being verified must not change.
+    pub fn rest(&self) {
+        self.state().resting = true;
+    }
+
+    /// Allows nothing in this session any more.
+    pub fn close(&self, session: &str) {
+        self.state().closed.insert(session.to_owned());
     }
 
     /// The redaction that everything of this run goes through.
@@ -84,37 +103,79 @@ impl Gate {
     /// # Errors
     /// If the journal cannot be written.
     pub fn record(&self, event: impl FnOnce(u32) -> EventKind) -> Result<(), RecordError> {
-        let iteration = self.state().focus.as_ref().map_or(0, |focus| focus.iteration);
+        let iteration = self.state().iteration();
         self.record.record(event(iteration))
     }
 
     /// Decides a call, records the decision, and only then returns it.
     pub fn decide(&self, request: &ToolRequest) -> Decision {
-        let focus = self.state().focus.clone();
-        let Some(focus) = focus else {
+        let decision = self.judge(request);
+        self.answer(request, decision)
+    }
+
+    /// Denies a call that cannot be answered otherwise, records that, and returns it.
+    pub fn refuse(&self, request: &ToolRequest, rule: &str, reason: &str) -> Decision {
+        self.answer(request, Decision::deny(rule, reason))
+    }
+
+    fn judge(&self, request: &ToolRequest) -> Decision {
+        let state = self.state();
+        if state.closed.contains(request.session.as_str()) {
+            return Decision::deny("run.session-over", "Nothing ran: this session is over.");
+        }
+        if state.resting {
+            return Decision::deny("run.turn-over", "Nothing ran: the turn is over.");
+        }
+        let Some(focus) = state.focus.clone() else {
             return Decision::deny("run.no-focus", "Nothing ran: no criterion is being worked on.");
         };
-        let judged =
-            catch_unwind(AssertUnwindSafe(|| decide(request, &focus.policy, self.files.as_ref())));
-        let decision = judged.unwrap_or_else(|_| {
-            Decision::deny("guard.fault", "Nothing ran: the guard failed on this call.")
-        });
+        drop(state);
+        catch_unwind(AssertUnwindSafe(|| decide(request, &focus.policy, self.files.as_ref())))
+            .unwrap_or_else(|_| {
+                Decision::deny("guard.fault", "Nothing ran: the guard failed on this call.")
+            })
+    }
+
+    fn answer(&self, request: &ToolRequest, decision: Decision) -> Decision {
+        let iteration = self.state().iteration();
+        let described = catch_unwind(AssertUnwindSafe(|| {
+            let redact = |text: &str| self.redactor.redact_str(text).into_owned();
+            let input = bounded(&self.redactor.redact_json(&request.input));
+            (redact(&request.tool), input, redact(&decision.reason))
+        }));
+        let (decision, (tool, input, reason)) = match described {
+            Ok(described) => (decision, described),
+            // What cannot be shown redacted is not shown, and does not run.
+            Err(_) => {
+                let decision =
+                    Decision::deny("guard.fault", "Nothing ran: the guard failed on this call.");
+                let reason = decision.reason.clone();
+                (decision, (String::new(), Value::Null, reason))
+            }
+        };
         let event = EventKind::ToolDecided {
-            iteration: focus.iteration,
+            iteration,
             session: request.session.clone(),
             call: request.call.clone(),
-            tool: self.redactor.redact_str(&request.tool).into_owned(),
-            input: bounded(&self.redactor.redact_json(&request.input)),
+            tool,
+            input,
             asked: request.asked,
             answer: decision.answer,
             rule: decision.rule.clone(),
-            reason: self.redactor.redact_str(&decision.reason).into_owned(),
+            reason,
         };
         if let Err(error) = self.record.record(event) {
-            self.state().broken = Some(error);
+            self.state().broken.get_or_insert(error);
             return Decision::deny(
                 "run.unrecorded",
                 "Nothing ran: the decision cannot be recorded.",
+            );
+        }
+        // A turn that was ended while the guard was thinking stays ended.
+        if decision.allowed() && self.state().resting {
+            return self.answer(
+                request,
+                Decision::deny("run.turn-over", "Nothing ran: the turn is over."),
             );
         }
         self.remember(request, &decision);
@@ -122,44 +183,37 @@ impl Gate {
     }
 
     fn remember(&self, request: &ToolRequest, decision: &Decision) {
-        let session = request.session.as_str().to_owned();
-        let arguments = canonical(&request.input);
         let mut state = self.state();
         state.last = Some(Instant::now());
-        if let Some(call) = &request.call {
-            state.by_call.insert((session.clone(), call.clone()), decision.allowed());
+        if request.asked == Asked::Permission {
+            state.asked = state.asked.saturating_add(1);
+        }
+        if !state.resting {
+            let (session, call) = (request.session.as_str(), request.call.as_deref());
+            state.decisions.add(session, call, &request.input, decision.allowed());
         }
         if decision.allowed() {
-            let layer = match request.asked {
-                Asked::Hook => &mut state.by_hook,
-                Asked::Permission => &mut state.by_request,
-            };
-            *layer.entry((session, arguments)).or_default() += 1;
             state.writes.extend(decision.writes.iter().cloned());
             state.repeated = None;
         } else {
-            state.denied += 1;
+            state.denied = state.denied.saturating_add(1);
+            let wanted = wanted(&request.input);
             let times = match state.repeated.take() {
-                Some((before, times)) if before == arguments => times + 1,
+                Some((before, times)) if before == wanted => times + 1,
                 Some(_) | None => 1,
             };
-            state.repeated = Some((arguments, times));
+            state.repeated = Some((wanted, times));
         }
     }
 
-    /// Whether the hook was asked about just this call and allowed it; each answer counts
-    /// for one call. A call whose arguments another hook has rewritten is not just this one.
-    pub fn hook_allowed(&self, session: &str, input: &Value) -> bool {
-        take_one(&mut self.state().by_hook, &(session.to_owned(), canonical(input)))
+    /// What was decided on a call that ran; each decision counts for one call.
+    pub fn standing(&self, ended: &EndedCall<'_>) -> Standing {
+        self.state().decisions.take(ended)
     }
 
-    /// Whether a call was allowed in answer to a permission request; each answer counts
-    /// for one call. Agents show different arguments there, so the call's id tells too.
-    pub fn request_allowed(&self, session: &str, call: &str, input: &Value) -> bool {
-        let mut state = self.state();
-        let by_call = state.by_call.remove(&(session.to_owned(), call.to_owned()));
-        let same = take_one(&mut state.by_request, &(session.to_owned(), canonical(input)));
-        same || by_call.unwrap_or(false)
+    /// The call was denied, as the agent says too.
+    pub fn settle_denied(&self, ended: &EndedCall<'_>) {
+        self.state().decisions.take_denied(ended);
     }
 
     /// A hook of this session reached us: the guard is in force there.
@@ -176,9 +230,10 @@ impl Gate {
     pub fn report(&self, report: ErrorReport) {
         let mut state = self.state();
         state.last = Some(Instant::now());
-        if state.reports.len() < 100 {
-            state.reports.push(report);
+        if state.reports.len() == REPORTS {
+            state.reports.pop_front();
         }
+        state.reports.push_back(report);
     }
 
     /// What the CLI reported in this session since the focus was set.
@@ -196,6 +251,11 @@ impl Gate {
         self.state().repeated.clone()
     }
 
+    /// Permission requests answered since the focus was set.
+    pub fn asked(&self) -> u32 {
+        self.state().asked
+    }
+
     /// When the last decision or report came in.
     pub fn last_life(&self) -> Option<Instant> {
         self.state().last
@@ -203,7 +263,7 @@ impl Gate {
 
     /// Paths that allowed calls write, since the focus was set.
     pub fn writes(&self) -> Vec<PathBuf> {
-        self.state().writes.clone()
+        self.state().writes.iter().cloned().collect()
     }
 
     /// The error that made recording impossible, once.
@@ -216,35 +276,57 @@ impl Gate {
     }
 }
 
-/// Uses up one answer, if there is one left.
-fn take_one(left: &mut HashMap<(String, String), u32>, key: &(String, String)) -> bool {
-    match left.get_mut(key) {
-        Some(times) if *times > 0 => {
-            *times -= 1;
-            true
-        }
-        Some(_) | None => false,
+impl State {
+    fn iteration(&self) -> u32 {
+        self.focus.as_ref().map_or(0, |focus| focus.iteration)
     }
 }
 
-/// Arguments in one spelling: keys sorted at every level.
-fn canonical(value: &Value) -> String {
-    let mut sorted = value.clone();
-    sorted.sort_all_objects();
-    sorted.to_string()
+/// What a call wants, without the words that a model finds anew for each try.
+pub(super) fn wanted(input: &Value) -> String {
+    match input.get("command") {
+        Some(Value::String(command)) => command.clone(),
+        Some(other) => other.to_string(),
+        None => input.to_string(),
+    }
 }
 
-/// Long strings cut, with the cut visible, so that one call cannot fill the journal.
+/// Long strings, lists and deep values cut, with the cut visible, so that one call cannot
+/// fill the journal.
 pub(super) fn bounded(value: &Value) -> Value {
+    shallow(value, DEEP)
+}
+
+fn shallow(value: &Value, deep: usize) -> Value {
     match value {
         Value::String(text) if text.len() > KEPT => {
             let end = text.floor_char_boundary(KEPT);
             Value::String(format!("{}[… {} bytes left out …]", &text[..end], text.len() - end))
         }
-        Value::Array(items) => Value::Array(items.iter().take(100).map(bounded).collect()),
-        Value::Object(fields) => Value::Object(
-            fields.iter().map(|(name, field)| (name.clone(), bounded(field))).collect(),
-        ),
+        Value::Array(_) | Value::Object(_) if deep == 0 => {
+            Value::String("[… left out …]".to_owned())
+        }
+        Value::Array(items) => {
+            let mut kept: Vec<Value> =
+                items.iter().take(MANY).map(|item| shallow(item, deep - 1)).collect();
+            if items.len() > MANY {
+                kept.push(format!("[… {} left out …]", items.len() - MANY).into());
+            }
+            Value::Array(kept)
+        }
+        Value::Object(fields) => {
+            let shown = fields.iter().take(MANY);
+            let mut kept: serde_json::Map<String, Value> = shown
+                .map(|(name, field)| (name.chars().take(200).collect(), shallow(field, deep - 1)))
+                .collect();
+            if fields.len() > MANY {
+                kept.insert("[…]".to_owned(), format!("{} left out", fields.len() - MANY).into());
+            }
+            Value::Object(kept)
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,7 +18,7 @@ use crate::model::{Asked, SessionId, ToolRequest};
 
 /// Longest question, in bytes; a tool call that is larger is denied.
 const LONGEST: u64 = 32 << 20;
-/// How long a question may take to arrive.
+/// How long a question may take to arrive, and its answer to be taken.
 const ARRIVAL: Duration = Duration::from_secs(10);
 
 /// What happens to a prompt that reaches the guard.
@@ -93,8 +93,11 @@ async fn answer(mut stream: UnixStream, gate: Arc<Gate>, greeting: Greeting) {
     .await;
     match reply {
         Ok(reply) => {
-            if let Err(error) = stream.write_all(reply.as_bytes()).await {
-                tracing::warn!(%error, "a hook did not wait for its answer");
+            // A hook that does not read denies by itself when its own time is over.
+            match tokio::time::timeout(ARRIVAL, stream.write_all(reply.as_bytes())).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "a hook did not wait for its answer"),
+                Err(_) => tracing::warn!("a hook did not read its answer"),
             }
         }
         Err(error) => tracing::error!(%error, "the guard failed"),
@@ -138,6 +141,10 @@ fn reply(gate: &Gate, question: &[u8], greeting: Greeting) -> String {
 }
 
 fn decide(gate: &Gate, call: hooks::HookCall) -> String {
+    if call.session.is_empty() {
+        // It could never be joined with the call that runs.
+        return hooks::denial("Nothing ran: the hook names no session.");
+    }
     let request = ToolRequest {
         session: SessionId::new(call.session),
         call: None,

@@ -7,6 +7,7 @@
 
 pub mod acp;
 mod command;
+mod decisions;
 mod environment;
 mod error;
 mod fault;
@@ -21,6 +22,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 pub use command::{AgentCommand, AgentKind, Lookup};
+pub use decisions::{EndedCall, Standing};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 pub use fault::{classify_code, classify_text, way_out};
@@ -56,10 +58,11 @@ pub trait Session: Send {
     fn id(&self) -> &SessionId;
 
     /// Sends a prompt and watches until it is answered, stuck, or `stop` is cancelled.
+    /// A turn that ended badly is a [`Turn`] too, with its fault: what was seen until
+    /// then must not be lost with the agent.
     ///
     /// # Errors
-    /// If the agent is lost or answers with an error. A turn that ended badly but
-    /// did end is a [`Turn`], not an error.
+    /// Only if what happens cannot be recorded.
     async fn prompt(
         &mut self,
         prompt: &Prompt,
@@ -68,5 +71,15 @@ pub trait Session: Send {
     ) -> Result<Turn, AgentError>;
 
     /// Closes it; the agent keeps running. Waits at most `limit`.
-    async fn close(self: Box<Self>, limit: Duration);
+    async fn close(self: Box<Self>, limit: Duration) -> Closed;
+}
+
+/// What became of a session that was to be closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// The agent has let go of it.
+    LetGo,
+    /// The agent did not answer, now or when its turn was cancelled: it may still be at
+    /// work, and has to be stopped before anything it did is looked at.
+    Unanswered,
 }

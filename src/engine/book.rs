@@ -232,8 +232,9 @@ impl Run {
         let number = self.state.attempt_refs.max(1);
         let kept = parts.repo.save_attempt(&parts.layout, number, &message, human)?;
         let files = self.read_state_files()?;
-        parts.repo.back_to(&parts.repo.checkpoint()?, human)?;
+        let left = parts.repo.back_to(&parts.repo.checkpoint()?, human)?;
         self.write_state_files(&files)?;
+        self.tell_left(&left)?;
         self.state.attempt_refs = kept.number + 1;
         self.notice(&format!("uncommitted work is kept under {}", kept.name))
     }

@@ -5,16 +5,17 @@ use std::time::Duration;
 use chrono::NaiveDate;
 use tokio::time::Instant;
 
+use super::EngineError;
 use super::decide::reached;
 use super::run::{Premium, Run};
 use super::settle::Ending;
-use super::{EngineError, Patience, Recovery, recover};
-use crate::agent::{AgentError, Session};
+use crate::agent::{AgentError, Closed, Session};
 use crate::model::{
     Checkpoint, Criterion, EventKind, Fault, FaultClass, Limit, Oid, Outcome, Prompt, Record as _,
     Task, Turn, TurnEnd,
 };
-use crate::verify::{Fingerprints, Protection, StateFiles};
+use crate::task;
+use crate::verify::{Fingerprints, Protection, StateFiles, TASK};
 
 /// Prompts in one turn: the first, and those after a denial cut it short.
 const PROMPTS: u32 = 4;
@@ -56,17 +57,20 @@ impl Run {
         criterion: &Criterion,
     ) -> Result<Option<Outcome>, EngineError> {
         // The agent comes first: an iteration that cannot be asked for is none.
-        let session = match self.session().await {
+        let session = match self.fresh_session().await {
             Ok(session) => session,
-            Err(error) => {
-                return match self.failed(None, error)? {
+            Err(turned) => {
+                return match turned? {
                     Turned::Failed(_, fault) => self.bear(&fault).await,
                     Turned::Stopped(_, outcome) => Ok(Some(outcome)),
                     Turned::Ended(_) => Ok(None),
                 };
             }
         };
-        let mut iteration = self.open(task, criterion)?;
+        let Some(mut iteration) = self.open(task, criterion)? else {
+            self.close(session).await;
+            return Ok(None);
+        };
         let turned = self.turn(session, &mut iteration).await?;
         match turned {
             Turned::Ended(turn) => {
@@ -91,25 +95,41 @@ impl Run {
         }
     }
 
-    /// Takes the checkpoint and tells the guard what is in focus.
-    fn open(&mut self, task: &Task, criterion: &Criterion) -> Result<Iteration, EngineError> {
+    /// Takes the checkpoint and tells the guard what is in focus. `None` if TASK.md was
+    /// edited since the criterion was chosen, so that there is nothing to do for it.
+    fn open(
+        &mut self,
+        task: &Task,
+        criterion: &Criterion,
+    ) -> Result<Option<Iteration>, EngineError> {
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
+        // One reading serves the prompt, the guard and the comparison afterwards: what the
+        // human writes between two readings would be taken for the agent's.
+        let files = StateFiles::read(repo.root(), &parts.layout)?;
+        let task = match files.bytes(&parts.layout.file(TASK)) {
+            Some(bytes) => task::parse(parts.layout.task(), bytes),
+            None => task.clone(),
+        };
+        let found = task::find(&task, &criterion.key).filter(|found| !found.checked);
+        let Some(criterion) = found.filter(|_| task::usable(&task)).cloned() else {
+            return Ok(None);
+        };
         let checkpoint = repo.checkpoint()?;
         let origin =
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());
         let exists =
             |path: &std::path::Path| repo.exists_at(&checkpoint.head, path).unwrap_or(true);
-        let protection = Protection::of(task, &exists)?;
+        let protection = Protection::of(&task, &exists)?;
         let attempt = self.state.find(&criterion.key).map_or(0, |entry| entry.attempts) + 1;
         self.state.iteration += 1;
         let iteration = Iteration {
             number: self.state.iteration,
-            task: task.clone(),
-            criterion: criterion.clone(),
+            task,
+            criterion,
             attempt,
             origin: origin.clone(),
-            files: StateFiles::read(repo.root(), &parts.layout)?,
+            files,
             settings: repo.settings()?,
             protection,
             date: parts.clock.today(),
@@ -117,7 +137,7 @@ impl Run {
             premium_requests: 0,
             checkpoint,
         };
-        let named = iteration.protection.named();
+        let (criterion, named) = (&iteration.criterion, iteration.protection.named());
         parts.gate.focus(parts.rules.for_criterion(iteration.number, criterion, named)?);
         parts.events.record(EventKind::IterationStarted {
             iteration: iteration.number,
@@ -126,10 +146,42 @@ impl Run {
             attempt,
             checkpoint: iteration.checkpoint.clone(),
         })?;
-        Ok(iteration)
+        Ok(Some(iteration))
     }
 
-    /// Prompts the agent in a fresh session until the turn is over.
+    /// A fresh session, unless the run is ended meanwhile or the agent fails.
+    async fn fresh_session(&mut self) -> Result<Box<dyn Session>, Result<Turned, EngineError>> {
+        let stop = self.parts.stop.token().clone();
+        let opened = tokio::select! {
+            biased;
+            () = stop.cancelled() => None,
+            opened = self.session() => Some(opened),
+        };
+        match opened {
+            Some(Ok(session)) => Ok(session),
+            Some(Err(error)) => {
+                if error.is_final() {
+                    self.stop_agent().await;
+                }
+                Err(self.failed(error))
+            }
+            None => {
+                // It may be in the middle of opening a session.
+                self.stop_agent().await;
+                let outcome = self.interrupted().unwrap_or(Outcome::Interrupted { signal: 2 });
+                Err(Ok(Turned::Stopped(None, outcome)))
+            }
+        }
+    }
+
+    /// Closes a session; an agent that does not answer even that is stopped.
+    async fn close(&mut self, session: Box<dyn Session>) {
+        if session.close(CLOSE).await == Closed::Unanswered {
+            self.stop_agent().await;
+        }
+    }
+
+    /// Prompts the agent until the turn is over.
     async fn turn(
         &mut self,
         mut session: Box<dyn Session>,
@@ -137,7 +189,12 @@ impl Run {
     ) -> Result<Turned, EngineError> {
         let prompt = self.prompt_for(iteration)?;
         let turned = self.converse(session.as_mut(), iteration, prompt).await;
-        session.close(CLOSE).await;
+        // What is looked at from here on must not change any more.
+        self.parts.gate.rest();
+        self.close(session).await;
+        if let Ok(Turned::Failed(Some(Turn { end: TurnEnd::Lost, .. }), _)) = &turned {
+            self.stop_agent().await;
+        }
         turned
     }
 
@@ -152,7 +209,7 @@ impl Run {
             self.count_prompt(session, iteration, &prompt, number > 1)?;
             let turn = match self.watch(session, &prompt).await {
                 Ok(turn) => turn,
-                Err(error) => return self.failed(whole, error),
+                Err(error) => return self.failed(error),
             };
             self.parts
                 .events
@@ -162,8 +219,8 @@ impl Run {
             }
             let end = turn.end.clone();
             let turn = merge(whole.take(), turn);
-            if let Some(signal) = self.parts.stop.signal() {
-                return Ok(Turned::Stopped(Some(turn), Outcome::Interrupted { signal }));
+            if let Some(outcome) = self.interrupted() {
+                return Ok(Turned::Stopped(Some(turn), outcome));
             }
             if end == TurnEnd::Interrupted && turn.undecided.is_empty() {
                 let outcome = Outcome::LimitReached { limit: Limit::Duration };
@@ -225,10 +282,9 @@ impl Run {
     /// Prompts, and ends the turn when the run's time is up.
     async fn watch(&self, session: &mut dyn Session, prompt: &Prompt) -> Result<Turn, AgentError> {
         let stop = self.parts.stop.token().child_token();
-        let deadline = self.parts.limits.duration.map(|limit| self.started + limit);
         let answer = session.prompt(prompt, &self.parts.turn, &stop);
         tokio::pin!(answer);
-        let Some(deadline) = deadline else { return answer.await };
+        let Some(deadline) = self.deadline() else { return answer.await };
         tokio::select! {
             turn = &mut answer => turn,
             () = tokio::time::sleep_until(deadline) => {
@@ -238,66 +294,19 @@ impl Run {
         }
     }
 
-    /// A fresh session of the running agent, which is started if there is none.
-    async fn session(&mut self) -> Result<Box<dyn Session>, AgentError> {
-        if self.agent.is_none() {
-            let agent = (self.parts.start)().await?;
-            self.parts
-                .events
-                .record(EventKind::AgentStarted { agent: agent.identity(), pid: agent.pid() })?;
-            self.agent = Some(agent);
-        }
-        match &mut self.agent {
-            Some(agent) => agent.open().await,
-            None => Err(AgentError::NotFound {
-                program: self.parts.agent_command.clone(),
-                why: "it is not running".to_owned(),
-            }),
-        }
-    }
-
-    fn failed(&self, turn: Option<Turn>, error: AgentError) -> Result<Turned, EngineError> {
+    /// A failure of the agent outside of a turn.
+    fn failed(&self, error: AgentError) -> Result<Turned, EngineError> {
         if let AgentError::Guard(guard) = &error {
             let outcome = Outcome::Tampered { reason: guard.to_string() };
-            return Ok(Turned::Stopped(turn, outcome));
+            return Ok(Turned::Stopped(None, outcome));
         }
         match error.fault() {
-            Some(fault) => Ok(Turned::Failed(turn, fault)),
+            Some(fault) => Ok(Turned::Failed(None, fault)),
             None => Err(match error {
                 AgentError::Record(error) => error.into(),
                 other => EngineError::Agent(other),
             }),
         }
-    }
-
-    /// Bears a failure of the agent: waits or restarts, or ends the run.
-    async fn bear(&mut self, fault: &Fault) -> Result<Option<Outcome>, EngineError> {
-        self.failures += 1;
-        let patience = Patience {
-            failures: self.failures,
-            waited: self.waited,
-            max_wait: self.parts.max_wait,
-        };
-        let delay = match recover(fault, &patience, self.parts.clock.now()) {
-            Recovery::Stop(outcome) => return Ok(Some(outcome)),
-            Recovery::Wait(delay) => {
-                self.waited += delay;
-                delay
-            }
-            Recovery::Restart(delay) => {
-                if let Some(agent) = self.agent.take() {
-                    agent.stop().await;
-                }
-                delay
-            }
-        };
-        let until = self.parts.clock.now() + delay;
-        self.parts.events.record(EventKind::Waiting { until, reason: fault.message.clone() })?;
-        tokio::select! {
-            () = tokio::time::sleep(delay) => {}
-            () = self.parts.stop.token().cancelled() => {}
-        }
-        Ok(None)
     }
 }
 

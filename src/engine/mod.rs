@@ -5,6 +5,7 @@
 //! with the state update. How each verb works lives in its own room; what is typed
 //! and shown lives in `cli` and `report`.
 
+mod agent;
 mod book;
 mod decide;
 mod error;
@@ -15,6 +16,9 @@ mod recover;
 mod resume;
 mod run;
 mod settle;
+#[cfg(test)]
+mod tests;
+mod until_stopped;
 mod words;
 
 pub use decide::{After, Limits, Next, Spent, after, next};

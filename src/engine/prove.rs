@@ -22,7 +22,11 @@ impl Run {
     /// open again; gives the outcome if none is.
     pub(super) async fn prove(&mut self, task: &Task) -> Result<Option<Outcome>, EngineError> {
         let planned = plan(task, Phase::End, self.baseline.millis());
-        let Some(broken) = self.broken(&planned).await? else { return Ok(None) };
+        let broken = self.broken(&planned).await?;
+        if let Some(outcome) = self.interrupted() {
+            // Checks that were ended with the run say nothing about the work.
+            return Ok(Some(outcome));
+        }
         let mut unproven = Vec::new();
         let mut reopened = false;
         for broken in &broken {
@@ -77,23 +81,17 @@ impl Run {
         })
     }
 
-    /// The checks that fail; none at all if the run is ended meanwhile.
-    async fn broken(
-        &mut self,
-        planned: &[PlannedCheck],
-    ) -> Result<Option<Vec<Broken>>, EngineError> {
+    /// The checks that fail.
+    async fn broken(&mut self, planned: &[PlannedCheck]) -> Result<Vec<Broken>, EngineError> {
         let parts = &self.parts;
         let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
         if planned.is_empty() {
-            return Ok(Some(Vec::new()));
+            return Ok(Vec::new());
         }
         let options = self.check_options(repo.root());
         let environment = &parts.preflight.environment;
-        let in_clean = run_clean(repo, checks, planned, &options, &parts.layout, environment);
-        let (clean, notes) = tokio::select! {
-            ran = in_clean => ran?,
-            () = parts.stop.token().cancelled() => return Ok(None),
-        };
+        let (clean, notes) =
+            run_clean(repo, checks, planned, &options, &parts.layout, environment).await?;
         for check in &clean {
             let (iteration, check) = (self.state.iteration, check.clone());
             parts.events.record(EventKind::CheckFinished { iteration, check })?;
@@ -104,9 +102,6 @@ impl Run {
         // Those that are red there are run here too: that tells the reason.
         let again: Vec<_> = planned.iter().filter(red).cloned().collect();
         let here = self.run_checks(&again, &repo.status()?).await?;
-        if parts.stop.signal().is_some() {
-            return Ok(None);
-        }
         let only_there: Vec<_> = not_reproducible(&here.results, &clean).cloned().collect();
         self.artefacts.extend(here.artefacts);
         let describe = |check: CheckResult| {
@@ -125,7 +120,7 @@ impl Run {
             };
             Broken { check, reason, kind }
         };
-        Ok(Some(clean.into_iter().filter(|check| !check.passed()).map(describe).collect()))
+        Ok(clean.into_iter().filter(|check| !check.passed()).map(describe).collect())
     }
 
     /// The criteria that a failing check opens again: those that it had proven, else, for

@@ -9,15 +9,21 @@ use chrono::{DateTime, Utc};
 
 use crate::model::{Fault, FaultClass, Outcome};
 
-/// Failures of the agent's process in a row that are borne.
+/// Failures of the agent's process in a row that end the run.
 const DEATHS: u32 = 3;
+/// Failures of the network in a row that end the run; the agent has tried several times
+/// by itself before each.
+const DROPS: u32 = 6;
+/// The first pause after the agent's process failed, and after the network did.
+const RESTART: Duration = Duration::from_millis(500);
+const RECONNECT: Duration = Duration::from_secs(5);
 
 /// How much is borne, and how much was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Patience {
     /// Failures in a row, this one included.
     pub failures: u32,
-    /// What was waited for rate limits in a row.
+    /// What was waited in a row, without a restart.
     pub waited: Duration,
     /// What may be waited in all.
     pub max_wait: Duration,
@@ -28,7 +34,7 @@ pub struct Patience {
 pub enum Recovery {
     /// Start the agent anew after a while.
     Restart(Duration),
-    /// Wait for the rate limit to pass, with the same agent.
+    /// Wait for the rate limit or the network, with the same agent.
     Wait(Duration),
     /// End the run.
     Stop(Outcome),
@@ -49,10 +55,17 @@ pub fn recover(fault: &Fault, patience: &Patience, now: DateTime<Utc>) -> Recove
             }
             Recovery::Wait(wait)
         }
+        FaultClass::Network if patience.failures < DROPS => {
+            let wait = pause(RECONNECT, patience.failures);
+            if patience.waited + wait > patience.max_wait {
+                return Recovery::Stop(Outcome::AgentUnusable { fault: fault.clone() });
+            }
+            Recovery::Wait(wait)
+        }
         FaultClass::Died | FaultClass::Protocol | FaultClass::Other
             if patience.failures < DEATHS =>
         {
-            Recovery::Restart(restart_delay(patience.failures))
+            Recovery::Restart(pause(RESTART, patience.failures))
         }
         FaultClass::NotFound
         | FaultClass::Auth
@@ -70,16 +83,16 @@ fn rate_limit_wait(failures: u32) -> Duration {
     Duration::from_secs((30 << doublings).min(300))
 }
 
-/// Half a second, then doubled, with some jitter, so that a crash is no tight loop.
-fn restart_delay(failures: u32) -> Duration {
+/// Doubled each time, with some jitter, so that a failure is no tight loop.
+fn pause(first: Duration, failures: u32) -> Duration {
     let mut backoff = ExponentialBackoffBuilder::new()
-        .with_initial_interval(Duration::from_millis(500))
+        .with_initial_interval(first)
         .with_multiplier(2.0)
         .with_randomization_factor(0.2)
-        .with_max_interval(Duration::from_secs(30))
+        .with_max_interval(Duration::from_secs(300))
         .with_max_elapsed_time(None)
         .build();
-    let mut delay = Duration::from_millis(500);
+    let mut delay = first;
     for _ in 0..failures.clamp(1, 16) {
         delay = backoff.next_backoff().unwrap_or(delay);
     }
@@ -129,6 +142,19 @@ mod tests {
         let (first, second) = (delay(1).expect("first"), delay(2).expect("second"));
         assert!(first >= Duration::from_millis(400) && second > first, "{first:?} {second:?}");
         assert_eq!(delay(3), None);
+    }
+
+    #[test]
+    fn the_network_is_waited_for_with_the_same_agent_then_given_up() {
+        let network = fault(FaultClass::Network);
+        let recovery =
+            |failures, waited| recover(&network, &patience(failures, waited), DateTime::UNIX_EPOCH);
+        let Recovery::Wait(first) = recovery(1, 0) else { panic!("{:?}", recovery(1, 0)) };
+        assert!((Duration::from_secs(4)..=Duration::from_secs(6)).contains(&first), "{first:?}");
+        assert!(matches!(recovery(5, 75), Recovery::Wait(_)));
+        let stop = Recovery::Stop(Outcome::AgentUnusable { fault: network.clone() });
+        assert_eq!(recovery(6, 0), stop);
+        assert_eq!(recovery(1, 599), stop);
     }
 
     #[test]

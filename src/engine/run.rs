@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::decide::{Limits, Next, Spent, next};
+use super::until_stopped::UntilStopped;
 use super::{EngineError, GuardRules, Resumed};
 use crate::agent::{Agent, AgentError, Gate, TurnLimits};
 use crate::events::Emitter;
@@ -129,12 +130,13 @@ impl Run {
     ///
     /// # Errors
     /// If state.json cannot be read.
-    pub fn new(parts: Parts) -> Result<Self, EngineError> {
+    pub fn new(mut parts: Parts) -> Result<Self, EngineError> {
         let mut state = super::book::load(&parts)?;
         if let Some(resumed) = &parts.resumed {
             state.iteration = state.iteration.max(resumed.iteration);
             state.attempt_refs = state.attempt_refs.max(resumed.attempt_refs);
         }
+        parts.checks = Arc::new(UntilStopped { checks: parts.checks, stop: parts.stop.clone() });
         Ok(Self {
             parts,
             state,
@@ -159,20 +161,24 @@ impl Run {
     /// If the run itself cannot go on; the agent is stopped all the same.
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
-        if let Some(agent) = self.agent.take() {
-            agent.stop().await;
-        }
+        self.stop_agent().await;
         match worked {
             Ok(outcome) => self.end(outcome),
-            Err(error) => Err(error),
+            Err(error) => {
+                // The journal says why it ends here, where it can still be written.
+                if let Err(unwritten) = self.notice(&format!("the run cannot go on: {error}")) {
+                    tracing::debug!(%unwritten, "the journal does not know why the run ended");
+                }
+                Err(error)
+            }
         }
     }
 
     async fn work(&mut self) -> Result<Outcome, EngineError> {
         self.begin().await?;
         loop {
-            if let Some(signal) = self.parts.stop.signal() {
-                return Ok(Outcome::Interrupted { signal });
+            if let Some(outcome) = self.interrupted() {
+                return Ok(outcome);
             }
             let task = self.task()?;
             self.spent.duration = self.started.elapsed();

@@ -5,8 +5,8 @@ use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
 use crate::model::{
-    Attribution, CheckResult, CheckStatus, EventKind, Evidence, History, Mend, OnStuck, Outcome,
-    Record as _, Turn, Verdict, VerdictResult, Weight,
+    Attribution, EventKind, Evidence, History, Mend, OnStuck, Outcome, Record as _, Turn, Verdict,
+    VerdictResult, Weight,
 };
 use crate::task;
 use crate::verify::{
@@ -39,7 +39,7 @@ impl Run {
         &mut self,
         iteration: Iteration,
         turn: Turn,
-        ending: Ending,
+        mut ending: Ending,
     ) -> Result<Settled, EngineError> {
         let Collected { mut evidence, status } = self.look(&iteration, &turn)?;
         let rules = JudgeRules {
@@ -58,8 +58,11 @@ impl Run {
             }
             self.artefacts.extend(ran.artefacts);
             evidence.checks = ran.results;
+            if self.interrupted().is_some() {
+                // Its checks were ended, not the agent's work found wanting.
+                ending = Ending::CutOff;
+            }
         }
-        let ending = if self.parts.stop.signal().is_some() { Ending::CutOff } else { ending };
         let verdict = judge(&evidence, &rules);
         self.conclude(&iteration, evidence, verdict, ending)
     }
@@ -116,6 +119,7 @@ impl Run {
             self.worked.insert(key.clone());
         }
         let mended = self.repair(iteration, &verdict.mends)?;
+        self.tell_left(&mended.left)?;
         if let Some(kept) = &mended.kept {
             self.state.attempt_refs = kept.number + 1;
             if verdict.mends.contains(&Mend::BackToCheckpoint) {
@@ -259,7 +263,8 @@ impl Run {
         let files = self.read_state_files()?;
         let mut origin = iteration.checkpoint.clone();
         origin.head = iteration.origin.clone();
-        repo.back_to(&origin, &parts.preflight.human)?;
+        let left = repo.back_to(&origin, &parts.preflight.human)?;
+        self.tell_left(&left)?;
         self.write_state_files(&files)?;
         self.state.attempt_refs = kept.number + 1;
         self.origins.remove(&iteration.criterion.key);
@@ -267,8 +272,7 @@ impl Run {
         Ok(kept.name)
     }
 
-    /// Runs verify commands in the working tree. If the run is ended meanwhile, they are
-    /// ended too, and count as not run: that is never a pass.
+    /// Runs verify commands in the working tree.
     pub(super) async fn run_checks(
         &self,
         planned: &[PlannedCheck],
@@ -278,13 +282,19 @@ impl Run {
         let options = self.check_options(parts.repo.root());
         let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
         let human = &parts.preflight.human;
-        tokio::select! {
-            ran = run_checks(repo, checks, planned, &options, status, human) => Ok(ran?),
-            () = parts.stop.token().cancelled() => Ok(CheckRun {
-                results: planned.iter().map(not_run).collect(),
-                ..CheckRun::default()
-            }),
+        Ok(run_checks(repo, checks, planned, &options, status, human).await?)
+    }
+
+    /// What stays as it is although it was to be put back.
+    pub(super) fn tell_left(&self, left: &[std::path::PathBuf]) -> Result<(), EngineError> {
+        if left.is_empty() {
+            return Ok(());
         }
+        let paths: Vec<_> = left.iter().map(|path| path.display().to_string()).collect();
+        self.notice(&format!(
+            "not put back, because your own files are in the way or it is a repository: {}",
+            paths.join(", ")
+        ))
     }
 
     pub(super) fn check_options(&self, dir: &std::path::Path) -> CheckOptions {
@@ -293,17 +303,6 @@ impl Run {
             limit: self.parts.verify_limit,
             env: self.parts.check_environment.clone(),
         }
-    }
-}
-
-fn not_run(planned: &PlannedCheck) -> CheckResult {
-    CheckResult {
-        command: planned.command.clone(),
-        criteria: planned.criteria.clone(),
-        whole_task: planned.whole_task,
-        status: CheckStatus::NotRun("the run was ended".to_owned()),
-        millis: 0,
-        output: String::new(),
     }
 }
 

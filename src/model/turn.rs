@@ -44,13 +44,14 @@ pub enum TurnEnd {
         /// The guard's reason, for the next prompt.
         reason: String,
     },
-    /// The stream was lost: `cancelled` that nobody asked for.
+    /// The stream was lost: the agent ended, or it cancelled what nobody asked it to.
     Lost,
     /// We cancelled it because it was stuck.
     Stuck(Stuck),
     /// We cancelled it because the run ends.
     Interrupted,
-    /// Any other stop reason, in the agent's word (`max_tokens`, `refusal`, …).
+    /// Any other stop reason, in the agent's word (`max_tokens`, `refusal`, …); `error`
+    /// where it answered with one, which is the turn's fault then.
     Other(String),
 }
 

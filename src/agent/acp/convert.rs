@@ -2,8 +2,8 @@
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, SelectedPermissionOutcome, StopReason, ToolCallStatus, ToolKind,
-    Usage as AcpUsage,
+    RequestPermissionResponse, SelectedPermissionOutcome, SessionConfigKind, SessionConfigOption,
+    StopReason, ToolCallStatus, ToolKind, Usage as AcpUsage,
 };
 use serde_json::{Value, json};
 
@@ -89,6 +89,11 @@ pub(super) fn request(asked: &RequestPermissionRequest) -> ToolRequest {
     }
 }
 
+/// Whether the agent offers a way to allow a call once.
+pub(super) fn can_allow(options: &[PermissionOption]) -> bool {
+    options.iter().any(|option| option.kind == PermissionOptionKind::AllowOnce)
+}
+
 /// The option that says our answer, by its kind and never for longer than once.
 pub(super) fn response(answer: Answer, options: &[PermissionOption]) -> RequestPermissionResponse {
     let find = |kind| options.iter().find(|option| option.kind == kind);
@@ -154,12 +159,34 @@ pub(super) fn fault(error: &agent_client_protocol::Error) -> Fault {
 /// Whether a mode lets the agent act without asking.
 pub(super) fn widens(mode: &str) -> bool {
     let mode = mode.to_lowercase();
-    ["autopilot", "bypass", "yolo", "dontask", "full-access", "allow-all"]
-        .iter()
-        .any(|word| mode.contains(word))
+    let name = mode.rsplit(['#', '/', ':']).next().unwrap_or_default();
+    // `auto`, `autopilot`, `autoEdit`, `acceptEdits`: an edit or more without a question.
+    name.starts_with("auto")
+        || name.starts_with("accept")
+        || ["bypass", "yolo", "dontask", "dont-ask", "full-access", "allow-all", "allow_all"]
+            .iter()
+            .any(|word| name.contains(word))
 }
 
 /// Whether a mode is the ordinary one, in which the agent asks and acts.
 pub(super) fn asks(mode: &str) -> bool {
     mode == "default" || mode == "agent" || mode.ends_with("#agent")
+}
+
+/// A setting of the session in which the agent does not ask, if there is one.
+pub(super) fn widening_option(options: &[SessionConfigOption]) -> Option<String> {
+    options.iter().find_map(|option| {
+        let id = option.id.0.as_ref();
+        let value = match &option.kind {
+            SessionConfigKind::Select(select) => select.current_value.0.to_string(),
+            SessionConfigKind::Boolean(flag) => flag.current_value.to_string(),
+            // A kind of a later version: its value is not known.
+            _ => return None,
+        };
+        let opens =
+            ["allow_all", "allow-all", "yolo", "bypass"].iter().any(|word| id.contains(word));
+        let all = opens && !matches!(value.as_str(), "off" | "false" | "no");
+        let mode = id == "mode" && widens(&value);
+        (all || mode).then(|| format!("setting `{id}` = `{value}`"))
+    })
 }

@@ -37,6 +37,17 @@ struct Record {
     data: serde_json::Value,
 }
 
+/// What the new records end with.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Last {
+    /// An error after which the model said or did nothing more.
+    Error(SessionError),
+    /// The model's own words or deeds.
+    Model,
+    /// Neither; or there are no records, or they cannot be read.
+    Nothing,
+}
+
 /// The CLI's records of one session, read from where we stopped.
 pub(super) struct SessionRecords {
     path: PathBuf,
@@ -49,11 +60,15 @@ impl SessionRecords {
         Self { path: home.join("session-state").join(session).join("events.jsonl"), read: 0 }
     }
 
-    /// The error that the new records end with: one after which the model said or did
-    /// nothing more.
-    pub(super) async fn last_error(&mut self) -> Option<SessionError> {
-        let bytes = self.fresh().await.ok()?;
-        last_error(&bytes)
+    /// What was recorded last since we looked.
+    pub(super) async fn last(&mut self) -> Last {
+        match self.fresh().await {
+            Ok(bytes) => last(&bytes),
+            Err(error) => {
+                tracing::debug!(%error, path = %self.path.display(), "no records of the session");
+                Last::Nothing
+            }
+        }
     }
 
     async fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
@@ -68,13 +83,16 @@ impl SessionRecords {
     }
 }
 
-fn last_error(bytes: &[u8]) -> Option<SessionError> {
-    let mut found = None;
+fn last(bytes: &[u8]) -> Last {
+    let mut found = Last::Nothing;
     for line in bytes.split(|byte| *byte == b'\n') {
         let Ok(record) = serde_json::from_slice::<Record>(line) else { continue };
         match record.kind.as_str() {
-            "session.error" => found = serde_json::from_value(record.data).ok(),
-            "assistant.message" | "tool.execution_complete" => found = None,
+            "session.error" => {
+                found = Last::Error(serde_json::from_value(record.data).unwrap_or_default());
+            }
+            "assistant.message" | "tool.execution_complete" => found = Last::Model,
+            // Of all other kinds there is nothing to learn here.
             _ => {}
         }
     }
@@ -85,13 +103,37 @@ fn last_error(bytes: &[u8]) -> Option<SessionError> {
 mod tests {
     use super::*;
 
+    const ERROR: &str = r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"429","statusCode":429}}"#;
+    const MESSAGE: &str = r#"{"type":"assistant.message","data":{}}"#;
+
     #[test]
     fn only_an_error_that_nothing_followed_counts() {
-        let error = r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"429","statusCode":429}}"#;
-        let message = r#"{"type":"assistant.message","data":{}}"#;
-        let found =
-            last_error(format!("{message}\n{error}\nnot json\n").as_bytes()).expect("an error");
+        let Last::Error(found) = last(format!("{MESSAGE}\n{ERROR}\nnot json\n").as_bytes()) else {
+            panic!("no error");
+        };
         assert_eq!((found.status_code, class_of(&found)), (Some(429), Some(FaultClass::RateLimit)));
-        assert_eq!(last_error(format!("{error}\n{message}\n").as_bytes()), None);
+        assert_eq!(last(format!("{ERROR}\n{MESSAGE}\n").as_bytes()), Last::Model);
+        assert_eq!(last(b"{\"type\":\"session.start\"}\n"), Last::Nothing);
+    }
+
+    #[test]
+    fn an_error_of_an_unknown_shape_is_one_all_the_same() {
+        let record = br#"{"type":"session.error","data":[1]}"#;
+        assert_eq!(last(record), Last::Error(SessionError::default()));
+    }
+
+    #[tokio::test]
+    async fn each_turn_reads_only_what_is_new() {
+        let home = tempfile::tempdir().expect("home");
+        let folder = home.path().join("session-state/s");
+        std::fs::create_dir_all(&folder).expect("folder");
+        let file = folder.join("events.jsonl");
+        let mut records = SessionRecords::of(home.path(), "s");
+        assert_eq!(records.last().await, Last::Nothing);
+        std::fs::write(&file, format!("{ERROR}\n")).expect("write");
+        assert!(matches!(records.last().await, Last::Error(_)));
+        assert_eq!(records.last().await, Last::Nothing);
+        std::fs::write(&file, format!("{ERROR}\n{MESSAGE}\n")).expect("write");
+        assert_eq!(records.last().await, Last::Model);
     }
 }

@@ -5,11 +5,16 @@
 //! iteration. Handlers only hand over: a permission is decided on a task of its
 //! own, so that the stream keeps flowing meanwhile.
 
+mod connection;
 mod convert;
 mod copilot;
+mod fold;
+mod seen;
 pub mod serve;
 mod session;
 mod stderr;
+#[cfg(test)]
+mod tests;
 mod transport;
 mod updates;
 mod wire_log;
@@ -18,33 +23,17 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
 
-use agent_client_protocol::schema::ProtocolVersion;
-use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{
-    ClientCapabilities, Implementation, InitializeRequest, InitializeResponse, NewSessionRequest,
-    NewSessionResponse, RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
-};
-use agent_client_protocol::{Agent as AgentRole, Client, Error as AcpError};
 use async_trait::async_trait;
 use tokio::process::Command;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
-use self::copilot::SessionRecords;
-use self::session::{AcpSession, failed};
+use self::connection::{Connection, Setup};
 use self::stderr::StderrTail;
-use self::updates::Updates;
 use self::wire_log::{WireLog, WireWriter};
-use crate::agent::{Agent, AgentCommand, AgentError, AgentKind, Gate, Session};
+use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session};
 use crate::hooks::Plugin;
-use crate::model::{AgentIdentity, Fault, FaultClass, RunId, SessionId, Usage};
+use crate::model::{AgentIdentity, FaultClass, RunId};
 use crate::sys::process::{Ladder, Supervised};
-
-/// How long the agent may take to start, and to open a session.
-const START: Duration = Duration::from_secs(90);
 
 /// Everything that is needed to start an agent.
 pub struct Launch<'a> {
@@ -71,18 +60,9 @@ pub struct Launch<'a> {
 /// A running agent and the connection to it.
 pub struct AcpAgent {
     child: Supervised,
-    connection: ConnectionTo<AgentRole>,
-    hang_up: Option<oneshot::Sender<()>>,
-    driver: JoinHandle<()>,
-    updates: Arc<Updates>,
-    gate: Arc<Gate>,
-    kind: AgentKind,
-    plugin: Option<Plugin>,
-    home: Option<PathBuf>,
-    cwd: PathBuf,
-    stderr: StderrTail,
+    connection: Connection,
     identity: Option<AgentIdentity>,
-    _wire: WireWriter,
+    wire: WireWriter,
 }
 
 impl AcpAgent {
@@ -92,9 +72,10 @@ impl AcpAgent {
     /// If it cannot be started or does not speak the protocol.
     pub async fn start(launch: Launch<'_>) -> Result<Self, AgentError> {
         let prepare = |path: PathBuf| move |source| AgentError::Prepare { path, source };
-        let wire = launch.folder.join("wire.log");
-        let (log, writer) = WireLog::open(&wire, Arc::clone(launch.gate.redactor()))
-            .map_err(prepare(wire.clone()))?;
+        let path = launch.folder.join("wire.log");
+        let redactor = launch.gate.redactor();
+        let (log, wire) =
+            WireLog::open(&path, Arc::clone(redactor)).map_err(prepare(path.clone()))?;
         let program = launch.command.program.clone();
         let mut child = Supervised::spawn(command(&launch), launch.run.as_str())
             .map_err(|error| AgentError::Start { program, source: std::io::Error::other(error) })?;
@@ -105,51 +86,29 @@ impl AcpAgent {
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
-        let redactor = Arc::clone(launch.gate.redactor());
-        let stderr = StderrTail::drain(stderr, &launch.folder.join("stderr.log"), redactor);
-        let updates = Arc::new(Updates::default());
-        let lines = transport::connect(stdout, stdin, Arc::clone(&updates), log);
-        let (ready, connected) = oneshot::channel();
-        let (hang_up, hung_up) = oneshot::channel::<()>();
-        let driver = tokio::spawn(drive(
-            lines,
-            ready,
-            hung_up,
-            Arc::clone(&launch.gate),
-            Arc::clone(&updates),
-        ));
-        let mut agent = match connected.await {
-            Ok(connection) => Self {
-                child,
-                connection,
-                hang_up: Some(hang_up),
-                driver,
-                updates,
-                gate: launch.gate,
-                kind: launch.command.kind,
-                plugin: launch.plugin,
-                home: launch.home,
-                cwd: launch.cwd.to_owned(),
-                stderr,
-                identity: None,
-                _wire: writer,
-            },
-            Err(_) => {
-                child.stop(Ladder::GENTLE).await;
-                let why = "the connection could not be set up".to_owned();
-                return Err(AgentError::Lost {
-                    operation: "initialize",
-                    why,
-                    stderr: stderr.text(),
-                    class: FaultClass::Died,
-                });
-            }
+        let stderr =
+            StderrTail::drain(stderr, &launch.folder.join("stderr.log"), Arc::clone(redactor));
+        let setup = Setup {
+            gate: launch.gate,
+            kind: launch.command.kind,
+            plugin: launch.plugin,
+            home: launch.home,
+            cwd: launch.cwd.to_owned(),
+            stderr: stderr.clone(),
         };
-        match agent.introduce().await {
-            Ok(response) => {
-                agent.identity = response
-                    .agent_info
-                    .map(|info| AgentIdentity { name: info.name, version: info.version });
+        let Some(connection) = Connection::begin(stdout, stdin, log, setup).await else {
+            child.stop(Ladder::GENTLE).await;
+            return Err(AgentError::Lost {
+                operation: "initialize",
+                why: "the connection could not be set up".to_owned(),
+                stderr: stderr.text(),
+                class: FaultClass::Died,
+            });
+        };
+        let mut agent = Self { child, connection, identity: None, wire };
+        match agent.connection.introduce().await {
+            Ok(identity) => {
+                agent.identity = identity;
                 Ok(agent)
             }
             Err(error) => {
@@ -157,63 +116,6 @@ impl AcpAgent {
                 Err(error)
             }
         }
-    }
-
-    async fn introduce(&self) -> Result<InitializeResponse, AgentError> {
-        let request = InitializeRequest::new(ProtocolVersion::V1)
-            .client_capabilities(ClientCapabilities::default())
-            .client_info(Implementation::new("ralph-copilot", env!("CARGO_PKG_VERSION")));
-        let response =
-            self.ask("initialize", self.connection.send_request(request).block_task()).await?;
-        if response.protocol_version != ProtocolVersion::V1 {
-            let message = format!("it speaks protocol {} and not 1", response.protocol_version);
-            return Err(AgentError::Refused {
-                operation: "initialize",
-                fault: Fault { class: FaultClass::Protocol, message },
-            });
-        }
-        Ok(response)
-    }
-
-    async fn ask<T>(
-        &self,
-        operation: &'static str,
-        answer: impl Future<Output = Result<T, AcpError>>,
-    ) -> Result<T, AgentError> {
-        match timeout(START, answer).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => {
-                // The last words on stderr arrive beside the end of stdout.
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                Err(failed(operation, &error, &self.updates, &self.stderr))
-            }
-            Err(_) => Err(AgentError::Silent {
-                operation,
-                seconds: START.as_secs(),
-                stderr: self.stderr.text(),
-            }),
-        }
-    }
-
-    /// Makes sure that the session asks before it acts.
-    async fn assert_mode(&self, session: &NewSessionResponse) -> Result<(), AgentError> {
-        let Some(modes) = &session.modes else { return Ok(()) };
-        let current = modes.current_mode_id.0.as_ref();
-        if !convert::widens(current) {
-            return Ok(());
-        }
-        let asking = modes.available_modes.iter().find(|mode| convert::asks(mode.id.0.as_ref()));
-        let Some(asking) = asking else {
-            let message =
-                format!("its mode is `{current}`, which does not ask, and it offers no other");
-            return Err(AgentError::Refused {
-                operation: "session/set_mode",
-                fault: Fault { class: FaultClass::Protocol, message },
-            });
-        };
-        let request = SetSessionModeRequest::new(session.session_id.clone(), asking.id.clone());
-        self.ask("session/set_mode", self.connection.send_request(request).block_task()).await?;
-        Ok(())
     }
 }
 
@@ -228,38 +130,20 @@ impl Agent for AcpAgent {
     }
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
-        if let Some(plugin) = &self.plugin {
-            plugin.check()?;
-        }
-        let request = NewSessionRequest::new(self.cwd.clone());
-        let response =
-            self.ask("session/new", self.connection.send_request(request).block_task()).await?;
-        self.assert_mode(&response).await?;
-        let id = SessionId::new(response.session_id.0.to_string());
-        let home = self.home.as_deref().filter(|_| self.kind == AgentKind::Copilot);
-        Ok(Box::new(AcpSession {
-            records: home.map(|home| SessionRecords::of(home, id.as_str())),
-            id,
-            connection: self.connection.clone(),
-            updates: Arc::clone(&self.updates),
-            gate: Arc::clone(&self.gate),
-            kind: self.kind,
-            stderr: self.stderr.clone(),
-            counted: Usage::default(),
-        }))
+        Ok(Box::new(self.connection.open().await?))
     }
 
-    async fn stop(mut self: Box<Self>) {
-        if let Some(hang_up) = self.hang_up.take() {
-            // A driver that has ended already is no reason to stop.
-            let _ended = hang_up.send(());
+    async fn stop(self: Box<Self>) {
+        let Self { child, mut connection, identity: _, wire } = *self;
+        connection.hang_up().await;
+        let report = child.stop(Ladder::GENTLE).await;
+        if report.left.is_empty() {
+            tracing::debug!(?report, "the agent is stopped");
+        } else {
+            tracing::warn!(?report, "processes of the agent are still there");
         }
-        // The driver owns the agent's stdin: with its end the agent reads EOF.
-        if timeout(Duration::from_secs(1), &mut self.driver).await.is_err() {
-            self.driver.abort();
-        }
-        let report = self.child.stop(Ladder::GENTLE).await;
-        tracing::debug!(?report, "the agent is stopped");
+        connection.let_go().await;
+        drop(wire);
     }
 }
 
@@ -279,64 +163,4 @@ fn command(launch: &Launch<'_>) -> Command {
         };
     }
     command
-}
-
-/// Runs the connection until it is hung up or the agent's output ends.
-async fn drive(
-    lines: impl agent_client_protocol::ConnectTo<Client> + 'static,
-    ready: oneshot::Sender<ConnectionTo<AgentRole>>,
-    hung_up: oneshot::Receiver<()>,
-    gate: Arc<Gate>,
-    updates: Arc<Updates>,
-) {
-    let result = Client
-        .v1()
-        .name("ralph-copilot")
-        .on_receive_request(
-            async move |request: RequestPermissionRequest, responder, connection| {
-                let (gate, updates) = (Arc::clone(&gate), Arc::clone(&updates));
-                connection.spawn(async move {
-                    responder.respond(permission(request, gate, updates).await)
-                })
-            },
-            agent_client_protocol::on_receive_request!(),
-        )
-        .connect_with(lines, async move |connection: ConnectionTo<AgentRole>| {
-            if ready.send(connection.clone()).is_err() {
-                return Ok(());
-            }
-            tokio::select! {
-                _ = hung_up => {}
-                () = connection.incoming_closed() => {}
-            }
-            Ok(())
-        })
-        .await;
-    if let Err(error) = result {
-        tracing::debug!(%error, "the connection ended");
-    }
-}
-
-async fn permission(
-    asked: RequestPermissionRequest,
-    gate: Arc<Gate>,
-    updates: Arc<Updates>,
-) -> RequestPermissionResponse {
-    let request = convert::request(&asked);
-    let session = request.session.as_str().to_owned();
-    // Deciding reads the file system and writes the journal: not on this thread.
-    let decided = tokio::task::spawn_blocking(move || gate.decide(&request)).await;
-    let answer = match decided {
-        Ok(decision) => {
-            if !decision.allowed() {
-                updates.denied(&session, &decision.reason);
-            }
-            decision.answer
-        }
-        Err(error) => {
-            tracing::error!(%error, "the guard failed");
-            crate::model::Answer::Deny
-        }
-    };
-    convert::response(answer, &asked.options)
 }

@@ -1,56 +1,62 @@
 //! One prompt, watched until it is answered, stuck or stopped.
+//!
+//! Invariant: every wait has a limit, and what was seen until the end becomes the turn,
+//! however it ended. How the turn is put together lives in `fold`.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::time::Duration;
 
-use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     CancelNotification, CloseSessionRequest, ContentBlock, PromptRequest, PromptResponse,
     TextContent,
-};
-use agent_client_protocol::{
-    Agent as AgentRole, is_connection_terminated, is_incoming_transport_closed,
 };
 use async_trait::async_trait;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::connection::Line;
+use super::convert;
 use super::copilot::SessionRecords;
-use super::stderr::StderrTail;
-use super::updates::{Call, Updates};
-use super::{convert, copilot};
+use super::seen::Call;
 use crate::agent::{
-    AgentError, AgentKind, Gate, Pulse, Session, TurnLimits, classify_text, observe,
+    AgentError, AgentKind, Closed, EndedCall, Pulse, Session, Standing, TurnLimits, observe,
 };
 use crate::model::{
-    CallStatus, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId, Stuck, Turn,
-    TurnEnd, Usage,
+    CallStatus, EventKind, ExecutedCall, Fault, Prompt, SessionId, Turn, TurnEnd, Usage,
 };
 
 /// How often the clocks are looked at.
 const LOOK: Duration = Duration::from_millis(500);
-/// What is kept of the agent's words in a turn, in bytes.
-const SAID: usize = 4000;
 
+/// A session of an agent that speaks ACP.
 pub(super) struct AcpSession {
     pub(super) id: SessionId,
-    pub(super) connection: ConnectionTo<AgentRole>,
-    pub(super) updates: Arc<Updates>,
-    pub(super) gate: Arc<Gate>,
+    pub(super) line: Line,
     pub(super) kind: AgentKind,
-    pub(super) stderr: StderrTail,
     /// Tokens of the session before this prompt: the agent's counter only grows.
     pub(super) counted: Usage,
     /// The CLI's own records of this session.
     pub(super) records: Option<SessionRecords>,
+    /// A cancelled prompt was never answered: the agent may still be at work.
+    pub(super) deaf: bool,
+}
+
+/// What is gathered while a prompt is being answered.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// Executed calls without a decision, and whatever else makes going on unsafe.
+    pub(super) undecided: Vec<String>,
+    /// The calls that ended, by their place, redacted and bounded.
+    pub(super) ended: HashMap<usize, ExecutedCall>,
+    pub(super) usage: Option<Usage>,
+    /// The error that ended the prompt, as data.
+    pub(super) fault: Option<Fault>,
 }
 
 /// Why we stopped waiting for the answer.
 enum Over {
     Answered(Box<Result<PromptResponse, agent_client_protocol::Error>>),
     Cancel(TurnEnd),
-    /// The guard cannot be relied on.
-    Alarm(String),
 }
 
 #[async_trait]
@@ -65,15 +71,15 @@ impl Session for AcpSession {
         limits: &TurnLimits,
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError> {
-        self.updates.begin(self.id.as_str());
+        self.line.updates.begin(self.id.as_str());
         let started = Instant::now();
-        let denied_before = self.gate.denied();
-        let mut undecided = Vec::new();
+        let denied_before = self.line.gate.denied();
+        let mut gathered = Gathered::default();
         let request = PromptRequest::new(
             self.id.as_str().to_owned(),
             vec![ContentBlock::Text(TextContent::new(prompt.text.clone()))],
         );
-        let answer = self.connection.send_request(request).block_task();
+        let answer = self.line.peer.send_request(request).block_task();
         tokio::pin!(answer);
         let mut clock = interval(LOOK);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -82,256 +88,186 @@ impl Session for AcpSession {
                 biased;
                 answered = &mut answer => break Over::Answered(Box::new(answered)),
                 () = stop.cancelled() => break Over::Cancel(TurnEnd::Interrupted),
-                () = self.updates.changed() => {}
+                () = self.line.updates.changed() => {}
                 _ = clock.tick() => {}
             }
-            self.report_finished(&mut undecided)?;
-            if let Some(alarm) = self.alarm(&undecided) {
-                break Over::Alarm(alarm);
+            self.gather(&mut gathered)?;
+            if !gathered.undecided.is_empty() {
+                break Over::Cancel(TurnEnd::Interrupted);
             }
             if let Some(stuck) = observe(&self.pulse(limits), limits) {
                 break Over::Cancel(TurnEnd::Stuck(self.redacted(stuck)));
             }
         };
-        let mut usage = None;
-        let end = match over {
-            Over::Answered(answered) => {
-                let response = answered.map_err(|error| self.failed("session/prompt", &error))?;
-                usage = response.usage.as_ref().map(convert::usage);
-                convert::end(response.stop_reason)
-            }
+        let (answered, cancelled) = match over {
+            Over::Answered(answered) => (Some(*answered), None),
             Over::Cancel(why) => {
                 self.cancel();
-                if let Ok(Ok(response)) = timeout(limits.grace, &mut answer).await {
-                    usage = response.usage.as_ref().map(convert::usage);
-                }
-                why
-            }
-            Over::Alarm(why) => {
-                if !undecided.contains(&why) {
-                    undecided.push(why);
-                }
-                self.cancel();
-                drop(timeout(limits.grace, &mut answer).await);
-                TurnEnd::Interrupted
+                (timeout(limits.grace, &mut answer).await.ok(), Some(why))
             }
         };
-        self.report_finished(&mut undecided)?;
-        if let Some(alarm) = self.alarm(&undecided)
-            && !undecided.contains(&alarm)
-        {
-            undecided.push(alarm);
-        }
-        let denied = self.gate.denied() - denied_before;
-        let usage = usage.map(|now| {
-            let turn = convert::since(now, self.counted);
-            self.counted = now;
-            turn
-        });
-        Ok(self.turn(end, denied, undecided, usage, started.elapsed()).await)
+        let end = match (answered, cancelled) {
+            (Some(Ok(response)), why) => {
+                gathered.usage = response.usage.as_ref().map(convert::usage);
+                why.unwrap_or_else(|| convert::end(response.stop_reason))
+            }
+            (Some(Err(error)), Some(why)) => {
+                tracing::debug!(%error, "a cancelled prompt ended with an error");
+                why
+            }
+            (Some(Err(error)), None) => {
+                let error = self.line.failed("session/prompt", &error).await;
+                gathered.fault = error.fault();
+                if error.is_final() { TurnEnd::Lost } else { TurnEnd::Other("error".to_owned()) }
+            }
+            (None, why) => {
+                self.deaf = true;
+                why.unwrap_or(TurnEnd::Lost)
+            }
+        };
+        self.gather(&mut gathered)?;
+        Ok(self.turn(end, gathered, denied_before, started).await)
     }
 
-    async fn close(self: Box<Self>, limit: Duration) {
+    async fn close(self: Box<Self>, limit: Duration) -> Closed {
+        self.line.gate.close(self.id.as_str());
         let request = CloseSessionRequest::new(self.id.as_str().to_owned());
-        let closed = timeout(limit, self.connection.send_request(request).block_task()).await;
-        match closed {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "session/close was refused"),
-            Err(_) => tracing::warn!("session/close was not answered"),
-        }
-        self.updates.forget(self.id.as_str());
+        let answer = self.line.peer.send_request(request).block_task();
+        let closed = match timeout(limit, answer).await {
+            Ok(Ok(_)) => Closed::LetGo,
+            Ok(Err(error)) => {
+                // An agent that knows no such request has answered too.
+                tracing::debug!(%error, "session/close was refused");
+                Closed::LetGo
+            }
+            Err(_) => {
+                tracing::warn!("session/close was not answered");
+                Closed::Unanswered
+            }
+        };
+        self.line.updates.forget(self.id.as_str());
+        if self.deaf { Closed::Unanswered } else { closed }
     }
 }
 
 impl AcpSession {
+    /// Asks the agent to end its turn, and lets it do nothing more meanwhile.
     fn cancel(&self) {
+        self.line.gate.rest();
         let cancel = CancelNotification::new(self.id.as_str().to_owned());
-        if let Err(error) = self.connection.send_notification(cancel) {
+        if let Err(error) = self.line.peer.send_notification(cancel) {
             tracing::debug!(%error, "session/cancel could not be sent");
         }
     }
 
-    /// Records the calls that ended and finds those that nobody allowed.
-    fn report_finished(&self, undecided: &mut Vec<String>) -> Result<(), AgentError> {
-        if let Some(broken) = self.gate.take_broken() {
+    /// Records the calls that ended, finds those that nobody allowed, and looks for
+    /// anything else that makes going on unsafe.
+    fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
+        if let Some(broken) = self.line.gate.take_broken() {
             return Err(broken.into());
         }
-        for call in self.updates.take_finished(self.id.as_str()) {
-            let must = match self.kind {
-                AgentKind::Copilot => !convert::is_shell_echo(call.kind, &call.input),
-                AgentKind::Other => convert::needs_decision(call.kind),
-            };
-            let ran = match (call.status, self.kind) {
-                (CallStatus::Completed, _) => true,
-                // Copilot's hook sees every call but those whose arguments were no JSON;
-                // others may fail before they ask.
-                (CallStatus::Failed, AgentKind::Copilot) => !convert::is_empty(&call.input),
-                (CallStatus::Failed, AgentKind::Other) => false,
-                (CallStatus::Pending | CallStatus::Denied, _) => false,
-            };
-            let asker = call.asker.as_deref().unwrap_or(self.id.as_str());
-            let allowed = match self.kind {
-                // The hook is asked last of all hooks: what it was shown is what runs.
-                AgentKind::Copilot => self.gate.hook_allowed(asker, &call.input),
-                AgentKind::Other => self.gate.request_allowed(asker, &call.id, &call.input),
-            };
+        for (at, mut call) in self.line.updates.take_ended(self.id.as_str()) {
+            let undecided = self.settle(&mut call);
             let call = self.executed(&call);
-            if must && ran && !allowed {
-                undecided.push(format!("{} ran without a decision: {}", call.kind, call.input));
+            if undecided {
+                let what = format!("{} ran without a decision: {}", call.kind, call.input);
+                gathered.undecided.push(what);
             }
-            self.gate.record(|iteration| EventKind::ToolFinished { iteration, call })?;
+            gathered.ended.insert(at, call.clone());
+            self.line.gate.record(|iteration| EventKind::ToolFinished { iteration, call })?;
+        }
+        if let Some(alarm) = self.alarm()
+            && !gathered.undecided.contains(&alarm)
+        {
+            gathered.undecided.push(alarm);
         }
         Ok(())
     }
 
-    /// Something that makes going on unsafe.
-    fn alarm(&self, undecided: &[String]) -> Option<String> {
-        if let Some(first) = undecided.first() {
-            return Some(first.clone());
+    /// Joins a call with its decision; says whether it ran without one.
+    fn settle(&self, call: &mut Call) -> bool {
+        let ended = EndedCall {
+            session: self.id.as_str(),
+            asker: call.asker.as_deref(),
+            call: &call.id,
+            input: &call.input,
+        };
+        let standing = match call.status {
+            CallStatus::Pending => return false,
+            CallStatus::Denied => {
+                self.line.gate.settle_denied(&ended);
+                return false;
+            }
+            CallStatus::Completed | CallStatus::Failed => self.line.gate.standing(&ended),
+        };
+        let must = match self.kind {
+            AgentKind::Copilot => !convert::is_shell_echo(call.kind, &call.input),
+            AgentKind::Other => convert::needs_decision(call.kind),
+        };
+        match (standing, call.status, self.kind) {
+            (Standing::AllowedByHook, _, _) | (Standing::AllowedByRequest, _, AgentKind::Other) => {
+                false
+            }
+            // Copilot asks our hook last of all hooks. If it was not asked about just these
+            // arguments, another hook changed them after the call was announced.
+            (Standing::AllowedByRequest, _, AgentKind::Copilot) => must,
+            // Not every agent says of a failed call that it failed for our denial.
+            (Standing::Denied, CallStatus::Failed, _) => {
+                call.status = CallStatus::Denied;
+                false
+            }
+            (Standing::Denied, _, _) => true,
+            // Copilot's hook sees every call but those whose arguments were no JSON; with
+            // others a call may fail before they ask.
+            (Standing::Undecided, CallStatus::Failed, AgentKind::Copilot) => {
+                must && !convert::is_empty(&call.input)
+            }
+            (Standing::Undecided, CallStatus::Failed, AgentKind::Other) => false,
+            (Standing::Undecided, _, _) => must,
         }
-        let (begun, widened) =
-            self.updates.with(self.id.as_str(), |seen| (seen.begun, seen.widened.clone()));
-        if let Some(mode) = widened {
-            return Some(format!("the agent changed to mode `{mode}`, in which it does not ask"));
+    }
+
+    /// Something besides an undecided call that makes going on unsafe.
+    fn alarm(&self) -> Option<String> {
+        if let Some(stray) = self.line.updates.stray() {
+            return Some(stray);
+        }
+        let session = self.id.as_str();
+        let (begun, widened, overrun) = self
+            .line
+            .updates
+            .with(session, |seen| (seen.begun, seen.widened.clone(), seen.overrun()));
+        if let Some(widened) = widened {
+            return Some(format!("the agent changed to {widened}, in which it does not ask"));
+        }
+        if overrun {
+            return Some(format!("{begun} tool calls in one turn: more than can be followed"));
         }
         let unguarded =
-            self.kind == AgentKind::Copilot && begun > 0 && !self.gate.in_force(self.id.as_str());
+            self.kind == AgentKind::Copilot && begun > 0 && !self.line.gate.in_force(session);
         unguarded.then(|| "the guard's hook did not report before the first tool call".to_owned())
     }
 
     fn pulse(&self, limits: &TurnLimits) -> Pulse {
-        let asked = self.gate.last_life();
+        let gate = &self.line.gate;
         let (calls, pending, failing, started, last) =
-            self.updates.with(self.id.as_str(), |seen| {
+            self.line.updates.with(self.id.as_str(), |seen| {
                 (seen.begun, seen.pending(), seen.failing.clone(), seen.started, seen.last)
             });
-        let last = asked.map_or(last, |asked| asked.max(last));
-        let repeated = failing
-            .or_else(|| self.gate.denied_in_a_row().filter(|(_, times)| *times >= limits.repeats));
-        let (failing, times) =
-            repeated.map_or((None, 0), |(command, times)| (Some(command), times));
+        let last = gate.last_life().map_or(last, |asked| asked.max(last));
+        let worst = [failing, gate.denied_in_a_row()].into_iter().flatten();
+        let (failing, times) = worst
+            .max_by_key(|(_, times)| *times)
+            .map_or((None, 0), |(command, times)| (Some(command), times));
         Pulse {
             since_start: started.elapsed(),
             since_life: last.elapsed(),
             pending,
-            calls,
+            // An agent need not announce what it asks for; a call is asked for twice at
+            // most, once for its path and once for itself.
+            calls: calls.max(gate.asked().saturating_sub(limits.calls)),
             failing,
             times,
         }
     }
-
-    fn redacted(&self, stuck: Stuck) -> Stuck {
-        match stuck {
-            Stuck::Repeating { command, times } => Stuck::Repeating {
-                command: self.gate.redactor().redact_str(&command).into_owned(),
-                times,
-            },
-            Stuck::Idle(_) | Stuck::TooLong(_) | Stuck::TooManyCalls(_) => stuck,
-        }
-    }
-
-    fn executed(&self, call: &Call) -> ExecutedCall {
-        let redactor = self.gate.redactor();
-        ExecutedCall {
-            id: call.id.clone(),
-            kind: convert::kind(call.kind),
-            title: redactor.redact_str(&call.title).into_owned(),
-            input: crate::agent::gate::bounded(&redactor.redact_json(&call.input)),
-            status: call.status,
-            exit: call.exit,
-        }
-    }
-
-    async fn turn(
-        &mut self,
-        end: TurnEnd,
-        denied: u32,
-        undecided: Vec<String>,
-        usage: Option<Usage>,
-        took: Duration,
-    ) -> Turn {
-        let session = self.id.as_str().to_owned();
-        let (calls, updates, unknown, said, errors, cut) = self.updates.with(&session, |seen| {
-            (
-                std::mem::take(&mut seen.calls),
-                seen.updates,
-                std::mem::take(&mut seen.unknown),
-                std::mem::take(&mut seen.said),
-                std::mem::take(&mut seen.errors),
-                seen.cut.take(),
-            )
-        });
-        let end = match (end, cut) {
-            (TurnEnd::EndTurn | TurnEnd::Lost, Some(reason)) => TurnEnd::CutByDenial { reason },
-            (end, _) => end,
-        };
-        let fault = match &end {
-            TurnEnd::EndTurn | TurnEnd::Lost | TurnEnd::Other(_) => self.fault(&errors).await,
-            TurnEnd::CutByDenial { .. } | TurnEnd::Stuck(_) | TurnEnd::Interrupted => None,
-        };
-        let redactor = self.gate.redactor();
-        let keep = said.ceil_char_boundary(said.len().saturating_sub(SAID));
-        Turn {
-            end,
-            calls: calls.iter().map(|call| self.executed(call)).collect(),
-            denied,
-            undecided,
-            updates,
-            unknown: unknown.into_iter().collect(),
-            usage,
-            said: redactor.redact_str(&said[keep..]).into_owned(),
-            fault,
-            millis: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        }
-    }
-
-    /// What really went wrong: the CLI's records first, then its hook reports, then
-    /// its words.
-    async fn fault(&mut self, errors: &[String]) -> Option<Fault> {
-        let recorded = match &mut self.records {
-            Some(records) => records.last_error().await,
-            None => None,
-        };
-        let reported = || {
-            let reports = self.gate.reports(self.id.as_str());
-            reports.into_iter().rfind(|report| report.context == "model_call")
-        };
-        let (class, message) = if let Some(error) = recorded {
-            let class = copilot::class_of(&error);
-            (class, error.message)
-        } else if let Some(error) = errors.last() {
-            // Words alone are believed only as the last thing the CLI said.
-            let message = reported().map_or_else(|| error.clone(), |report| report.message);
-            (classify_text(error).or_else(|| classify_text(&message)), message)
-        } else {
-            return None;
-        };
-        let message = self.gate.redactor().redact_str(&message).into_owned();
-        let message = message.chars().take(1000).collect();
-        Some(Fault { class: class.unwrap_or(FaultClass::Other), message })
-    }
-
-    pub(super) fn failed(
-        &self,
-        operation: &'static str,
-        error: &agent_client_protocol::Error,
-    ) -> AgentError {
-        failed(operation, error, &self.updates, &self.stderr)
-    }
-}
-
-/// An error of the SDK: the connection's end, or the agent's own answer.
-pub(super) fn failed(
-    operation: &'static str,
-    error: &agent_client_protocol::Error,
-    updates: &Updates,
-    stderr: &StderrTail,
-) -> AgentError {
-    let broken = updates.broken();
-    if broken.is_some() || is_incoming_transport_closed(error) || is_connection_terminated(error) {
-        let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
-        let why = broken.unwrap_or_else(|| "its process ended".to_owned());
-        return AgentError::Lost { operation, why, stderr: stderr.text(), class };
-    }
-    AgentError::Refused { operation, fault: convert::fault(error) }
 }

@@ -1,11 +1,10 @@
 //! The end of the agent's stderr, for the message when it dies.
 
 use std::collections::VecDeque;
-use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::guard::Redactor;
 
@@ -14,32 +13,44 @@ const KEPT: usize = 8 << 10;
 /// Bytes that are kept in the run's folder.
 const CAP: usize = 1 << 20;
 
+/// Bytes of a line that are waited for before it is written in pieces.
+const LINE: usize = 64 << 10;
+
 /// Shares what was read last.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct StderrTail {
     bytes: Arc<Mutex<VecDeque<u8>>>,
-    redactor: Option<Arc<Redactor>>,
+    redactor: Arc<Redactor>,
 }
 
 impl StderrTail {
+    /// A tail with nothing in it yet.
+    pub(super) fn new(redactor: Arc<Redactor>) -> Self {
+        Self { bytes: Arc::default(), redactor }
+    }
+
     /// Drains the stream on a task of its own; a copy goes to `path` up to a cap.
     pub(super) fn drain<R>(stream: R, path: &Path, redactor: Arc<Redactor>) -> Self
     where
         R: AsyncRead + Unpin + Send + 'static,
     {
-        let tail = Self { bytes: Arc::default(), redactor: Some(redactor) };
+        let tail = Self::new(redactor);
         tokio::spawn(read(stream, path.to_owned(), tail.clone()));
         tail
     }
 
-    /// The end of it, redacted.
+    /// The end of it, redacted. Begins with a whole line, or at least word, where the
+    /// beginning is gone: half a secret is not recognized as one.
     pub(super) fn text(&self) -> String {
         let bytes: Vec<u8> = self.lock().iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
-        match &self.redactor {
-            Some(redactor) => redactor.redact_str(&text).into_owned(),
-            None => text.into_owned(),
-        }
+        let whole = if bytes.len() < KEPT {
+            text.as_ref()
+        } else {
+            let cut = text.find('\n').or_else(|| text.find(' '));
+            cut.map_or("", |at| &text[at + 1..])
+        };
+        self.redactor.redact_str(whole).into_owned()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<u8>> {
@@ -47,24 +58,39 @@ impl StderrTail {
     }
 }
 
-async fn read<R: AsyncRead + Unpin>(mut stream: R, path: std::path::PathBuf, tail: StderrTail) {
-    let mut file = std::fs::File::options().create(true).append(true).open(&path).ok();
-    let (mut buffer, mut written) = (vec![0; 8 << 10], 0);
-    while let Ok(count) = stream.read(&mut buffer).await {
-        if count == 0 {
-            return;
+async fn read<R: AsyncRead + Unpin>(mut stream: R, path: PathBuf, tail: StderrTail) {
+    let mut file = tokio::fs::File::options().create(true).append(true).open(&path).await.ok();
+    let mut buffer = vec![0; 8 << 10];
+    let (mut line, mut written) = (Vec::new(), 0);
+    loop {
+        let count = stream.read(&mut buffer).await.unwrap_or(0);
+        if count > 0 {
+            let mut bytes = tail.lock();
+            bytes.extend(&buffer[..count]);
+            let over = bytes.len().saturating_sub(KEPT);
+            bytes.drain(..over);
+            drop(bytes);
+            line.extend(&buffer[..count]);
         }
-        let mut bytes = tail.lock();
-        bytes.extend(&buffer[..count]);
-        let over = bytes.len().saturating_sub(KEPT);
-        bytes.drain(..over);
-        drop(bytes);
-        written += count;
-        if let (Some(out), Some(redactor)) = (&mut file, &tail.redactor) {
-            let text = String::from_utf8_lossy(&buffer[..count]);
-            if written > CAP || out.write_all(redactor.redact_str(&text).as_bytes()).is_err() {
+        // Whole lines only: half a secret is not recognized as one.
+        let end = match line.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => at + 1,
+            None if count == 0 || line.len() > LINE => line.len(),
+            None => 0,
+        };
+        let end = if count == 0 { line.len() } else { end };
+        let ready: Vec<u8> = line.drain(..end).collect();
+        written += ready.len();
+        if let Some(out) = &mut file {
+            let text = String::from_utf8_lossy(&ready);
+            let text = tail.redactor.redact_str(&text);
+            let failed = out.write_all(text.as_bytes()).await.is_err();
+            if failed || (count == 0 && out.flush().await.is_err()) || written > CAP {
                 file = None;
             }
+        }
+        if count == 0 {
+            return;
         }
     }
 }

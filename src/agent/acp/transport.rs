@@ -3,9 +3,10 @@
 //! The child's stdout is drained by a task that waits for nobody. It folds
 //! `session/update` on the spot and hands only requests and responses on. Lines
 //! have a cap, invalid UTF-8 is replaced, lines that are no JSON object are noted
-//! and skipped. A line that is too long, or a broken one that may have been an
-//! answer, ends the connection: waiting for an answer that was lost would hang.
+//! and skipped. A line that is too long, or a broken one that may have been a
+//! message, ends the connection: waiting for an answer that was lost would hang.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use futures::{Sink, SinkExt as _, Stream, StreamExt as _};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::task::JoinHandle;
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 
 use super::updates::Updates;
@@ -25,8 +27,8 @@ const LONGEST: usize = 16 << 20;
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
-    #[serde(default)]
-    method: Option<&'a str>,
+    #[serde(default, borrow)]
+    method: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
     id: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -41,25 +43,30 @@ enum Line {
     Broken(String),
 }
 
-/// Connects the child's streams; the SDK drives what is returned.
+/// Connects the child's streams; the SDK drives what is returned first. The task reads
+/// until the output ends, which a process that was left behind can put off for ever: it
+/// is aborted when the agent is stopped.
 pub(super) fn connect<R, W>(
     stdout: R,
     stdin: W,
     updates: Arc<Updates>,
     log: WireLog,
-) -> Lines<
-    impl Sink<String, Error = io::Error> + Send + 'static,
-    impl Stream<Item = io::Result<String>> + Send + 'static,
->
+) -> (
+    Lines<
+        impl Sink<String, Error = io::Error> + Send + 'static,
+        impl Stream<Item = io::Result<String>> + Send + 'static,
+    >,
+    JoinHandle<()>,
+)
 where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let (hand_on, incoming) = unbounded();
-    tokio::spawn(read(stdout, hand_on, updates, log.clone()));
+    let reader = tokio::spawn(read(stdout, hand_on, updates, log.clone()));
     let (outgoing, lines) = unbounded::<String>();
     tokio::spawn(write(stdin, lines, log));
-    Lines::new(outgoing.sink_map_err(io::Error::other), incoming)
+    (Lines::new(outgoing.sink_map_err(io::Error::other), incoming), reader)
 }
 
 async fn read<R: AsyncRead + Unpin>(
@@ -81,9 +88,9 @@ async fn read<R: AsyncRead + Unpin>(
                     }
                     Line::HandOn => {
                         log.note(Way::Received, &text);
-                        if hand_on.unbounded_send(Ok(text.into_owned())).is_err() {
-                            return;
-                        }
+                        // A connection that is over needs no messages, but a pipe that
+                        // nobody reads would keep the agent from ending.
+                        let _over = hand_on.unbounded_send(Ok(text.into_owned()));
                         None
                     }
                     Line::Noise => {
@@ -103,7 +110,8 @@ async fn read<R: AsyncRead + Unpin>(
         };
         if let Some(why) = problem {
             updates.break_off(why.clone());
-            drop(hand_on.unbounded_send(Err(io::Error::new(io::ErrorKind::InvalidData, why))));
+            let _over =
+                hand_on.unbounded_send(Err(io::Error::new(io::ErrorKind::InvalidData, why)));
             return;
         }
     }
@@ -115,15 +123,18 @@ fn sort(text: &str, updates: &Updates) -> Line {
         return Line::Noise;
     }
     match serde_json::from_str::<Envelope<'_>>(trimmed) {
-        Ok(Envelope { method: Some("session/update"), id: None, params: Some(params) }) => {
+        Ok(Envelope { method: Some(method), id: None, params: Some(params) })
+            if method == "session/update" =>
+        {
             updates.take(params.get());
             Line::Update
         }
         Ok(_) => Line::HandOn,
         Err(error) => {
-            let answer =
-                ["\"result\"", "\"error\"", "\"id\""].iter().any(|key| trimmed.contains(key));
-            if answer {
+            // An answer that was lost would be waited for; an update that was lost may have
+            // told of a call that nobody decided.
+            let message = ["\"jsonrpc\"", "\"result\"", "\"error\"", "\"id\""];
+            if message.iter().any(|key| trimmed.contains(key)) {
                 Line::Broken(format!("it sent a broken message: {error}"))
             } else {
                 Line::Noise

@@ -9,8 +9,8 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
 
 use chrono::Utc;
 
@@ -18,8 +18,12 @@ use crate::guard::Redactor;
 
 /// Bytes of one frame that are kept.
 const FRAME: usize = 64 << 10;
+/// Bytes beyond them that are still redacted: half a secret is not recognized as one.
+const SLACK: usize = 8 << 10;
 /// Bytes that may wait in the queue.
 const QUEUED: usize = 2 << 20;
+/// How long the end of the run waits for the last frames.
+const LAST: Duration = Duration::from_secs(1);
 /// Bytes of the file.
 const CAP: u64 = 64 << 20;
 
@@ -35,6 +39,8 @@ pub(super) enum Way {
 struct Frame {
     way: Way,
     text: String,
+    /// Bytes that the line had.
+    whole: usize,
 }
 
 struct Shared {
@@ -50,12 +56,14 @@ pub(super) struct WireLog {
 }
 
 /// The thread that writes; it ends when the last entrance is dropped.
-pub(super) struct WireWriter(Option<JoinHandle<()>>);
+pub(super) struct WireWriter(Receiver<()>);
 
 impl Drop for WireWriter {
+    /// Waits for the last frames, but not for an entrance that somebody still holds, nor
+    /// for a disk that hangs.
     fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            drop(thread.join());
+        if self.0.recv_timeout(LAST) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!("the last frames may not be in the wire log");
         }
     }
 }
@@ -70,30 +78,39 @@ impl WireLog {
         let (entrance, exit) = sync_channel(4096);
         let shared = Arc::new(Shared { queued: AtomicUsize::new(0), missed: AtomicU64::new(0) });
         let of_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("wire-log".to_owned())
-            .spawn(move || write(file, &exit, &of_thread, &redactor))?;
-        Ok((Self { entrance, shared }, WireWriter(Some(thread))))
+        let (done, written) = sync_channel(0);
+        std::thread::Builder::new().name("wire-log".to_owned()).spawn(move || {
+            // Dropped when everything is written: that is the sign.
+            let _done: SyncSender<()> = done;
+            write(file, &exit, &of_thread, &redactor);
+        })?;
+        Ok((Self { entrance, shared }, WireWriter(written)))
     }
 
     /// Hands a frame over, or counts it as missed.
     pub(super) fn note(&self, way: Way, line: &str) {
-        let end = line.floor_char_boundary(FRAME.min(line.len()));
+        let end = line.floor_char_boundary((FRAME + SLACK).min(line.len()));
         if self.shared.queued.load(Ordering::Relaxed) + end > QUEUED {
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let mut text = line[..end].to_owned();
-        if end < line.len() {
-            text.push_str(&format!("[… {} bytes left out …]", line.len() - end));
-        }
-        let bytes = text.len();
-        self.shared.queued.fetch_add(bytes, Ordering::Relaxed);
-        if self.entrance.try_send(Frame { way, text }).is_err() {
-            self.shared.queued.fetch_sub(bytes, Ordering::Relaxed);
+        self.shared.queued.fetch_add(end, Ordering::Relaxed);
+        let frame = Frame { way, text: line[..end].to_owned(), whole: line.len() };
+        if self.entrance.try_send(frame).is_err() {
+            self.shared.queued.fetch_sub(end, Ordering::Relaxed);
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// The frame redacted, then cut, with the cut visible.
+fn shown(frame: &Frame, redactor: &Redactor) -> String {
+    let mut text = redactor.redact_str(&frame.text).into_owned();
+    if frame.whole > FRAME {
+        text.truncate(text.floor_char_boundary(FRAME.min(text.len())));
+        text.push_str(&format!("[… {} bytes left out …]", frame.whole.saturating_sub(text.len())));
+    }
+    text
 }
 
 fn write(file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redactor) {
@@ -112,7 +129,7 @@ fn write(file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redacto
             Way::Noise => "?",
         };
         let time = Utc::now().format("%Y-%m-%dT%H:%M:%S%.3fZ");
-        let line = format!("{time} {way} {}\n", redactor.redact_str(&frame.text));
+        let line = format!("{time} {way} {}\n", shown(&frame, redactor));
         written += line.len() as u64;
         let idle = shared.queued.load(Ordering::Relaxed) == 0;
         let result =
@@ -124,10 +141,13 @@ fn write(file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redacto
     }
     let missed = shared.missed.load(Ordering::Relaxed);
     if missed > 0 {
-        drop(writeln!(
+        let note = writeln!(
             out,
             "# {missed} frames are not in this file: it has a cap and never delays the agent"
-        ));
+        );
+        failed |= note.is_err();
     }
-    drop(out.flush());
+    if out.flush().is_err() || failed {
+        tracing::warn!("the wire log is not whole");
+    }
 }

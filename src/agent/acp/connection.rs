@@ -1,0 +1,284 @@
+//! The connection to an agent, whoever holds its streams: the driver of the SDK, the
+//! first words of the protocol, and sessions.
+//!
+//! Invariant: a session is opened only while the guard's plugin is what was written,
+//! and only in a mode in which the agent asks. The process behind the streams is
+//! started and ended in `acp`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_client_protocol::schema::ProtocolVersion;
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::v1::schema::{
+    ClientCapabilities, Implementation, InitializeRequest, NewSessionRequest, NewSessionResponse,
+    RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
+};
+use agent_client_protocol::{
+    Agent as AgentRole, Client, Error as AcpError, is_connection_terminated,
+    is_incoming_transport_closed,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::copilot::SessionRecords;
+use super::session::AcpSession;
+use super::stderr::StderrTail;
+use super::updates::Updates;
+use super::wire_log::WireLog;
+use super::{convert, transport};
+use crate::agent::{AgentError, AgentKind, Gate};
+use crate::hooks::Plugin;
+use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
+
+/// How long the agent may take to start, and to open a session.
+const START: Duration = Duration::from_secs(90);
+/// How long the SDK, and after the process the reader of its output, may take to end.
+const END: Duration = Duration::from_secs(1);
+/// The last words on stderr arrive beside the end of stdout.
+const LAST_WORDS: Duration = Duration::from_millis(20);
+
+/// What a connection works with.
+pub(super) struct Setup {
+    pub(super) gate: Arc<Gate>,
+    pub(super) kind: AgentKind,
+    pub(super) plugin: Option<Plugin>,
+    pub(super) home: Option<PathBuf>,
+    pub(super) cwd: PathBuf,
+    pub(super) stderr: StderrTail,
+}
+
+/// A connection that is up.
+pub(super) struct Connection {
+    line: Line,
+    setup: Setup,
+    hang_up: Option<oneshot::Sender<()>>,
+    driver: JoinHandle<()>,
+    reader: JoinHandle<()>,
+}
+
+/// What requests go through, and what tells why one failed.
+#[derive(Clone)]
+pub(super) struct Line {
+    pub(super) peer: ConnectionTo<AgentRole>,
+    pub(super) updates: Arc<Updates>,
+    pub(super) gate: Arc<Gate>,
+    stderr: StderrTail,
+}
+
+impl Line {
+    /// An error of the SDK: the connection's end, or the agent's own answer.
+    pub(super) async fn failed(&self, operation: &'static str, error: &AcpError) -> AgentError {
+        let broken = self.updates.broken();
+        if broken.is_none()
+            && !is_incoming_transport_closed(error)
+            && !is_connection_terminated(error)
+        {
+            let Fault { class, message } = convert::fault(error);
+            let message = self.gate.redactor().redact_str(&message).chars().take(1000).collect();
+            return AgentError::Refused { operation, fault: Fault { class, message } };
+        }
+        tokio::time::sleep(LAST_WORDS).await;
+        let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
+        let why = broken.unwrap_or_else(|| "its process ended".to_owned());
+        AgentError::Lost { operation, why, stderr: self.stderr.text(), class }
+    }
+
+    async fn ask<T>(
+        &self,
+        operation: &'static str,
+        answer: impl Future<Output = Result<T, AcpError>>,
+    ) -> Result<T, AgentError> {
+        match timeout(START, answer).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.failed(operation, &error).await),
+            Err(_) => Err(AgentError::Silent {
+                operation,
+                seconds: START.as_secs(),
+                stderr: self.stderr.text(),
+            }),
+        }
+    }
+}
+
+impl Connection {
+    /// Sets the connection up; nothing is said yet. `None` if the SDK ends at once.
+    pub(super) async fn begin<R, W>(stdout: R, stdin: W, log: WireLog, setup: Setup) -> Option<Self>
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let updates = Arc::new(Updates::default());
+        let (lines, reader) = transport::connect(stdout, stdin, Arc::clone(&updates), log);
+        let (ready, connected) = oneshot::channel();
+        let (hang_up, hung_up) = oneshot::channel::<()>();
+        let gate = Arc::clone(&setup.gate);
+        let driver = tokio::spawn(drive(lines, ready, hung_up, gate, Arc::clone(&updates)));
+        let peer = connected.await.ok()?;
+        let gate = Arc::clone(&setup.gate);
+        let line = Line { peer, updates, gate, stderr: setup.stderr.clone() };
+        Some(Self { line, setup, hang_up: Some(hang_up), driver, reader })
+    }
+
+    /// Introduces us (`initialize`) and learns who answers.
+    pub(super) async fn introduce(&self) -> Result<Option<AgentIdentity>, AgentError> {
+        let request = InitializeRequest::new(ProtocolVersion::V1)
+            .client_capabilities(ClientCapabilities::default())
+            .client_info(Implementation::new("ralph-copilot", env!("CARGO_PKG_VERSION")));
+        let answer = self.line.peer.send_request(request).block_task();
+        let response = self.line.ask("initialize", answer).await?;
+        if response.protocol_version != ProtocolVersion::V1 {
+            let message = format!("it speaks protocol {} and not 1", response.protocol_version);
+            return Err(AgentError::Refused {
+                operation: "initialize",
+                fault: Fault { class: FaultClass::Protocol, message },
+            });
+        }
+        let identity =
+            |info: Implementation| AgentIdentity { name: info.name, version: info.version };
+        Ok(response.agent_info.map(identity))
+    }
+
+    /// Opens a session in which the agent asks before it acts.
+    pub(super) async fn open(&self) -> Result<AcpSession, AgentError> {
+        if let Some(plugin) = &self.setup.plugin {
+            plugin.check()?;
+        }
+        let request = NewSessionRequest::new(self.setup.cwd.clone());
+        let answer = self.line.peer.send_request(request).block_task();
+        let response = self.line.ask("session/new", answer).await?;
+        self.assert_mode(&response).await?;
+        let id = SessionId::new(response.session_id.0.to_string());
+        let home = self.setup.home.as_deref().filter(|_| self.setup.kind == AgentKind::Copilot);
+        Ok(AcpSession {
+            records: home.map(|home| SessionRecords::of(home, id.as_str())),
+            id,
+            line: self.line.clone(),
+            kind: self.setup.kind,
+            counted: Usage::default(),
+            deaf: false,
+        })
+    }
+
+    /// Makes sure that the session asks before it acts.
+    async fn assert_mode(&self, session: &NewSessionResponse) -> Result<(), AgentError> {
+        let refused = |message| AgentError::Refused {
+            operation: "session/set_mode",
+            fault: Fault { class: FaultClass::Protocol, message },
+        };
+        let current = session.modes.as_ref().map(|modes| modes.current_mode_id.0.as_ref());
+        if current.is_none_or(convert::asks) {
+            let options = session.config_options.as_deref().unwrap_or_default();
+            return match convert::widening_option(options) {
+                Some(setting) => {
+                    Err(refused(format!("its {setting}, in which it does not ask: turn that off")))
+                }
+                None => Ok(()),
+            };
+        }
+        let modes = session.modes.iter().flat_map(|modes| &modes.available_modes);
+        let asking = modes.into_iter().find(|mode| convert::asks(mode.id.0.as_ref()));
+        let Some(asking) = asking else {
+            return match current.filter(|mode| convert::widens(mode)) {
+                Some(mode) => Err(refused(format!(
+                    "its mode is `{mode}`, which does not ask, and it offers no other"
+                ))),
+                None => Ok(()),
+            };
+        };
+        let request = SetSessionModeRequest::new(session.session_id.clone(), asking.id.clone());
+        let answer = self.line.peer.send_request(request).block_task();
+        self.line.ask("session/set_mode", answer).await?;
+        Ok(())
+    }
+
+    /// Ends the conversation: the agent reads the end of its stdin.
+    pub(super) async fn hang_up(&mut self) {
+        if let Some(hang_up) = self.hang_up.take() {
+            // A driver that has ended already is no reason to stop.
+            let _ended = hang_up.send(());
+        }
+        if timeout(END, &mut self.driver).await.is_err() {
+            self.driver.abort();
+        }
+    }
+
+    /// Lets go of the agent's output, once its process is gone. A process that it left
+    /// behind may hold the other end open for ever.
+    pub(super) async fn let_go(mut self) {
+        if timeout(END, &mut self.reader).await.is_err() {
+            self.reader.abort();
+        }
+    }
+}
+
+/// Runs the connection until it is hung up or the agent's output ends.
+async fn drive(
+    lines: impl agent_client_protocol::ConnectTo<Client> + 'static,
+    ready: oneshot::Sender<ConnectionTo<AgentRole>>,
+    hung_up: oneshot::Receiver<()>,
+    gate: Arc<Gate>,
+    updates: Arc<Updates>,
+) {
+    let result = Client
+        .v1()
+        .name("ralph-copilot")
+        .on_receive_request(
+            async move |request: RequestPermissionRequest, responder, connection| {
+                let (gate, updates) = (Arc::clone(&gate), Arc::clone(&updates));
+                connection.spawn(async move {
+                    responder.respond(permission(request, gate, updates).await)
+                })
+            },
+            agent_client_protocol::on_receive_request!(),
+        )
+        .connect_with(lines, async move |connection: ConnectionTo<AgentRole>| {
+            if ready.send(connection.clone()).is_err() {
+                return Ok(());
+            }
+            tokio::select! {
+                _ = hung_up => {}
+                () = connection.incoming_closed() => {}
+            }
+            Ok(())
+        })
+        .await;
+    if let Err(error) = result {
+        tracing::debug!(%error, "the connection ended");
+    }
+}
+
+async fn permission(
+    asked: RequestPermissionRequest,
+    gate: Arc<Gate>,
+    updates: Arc<Updates>,
+) -> RequestPermissionResponse {
+    let request = convert::request(&asked);
+    let session = request.session.as_str().to_owned();
+    let can_allow = convert::can_allow(&asked.options);
+    // Deciding reads the file system and writes the journal: not on this thread.
+    let decided = tokio::task::spawn_blocking(move || {
+        if can_allow {
+            return gate.decide(&request);
+        }
+        let reason = "Nothing ran: the agent offers no way to allow a call only once.";
+        gate.refuse(&request, "run.no-once", reason)
+    })
+    .await;
+    let answer = match decided {
+        Ok(decision) => {
+            if !decision.allowed() {
+                updates.denied(&session, &decision.reason);
+            }
+            decision.answer
+        }
+        Err(error) => {
+            tracing::error!(%error, "the guard failed");
+            Answer::Deny
+        }
+    };
+    convert::response(answer, &asked.options)
+}

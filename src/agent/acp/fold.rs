@@ -1,0 +1,129 @@
+//! What a prompt came to: the [`Turn`], put together from everything that was seen.
+//!
+//! Invariant: texts are redacted whole and cut afterwards, since half a secret is not
+//! recognized as one. What went wrong is told by the most reliable sign there is: the
+//! CLI's records, then its hooks' reports, and its words only where nothing speaks
+//! against them.
+
+use tokio::time::Instant;
+
+use super::convert;
+use super::copilot::{self, Last};
+use super::seen::Call;
+use super::session::{AcpSession, Gathered};
+use crate::agent::gate::bounded;
+use crate::agent::{AgentKind, classify_text};
+use crate::model::{ExecutedCall, Fault, FaultClass, Stuck, Turn, TurnEnd};
+
+/// What is kept of the agent's words in a turn, in bytes.
+const SAID: usize = 4000;
+/// What is kept of an error's words, in characters.
+const MESSAGE: usize = 1000;
+
+impl AcpSession {
+    pub(super) async fn turn(
+        &mut self,
+        end: TurnEnd,
+        gathered: Gathered,
+        denied_before: u32,
+        started: Instant,
+    ) -> Turn {
+        let session = self.id.as_str().to_owned();
+        let (calls, updates, unknown, said, errors, cut) =
+            self.line.updates.with(&session, |seen| {
+                (
+                    std::mem::take(&mut seen.calls),
+                    seen.updates,
+                    std::mem::take(&mut seen.unknown),
+                    std::mem::take(&mut seen.said),
+                    std::mem::take(&mut seen.errors),
+                    seen.cut.take(),
+                )
+            });
+        let Gathered { undecided, mut ended, usage, fault } = gathered;
+        let end = match (end, cut) {
+            (TurnEnd::EndTurn, Some(reason)) => TurnEnd::CutByDenial { reason },
+            (TurnEnd::Lost, Some(reason)) if fault.is_none() => TurnEnd::CutByDenial { reason },
+            (end, _) => end,
+        };
+        let fault = match (&end, fault) {
+            (_, Some(fault)) => Some(fault),
+            (TurnEnd::EndTurn | TurnEnd::Lost | TurnEnd::Other(_), None) => {
+                self.fault(&errors).await
+            }
+            (TurnEnd::CutByDenial { .. } | TurnEnd::Stuck(_) | TurnEnd::Interrupted, None) => None,
+        };
+        let calls = calls.iter().enumerate();
+        let calls =
+            calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
+        let calls: Vec<ExecutedCall> = calls.collect();
+        let said = self.line.gate.redactor().redact_str(&said).into_owned();
+        let keep = said.ceil_char_boundary(said.len().saturating_sub(SAID));
+        let usage = usage.map(|now| {
+            let turn = convert::since(now, self.counted);
+            self.counted = now;
+            turn
+        });
+        Turn {
+            end,
+            calls,
+            denied: self.line.gate.denied().saturating_sub(denied_before),
+            undecided,
+            updates,
+            unknown: unknown.into_iter().collect(),
+            usage,
+            said: said[keep..].to_owned(),
+            fault,
+            millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    pub(super) fn executed(&self, call: &Call) -> ExecutedCall {
+        let redactor = self.line.gate.redactor();
+        ExecutedCall {
+            id: call.id.clone(),
+            kind: convert::kind(call.kind),
+            title: redactor.redact_str(&call.title).into_owned(),
+            input: bounded(&redactor.redact_json(&call.input)),
+            status: call.status,
+            exit: call.exit,
+        }
+    }
+
+    pub(super) fn redacted(&self, stuck: Stuck) -> Stuck {
+        match stuck {
+            Stuck::Repeating { command, times } => {
+                let command = self.line.gate.redactor().redact_str(&command).into_owned();
+                Stuck::Repeating { command: command.chars().take(MESSAGE).collect(), times }
+            }
+            Stuck::Idle(_) | Stuck::TooLong(_) | Stuck::TooManyCalls(_) => stuck,
+        }
+    }
+
+    /// What really went wrong, if anything did.
+    async fn fault(&mut self, errors: &[String]) -> Option<Fault> {
+        let last = match &mut self.records {
+            Some(records) => records.last().await,
+            None => Last::Nothing,
+        };
+        let reports = self.line.gate.reports(self.id.as_str());
+        let report = reports.into_iter().rfind(|report| report.context == "model_call");
+        let (class, message) = match (last, errors.last(), report) {
+            (Last::Error(error), _, _) => (copilot::class_of(&error), error.message),
+            // The model said it, and the CLI reported nothing: these are its own words.
+            (_, None, _) | (Last::Model, Some(_), None) => return None,
+            (_, Some(error), Some(report)) => {
+                (classify_text(error).or_else(|| classify_text(&report.message)), report.message)
+            }
+            (Last::Nothing, Some(error), None) => match (classify_text(error), self.kind) {
+                (Some(class), _) => (Some(class), error.clone()),
+                (None, AgentKind::Copilot) => (None, error.clone()),
+                // Another agent's model may well begin a sentence like this.
+                (None, AgentKind::Other) => return None,
+            },
+        };
+        let message = self.line.gate.redactor().redact_str(&message).into_owned();
+        let message = message.chars().take(MESSAGE).collect();
+        Some(Fault { class: class.unwrap_or(FaultClass::Other), message })
+    }
+}

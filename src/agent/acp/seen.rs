@@ -1,0 +1,251 @@
+//! What one session has sent since its prompt, folded.
+//!
+//! Invariant: bounded, however much is sent: the end of the text, so many calls, so many
+//! bytes of arguments. What no longer fits is never taken for harmless: a call whose
+//! arguments were dropped cannot be joined with its decision, and more calls than can be
+//! followed are an alarm of their own.
+
+use std::collections::{BTreeSet, HashMap};
+
+use agent_client_protocol::v1::schema::ToolKind;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::agent::gate::wanted;
+use crate::model::CallStatus;
+
+/// Bytes of the agent's text that are kept: its end.
+const SAID: usize = 16 << 10;
+/// Tool calls that are followed one by one; the limit of a turn is below this.
+const FOLLOWED: usize = 5000;
+/// Bytes of arguments that are kept of calls that have not ended.
+const ARGUMENTS: usize = 64 << 20;
+/// `Error: ` lines of the CLI that are kept.
+const ERRORS: usize = 20;
+/// Kinds of unknown updates that are named.
+const UNKNOWN: usize = 16;
+/// Characters of a title that are kept.
+const TITLE: usize = 200;
+
+/// A tool call as the agent reports it.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) kind: ToolKind,
+    pub(super) title: String,
+    pub(super) input: Value,
+    pub(super) status: CallStatus,
+    pub(super) exit: Option<i64>,
+    /// The sub-agent that made it; its hooks carry this name for the session's.
+    pub(super) asker: Option<String>,
+    /// Bytes that its arguments took on the wire.
+    bytes: usize,
+    /// Its end has been handed out.
+    reported: bool,
+}
+
+/// What one update says about a call.
+#[derive(Debug, Default)]
+pub(super) struct Change {
+    pub(super) id: String,
+    /// The call is announced, not changed.
+    pub(super) announced: bool,
+    pub(super) kind: Option<ToolKind>,
+    pub(super) title: Option<String>,
+    pub(super) input: Option<Value>,
+    pub(super) status: Option<CallStatus>,
+    pub(super) exit: Option<i64>,
+    pub(super) asker: Option<String>,
+    /// Length of the update.
+    pub(super) bytes: usize,
+}
+
+/// What one session has sent since its prompt.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) started: Instant,
+    pub(super) last: Instant,
+    pub(super) updates: u64,
+    pub(super) unknown: BTreeSet<String>,
+    pub(super) said: String,
+    /// The CLI's own error lines with nothing said after them.
+    pub(super) errors: Vec<String>,
+    pub(super) calls: Vec<Call>,
+    pub(super) begun: u32,
+    by_id: HashMap<String, usize>,
+    /// Bytes of arguments that are held.
+    held: usize,
+    /// The reason of a denial after which the agent did nothing more.
+    pub(super) cut: Option<String>,
+    pub(super) failing: Option<(String, u32)>,
+    /// The mode or setting it changed to, if in that it does not ask.
+    pub(super) widened: Option<String>,
+}
+
+impl Seen {
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            started: now,
+            last: now,
+            updates: 0,
+            unknown: BTreeSet::new(),
+            said: String::new(),
+            errors: Vec::new(),
+            calls: Vec::new(),
+            begun: 0,
+            by_id: HashMap::new(),
+            held: 0,
+            cut: None,
+            failing: None,
+            widened: None,
+        }
+    }
+
+    /// Any update at all is a sign of life.
+    pub(super) fn live(&mut self) {
+        self.last = Instant::now();
+        self.updates += 1;
+    }
+
+    /// Notes a kind that is not known; says whether it is new.
+    pub(super) fn unknown(&mut self, kind: &str) -> bool {
+        self.unknown.len() < UNKNOWN && self.unknown.insert(kind.chars().take(64).collect())
+    }
+
+    /// Whether a call is announced and not finished.
+    pub(super) fn pending(&self) -> bool {
+        self.calls.iter().any(|call| call.status == CallStatus::Pending)
+    }
+
+    /// Whether there were more calls than can be followed.
+    pub(super) fn overrun(&self) -> bool {
+        self.calls.len() >= FOLLOWED
+    }
+
+    pub(super) fn say(&mut self, text: &str) {
+        if let Some(error) = text.strip_prefix("Error: ") {
+            if self.errors.len() < ERRORS {
+                self.errors.push(error.chars().take(2000).collect());
+            }
+        } else if !text.starts_with("Info: ") && !text.trim().is_empty() {
+            self.errors.clear();
+            self.cut = None;
+        }
+        if text.len() > SAID {
+            self.said.clear();
+            self.said.push_str(&text[text.ceil_char_boundary(text.len() - SAID)..]);
+        } else {
+            self.said.push_str(text);
+        }
+        if self.said.len() > 2 * SAID {
+            let keep = self.said.ceil_char_boundary(self.said.len() - SAID);
+            self.said.drain(..keep);
+        }
+    }
+
+    /// Takes what an update says about a call.
+    pub(super) fn call(&mut self, change: Change) {
+        let known = self.by_id.get(&change.id).copied().filter(|at| {
+            let ended = self.calls[*at].status != CallStatus::Pending;
+            let begins = change.announced || change.status == Some(CallStatus::Pending);
+            // A call that had ended and begins again is another one: not all agents give
+            // each call a name of its own.
+            !(ended && begins)
+        });
+        match known {
+            Some(at) => self.refine(at, change),
+            None => self.begin(change),
+        }
+    }
+
+    fn begin(&mut self, change: Change) {
+        self.cut = None;
+        self.errors.clear();
+        self.begun = self.begun.saturating_add(1);
+        if self.overrun() {
+            return;
+        }
+        let at = self.calls.len();
+        self.by_id.insert(change.id.clone(), at);
+        self.calls.push(Call {
+            id: change.id.clone(),
+            kind: change.kind.unwrap_or(ToolKind::Other),
+            title: String::new(),
+            input: Value::Null,
+            status: CallStatus::Pending,
+            exit: None,
+            asker: None,
+            bytes: 0,
+            reported: false,
+        });
+        self.refine(at, change);
+    }
+
+    fn refine(&mut self, at: usize, change: Change) {
+        let call = &mut self.calls[at];
+        if let Some(input) = change.input
+            && !call.reported
+        {
+            self.held = self.held.saturating_sub(call.bytes);
+            let fits = self.held + change.bytes <= ARGUMENTS;
+            (call.input, call.bytes) = if fits { (input, change.bytes) } else { (Value::Null, 0) };
+            self.held += call.bytes;
+        }
+        if let Some(kind) = change.kind {
+            call.kind = kind;
+        }
+        if let Some(title) = change.title {
+            call.title = title.chars().take(TITLE).collect();
+        }
+        if change.asker.is_some() {
+            call.asker = change.asker;
+        }
+        if let Some(status) = change.status {
+            let was = call.status;
+            call.status = status;
+            call.exit = change.exit.or(call.exit);
+            if was == CallStatus::Pending {
+                self.finish(at);
+            }
+        }
+    }
+
+    fn finish(&mut self, at: usize) {
+        let call = &self.calls[at];
+        let failed = match call.status {
+            CallStatus::Completed => call.exit.is_some_and(|code| code != 0),
+            CallStatus::Failed => true,
+            CallStatus::Pending | CallStatus::Denied => return,
+        };
+        if !failed {
+            self.failing = None;
+            return;
+        }
+        let what = wanted(&call.input);
+        self.failing = Some(match self.failing.take() {
+            Some((before, times)) if before == what => (what, times + 1),
+            Some(_) | None => (what, 1),
+        });
+    }
+
+    /// The calls that ended and were not handed out yet, with their places; their
+    /// arguments are handed out with them.
+    pub(super) fn take_ended(&mut self) -> Vec<(usize, Call)> {
+        let mut ended = Vec::new();
+        for (at, call) in self.calls.iter_mut().enumerate() {
+            if call.status != CallStatus::Pending && !call.reported {
+                call.reported = true;
+                self.held = self.held.saturating_sub(call.bytes);
+                let input = std::mem::take(&mut call.input);
+                ended.push((at, Call { input, ..call.clone() }));
+            }
+        }
+        ended
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+}

@@ -1,0 +1,202 @@
+//! Decisions that wait for the call they were made for: pure.
+//!
+//! Invariant: each decision stands for one call. A call of the Copilot CLI is decided
+//! twice, by its hook under the arguments and by its permission request under the
+//! call's id; both are used up when it ends. Arguments are kept as a digest, so that a
+//! decision is small however large its call is.
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// What is known about a call that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The hook had allowed just this call, with just these arguments.
+    AllowedByHook,
+    /// Its permission request had been allowed.
+    AllowedByRequest,
+    /// It had been denied.
+    Denied,
+    /// Nobody had decided it.
+    Undecided,
+}
+
+/// A call that ended, as the agent reports it.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedCall<'a> {
+    /// The session it was made in.
+    pub session: &'a str,
+    /// The sub-agent that made it: its hooks carry this name for the session's.
+    pub asker: Option<&'a str>,
+    /// ACP's call id.
+    pub call: &'a str,
+    /// The raw arguments.
+    pub input: &'a Value,
+}
+
+/// Decisions without their call.
+#[derive(Debug, Default)]
+pub(super) struct Decisions(Vec<Made>);
+
+#[derive(Debug)]
+struct Made {
+    session: String,
+    /// Known to permission requests alone.
+    call: Option<String>,
+    arguments: [u8; 32],
+    allowed: bool,
+}
+
+impl Decisions {
+    /// Remembers a decision. A denial by a hook needs no call: it has none.
+    pub(super) fn add(&mut self, session: &str, call: Option<&str>, input: &Value, allowed: bool) {
+        if allowed || call.is_some() {
+            self.0.push(Made {
+                session: session.to_owned(),
+                call: call.map(str::to_owned),
+                arguments: digest(input),
+                allowed,
+            });
+        }
+    }
+
+    /// Takes what was decided on a call that ran, or was at least begun.
+    pub(super) fn take(&mut self, ended: &EndedCall<'_>) -> Standing {
+        if self.take_denied(ended) {
+            return Standing::Denied;
+        }
+        let arguments = digest(ended.input);
+        let same = |made: &Made| made.allowed && made.arguments == arguments && made.fits(ended);
+        let by_hook_or_id =
+            |made: &Made| same(made) && made.call.as_deref().is_none_or(|call| call == ended.call);
+        let at = self.0.iter().position(by_hook_or_id).or_else(|| self.0.iter().position(same));
+        if let Some(at) = at {
+            // What the second layer said about it is used up with it.
+            if self.0.remove(at).call.is_none() {
+                self.0.retain(|made| !made.is_of(ended));
+                return Standing::AllowedByHook;
+            }
+            return Standing::AllowedByRequest;
+        }
+        match self.0.iter().position(|made| made.allowed && made.is_of(ended)) {
+            Some(at) => {
+                self.0.remove(at);
+                Standing::AllowedByRequest
+            }
+            None => Standing::Undecided,
+        }
+    }
+
+    /// Takes the denial of a call's permission request, and what its hook had allowed.
+    pub(super) fn take_denied(&mut self, ended: &EndedCall<'_>) -> bool {
+        let Some(at) = self.0.iter().position(|made| !made.allowed && made.is_of(ended)) else {
+            return false;
+        };
+        self.0.remove(at);
+        let arguments = digest(ended.input);
+        let hooked =
+            |made: &Made| made.call.is_none() && made.arguments == arguments && made.fits(ended);
+        if let Some(at) = self.0.iter().position(hooked) {
+            self.0.remove(at);
+        }
+        true
+    }
+}
+
+impl Made {
+    fn fits(&self, ended: &EndedCall<'_>) -> bool {
+        self.session == ended.session || Some(self.session.as_str()) == ended.asker
+    }
+
+    fn is_of(&self, ended: &EndedCall<'_>) -> bool {
+        self.call.as_deref() == Some(ended.call) && self.fits(ended)
+    }
+}
+
+/// Arguments in one spelling, keys sorted at every level, in 32 bytes.
+fn digest(value: &Value) -> [u8; 32] {
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    Sha256::digest(sorted.to_string()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ended<'a>(call: &'a str, input: &'a Value) -> EndedCall<'a> {
+        EndedCall { session: "s", asker: None, call, input }
+    }
+
+    #[test]
+    fn a_decision_stands_for_one_call_whatever_the_order_of_its_keys() {
+        let mut it = Decisions::default();
+        it.add("s", None, &json!({"a": {"x": 1, "y": 2}, "b": 3}), true);
+        let input = json!({"b": 3, "a": {"y": 2, "x": 1}});
+        assert_eq!(it.take(&ended("1", &input)), Standing::AllowedByHook);
+        assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
+    }
+
+    #[test]
+    fn both_layers_of_one_call_are_used_up_together() {
+        let mut it = Decisions::default();
+        let input = json!({"command": "touch a", "description": "d"});
+        it.add("s", None, &input, true);
+        it.add("s", Some("1"), &json!({"path": "/out"}), true);
+        it.add("s", Some("1"), &json!({"command": "touch a", "commands": ["touch a"]}), true);
+        assert_eq!(it.take(&ended("1", &input)), Standing::AllowedByHook);
+        assert_eq!(it.take(&ended("1", &input)), Standing::Undecided, "the id is used again");
+    }
+
+    #[test]
+    fn arguments_that_were_asked_for_in_another_form_are_joined_by_the_id() {
+        let mut it = Decisions::default();
+        it.add("s", Some("1"), &json!({"command": "ls"}), true);
+        let input = json!({"command": "ls", "cwd": "/w"});
+        assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
+        assert_eq!(it.take(&ended("1", &input)), Standing::AllowedByRequest);
+    }
+
+    #[test]
+    fn an_agent_with_one_id_for_all_calls_is_joined_by_arguments() {
+        let mut it = Decisions::default();
+        let (one, two) = (json!({"command": "one"}), json!({"command": "two"}));
+        it.add("s", Some("shell-permission"), &one, true);
+        it.add("s", Some("shell-permission"), &two, true);
+        assert_eq!(it.take(&ended("7", &two)), Standing::AllowedByRequest);
+        assert_eq!(it.take(&ended("8", &one)), Standing::AllowedByRequest);
+        assert_eq!(it.take(&ended("9", &one)), Standing::Undecided);
+    }
+
+    #[test]
+    fn a_denial_by_the_second_layer_takes_the_first_one_s_yes_with_it() {
+        let mut it = Decisions::default();
+        let input = json!({"command": "rm x"});
+        it.add("s", None, &input, true);
+        it.add("s", Some("1"), &json!({"command": "rm x", "commands": []}), false);
+        assert_eq!(it.take(&ended("1", &input)), Standing::Denied);
+        assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
+    }
+
+    #[test]
+    fn a_hook_s_denial_takes_nothing_from_an_equal_call_that_is_allowed() {
+        let mut it = Decisions::default();
+        let input = json!({"command": "make"});
+        it.add("s", None, &input, false);
+        it.add("s", None, &input, true);
+        assert!(!it.take_denied(&ended("1", &input)));
+        assert_eq!(it.take(&ended("2", &input)), Standing::AllowedByHook);
+    }
+
+    #[test]
+    fn sessions_are_kept_apart_and_sub_agents_are_found() {
+        let mut it = Decisions::default();
+        let input = json!({"command": "make"});
+        it.add("agent-1", None, &input, true);
+        assert_eq!(it.take(&ended("1", &input)), Standing::Undecided);
+        let by_sub_agent = EndedCall { asker: Some("agent-1"), ..ended("1", &input) };
+        assert_eq!(it.take(&by_sub_agent), Standing::AllowedByHook);
+    }
+}

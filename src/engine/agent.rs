@@ -1,0 +1,83 @@
+//! The agent over a run: started when it is needed, stopped when it cannot be relied on,
+//! borne when it or its model fails.
+//!
+//! Invariant: an agent that may still be at work is stopped before anything it did is
+//! looked at; no wait outlives the run's own end.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::run::Run;
+use super::{EngineError, Patience, Recovery, recover};
+use crate::agent::{AgentError, Session};
+use crate::model::{EventKind, Fault, Outcome, Record as _};
+
+impl Run {
+    /// A fresh session of the running agent, which is started if there is none.
+    pub(super) async fn session(&mut self) -> Result<Box<dyn Session>, AgentError> {
+        let agent = match &mut self.agent {
+            Some(agent) => agent,
+            None => {
+                let agent = (self.parts.start)().await?;
+                let (identity, pid) = (agent.identity(), agent.pid());
+                let agent = self.agent.insert(agent);
+                self.parts.events.record(EventKind::AgentStarted { agent: identity, pid })?;
+                agent
+            }
+        };
+        agent.open().await
+    }
+
+    /// Ends the agent and all it started; the next session starts it anew.
+    pub(super) async fn stop_agent(&mut self) {
+        if let Some(agent) = self.agent.take() {
+            agent.stop().await;
+        }
+    }
+
+    /// The outcome of a run that is ended from outside, if it is.
+    pub(super) fn interrupted(&self) -> Option<Outcome> {
+        self.parts.stop.signal().map(|signal| Outcome::Interrupted { signal })
+    }
+
+    /// When the run's time is up.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.parts.limits.duration.map(|limit| self.started + limit)
+    }
+
+    /// Bears a failure of the agent: waits or restarts, or ends the run.
+    pub(super) async fn bear(&mut self, fault: &Fault) -> Result<Option<Outcome>, EngineError> {
+        self.failures += 1;
+        let patience = Patience {
+            failures: self.failures,
+            waited: self.waited,
+            max_wait: self.parts.max_wait,
+        };
+        let delay = match recover(fault, &patience, self.parts.clock.now()) {
+            Recovery::Stop(outcome) => return Ok(Some(outcome)),
+            Recovery::Wait(delay) => {
+                self.waited += delay;
+                delay
+            }
+            Recovery::Restart(delay) => {
+                self.stop_agent().await;
+                delay
+            }
+        };
+        let delay = self.within_the_run(delay);
+        let until = self.parts.clock.now() + delay;
+        self.parts.events.record(EventKind::Waiting { until, reason: fault.message.clone() })?;
+        tokio::select! {
+            () = tokio::time::sleep(delay) => {}
+            () = self.parts.stop.token().cancelled() => {}
+        }
+        Ok(None)
+    }
+
+    /// As much of a wait as the run has time for.
+    fn within_the_run(&self, delay: Duration) -> Duration {
+        let left = self.deadline().map(|deadline| deadline.duration_since(Instant::now()));
+        left.map_or(delay, |left| left.min(delay))
+    }
+}
