@@ -15,11 +15,11 @@ use crate::agent::{
     for_agent,
 };
 use crate::config::{Settings, resolve};
-use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Premium, Starter, resume};
+use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Starter, resume};
 use crate::events::{Emitter, JOURNAL_FILE, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::hooks::Plugin;
-use crate::model::{Record, Reporter, RunId, Task};
+use crate::model::{Premium, Record, Reporter, RunId, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::report::{ActivityLog, Console, CostLog, Json, Plain, PremiumTable, ProgressMd};
 use crate::sys::clock::Clock;
@@ -93,9 +93,8 @@ pub(super) async fn assemble(
     stop.listen(move |signal| at_once(&run_of_signal, signal))?;
     let redactor = Arc::new(Redactor::new(secrets()));
     let model = model(&settings, command.kind);
-    let table = premium_table(&settings);
-    let premium = if table.is_premium(model.as_deref()) { Premium::Counted } else { Premium::Free };
-    let mut reporters = reporters(&at, clock, table);
+    let premium = premium(&settings, command.kind, model.as_deref());
+    let mut reporters = reporters(&at, clock, premium);
     reporters.push(screen(show, clock));
     let events = Arc::new(
         Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
@@ -216,8 +215,7 @@ pub(super) fn find_agent(named: Option<&str>) -> Result<AgentCommand, Failure> {
 
 /// The model to ask for, if any.
 pub(super) fn model(settings: &Settings, kind: AgentKind) -> Option<String> {
-    let theirs = std::env::var_os("COPILOT_PROVIDER_BASE_URL").is_some();
-    let ours = (kind == AgentKind::Copilot && !theirs).then(|| MODEL.to_owned());
+    let ours = (kind == AgentKind::Copilot && !own_provider()).then(|| MODEL.to_owned());
     settings.model.clone().or(ours)
 }
 
@@ -410,21 +408,30 @@ fn notices(
     notices
 }
 
-fn premium_table(settings: &Settings) -> PremiumTable {
+/// What a prompt costs: only GitHub's own CLI, with GitHub's own models, costs anything.
+fn premium(settings: &Settings, kind: AgentKind, model: Option<&str>) -> Premium {
     let mut table = PremiumTable::default();
     if let Some(free) = &settings.free_models {
         table.premium.retain(|model| !free.contains(model));
         table.free.clone_from(free);
     }
-    table
+    match kind {
+        AgentKind::Copilot if !own_provider() && table.is_premium(model) => Premium::Counted,
+        AgentKind::Copilot | AgentKind::Other => Premium::Free,
+    }
 }
 
-fn reporters(at: &TaskPlace, clock: Clock, table: PremiumTable) -> Vec<Box<dyn Reporter>> {
+/// Whether the user's own provider serves the model.
+fn own_provider() -> bool {
+    std::env::var_os("COPILOT_PROVIDER_BASE_URL").is_some_and(|url| !url.is_empty())
+}
+
+fn reporters(at: &TaskPlace, clock: Clock, premium: Premium) -> Vec<Box<dyn Reporter>> {
     let file = |name: &str| at.place.root().join(at.layout.file(name));
     vec![
         Box::new(ProgressMd::new(file(PROGRESS), clock)),
         Box::new(ActivityLog::new(file("activity.log"), clock)),
-        Box::new(CostLog::new(file("cost.log"), clock, table)),
+        Box::new(CostLog::new(file("cost.log"), clock, premium)),
     ]
 }
 

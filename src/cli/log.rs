@@ -7,7 +7,7 @@ use super::args::LogArgs;
 use super::failure::{Failure, Kind};
 use super::place::Place;
 use super::runtime;
-use crate::events::{JOURNAL_FILE, Journal, Line, follow, journals};
+use crate::events::{JOURNAL_FILE, Journal, Line, follow, newest};
 use crate::model::Reporter;
 use crate::report::{Json, Plain};
 use crate::sys::clock::Clock;
@@ -55,10 +55,7 @@ fn journal(place: &Place, run: Option<&str>) -> Result<PathBuf, Failure> {
             return Err(Failure::new(Kind::Usage, format!("`{run}` is no name of a run")));
         }
         Some(run) => Some(runs.join(run).join(JOURNAL_FILE)).filter(|path| path.is_file()),
-        None => {
-            let found = journals(&runs).map_err(|error| Failure::new(Kind::Invalid, error))?;
-            found.into_iter().next()
-        }
+        None => newest(&runs).map_err(|error| Failure::new(Kind::Invalid, error))?,
     };
     let missing = || {
         let what = run

@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use super::EngineError;
 use super::decide::reached;
-use super::run::{Premium, Run};
+use super::run::Run;
 use super::settle::Ending;
 use crate::agent::{AgentError, Closed, Session};
 use crate::model::{
-    Checkpoint, Criterion, EventKind, Fault, FaultClass, Limit, Oid, Outcome, Prompt, Record as _,
-    Task, Turn, TurnEnd,
+    Checkpoint, Criterion, EventKind, Fault, FaultClass, Limit, Oid, Outcome, Premium, Prompt,
+    Record as _, Task, Turn, TurnEnd,
 };
 use crate::task;
 use crate::verify::{Fingerprints, Protection, StateFiles, TASK};

@@ -26,4 +26,4 @@ pub use error::EngineError;
 pub use focus::GuardRules;
 pub use recover::{Patience, Recovery, recover};
 pub use resume::{Resumed, resume};
-pub use run::{BaselineRun, Parts, Premium, Run, Starter};
+pub use run::{BaselineRun, Parts, Run, Starter};

@@ -13,7 +13,7 @@ use super::until_stopped::UntilStopped;
 use super::{EngineError, GuardRules, Resumed};
 use crate::agent::{Agent, AgentError, Gate, TurnLimits};
 use crate::events::Emitter;
-use crate::model::{CriterionKey, Finding, Oid, Outcome, TaskState};
+use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
 use crate::prompt::Templates;
 use crate::sys::clock::Clock;
 use crate::sys::stop::Stop;
@@ -89,15 +89,6 @@ pub enum BaselineRun {
     Taken,
     /// No: `--no-baseline`.
     Skipped,
-}
-
-/// What a prompt costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Premium {
-    /// One premium request.
-    Counted,
-    /// Nothing.
-    Free,
 }
 
 /// A run in progress.

@@ -158,6 +158,14 @@ pub fn run_id(now: DateTime<Utc>, pid: u32) -> RunId {
     RunId::new(format!("{}-{pid}", now.format("%Y%m%dT%H%M%S%.3fZ")))
 }
 
+/// The journal of the newest run below `.ralph/runs`; none where nothing ever ran.
+///
+/// # Errors
+/// [`Error::Read`] if the folder is there and cannot be read.
+pub fn newest(runs: &Path) -> Result<Option<PathBuf>, Error> {
+    Ok(journals(runs)?.into_iter().next())
+}
+
 /// The journals of the runs below `.ralph/runs`, the newest first; none where nothing ever
 /// ran.
 ///

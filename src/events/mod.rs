@@ -12,4 +12,4 @@ mod journal;
 pub use emitter::Emitter;
 pub use fold::{Counters, CriterionView, CurrentIteration, End, RunStart, RunView, Standing, Wait};
 pub use follow::follow;
-pub use journal::{Error, JOURNAL_FILE, Journal, Line, journals, run_id};
+pub use journal::{Error, JOURNAL_FILE, Journal, Line, journals, newest, run_id};

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Evidence, ExecutedCall, Mend,
-    OnStuck, Outcome, RunId, RunSummary, SessionId, Turn, Verdict,
+    Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence, ExecutedCall,
+    Mend, OnStuck, Outcome, RunId, RunSummary, SessionId, Turn, Verdict,
 };
 
 /// One thing that happened, in order.
@@ -148,6 +148,9 @@ pub enum EventKind {
     ToolFinished {
         /// The iteration.
         iteration: u32,
+        /// Whether it had been decided.
+        #[serde(default, skip_serializing_if = "Decided::is_yes")]
+        decided: Decided,
         /// The call.
         #[serde(flatten)]
         call: ExecutedCall,

@@ -44,6 +44,28 @@ pub enum Answer {
     Deny,
 }
 
+/// Whether a call that ended had been decided by us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decided {
+    /// It had.
+    #[default]
+    Yes,
+    /// It only looked, and this agent does not ask for that.
+    NotNeeded,
+    /// It failed before it was asked for: nothing was done.
+    NotAsked,
+    /// It ran, and nobody had allowed it.
+    Missing,
+}
+
+impl Decided {
+    /// Whether it had; that needs no words in the journal.
+    pub fn is_yes(&self) -> bool {
+        *self == Self::Yes
+    }
+}
+
 /// The guard's answer, with what made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {

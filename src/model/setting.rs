@@ -43,3 +43,13 @@ impl fmt::Display for WriteScope {
         })
     }
 }
+
+/// What a prompt costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Premium {
+    /// One of GitHub's premium requests.
+    Counted,
+    /// None: the model is free, or the agent is not GitHub's, or it has a provider of the
+    /// user's own.
+    Free,
+}

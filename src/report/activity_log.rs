@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::kept::Kept;
 use crate::model::{
-    Answer, Asked, CallStatus, CheckResult, Event, EventKind, ExecutedCall, ReportError, Reporter,
-    SessionId,
+    Answer, Asked, CallStatus, CheckResult, Decided, Event, EventKind, ExecutedCall, ReportError,
+    Reporter, SessionId,
 };
 use crate::sys::append::Tail;
 use crate::sys::clock::Clock;
@@ -119,7 +119,13 @@ impl ActivityLog {
         }
     }
 
-    fn finished(&mut self, time: DateTime<Utc>, iteration: u32, call: &ExecutedCall) {
+    fn finished(
+        &mut self,
+        time: DateTime<Utc>,
+        iteration: u32,
+        decided: Decided,
+        call: &ExecutedCall,
+    ) {
         let timestamp = self.timestamp(time);
         let result = match (call.status, call.exit) {
             (CallStatus::Completed, None | Some(0)) => Success::Success,
@@ -142,12 +148,17 @@ impl ActivityLog {
             entry.state = State::Done;
             return;
         }
+        let (approved, note) = match decided {
+            Decided::NotNeeded => (true, "looking needs no approval"),
+            Decided::NotAsked => (false, "it failed before it was asked for"),
+            Decided::Yes | Decided::Missing => (false, "the guard did not approve it"),
+        };
         self.entries.push(Entry {
             timestamp,
             iteration,
             operation: call.kind.clone(),
             args: call.input.clone(),
-            approved: false,
+            approved,
             result,
             rule: None,
             reason: None,
@@ -155,7 +166,7 @@ impl ActivityLog {
             session: None,
             call: Some(call.id.clone()),
             exit: call.exit,
-            note: Some("the guard did not approve it"),
+            note: Some(note),
             state: State::Done,
         });
     }
@@ -232,8 +243,8 @@ impl Reporter for ActivityLog {
                     state: if approved { State::Approved } else { State::Denied },
                 });
             }
-            EventKind::ToolFinished { iteration, call } => {
-                self.finished(event.time, *iteration, call);
+            EventKind::ToolFinished { iteration, decided, call } => {
+                self.finished(event.time, *iteration, *decided, call);
             }
             EventKind::CheckFinished { iteration, check } => {
                 self.checked(event.time, *iteration, check);

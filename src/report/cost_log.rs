@@ -8,10 +8,9 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
-use super::PremiumTable;
 use super::kept::Kept;
 use super::words;
-use crate::model::{Event, EventKind, ReportError, Reporter};
+use crate::model::{Event, EventKind, Premium, ReportError, Reporter};
 use crate::sys::append::Tail;
 use crate::sys::clock::Clock;
 
@@ -20,16 +19,17 @@ use crate::sys::clock::Clock;
 pub struct CostLog {
     kept: Kept,
     clock: Clock,
-    table: PremiumTable,
+    premium: Premium,
     model: Option<String>,
     /// The prompt that has no answer yet: its iteration and time.
     asked: Option<(u32, DateTime<Utc>)>,
 }
 
 impl CostLog {
-    /// Appends to this file, with times of this clock's zone.
-    pub fn new(path: PathBuf, clock: Clock, table: PremiumTable) -> Self {
-        Self { kept: Kept::new(path, Tail::Torn), clock, table, model: None, asked: None }
+    /// Appends to this file, with times of this clock's zone; `premium` is what a prompt of
+    /// the run costs.
+    pub fn new(path: PathBuf, clock: Clock, premium: Premium) -> Self {
+        Self { kept: Kept::new(path, Tail::Torn), clock, premium, model: None, asked: None }
     }
 
     /// The line of the prompt that was sent last, if it has none yet.
@@ -39,7 +39,7 @@ impl CostLog {
         let mut line = format!(
             "[{}] Iteration {iteration}: model={model}, premium={}",
             self.clock.local(time).format("%F %T%:z"),
-            self.table.is_premium(self.model.as_deref())
+            self.premium == Premium::Counted
         );
         if let Some(tokens) = tokens {
             // Writing to a String does not fail.

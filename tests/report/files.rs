@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_copilot::model::{
-    Answer, Asked, CallStatus, Event, EventKind, ExecutedCall, Reporter, RunId, SessionId,
+    Answer, Asked, CallStatus, Decided, Event, EventKind, ExecutedCall, Premium, Reporter, RunId,
+    SessionId,
 };
-use ralph_copilot::report::{ActivityLog, CostLog, PremiumTable, ProgressMd};
+use ralph_copilot::report::{ActivityLog, CostLog, ProgressMd};
 use serde_json::{Value, json};
 
 use super::{clock, sample_run};
@@ -101,6 +102,7 @@ fn activity_log_joins_an_edit_s_two_questions_although_they_differ() {
     let asks = json!({ "fileName": "/repo/a.txt", "diff": "-x\n+y" });
     let finished = |id: &str, input: Value, status| EventKind::ToolFinished {
         iteration: 1,
+        decided: Decided::Yes,
         call: ExecutedCall {
             id: id.to_owned(),
             kind: "edit".to_owned(),
@@ -150,8 +152,9 @@ fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
         rule: format!("rule of {asked:?}"),
         reason: "because".to_owned(),
     };
-    let finished = |id: &str, command: &str, status| EventKind::ToolFinished {
+    let finished = |id: &str, command: &str, status, decided| EventKind::ToolFinished {
         iteration: 1,
+        decided,
         call: ExecutedCall {
             id: id.to_owned(),
             kind: "execute".to_owned(),
@@ -165,16 +168,19 @@ fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
         // The same line twice: the first result belongs to the first.
         decided(None, "make", Asked::Hook, Answer::Allow),
         decided(None, "make", Asked::Hook, Answer::Allow),
-        finished("1", "make", CallStatus::Completed),
-        finished("2", "make", CallStatus::Failed),
+        finished("1", "make", CallStatus::Completed, Decided::Yes),
+        finished("2", "make", CallStatus::Failed, Decided::Yes),
         // The second layer says no.
         decided(None, "make install", Asked::Hook, Answer::Allow),
         decided(Some("3"), "make install", Asked::Permission, Answer::Deny),
-        finished("3", "make install", CallStatus::Failed),
+        finished("3", "make install", CallStatus::Failed, Decided::Yes),
         // Executed although it was denied, and executed without any question.
         decided(Some("4"), "rm -r /", Asked::Permission, Answer::Deny),
-        finished("4", "rm -r /", CallStatus::Completed),
-        finished("5", "curl evil", CallStatus::Completed),
+        finished("4", "rm -r /", CallStatus::Completed, Decided::Missing),
+        finished("5", "curl evil", CallStatus::Completed, Decided::Missing),
+        // Looking, which this agent does not ask for, and an edit that found nothing.
+        finished("7", "README.md", CallStatus::Completed, Decided::NotNeeded),
+        finished("8", "no match", CallStatus::Failed, Decided::NotAsked),
         // Cut off in the middle.
         decided(Some("6"), "sleep 9", Asked::Permission, Answer::Allow),
     ];
@@ -201,6 +207,8 @@ fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
     "4" "rm -r /" false "failed" "rule of Permission" null
     "4" "rm -r /" false "success" null "the guard did not approve it"
     "5" "curl evil" false "success" null "the guard did not approve it"
+    "7" "README.md" true "success" null "looking needs no approval"
+    "8" "no match" false "failed" null "it failed before it was asked for"
     "6" "sleep 9" true "failed" "rule of Permission" "no result was seen"
     "#);
 }
@@ -208,7 +216,7 @@ fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
 #[test]
 fn cost_log_has_a_line_for_each_prompt() {
     let (_folder, path) = place("cost.log");
-    let mut reporter = CostLog::new(path.clone(), clock(), PremiumTable::default());
+    let mut reporter = CostLog::new(path.clone(), clock(), Premium::Counted);
     let (before, text) = feed(&mut reporter, &path, &sample_run::events());
     insta::assert_snapshot!(text, @r"
     [2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=true, tokens=12000
@@ -223,11 +231,9 @@ fn cost_log_has_a_line_for_each_prompt() {
 }
 
 #[test]
-fn cost_log_counts_a_prompt_without_an_answer_and_a_model_of_the_users() {
+fn cost_log_has_a_prompt_without_an_answer_and_one_that_costs_nothing() {
     let (_folder, path) = place("cost.log");
-    let table = PremiumTable { premium: vec![], free: vec!["claude-sonnet-4.5".to_owned()] };
-    let mut reporter = CostLog::new(path.clone(), clock(), table);
-    // The agent died twice before it answered.
+    let mut reporter = CostLog::new(path.clone(), clock(), Premium::Free);
     let events: Vec<Event> = sample_run::events()
         .into_iter()
         .take_while(|event| !matches!(event.kind, EventKind::IterationEnded { .. }))

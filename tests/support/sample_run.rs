@@ -4,10 +4,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use ralph_copilot::model::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
-    Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Event, EventKind, Evidence,
-    ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Mend, Oid, OnStuck, Outcome,
-    PathChange, Proof, RunId, RunSummary, SessionId, SignsChange, TaskFileChange, Totals, Turn,
-    TurnEnd, Usage, Verdict, VerdictResult, Weight,
+    Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, Event, EventKind,
+    Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Mend, Oid, OnStuck,
+    Outcome, PathChange, Proof, RunId, RunSummary, SessionId, SignsChange, TaskFileChange, Totals,
+    Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
 };
 use serde_json::{Value, json};
 
@@ -141,6 +141,7 @@ fn finished(
     exit: Option<i64>,
 ) -> EventKind {
     EventKind::ToolFinished {
+        decided: Decided::Yes,
         iteration,
         call: ExecutedCall {
             id: id.to_owned(),

@@ -22,7 +22,7 @@ use crate::agent::{
     AgentError, AgentKind, Closed, EndedCall, Pulse, Session, Standing, TurnLimits, observe,
 };
 use crate::model::{
-    CallStatus, EventKind, ExecutedCall, Fault, Prompt, SessionId, Turn, TurnEnd, Usage,
+    CallStatus, Decided, EventKind, ExecutedCall, Fault, Prompt, SessionId, Turn, TurnEnd, Usage,
 };
 
 /// How often the clocks are looked at.
@@ -167,14 +167,18 @@ impl AcpSession {
             return Err(broken.into());
         }
         for (at, mut call) in self.line.updates.take_ended(self.id.as_str()) {
-            let undecided = self.settle(&mut call);
+            let decided = self.settle(&mut call);
             let call = self.executed(&call);
-            if undecided {
+            if decided == Decided::Missing {
                 let what = format!("{} ran without a decision: {}", call.kind, call.input);
                 gathered.undecided.push(what);
             }
             gathered.ended.insert(at, call.clone());
-            self.line.gate.record(|iteration| EventKind::ToolFinished { iteration, call })?;
+            self.line.gate.record(|iteration| EventKind::ToolFinished {
+                iteration,
+                decided,
+                call,
+            })?;
         }
         if let Some(alarm) = self.alarm()
             && !gathered.undecided.contains(&alarm)
@@ -184,46 +188,47 @@ impl AcpSession {
         Ok(())
     }
 
-    /// Joins a call with its decision; says whether it ran without one.
-    fn settle(&self, call: &mut Call) -> bool {
+    /// Joins a call that ended with its decision.
+    fn settle(&self, call: &mut Call) -> Decided {
         let ended = EndedCall {
             session: self.id.as_str(),
             asker: call.asker.as_deref(),
             call: &call.id,
             input: &call.input,
         };
-        let standing = match call.status {
-            CallStatus::Pending => return false,
-            CallStatus::Denied => {
-                self.line.gate.settle_denied(&ended);
-                return false;
-            }
-            CallStatus::Completed | CallStatus::Failed => self.line.gate.standing(&ended),
-        };
+        if call.status == CallStatus::Denied {
+            self.line.gate.settle_denied(&ended);
+            return Decided::Yes;
+        }
         let must = match self.kind {
             AgentKind::Copilot => !convert::is_shell_echo(call.kind, &call.input),
             AgentKind::Other => convert::needs_decision(call.kind),
         };
-        match (standing, call.status, self.kind) {
+        let missing = if must { Decided::Missing } else { Decided::NotNeeded };
+        match (self.line.gate.standing(&ended), call.status, self.kind) {
             (Standing::AllowedByHook, _, _) | (Standing::AllowedByRequest, _, AgentKind::Other) => {
-                false
+                Decided::Yes
             }
             // Copilot asks our hook last of all hooks. If it was not asked about just these
             // arguments, another hook changed them after the call was announced.
-            (Standing::AllowedByRequest, _, AgentKind::Copilot) => must,
+            (Standing::AllowedByRequest, _, AgentKind::Copilot) => missing,
             // Not every agent says of a failed call that it failed for our denial.
             (Standing::Denied, CallStatus::Failed, _) => {
                 call.status = CallStatus::Denied;
-                false
+                Decided::Yes
             }
-            (Standing::Denied, _, _) => true,
+            (Standing::Denied, _, _) => Decided::Missing,
             // Copilot's hook sees every call but those whose arguments were no JSON; with
             // others a call may fail before they ask.
-            (Standing::Undecided, CallStatus::Failed, AgentKind::Copilot) => {
-                must && !convert::is_empty(&call.input)
+            (Standing::Undecided, CallStatus::Failed, AgentKind::Copilot)
+                if convert::is_empty(&call.input) =>
+            {
+                Decided::NotAsked
             }
-            (Standing::Undecided, CallStatus::Failed, AgentKind::Other) => false,
-            (Standing::Undecided, _, _) => must,
+            (Standing::Undecided, CallStatus::Failed, AgentKind::Other) if must => {
+                Decided::NotAsked
+            }
+            (Standing::Undecided, _, _) => missing,
         }
     }
 
