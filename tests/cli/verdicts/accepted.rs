@@ -1,0 +1,198 @@
+//! What is accepted.
+
+use super::{HONEST, TASK, once};
+use crate::repo::{Repo, story};
+
+#[test]
+fn honest_work() {
+    let repo = Repo::new(TASK);
+    let (_, story) = once(&repo, HONEST);
+    insta::assert_snapshot!(story, @r"
+    iteration 1: pass check
+    exit 3: limit_reached
+    - [x] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [out.txt says hello] - say hello
+    commit: ralph(demo): state update
+    ");
+}
+
+#[test]
+fn a_forgotten_progress_line_and_state_commit_are_mended_and_said() {
+    let repo = Repo::new(TASK);
+    let (ran, story) = once(
+        &repo,
+        r#"
+turns:
+- steps:
+  - write: {path: out.txt, text: "hello\n"}
+  - commit: say hello
+  - tick: "{criterion}"
+"#,
+    );
+    insta::assert_snapshot!(story, @r"
+    iteration 1: pass check
+      said: no_progress_entry
+      mended: progress_line
+      mended: state_commit
+    exit 3: limit_reached
+    - [x] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [out.txt says hello] - say hello
+    commit: ralph(demo): state update
+    ");
+    let progress = repo.read("tasks/demo/progress.md");
+    assert!(progress.contains("iteration 1: PASS"), "{progress}");
+    assert!(ran.stdout.contains("no_progress_entry"), "{}", ran.stdout);
+}
+
+#[test]
+fn work_in_several_commits() {
+    let repo = Repo::new(TASK);
+    let (_, story) = once(
+        &repo,
+        r#"
+turns:
+- steps:
+  - write: {path: one.txt, text: "1\n"}
+  - commit: one
+  - write: {path: out.txt, text: "hello\n"}
+  - commit: two
+  - progress: said hello
+  - tick: "{criterion}"
+  - commit: state update
+"#,
+    );
+    insta::assert_snapshot!(story, @r"
+    iteration 1: pass check
+    exit 3: limit_reached
+    - [x] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [out.txt says hello] - one
+    commit: ralph(demo): [out.txt says hello] - two
+    commit: ralph(demo): [out.txt says hello] - state update
+    commit: ralph(demo): state update
+    ");
+}
+
+#[test]
+fn a_check_that_was_green_before_and_a_real_commit() {
+    let repo = Repo::with(TASK, &[("out.txt", "hello\n")]);
+    let (_, story) = once(
+        &repo,
+        r#"
+turns:
+- steps:
+  - write: {path: extra.txt, text: "more\n"}
+  - tick: "{criterion}"
+  - progress: more
+  - commit: more
+"#,
+    );
+    insta::assert_snapshot!(story, @r"
+    iteration 1: pass commit
+      said: green_before
+    exit 3: limit_reached
+    - [x] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, proven by commit, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [out.txt says hello] - more
+    commit: ralph(demo): state update
+    ");
+}
+
+#[test]
+fn a_commit_alone_where_no_check_is_required_and_not_where_one_is() {
+    let task = "# Demo\n\n- [ ] notes exist\n";
+    let script = r#"
+turns:
+- steps:
+  - write: {path: notes.txt, text: "notes\n"}
+  - tick: "{criterion}"
+  - progress: notes
+  - commit: notes
+"#;
+    let repo = Repo::new(task);
+    let ran = repo.run(script, &[]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: pass commit
+    exit 0: proven
+    - [x] notes exist
+    state: notes exist, proven by commit, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [notes exist] - notes
+    commit: ralph(demo): state update
+    ");
+
+    let repo = Repo::new(task);
+    let ran = repo.run(script, &["--require-checks", "--max-iterations", "1"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r#"
+    iteration 1: fail
+      fails: check_required
+      mended: restore_task {"keep_tick":false}
+    exit 3: limit_reached
+    - [ ] notes exist
+    state: notes exist, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [notes exist] - notes
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    "#);
+}
+
+#[test]
+fn beside_a_humans_unfinished_work_which_stays_byte_for_byte_as_it_was() {
+    let repo = Repo::with(TASK, &[("human.txt", "old\n"), ("staged.txt", "old\n")]);
+    repo.write("human.txt", "half a sent");
+    repo.write("staged.txt", "staged\n");
+    repo.git(&["add", "staged.txt"]);
+    repo.write("staged.txt", "staged, and changed again\n");
+    repo.write("dir/untracked.bin", b"\x00\xff\n");
+    repo.write("added.txt", "intent\n");
+    repo.git(&["add", "--intent-to-add", "added.txt"]);
+    let human = |repo: &Repo| {
+        let index = repo.git(&["ls-files", "--stage", "human.txt", "staged.txt", "added.txt"]);
+        let files = ["human.txt", "staged.txt", "dir/untracked.bin", "added.txt"];
+        let files = files.map(|path| std::fs::read(repo.path(path)).expect("it is there"));
+        (index, repo.status(), repo.git(&["diff"]), repo.git(&["diff", "--cached"]), files)
+    };
+    let before = human(&repo);
+    let refused = repo.run(HONEST, &[]);
+    assert_eq!(refused.code, Some(8), "{}", refused.stderr);
+    assert_eq!(human(&repo), before);
+
+    let ran = repo.run(
+        r#"
+turns:
+- steps:
+  - write: {path: out.txt, text: "hello\n"}
+  - tick: "{criterion}"
+  - progress: said hello
+  - run: git add out.txt tasks/demo && git commit -qm 'ralph(demo): say hello' -- out.txt tasks/demo
+"#,
+        &["--allow-dirty", "--max-iterations", "1"],
+    );
+    assert_eq!(human(&repo), before);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    exit 5: agent_unusable
+    - [ ] out.txt says hello
+    - [ ] notes exist
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    left:  A added.txt
+    left:  M human.txt
+    left: MM staged.txt
+    left: ?? dir/untracked.bin
+    ");
+    let names = repo.git(&["log", "--name-only", "--format=", "HEAD~2.."]);
+    assert!(!names.contains("human") && !names.contains("staged"), "{names}");
+}

@@ -1,0 +1,152 @@
+//! The records that an agent must leave alone, and calls that nobody decided.
+
+use super::{TASK, WORK, once};
+use crate::repo::Repo;
+
+fn repo(build: &str) -> Repo {
+    let files = [
+        ("build.sh", format!("set -e\n{build}\n{WORK}")),
+        ("tasks/demo/guardrails.md", "# Guardrails\n\n- Be honest.\n".to_owned()),
+        ("tasks/demo/progress.md", "# Progress\n- 2026-01-01 began\n".to_owned()),
+        ("tasks/demo/activity.log", "{\"operation\":\"old\"}\n".to_owned()),
+    ];
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    Repo::with(TASK, &files)
+}
+
+#[test]
+fn guardrails_are_rewritten() {
+    let repo = repo("echo '- Anything goes.' > tasks/demo/guardrails.md");
+    let (_, story) = once(&repo, super::BUILDS);
+    insta::assert_snapshot!(story, @r#"
+    iteration 1: fail
+      fails: state_rewritten
+      mended: restore_task {"keep_tick":false}
+      mended: restore_file tasks/demo/guardrails.md
+    exit 3: limit_reached
+    - [ ] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): say hello
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    "#);
+    assert_eq!(repo.read("tasks/demo/guardrails.md"), "# Guardrails\n\n- Be honest.\n");
+}
+
+#[test]
+fn progress_is_rewritten() {
+    let repo = repo("echo '# All is well' > tasks/demo/progress.md");
+    let (_, story) = once(&repo, super::BUILDS);
+    insta::assert_snapshot!(story, @r#"
+    iteration 1: fail
+      fails: state_rewritten
+      said: no_progress_entry
+      mended: restore_task {"keep_tick":false}
+      mended: restore_file tasks/demo/progress.md
+      mended: progress_line
+    exit 3: limit_reached
+    - [ ] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): say hello
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    "#);
+    let progress = repo.read("tasks/demo/progress.md");
+    assert!(progress.starts_with("# Progress\n- 2026-01-01 began\n- "), "{progress}");
+    assert!(!progress.contains("All is well"), "{progress}");
+}
+
+#[test]
+fn the_activity_log_is_rewritten() {
+    let repo = repo(": > tasks/demo/activity.log");
+    let (_, story) = once(&repo, super::BUILDS);
+    insta::assert_snapshot!(story, @r"
+    iteration 1: fail
+      tampering: records_tampered
+    exit 10: tampered
+    - [x] out.txt says hello
+    - [ ] notes exist
+    on refs/heads/main
+    commit: ralph(demo): say hello
+    ");
+}
+
+#[test]
+fn a_hook_is_planted() {
+    let repo = repo("echo 'exit 0' > .git/hooks/post-commit; chmod +x .git/hooks/post-commit");
+    let (_, story) = once(&repo, super::BUILDS);
+    insta::assert_snapshot!(story, @r"
+    iteration 1: fail
+      tampering: settings_changed
+    exit 10: tampered
+    - [x] out.txt says hello
+    - [ ] notes exist
+    on refs/heads/main
+    commit: ralph(demo): say hello
+    ");
+}
+
+#[test]
+fn a_call_runs_that_nobody_decided() {
+    let repo = Repo::new(TASK);
+    let (ran, story) = once(
+        &repo,
+        r#"
+turns:
+- ask: never
+  steps:
+  - read: README.md
+  - write: {path: out.txt, text: "hello\n"}
+  - tick: "{criterion}"
+  - commit: say hello
+"#,
+    );
+    insta::assert_snapshot!(story, @r"
+    iteration 1: fail
+      tampering: undecided_call
+      fails: no_commit
+      fails: uncommitted
+      unclear: task_changed_by_human
+      said: task_changed_by_human
+      said: no_progress_entry
+    exit 10: tampered
+    - [x] out.txt says hello
+    - [ ] notes exist
+    on refs/heads/main
+    left: A  out.txt
+    left: M  tasks/demo/TASK.md
+    ");
+    assert!(ran.stdout.contains("edit ran without a decision"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_call_runs_first_and_asks_then() {
+    let repo = Repo::new(TASK);
+    let (_, story) = once(
+        &repo,
+        r#"
+turns:
+- ask: after
+  steps:
+  - run: "curl -o out.txt http://127.0.0.1:1/; echo done"
+"#,
+    );
+    insta::assert_snapshot!(story, @r"
+    iteration 1: fail
+      fails: not_ticked
+      fails: no_commit
+      said: no_progress_entry
+      mended: progress_line
+    exit 3: limit_reached
+    - [ ] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    ");
+}

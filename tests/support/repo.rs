@@ -1,0 +1,355 @@
+//! A git repository with a task, a scripted agent beside it, and the built program run
+//! on both as a user would run it.
+//!
+//! The script and everything else of the test's own lie outside of the repository, so
+//! that the tree is as clean as the test leaves it. No setting of the machine's user
+//! comes through: HOME is empty, git reads no global configuration.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use ralph_copilot::model::{Event, EventKind};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// No test waits longer for the program.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The program.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_ralph-copilot");
+
+/// A repository with the task `demo` in `tasks/demo`.
+pub(crate) struct Repo {
+    folder: TempDir,
+}
+
+/// What a run came to.
+pub(crate) struct Ran {
+    /// The exit code; none if a signal ended it.
+    pub(crate) code: Option<i32>,
+    /// Standard output.
+    pub(crate) stdout: String,
+    /// Standard error.
+    pub(crate) stderr: String,
+}
+
+impl Repo {
+    /// A repository whose first commit holds this TASK.md.
+    pub(crate) fn new(task: &str) -> Self {
+        Self::with(task, &[])
+    }
+
+    /// The same with more files.
+    pub(crate) fn with(task: &str, files: &[(&str, &str)]) -> Self {
+        let repo = Self::empty();
+        repo.write("tasks/demo/TASK.md", task);
+        repo.write("README.md", "# A project\n");
+        for (path, text) in files {
+            repo.write(path, text);
+        }
+        repo.commit("start");
+        repo
+    }
+
+    /// A repository without a commit.
+    pub(crate) fn empty() -> Self {
+        let repo = Self { folder: tempfile::tempdir().expect("a folder") };
+        std::fs::create_dir_all(repo.root()).expect("a folder");
+        std::fs::create_dir_all(repo.home()).expect("a folder");
+        repo.git(&["init", "--quiet", "--initial-branch=main"]);
+        repo.git(&["config", "user.name", "Human"]);
+        repo.git(&["config", "user.email", "human@example.com"]);
+        repo
+    }
+
+    /// The working tree.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.beside("repo")
+    }
+
+    /// A path beside the repository.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().expect("it is there").join(name)
+    }
+
+    fn home(&self) -> PathBuf {
+        self.beside("home")
+    }
+
+    /// A path in the repository.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    /// Writes a file, with its folders.
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+    }
+
+    /// A file's text.
+    pub(crate) fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path(path))
+            .unwrap_or_else(|error| panic!("cannot read {path}: {error}"))
+    }
+
+    /// TASK.md.
+    pub(crate) fn task(&self) -> String {
+        self.read("tasks/demo/TASK.md")
+    }
+
+    /// state.json; null if no run wrote it yet.
+    pub(crate) fn state(&self) -> Value {
+        let path = self.path("tasks/demo/state.json");
+        std::fs::read(path).map_or(Value::Null, |it| serde_json::from_slice(&it).expect("JSON"))
+    }
+
+    /// Commits everything.
+    pub(crate) fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// Runs git, which must succeed.
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(self.root());
+        self.surround(&mut command);
+        let output = command.output().expect("git runs");
+        assert!(output.status.success(), "git {args:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// What git says of uncommitted changes: empty for a clean tree.
+    pub(crate) fn status(&self) -> String {
+        self.git(&["status", "--short", "--untracked-files=all"])
+    }
+
+    /// Subjects of the commits since the first one, oldest first.
+    pub(crate) fn subjects(&self) -> Vec<String> {
+        let log = self.git(&["log", "--reverse", "--format=%s", "main"]);
+        log.lines().skip(1).map(str::to_owned).collect()
+    }
+
+    /// Names of the kept attempts.
+    pub(crate) fn attempts(&self) -> Vec<String> {
+        let refs = self.git(&["for-each-ref", "--format=%(refname)", "refs/ralph"]);
+        refs.lines().map(str::to_owned).collect()
+    }
+
+    /// An environment of its own.
+    fn surround(&self, command: &mut Command) {
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            let prefixes = ["GIT_", "RALPH_", "COPILOT_", "GITHUB_", "XDG_", "GH_"];
+            if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env("HOME", self.home())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("TZ", "UTC")
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "100")
+            .env_remove("CI");
+    }
+
+    /// The program, in this repository.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(args).current_dir(self.root()).stdin(Stdio::null());
+        self.surround(&mut command);
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn ralph(&self, args: &[&str]) -> Ran {
+        finish(self.command(args))
+    }
+
+    /// `--agent` for a script, which is written first.
+    pub(crate) fn agent(&self, script: &str) -> String {
+        let path = self.beside("agent.yaml");
+        std::fs::write(&path, script).expect("written");
+        format!("{} agent {}", quoted(Path::new(PROGRAM)), quoted(&path))
+    }
+
+    /// The command of a run with a scripted agent.
+    pub(crate) fn run_command(&self, script: &str, args: &[&str]) -> Command {
+        let agent = self.agent(script);
+        let mut all = vec!["run", "demo", "--agent", &agent];
+        all.extend(args);
+        self.command(&all)
+    }
+
+    /// Runs the task with a scripted agent, and gives the events too.
+    pub(crate) fn run(&self, script: &str, args: &[&str]) -> Ran {
+        let mut command = self.run_command(script, args);
+        command.arg("--json");
+        finish(command)
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display())
+}
+
+/// Waits for a command's end; it must come in time.
+pub(crate) fn finish(mut command: Command) -> Ran {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program starts");
+    collect(child)
+}
+
+/// Waits for a child's end and takes what it wrote.
+pub(crate) fn collect(child: Child) -> Ran {
+    let pid = child.id();
+    let (done, waited) = std::sync::mpsc::channel::<()>();
+    let watch = std::thread::spawn(move || {
+        if waited.recv_timeout(LIMIT).is_err() {
+            signal(pid, rustix::process::Signal::KILL);
+        }
+    });
+    let output = child.wait_with_output().expect("it ends");
+    // The watch is gone only if it had to act, and then the code tells of it.
+    let _told = done.send(());
+    watch.join().expect("the watch ends");
+    Ran::of(&output)
+}
+
+/// Sends a signal to a process that was started here; one that has ended takes none.
+pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).expect("a pid"));
+    let _sent = rustix::process::kill_process(pid.expect("a pid"), signal);
+}
+
+impl Ran {
+    fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+        Self {
+            code: code_of(output.status),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+
+    /// The events; every line of standard output must be one.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let parse = |line: &str| {
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"))
+        };
+        self.stdout.lines().map(parse).collect()
+    }
+
+    /// Standard output as one JSON value.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error} in {:?} {:?}", self.stdout, self.stderr))
+    }
+}
+
+fn code_of(status: ExitStatus) -> Option<i32> {
+    status.code()
+}
+
+/// What a run with `--json` came to, and what it left in the repository, in a few lines:
+/// each iteration's verdict with all its findings, then what is in TASK.md, in state.json
+/// and in git.
+pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
+    let mut lines = Vec::new();
+    let events = ran.events();
+    let ended = events.last().is_some_and(|last| matches!(last.kind, EventKind::RunEnded { .. }));
+    if !ended {
+        lines.push(format!("exit {:?} without an outcome: {}", ran.code, ran.stderr.trim_end()));
+    }
+    for event in events {
+        match event.kind {
+            EventKind::VerdictReached { iteration, verdict, mended, .. } => {
+                lines.push(format!("iteration {iteration}: {}", word(&verdict.result)));
+                for finding in &verdict.findings {
+                    lines.push(format!("  {}: {}", word(&finding.weight), word(&finding.kind)));
+                }
+                for mend in &mended {
+                    lines.push(format!("  mended: {}", word(mend)));
+                }
+            }
+            EventKind::CriterionReopened { criterion, .. } => {
+                lines.push(format!("reopened: {}", criterion.text));
+            }
+            EventKind::CriterionBlocked { criterion, kept, .. } => {
+                let kept = kept.map(|kept| format!(", {kept}")).unwrap_or_default();
+                lines.push(format!("blocked: {}{kept}", criterion.text));
+            }
+            EventKind::RunEnded { outcome, exit_code, .. } => {
+                assert_eq!(Some(i32::from(exit_code)), ran.code, "{}", ran.stderr);
+                let outcome = serde_json::to_value(&outcome).expect("JSON");
+                let name = outcome["outcome"].as_str().expect("a name").to_owned();
+                lines.push(format!("exit {exit_code}: {name}"));
+            }
+            EventKind::RunStarted { .. }
+            | EventKind::Notice { .. }
+            | EventKind::BaselineChecked { .. }
+            | EventKind::AgentStarted { .. }
+            | EventKind::IterationStarted { .. }
+            | EventKind::PromptSent { .. }
+            | EventKind::ToolDecided { .. }
+            | EventKind::ToolFinished { .. }
+            | EventKind::TurnEnded { .. }
+            | EventKind::CheckFinished { .. }
+            | EventKind::SignAdded { .. }
+            | EventKind::IterationEnded { .. }
+            | EventKind::Waiting { .. } => {}
+        }
+    }
+    let boxes = repo.task();
+    lines.extend(
+        boxes
+            .lines()
+            .filter(|line| line.contains("[ ]") || line.contains("[x]"))
+            .map(str::to_owned),
+    );
+    for entry in repo.state()["criteria"].as_array().into_iter().flatten() {
+        let attempts = entry["attempts"].as_u64().unwrap_or(0);
+        let proof =
+            entry["proof"].as_str().map_or("unproven".to_owned(), |by| format!("proven by {by}"));
+        let text = entry["text"].as_str().unwrap_or_default();
+        lines.push(format!("state: {text}, {proof}, {attempts} attempts failed"));
+    }
+    let head = repo.git(&["symbolic-ref", "HEAD"]);
+    lines.push(format!("on {}", head.trim()));
+    lines.extend(repo.subjects().into_iter().map(|subject| format!("commit: {subject}")));
+    lines.extend(repo.attempts().into_iter().map(|name| format!("kept: {name}")));
+    lines.extend(repo.status().lines().map(|line| format!("left: {line}")));
+    lines.join("\n")
+}
+
+/// A value of our own as one word or two.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).expect("JSON");
+    match value {
+        Value::String(word) => word,
+        Value::Object(fields) => {
+            let words = fields.iter().map(|(name, inner)| match inner {
+                Value::String(inner) => format!("{name} {inner}"),
+                other => format!("{name} {other}"),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Waits until something is so; it must become so in time.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(started.elapsed() < LIMIT, "{what} never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
