@@ -147,6 +147,24 @@ turns:
     "#);
 }
 
+/// A check that looks into a file of the repository: the file is the work.
+#[test]
+fn a_change_of_the_file_that_the_check_looks_into() {
+    let repo = Repo::new("# Demo\n\n- [ ] README mentions retry\n  - verify: `grep -q retry README.md`\n");
+    let ran = repo.run(
+        r#"
+turns:
+- steps:
+  - edit: {path: README.md, old: "# A project", new: "# A project\n\nIt has retry."}
+  - tick: "{criterion}"
+  - progress: retry
+  - commit: mention retry
+"#,
+        &[],
+    );
+    insta::assert_snapshot!(story(&repo, &ran), @"");
+}
+
 #[test]
 fn beside_a_humans_unfinished_work_which_stays_byte_for_byte_as_it_was() {
     let repo = Repo::with(TASK, &[("human.txt", "old\n"), ("staged.txt", "old\n")]);
@@ -175,7 +193,7 @@ turns:
   - write: {path: out.txt, text: "hello\n"}
   - tick: "{criterion}"
   - progress: said hello
-  - run: git add out.txt tasks/demo && git commit -qm 'ralph(demo): say hello' -- out.txt tasks/demo
+  - run: "git add out.txt tasks/demo && git commit -qm 'ralph(demo): say hello' -- out.txt tasks/demo"
 "#,
         &["--allow-dirty", "--max-iterations", "1"],
     );

@@ -4,7 +4,7 @@ use super::{TASK, WORK, builds, once};
 use crate::repo::{Repo, story};
 
 #[test]
-fn work_left_uncommitted() {
+fn work_left_uncommitted_even_where_the_check_passes() {
     let repo = Repo::new(TASK);
     let (_, story) = once(
         &repo,
@@ -74,7 +74,7 @@ fn a_criterion_that_passed_before_is_broken() {
 # Demo
 
 - [x] README.md has a title
-  - verify: `grep -q '^# ' README.md`
+  - verify: `grep -q '^# A' README.md`
 - [ ] out.txt says hello
   - verify: `grep -qx hello out.txt`
 ";
@@ -278,7 +278,7 @@ turns:
     assert_eq!(prompts.len(), 2);
     assert!(!prompts[0].contains("ended with exit code 1"), "{}", prompts[0]);
     assert!(prompts[1].contains("ended with exit code 1"), "{}", prompts[1]);
-    assert!(prompts[1].contains(r"exit code 1.\nthe flux is low"), "{}", prompts[1]);
+    assert!(prompts[1].contains(r"exit code 1.\n  the flux is low"), "{}", prompts[1]);
 }
 
 #[test]

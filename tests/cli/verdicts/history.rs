@@ -47,7 +47,7 @@ fn a_commit_of_ours_and_one_without_prefix() {
 fn an_amended_commit() {
     let (repo, _, story) = builds(
         TASK,
-        &format!("{WORK}\ngit reset -q --soft HEAD~2; git commit -qm 'ralph(demo): all in one'"),
+        &WORK.replace("git commit", "git commit --amend"),
     );
     insta::assert_snapshot!(story, @r"
     iteration 1: pass check
@@ -61,7 +61,7 @@ fn an_amended_commit() {
     ");
     assert_eq!(repo.task(), TASK);
     let kept = repo.git(&["log", "--format=%s", "-2", "refs/ralph/demo/attempts/1"]);
-    assert_eq!(kept, "ralph(demo): attempt\nralph(demo): all in one\n");
+    assert_eq!(kept, "ralph(demo): attempt\nralph(demo): say hello\n");
 }
 
 #[test]
@@ -120,6 +120,13 @@ fn work_on_a_detached_head() {
     ");
     let kept = repo.git(&["log", "--format=%s", "-2", "refs/ralph/demo/attempts/1"]);
     assert_eq!(kept, "ralph(demo): attempt\nralph(demo): say hello\n");
+}
+
+#[test]
+fn a_branch_without_any_commit() {
+    let (repo, _, story) = builds(TASK, "git checkout -q --orphan new");
+    insta::assert_snapshot!(story, @"");
+    assert_eq!(repo.task(), TASK);
 }
 
 #[test]

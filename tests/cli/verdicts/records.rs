@@ -123,30 +123,3 @@ turns:
     ");
     assert!(ran.stdout.contains("edit ran without a decision"), "{}", ran.stdout);
 }
-
-#[test]
-fn a_call_runs_first_and_asks_then() {
-    let repo = Repo::new(TASK);
-    let (_, story) = once(
-        &repo,
-        r#"
-turns:
-- ask: after
-  steps:
-  - run: "curl -o out.txt http://127.0.0.1:1/; echo done"
-"#,
-    );
-    insta::assert_snapshot!(story, @r"
-    iteration 1: fail
-      fails: not_ticked
-      fails: no_commit
-      said: no_progress_entry
-      mended: progress_line
-    exit 3: limit_reached
-    - [ ] out.txt says hello
-    - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): state update
-    ");
-}
