@@ -51,6 +51,8 @@ struct State {
     decisions: Decisions,
     /// Sessions that were closed: whatever still asks in their name is denied.
     closed: HashSet<String>,
+    /// Hooks are served: a session whose hook did not report is not guarded.
+    hooked: bool,
     greeted: HashSet<String>,
     reports: VecDeque<ErrorReport>,
     writes: BTreeSet<PathBuf>,
@@ -77,6 +79,7 @@ impl Gate {
         *state = State {
             focus: Some(focus),
             closed: std::mem::take(&mut state.closed),
+            hooked: state.hooked,
             greeted: std::mem::take(&mut state.greeted),
             broken: state.broken.take(),
             ..State::default()
@@ -129,6 +132,14 @@ impl Gate {
         let Some(focus) = state.focus.clone() else {
             return Decision::deny("run.no-focus", "Nothing ran: no criterion is being worked on.");
         };
+        let unguarded = request.asked == Asked::Permission
+            && state.hooked
+            && !state.greeted.contains(request.session.as_str());
+        if unguarded {
+            // Its request would pass the one layer that is left; the run ends on it.
+            let reason = "Nothing ran: the guard's hook is not in force in this session.";
+            return Decision::deny("guard.not-in-force", reason);
+        }
         drop(state);
         catch_unwind(AssertUnwindSafe(|| decide(request, &focus.policy, self.files.as_ref())))
             .unwrap_or_else(|_| {
@@ -214,6 +225,11 @@ impl Gate {
     /// The call was denied, as the agent says too.
     pub fn settle_denied(&self, ended: &EndedCall<'_>) {
         self.state().decisions.take_denied(ended);
+    }
+
+    /// Hooks are served from now on: permission requests of sessions without one are denied.
+    pub fn expect_hooks(&self) {
+        self.state().hooked = true;
     }
 
     /// A hook of this session reached us: the guard is in force there.

@@ -45,6 +45,7 @@ impl GuardServer {
     pub fn start(socket: &Path, gate: Arc<Gate>, greeting: Greeting) -> Result<Self, AgentError> {
         let listener = UnixListener::bind(socket)
             .map_err(|source| AgentError::Prepare { path: socket.to_owned(), source })?;
+        gate.expect_hooks();
         let task = tokio::spawn(async move {
             loop {
                 match listener.accept().await {

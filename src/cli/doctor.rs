@@ -3,7 +3,8 @@
 //!
 //! Whether somebody is logged in and whether the guard comes into force is found out
 //! by doing it: the CLI is started, a session is opened, and a prompt is sent that the
-//! guard's own hook ends before any model is asked. It costs nothing.
+//! guard's own hook ends before any model is asked. Where the CLI itself says that it has
+//! loaded no hook, that prompt is not sent: a model would answer it. So it costs nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,11 +18,13 @@ use super::assemble::{self, Start};
 use super::failure::Failure;
 use super::place::{Place, TaskPlace};
 use super::{runtime, say, say_json};
-use crate::agent::{AgentCommand, AgentKind, Focus, Gate, Greeting, GuardServer, TurnLimits};
+use crate::agent::{
+    AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, GuardServer, Session, TurnLimits,
+};
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy, Redactor};
 use crate::hooks::Plugin;
-use crate::model::{EventKind, Prompt, Record, RecordError, RunId};
+use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId};
 use crate::verify::Repo as _;
 
 /// One thing that was looked at.
@@ -176,38 +179,50 @@ async fn agent(
     command: &AgentCommand,
     findings: &mut Vec<Finding>,
 ) {
-    match probe(place, settings, command).await {
-        Ok(Probe { identity, guarded }) => {
-            let shown = command.program.display();
-            findings.push(Finding::good("agent", format!("{identity} ({shown})")));
-            findings.push(Finding::good("login", "a session can be opened"));
-            findings.push(match (command.kind, guarded) {
-                (AgentKind::Copilot, true) => {
-                    Finding::good("guard", "its hook comes into force, and ACP's permission requests besides")
-                }
-                (AgentKind::Copilot, false) => Finding {
-                    name: "guard",
-                    state: State::Bad(10),
-                    detail: "the CLI did not start the guard's hook".to_owned(),
-                    hint: Some(
-                        "hooks may be disabled for this trusted folder: look for disableAllHooks in .github/copilot/settings.json, .claude/settings.json and ~/.copilot"
-                            .to_owned(),
-                    ),
-                },
-                (AgentKind::Other, _) => Finding::note(
-                    "guard",
-                    "this agent has no hooks: its permission requests alone are decided",
-                    "a call that runs unasked ends the run with exit code 10",
-                ),
-            });
+    let Probe { identity, guarded } = match probe(place, settings, command).await {
+        Ok(probe) => probe,
+        Err(failure) => return findings.push(Finding::bad("agent", &failure)),
+    };
+    let shown = command.program.display();
+    findings.push(Finding::good("agent", format!("{identity} ({shown})")));
+    let guarded = match guarded {
+        Ok(guarded) => guarded,
+        Err(error) => {
+            let class = error.fault().map(|fault| fault.class);
+            let name = if class == Some(FaultClass::Auth) { "login" } else { "session" };
+            return findings.push(Finding::bad(name, &Failure::from(error)));
         }
-        Err(failure) => findings.push(Finding::bad("agent", &failure)),
-    }
+    };
+    findings.push(Finding::good("login", "a session can be opened"));
+    findings.push(match (command.kind, guarded) {
+        (AgentKind::Copilot, true) => Finding::good(
+            "guard",
+            "its hook comes into force, and ACP's permission requests besides",
+        ),
+        (AgentKind::Copilot, false) => Finding {
+            name: "guard",
+            state: State::Bad(10),
+            detail: "the CLI did not start the guard's hook".to_owned(),
+            hint: Some(
+                "hooks may be disabled for this trusted folder: look for disableAllHooks in .github/copilot/settings.json, .claude/settings.json and ~/.copilot"
+                    .to_owned(),
+            ),
+        },
+        (AgentKind::Other, _) => Finding::note(
+            "guard",
+            "this agent has no hooks: its permission requests alone are decided",
+            "a call that runs unasked ends the run with exit code 10",
+        ),
+    });
 }
+
+/// What the CLI's own command `/env` says when no hook is loaded.
+const NO_HOOKS: &str = "No hooks loaded";
 
 struct Probe {
     identity: String,
-    guarded: bool,
+    /// Whether the guard's hook came into force, once a session was open.
+    guarded: Result<bool, AgentError>,
 }
 
 /// Starts the agent, opens a session, and for Copilot sends a prompt that our hook ends.
@@ -249,26 +264,32 @@ async fn probe(
         || "an agent without a name".to_owned(),
         |it| format!("{} {}", it.name, it.version),
     );
-    let opened = agent.open().await;
-    let guarded = match opened {
-        Ok(mut session) => {
-            if server.is_some() {
-                let prompt = Prompt { text: "Is the guard in force?".to_owned(), cuts: Vec::new() };
-                let limits = TurnLimits { total: Duration::from_secs(60), ..TurnLimits::default() };
-                let turn = session.prompt(&prompt, &limits, &CancellationToken::new()).await;
-                tracing::debug!(?turn, "the probe's turn");
-            }
-            let guarded = gate.in_force(session.id().as_str());
-            session.close(Duration::from_secs(5)).await;
-            guarded
-        }
-        Err(error) => {
-            agent.stop().await;
-            return Err(error.into());
-        }
+    let guarded = match agent.open().await {
+        Ok(session) => Ok(guarded(session, &gate, command.kind).await),
+        Err(error) => Err(error),
     };
     agent.stop().await;
+    drop(server);
     Ok(Probe { identity, guarded })
+}
+
+/// Whether the guard's hook comes into force in a session, which is closed then.
+async fn guarded(mut session: Box<dyn Session>, gate: &Gate, kind: AgentKind) -> bool {
+    let limits = TurnLimits { total: Duration::from_secs(60), ..TurnLimits::default() };
+    let stop = CancellationToken::new();
+    if kind == AgentKind::Copilot {
+        for text in ["/env", "Is the guard in force?"] {
+            let prompt = Prompt { text: text.to_owned(), cuts: Vec::new() };
+            let turn = session.prompt(&prompt, &limits, &stop).await;
+            tracing::debug!(?turn, "the probe's turn");
+            if turn.is_ok_and(|turn| turn.said.contains(NO_HOOKS)) {
+                break;
+            }
+        }
+    }
+    let guarded = gate.in_force(session.id().as_str());
+    session.close(Duration::from_secs(5)).await;
+    guarded
 }
 
 /// The probe's events are nobody's.

@@ -1,0 +1,193 @@
+//! Failures of the CLI and its model: told apart, with the right exit code and the way
+//! out, and nothing left behind.
+
+use std::fs;
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use ralph_copilot::model::{EventKind, Outcome, Stuck, TaskState, TurnEnd};
+use serde_json::Value;
+
+use super::copilot::{Scene, processes_of};
+use super::model::{Model, Step, bash, route, say};
+use super::{ONE, focus, honest};
+
+/// A model that refuses every request in the same way.
+fn refusing(step: Step) -> Model {
+    Model::start([route(focus("one"), std::iter::repeat_n(step, 20))])
+}
+
+/// The last line that `--json` printed: how the run ended.
+fn last(stdout: &str) -> Value {
+    serde_json::from_str(stdout.lines().last().expect("a line")).expect("JSON")
+}
+
+/// Runs against a model that fails; gives the run's last event.
+#[track_caller]
+fn run_against(step: Step, args: &[&str], code: i32) -> Option<Value> {
+    let model = refusing(step);
+    let scene = Scene::new(ONE)?.with(&model);
+    let ended = scene.run(&[&["job", "--json"], args].concat()).expect(code);
+    assert!(!model.requests().is_empty());
+    assert!(scene.read("tasks/job/TASK.md").contains("- [ ] one\n"));
+    let state: TaskState =
+        serde_json::from_str(&scene.read("tasks/job/state.json")).expect("state");
+    let attempts: u32 = state.criteria.iter().map(|entry| entry.attempts).sum();
+    assert_eq!(attempts, 0, "a failure of the agent is no attempt");
+    scene.assert_nothing_left();
+    Some(last(&ended.stdout))
+}
+
+#[test]
+fn a_login_that_is_missing_is_told_with_the_way_out() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    let ended = scene.run(&["job"]).expect(5);
+    assert!(ended.stdout.contains("copilot login"), "{}", ended.stdout);
+    let journal = scene.journal();
+    let Some(EventKind::RunEnded { outcome: Outcome::AgentUnusable { fault }, .. }) =
+        journal.last().map(|event| &event.kind)
+    else {
+        panic!("{:?}", journal.last());
+    };
+    assert!(fault.message.contains("Authentication required"), "{fault:?}");
+    scene.assert_nothing_left();
+}
+
+#[test]
+fn a_rate_limit_beyond_the_patience_says_when_to_go_on() {
+    let limit = Step::Status(429, vec![("retry-after", "3600")], "Rate limit reached for requests");
+    let Some(end) = run_against(limit, &["--max-wait", "1s"], 6) else { return };
+    assert_eq!((&end["outcome"], &end["estimated"]), (&"rate_limited".into(), &true.into()));
+    let resume = end["resume_at"].as_str().expect("a time");
+    let ended = end["time"].as_str().expect("a time");
+    assert!(resume > ended, "{resume} is not after {ended}");
+    assert!(end["message"].to_string().contains("429"), "{end}");
+}
+
+#[test]
+fn a_model_that_is_not_there_is_named() {
+    let Some(end) = run_against(Step::Status(404, vec![], "no such model"), &[], 5) else { return };
+    assert_eq!(end["fault"]["class"], "model_unavailable", "{end}");
+}
+
+#[test]
+fn a_key_that_is_refused_is_named() {
+    let Some(end) = run_against(Step::Status(401, vec![], "bad key"), &[], 5) else { return };
+    assert_eq!(end["fault"]["class"], "auth", "{end}");
+}
+
+#[test]
+fn a_connection_that_breaks_is_the_network() {
+    let Some(end) = run_against(Step::Drop("I begin to"), &[], 5) else { return };
+    assert_eq!(end["fault"]["class"], "network", "{end}");
+}
+
+#[test]
+fn an_answer_that_is_none_is_told() {
+    let Some(end) = run_against(Step::Garbage("not json"), &[], 5) else { return };
+    assert_eq!(end["fault"]["class"], "network", "{end}");
+}
+
+#[test]
+fn a_turn_without_an_end_is_cancelled_and_counts_as_an_attempt() {
+    let model = refusing(Step::Hang);
+    let Some(scene) = Scene::new(ONE).map(|scene| scene.with(&model)) else { return };
+    scene.run(&["job", "--turn-timeout", "2s", "--stuck-threshold", "1"]).expect(4);
+    let ends = scene.journal().into_iter().find_map(|event| match event.kind {
+        EventKind::TurnEnded { turn, .. } => Some(turn.end),
+        _ => None,
+    });
+    assert_eq!(ends, Some(TurnEnd::Stuck(Stuck::TooLong(2))));
+    scene.assert_nothing_left();
+}
+
+/// A task whose agent may run a script that waits for ever.
+const WAITS: &str =
+    "---\nallow: [\"sh wait.sh\"]\n---\n# Demo\n\n- [ ] one\n  - verify: `sh check.sh one`\n";
+
+/// A scene in which `sh wait.sh` tells that it runs, and then waits for ever.
+struct Waiting {
+    scene: Scene,
+    started: mpsc::Receiver<String>,
+}
+
+impl Waiting {
+    fn new() -> Option<Self> {
+        let scene = Scene::new(WAITS)?;
+        let pipe = scene.tmp().with_file_name("started");
+        let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+        assert!(made.success());
+        scene.commit("wait.sh", &format!("echo $$ > '{}'\nsleep 100000\n", pipe.display()));
+        let (tell, started) = mpsc::channel();
+        // The read returns when the script has written; if it never does, the test is told.
+        std::thread::spawn(move || drop(tell.send(fs::read_to_string(pipe).unwrap_or_default())));
+        Some(Self { scene, started })
+    }
+
+    /// Waits until the script runs; gives its process id.
+    #[track_caller]
+    fn until_it_runs(&self) -> String {
+        let pid = self.started.recv_timeout(Duration::from_secs(60)).expect("it never ran");
+        pid.trim().to_owned()
+    }
+}
+
+fn signal(name: &str, pid: &str) {
+    let sent = Command::new("kill").args([name, pid]).status().expect("kill");
+    assert!(sent.success());
+}
+
+/// Whether a process is there.
+fn lives(pid: &str) -> bool {
+    Command::new("kill").args(["-0", pid]).output().expect("kill").status.success()
+}
+
+#[test]
+fn a_cli_that_is_killed_in_a_turn_is_started_again_and_leaves_no_orphan() {
+    let Some(waiting) = Waiting::new() else { return };
+    let scene = &waiting.scene;
+    let mut steps = vec![bash("sh wait.sh")];
+    steps.extend(honest(scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let Waiting { scene, started } = waiting;
+    let waiting = Waiting { scene: scene.with(&model), started };
+    let mut run = waiting.scene.follow(&["job"]);
+    let agent = |event: &ralph_copilot::model::Event| match event.kind {
+        EventKind::AgentStarted { pid, .. } => Some(pid),
+        _ => None,
+    };
+    let first = run.until(agent);
+    let shell = waiting.until_it_runs();
+    signal("-KILL", &first.to_string());
+    let second = run.until(agent);
+    assert_ne!(first, second);
+    assert!(!lives(&shell), "the dead agent's tool lives on");
+    run.end().expect(0);
+
+    let state: TaskState =
+        serde_json::from_str(&waiting.scene.read("tasks/job/state.json")).expect("state");
+    assert_eq!(state.criteria[0].attempts, 0);
+    assert_eq!(waiting.scene.read("out/one.txt"), "one\n");
+    waiting.scene.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupted_run_ends_its_agent_and_all_its_tools() {
+    let Some(waiting) = Waiting::new() else { return };
+    let model = Model::start([route(focus("one"), [bash("sh wait.sh"), say("Done.")])]);
+    let Waiting { scene, started } = waiting;
+    let waiting = Waiting { scene: scene.with(&model), started };
+    let mut run = waiting.scene.follow(&["job"]);
+    let name = run.until(|event| match event.kind {
+        EventKind::AgentStarted { .. } => Some(event.run.to_string()),
+        _ => None,
+    });
+    let shell = waiting.until_it_runs();
+    assert!(!processes_of(&name).is_empty(), "processes carry the run's name");
+    signal("-TERM", &run.pid().to_string());
+    run.end().expect(143);
+    assert!(!lives(&shell), "the tool lives on");
+    assert!(waiting.scene.read("tasks/job/TASK.md").contains("- [ ] one\n"));
+    waiting.scene.assert_nothing_left();
+}

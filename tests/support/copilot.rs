@@ -1,0 +1,324 @@
+//! The real Copilot CLI in a world of its own: a repository with a task, a home for the
+//! CLI, a temporary folder, and an environment that holds nothing of the developer's.
+//!
+//! Invariant: scenes share nothing, so tests run side by side; the repository lies outside
+//! every folder that the agent takes for a temporary one. What the model answers does NOT
+//! live here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ralph_copilot::model::Event;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::model::Model;
+
+/// The runner under test.
+pub(crate) const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
+/// The provider's key: it must be found nowhere but in the requests to the model.
+pub(crate) const KEY: &str = "sk-scripted-0123456789abcdefghij";
+/// After this a run is ended: the test has failed then.
+const LIMIT: Duration = Duration::from_secs(150);
+
+/// The native binary, or why the test is passed over.
+fn binary() -> Option<PathBuf> {
+    let named = std::env::var_os("RALPH_TEST_COPILOT").filter(|path| !path.is_empty());
+    if let Some(path) = named.map(PathBuf::from)
+        && path.is_file()
+    {
+        return Some(path);
+    }
+    let required = std::env::var_os("RALPH_TEST_REAL").is_some_and(|value| value == "required");
+    assert!(!required, "RALPH_TEST_REAL=required, and RALPH_TEST_COPILOT names no file");
+    // The test harness shows this with --nocapture, and captures it otherwise.
+    let reason = "passed over: RALPH_TEST_COPILOT names no Copilot CLI; tests/run brings one";
+    drop(writeln!(std::io::stderr(), "{reason}"));
+    None
+}
+
+/// How a run came to its end.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// Fails with all that was printed unless the exit code is this one.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+/// A repository and everything around it.
+pub(crate) struct Scene {
+    dir: TempDir,
+    binary: PathBuf,
+    /// Variables that the runner is given.
+    variables: BTreeMap<&'static str, String>,
+}
+
+impl Scene {
+    /// A repository on the branch `main` with this TASK.md; none without a real CLI.
+    pub(crate) fn new(task: &str) -> Option<Self> {
+        let binary = binary()?;
+        let dir = TempDir::new().expect("temporary folder");
+        let variables = BTreeMap::from([
+            ("PATH", std::env::var("PATH").expect("PATH")),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("COPILOT_CLI_PATH", binary.display().to_string()),
+        ]);
+        let mut scene = Self { dir, binary, variables };
+        for folder in ["repo", "user", "copilot", "tmp"] {
+            fs::create_dir(scene.path(folder)).expect("folder");
+        }
+        for (name, folder) in [("HOME", "user"), ("COPILOT_HOME", "copilot"), ("TMPDIR", "tmp")] {
+            let path = scene.path(folder).display().to_string();
+            scene.variables.insert(name, path);
+        }
+        scene.write("tasks/job/TASK.md", task);
+        scene.write("README.md", "# A project\n");
+        scene.write("check.sh", "grep -qx \"$1\" \"out/$1.txt\"\n");
+        scene.git(&["init", "-qb", "main"]);
+        scene.git(&["config", "user.name", "Ada"]);
+        scene.git(&["config", "user.email", "ada@example.org"]);
+        scene.git(&["add", "-A"]);
+        scene.git(&["commit", "-qm", "first"]);
+        Some(scene)
+    }
+
+    /// Lets the CLI talk to this model instead of GitHub's.
+    pub(crate) fn with(mut self, model: &Model) -> Self {
+        self.set("COPILOT_OFFLINE", "true");
+        self.set("COPILOT_PROVIDER_BASE_URL", &model.url());
+        self.set("COPILOT_PROVIDER_TYPE", "openai");
+        self.set("COPILOT_PROVIDER_WIRE_API", "completions");
+        self.set("COPILOT_PROVIDER_API_KEY", KEY);
+        self.set("COPILOT_MODEL", "scripted");
+        self
+    }
+
+    /// Gives the runner a variable.
+    pub(crate) fn set(&mut self, name: &'static str, value: &str) {
+        self.variables.insert(name, value.to_owned());
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().expect("canonical").join(name)
+    }
+
+    /// The repository.
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.path("repo")
+    }
+
+    /// The folder that the runner takes for temporary files.
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.path("tmp")
+    }
+
+    /// Writes a file of the repository.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.repo().join(path);
+        fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        fs::write(path, text).expect("write");
+    }
+
+    /// Writes a file and commits it.
+    pub(crate) fn commit(&self, path: &str, text: &str) {
+        self.write(path, text);
+        self.git(&["add", path]);
+        self.git(&["commit", "-qm", "more"]);
+    }
+
+    /// Makes an empty remote `origin`; gives its path.
+    pub(crate) fn add_remote(&self) -> String {
+        let path = self.path("remote.git").display().to_string();
+        self.git(&["init", "-q", "--bare", &path]);
+        self.git(&["remote", "add", "origin", &path]);
+        path
+    }
+
+    /// Makes the repository a folder that the CLI trusts, and disables all hooks there.
+    pub(crate) fn disable_hooks(&self) {
+        self.commit(".github/copilot/settings.json", "{\"disableAllHooks\": true}\n");
+        let trusted = json!({ "trustedFolders": [self.repo()] });
+        fs::write(self.path("copilot").join("config.json"), trusted.to_string()).expect("write");
+    }
+
+    /// Reads a file of the repository.
+    #[track_caller]
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.repo().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Whether a file of the repository is there.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.repo().join(path).exists()
+    }
+
+    /// Runs git in the repository; gives what it printed, trimmed.
+    #[track_caller]
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(args)
+            .current_dir(self.repo())
+            .env_clear()
+            .envs(&self.variables)
+            .output()
+            .expect("git");
+        assert!(output.status.success(), "git {args:?}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// The runner with these arguments, not started yet.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(RUNNER);
+        command.args(args).current_dir(self.repo()).env_clear().envs(&self.variables);
+        command
+    }
+
+    /// Runs the runner to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Ended {
+        let command = self.command(args);
+        let output = assert_cmd::Command::from_std(command).timeout(LIMIT).output();
+        let output = output.expect("started");
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Starts a run whose events can be followed.
+    pub(crate) fn follow(&self, args: &[&str]) -> Followed {
+        let mut command = self.command(args);
+        let child = command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("started");
+        let lines = BufReader::new(child.stdout.take().expect("stdout"));
+        Followed { child, lines }
+    }
+
+    /// The folders of all runs, oldest first.
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+        let folder = self.repo().join(".ralph/runs");
+        let entries = fs::read_dir(folder).expect("runs").map(|entry| entry.expect("entry").path());
+        let mut runs: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+        runs.sort();
+        runs
+    }
+
+    /// The newest run's journal.
+    pub(crate) fn journal(&self) -> Vec<Event> {
+        let run = self.runs().pop().expect("a run");
+        let text = fs::read_to_string(run.join("events.jsonl")).expect("journal");
+        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    }
+
+    /// The version of the CLI under test, as its package says.
+    pub(crate) fn cli_version(&self) -> String {
+        let package = self.binary.with_file_name("package.json");
+        let text = fs::read_to_string(package).expect("package.json");
+        let package: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        package["version"].as_str().expect("version").to_owned()
+    }
+
+    /// Fails if a run left anything behind: a process, a worktree, a file, uncommitted work.
+    #[track_caller]
+    pub(crate) fn assert_nothing_left(&self) {
+        assert_eq!(self.git(&["status", "--porcelain"]), "");
+        assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
+        assert!(!self.has(".git/worktrees"));
+        let left: Vec<_> = fs::read_dir(self.tmp()).expect("tmp").flatten().collect();
+        assert!(left.is_empty(), "{left:?}");
+        for run in self.runs() {
+            let run = run.file_name().expect("name").to_string_lossy().into_owned();
+            assert_eq!(processes_of(&run), Vec::<String>::new());
+        }
+    }
+}
+
+/// A run in progress.
+pub(crate) struct Followed {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Followed {
+    /// The runner's process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Reads events until one is the one that is looked for.
+    #[track_caller]
+    pub(crate) fn until<T>(&mut self, mut look: impl FnMut(&Event) -> Option<T>) -> T {
+        let mut line = String::new();
+        while self.lines.read_line(&mut line).expect("stdout") > 0 {
+            let event = serde_json::from_str(&line).expect("an event");
+            if let Some(found) = look(&event) {
+                return found;
+            }
+            line.clear();
+        }
+        panic!("the run ended before: {}", self.stderr());
+    }
+
+    fn stderr(&mut self) -> String {
+        let mut text = String::new();
+        if let Some(stderr) = &mut self.child.stderr {
+            stderr.read_to_string(&mut text).expect("stderr");
+        }
+        text
+    }
+
+    /// Waits for the end; events that were not read are passed over.
+    pub(crate) fn end(mut self) -> Ended {
+        let mut stdout = String::new();
+        self.lines.read_to_string(&mut stdout).expect("stdout");
+        let stderr = self.stderr();
+        let code = self.child.wait().expect("wait").code();
+        Ended { code, stdout, stderr }
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        // A test that failed half-way leaves no run behind; one that ended is gone.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The command lines of all processes that carry a run's name.
+#[cfg(target_os = "linux")]
+pub(crate) fn processes_of(run: &str) -> Vec<String> {
+    let mark = format!("RALPH_RUN_ID={run}").into_bytes();
+    let read = |folder: &Path, name: &str| fs::read(folder.join(name)).unwrap_or_default();
+    let folders = fs::read_dir("/proc").expect("/proc").flatten().map(|entry| entry.path());
+    let marked = folders
+        .filter(|folder| read(folder, "environ").split(|byte| *byte == 0).any(|var| var == mark));
+    marked
+        .map(|folder| {
+            let command = String::from_utf8_lossy(&read(&folder, "cmdline")).replace('\0', " ");
+            format!("{} {command}", folder.display())
+        })
+        .collect()
+}
+
+/// The command lines of all processes that carry a run's name.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn processes_of(run: &str) -> Vec<String> {
+    let listed = Command::new("ps").args(["-axEww", "-o", "pid,command"]).output().expect("ps");
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let mark = format!("RALPH_RUN_ID={run}");
+    text.lines().filter(|line| line.contains(&mark)).map(str::to_owned).collect()
+}
