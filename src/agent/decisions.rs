@@ -8,13 +8,13 @@
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::model::Asked;
+
 /// What is known about a call that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The hook had allowed just this call, with just these arguments.
-    AllowedByHook,
-    /// Its permission request had been allowed.
-    AllowedByRequest,
+    /// It had been allowed.
+    Allowed,
     /// It had been denied.
     Denied,
     /// Nobody had decided it.
@@ -32,6 +32,9 @@ pub struct EndedCall<'a> {
     pub call: &'a str,
     /// The raw arguments.
     pub input: &'a Value,
+    /// The layer whose yes vouches for it: the hook's where there is one, since what the
+    /// hook was shown is what runs.
+    pub vouched_by: Asked,
 }
 
 /// Decisions without their call.
@@ -67,24 +70,25 @@ impl Decisions {
         }
         let arguments = digest(ended.input);
         let same = |made: &Made| made.allowed && made.arguments == arguments && made.fits(ended);
-        let by_hook_or_id =
-            |made: &Made| same(made) && made.call.as_deref().is_none_or(|call| call == ended.call);
-        let at = self.0.iter().position(by_hook_or_id).or_else(|| self.0.iter().position(same));
-        if let Some(at) = at {
+        let found = match ended.vouched_by {
+            Asked::Hook => self.0.iter().position(|made| made.call.is_none() && same(made)),
+            // Agents show other arguments there, and not all give each call its own id.
+            Asked::Permission => {
+                let position = |fits: &dyn Fn(&Made) -> bool| {
+                    self.0.iter().position(|made| made.call.is_some() && fits(made))
+                };
+                position(&|made| same(made) && made.is_of(ended))
+                    .or_else(|| position(&same))
+                    .or_else(|| position(&|made| made.allowed && made.is_of(ended)))
+            }
+        };
+        let Some(at) = found else { return Standing::Undecided };
+        self.0.remove(at);
+        if ended.vouched_by == Asked::Hook {
             // What the second layer said about it is used up with it.
-            if self.0.remove(at).call.is_none() {
-                self.0.retain(|made| !made.is_of(ended));
-                return Standing::AllowedByHook;
-            }
-            return Standing::AllowedByRequest;
+            self.0.retain(|made| !made.is_of(ended));
         }
-        match self.0.iter().position(|made| made.allowed && made.is_of(ended)) {
-            Some(at) => {
-                self.0.remove(at);
-                Standing::AllowedByRequest
-            }
-            None => Standing::Undecided,
-        }
+        Standing::Allowed
     }
 
     /// Takes the denial of a call's permission request, and what its hook had allowed.
@@ -127,7 +131,11 @@ mod tests {
     use super::*;
 
     fn ended<'a>(call: &'a str, input: &'a Value) -> EndedCall<'a> {
-        EndedCall { session: "s", asker: None, call, input }
+        EndedCall { session: "s", asker: None, call, input, vouched_by: Asked::Hook }
+    }
+
+    fn asked<'a>(call: &'a str, input: &'a Value) -> EndedCall<'a> {
+        EndedCall { vouched_by: Asked::Permission, ..ended(call, input) }
     }
 
     #[test]
@@ -135,7 +143,7 @@ mod tests {
         let mut it = Decisions::default();
         it.add("s", None, &json!({"a": {"x": 1, "y": 2}, "b": 3}), true);
         let input = json!({"b": 3, "a": {"y": 2, "x": 1}});
-        assert_eq!(it.take(&ended("1", &input)), Standing::AllowedByHook);
+        assert_eq!(it.take(&ended("1", &input)), Standing::Allowed);
         assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
     }
 
@@ -146,7 +154,7 @@ mod tests {
         it.add("s", None, &input, true);
         it.add("s", Some("1"), &json!({"path": "/out"}), true);
         it.add("s", Some("1"), &json!({"command": "touch a", "commands": ["touch a"]}), true);
-        assert_eq!(it.take(&ended("1", &input)), Standing::AllowedByHook);
+        assert_eq!(it.take(&ended("1", &input)), Standing::Allowed);
         assert_eq!(it.take(&ended("1", &input)), Standing::Undecided, "the id is used again");
     }
 
@@ -155,8 +163,16 @@ mod tests {
         let mut it = Decisions::default();
         it.add("s", Some("1"), &json!({"command": "ls"}), true);
         let input = json!({"command": "ls", "cwd": "/w"});
-        assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
-        assert_eq!(it.take(&ended("1", &input)), Standing::AllowedByRequest);
+        assert_eq!(it.take(&asked("2", &input)), Standing::Undecided);
+        assert_eq!(it.take(&asked("1", &input)), Standing::Allowed);
+    }
+
+    #[test]
+    fn where_there_is_a_hook_only_its_own_yes_vouches_for_a_call() {
+        let mut it = Decisions::default();
+        let shown = json!({"command": "ls", "commands": ["ls"]});
+        it.add("s", Some("1"), &shown, true);
+        assert_eq!(it.take(&ended("1", &shown)), Standing::Undecided);
     }
 
     #[test]
@@ -165,9 +181,9 @@ mod tests {
         let (one, two) = (json!({"command": "one"}), json!({"command": "two"}));
         it.add("s", Some("shell-permission"), &one, true);
         it.add("s", Some("shell-permission"), &two, true);
-        assert_eq!(it.take(&ended("7", &two)), Standing::AllowedByRequest);
-        assert_eq!(it.take(&ended("8", &one)), Standing::AllowedByRequest);
-        assert_eq!(it.take(&ended("9", &one)), Standing::Undecided);
+        assert_eq!(it.take(&asked("7", &two)), Standing::Allowed);
+        assert_eq!(it.take(&asked("8", &one)), Standing::Allowed);
+        assert_eq!(it.take(&asked("9", &one)), Standing::Undecided);
     }
 
     #[test]
@@ -187,7 +203,7 @@ mod tests {
         it.add("s", None, &input, false);
         it.add("s", None, &input, true);
         assert!(!it.take_denied(&ended("1", &input)));
-        assert_eq!(it.take(&ended("2", &input)), Standing::AllowedByHook);
+        assert_eq!(it.take(&ended("2", &input)), Standing::Allowed);
     }
 
     #[test]
@@ -197,6 +213,6 @@ mod tests {
         it.add("agent-1", None, &input, true);
         assert_eq!(it.take(&ended("1", &input)), Standing::Undecided);
         let by_sub_agent = EndedCall { asker: Some("agent-1"), ..ended("1", &input) };
-        assert_eq!(it.take(&by_sub_agent), Standing::AllowedByHook);
+        assert_eq!(it.take(&by_sub_agent), Standing::Allowed);
     }
 }

@@ -57,18 +57,14 @@ impl Run {
         criterion: &Criterion,
     ) -> Result<Option<Outcome>, EngineError> {
         // The agent comes first: an iteration that cannot be asked for is none.
-        let session = match self.fresh_session().await {
+        let session = match self.fresh_session().await? {
             Ok(session) => session,
-            Err(turned) => {
-                return match turned? {
-                    Turned::Failed(_, fault) => self.bear(&fault).await,
-                    Turned::Stopped(_, outcome) => Ok(Some(outcome)),
-                    Turned::Ended(_) => Ok(None),
-                };
-            }
+            Err(Turned::Failed(_, fault)) => return self.bear(&fault).await,
+            Err(Turned::Stopped(_, outcome)) => return Ok(Some(outcome)),
+            Err(Turned::Ended(_)) => return Ok(None),
         };
         let Some(mut iteration) = self.open(task, criterion)? else {
-            self.close(session).await;
+            self.let_go(session).await;
             return Ok(None);
         };
         let turned = self.turn(session, &mut iteration).await?;
@@ -149,8 +145,8 @@ impl Run {
         Ok(Some(iteration))
     }
 
-    /// A fresh session, unless the run is ended meanwhile or the agent fails.
-    async fn fresh_session(&mut self) -> Result<Box<dyn Session>, Result<Turned, EngineError>> {
+    /// A session to prompt in, or why there is none.
+    async fn fresh_session(&mut self) -> Result<Result<Box<dyn Session>, Turned>, EngineError> {
         let stop = self.parts.stop.token().clone();
         let opened = tokio::select! {
             biased;
@@ -158,44 +154,49 @@ impl Run {
             opened = self.session() => Some(opened),
         };
         match opened {
-            Some(Ok(session)) => Ok(session),
+            Some(Ok(session)) => Ok(Ok(session)),
             Some(Err(error)) => {
                 if error.is_final() {
                     self.stop_agent().await;
                 }
-                Err(self.failed(error))
+                self.failed(error).map(Err)
             }
             None => {
                 // It may be in the middle of opening a session.
                 self.stop_agent().await;
                 let outcome = self.interrupted().unwrap_or(Outcome::Interrupted { signal: 2 });
-                Err(Ok(Turned::Stopped(None, outcome)))
+                Ok(Err(Turned::Stopped(None, outcome)))
             }
         }
     }
 
-    /// Closes a session; an agent that does not answer even that is stopped.
-    async fn close(&mut self, session: Box<dyn Session>) {
-        if session.close(CLOSE).await == Closed::Unanswered {
-            self.stop_agent().await;
-        }
-    }
-
-    /// Prompts the agent until the turn is over.
+    /// Prompts the agent in a fresh session until the turn is over. What is looked at
+    /// afterwards must not change any more.
     async fn turn(
         &mut self,
         mut session: Box<dyn Session>,
         iteration: &mut Iteration,
     ) -> Result<Turned, EngineError> {
-        let prompt = self.prompt_for(iteration)?;
-        let turned = self.converse(session.as_mut(), iteration, prompt).await;
-        // What is looked at from here on must not change any more.
+        let turned = match self.prompt_for(iteration) {
+            Ok(prompt) => self.converse(session.as_mut(), iteration, prompt).await,
+            Err(error) => Err(error),
+        };
         self.parts.gate.rest();
-        self.close(session).await;
-        if let Ok(Turned::Failed(Some(Turn { end: TurnEnd::Lost, .. }), _)) = &turned {
+        self.let_go(session).await;
+        if let Ok(Turned::Failed(Some(turn), _)) = &turned
+            && turn.end == TurnEnd::Lost
+        {
             self.stop_agent().await;
         }
         turned
+    }
+
+    /// Closes a session; an agent that does not let go of it is stopped.
+    async fn let_go(&mut self, session: Box<dyn Session>) {
+        match session.close(CLOSE).await {
+            Closed::LetGo => {}
+            Closed::Unanswered => self.stop_agent().await,
+        }
     }
 
     async fn converse(

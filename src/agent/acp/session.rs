@@ -22,7 +22,8 @@ use crate::agent::{
     AgentError, AgentKind, Closed, EndedCall, Pulse, Session, Standing, TurnLimits, observe,
 };
 use crate::model::{
-    CallStatus, Decided, EventKind, ExecutedCall, Fault, Prompt, SessionId, Turn, TurnEnd, Usage,
+    Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, Prompt, SessionId, Turn, TurnEnd,
+    Usage,
 };
 
 /// How often the clocks are looked at.
@@ -195,6 +196,10 @@ impl AcpSession {
             asker: call.asker.as_deref(),
             call: &call.id,
             input: &call.input,
+            vouched_by: match self.kind {
+                AgentKind::Copilot => Asked::Hook,
+                AgentKind::Other => Asked::Permission,
+            },
         };
         if call.status == CallStatus::Denied {
             self.line.gate.settle_denied(&ended);
@@ -206,12 +211,7 @@ impl AcpSession {
         };
         let missing = if must { Decided::Missing } else { Decided::NotNeeded };
         match (self.line.gate.standing(&ended), call.status, self.kind) {
-            (Standing::AllowedByHook, _, _) | (Standing::AllowedByRequest, _, AgentKind::Other) => {
-                Decided::Yes
-            }
-            // Copilot asks our hook last of all hooks. If it was not asked about just these
-            // arguments, another hook changed them after the call was announced.
-            (Standing::AllowedByRequest, _, AgentKind::Copilot) => missing,
+            (Standing::Allowed, _, _) => Decided::Yes,
             // Not every agent says of a failed call that it failed for our denial.
             (Standing::Denied, CallStatus::Failed, _) => {
                 call.status = CallStatus::Denied;
