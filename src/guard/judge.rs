@@ -22,6 +22,8 @@ pub(super) enum Write {
     Change,
     /// Something is added at its end.
     Append,
+    /// Only its mode or its time.
+    Mode,
     /// It, and everything below it, leaves its place.
     Move,
 }
@@ -44,6 +46,8 @@ pub(super) struct Judge<'a> {
     seen: HashMap<PathBuf, Kind>,
     /// Canonical paths that are written.
     pub(super) writes: BTreeSet<PathBuf>,
+    /// Those of them whose content is new: no script that was there before.
+    pub(super) changed: BTreeSet<PathBuf>,
     /// Links that this call itself would make: nothing may be reached through them.
     pub(super) links: Vec<PathBuf>,
     /// Functions of the line that are being walked.
@@ -85,6 +89,7 @@ const FILE_READS: &[&str] = &[
     "/dev/zero",
     "/dev/stdin",
     "/dev/fd/0",
+    "/dev/fd/63",
     "/etc/os-release",
     "/proc/cpuinfo",
     "/proc/meminfo",
@@ -140,9 +145,10 @@ impl<'a> Judge<'a> {
             files,
             seen: HashMap::new(),
             writes: BTreeSet::new(),
+            changed: BTreeSet::new(),
             links: Vec::new(),
             active: Vec::new(),
-            budget: 40_000,
+            budget: 100_000,
             bytes: 2 * 1024 * 1024,
             depth: 0,
         }
@@ -253,7 +259,14 @@ impl<'a> Judge<'a> {
     pub(super) fn write(&mut self, path: &Path, write: Write) -> Result<PathBuf, Refusal> {
         if matches!(
             path.to_str(),
-            Some("/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/fd/1" | "/dev/fd/2")
+            Some(
+                "/dev/null"
+                    | "/dev/stdout"
+                    | "/dev/stderr"
+                    | "/dev/fd/1"
+                    | "/dev/fd/2"
+                    | "/dev/fd/63"
+            )
         ) && write != Write::Move
         {
             return Ok(path.to_owned());
@@ -281,6 +294,9 @@ impl<'a> Judge<'a> {
             self.nothing_protected_below(&real, write)?;
         }
         self.writes.insert(real.path.clone());
+        if write != Write::Mode {
+            self.changed.insert(real.path.clone());
+        }
         Ok(real.path)
     }
 
@@ -362,11 +378,7 @@ impl<'a> Judge<'a> {
                 ));
             }
         }
-        let setting = names.iter().any(|name| SETTING_NAMES.contains(name))
-            || SETTINGS
-                .iter()
-                .any(|setting| names.windows(setting.len()).any(|window| window == *setting));
-        if setting {
+        if is_setting(&names) {
             return Err(Refusal::new(
                 "path.settings",
                 format!("{shown} decides what agents may do; only the human changes it"),
@@ -389,6 +401,27 @@ impl<'a> Judge<'a> {
                 format!("{shown} is protected in this task"),
             )
             .instead("change the code so that it passes as the file stands"));
+        }
+        Ok(())
+    }
+
+    /// Refuses to go into a folder whose files are protected: the shell may stay
+    /// there, and later names would be read from the wrong place.
+    pub(super) fn enterable(&mut self, path: &Path) -> Result<(), Refusal> {
+        let names: Vec<String> = path
+            .strip_prefix(&self.policy.workspace)
+            .unwrap_or(Path::new(""))
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let runner = names.first() == Some(&".ralph") && !path.starts_with(&self.policy.task_dir);
+        if names.contains(&".git") || runner || is_setting(&names) {
+            return Err(Refusal::new(
+                "path.protected",
+                format!("{} is no place to work in", path.display()),
+            )
+            .instead("stay in the workspace's own folders"));
         }
         Ok(())
     }
@@ -420,6 +453,14 @@ impl<'a> Judge<'a> {
             )),
         }
     }
+}
+
+/// Whether a path, in lower case, decides what agents do.
+fn is_setting(names: &[&str]) -> bool {
+    names.iter().any(|name| SETTING_NAMES.contains(name))
+        || SETTINGS
+            .iter()
+            .any(|setting| names.windows(setting.len()).any(|window| window == *setting))
 }
 
 /// The refusal for a path that holds secrets.

@@ -4,7 +4,7 @@ use crate::guard::files::Kind;
 use crate::guard::judge::{Judge, Read};
 use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, secret_variable, subscripts};
+use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, subscripts};
 
 use super::Call;
 use super::options::{Does, Spec, parse};
@@ -188,7 +188,7 @@ impl Judge<'_> {
                 }
                 nothing
             }
-            "seq" | "nproc" | "expr" | "factor" | "id" | "arch" => Ok(Stream::Tokens),
+            "seq" | "nproc" | "factor" | "arch" => Ok(Stream::Tokens),
             "date" => self.date(env, call),
             "hostname" => {
                 if call.words.iter().any(|word| !word.head().starts_with('-')) {
@@ -199,10 +199,6 @@ impl Judge<'_> {
                 }
                 Ok(Stream::Opaque)
             }
-            "basename" | "dirname" => Ok(match call.words {
-                [one] if call.name == "basename" && one.text().is_none() => Stream::Opaque,
-                _ => Stream::Opaque,
-            }),
             "printenv" => {
                 let names: Vec<&str> = call
                     .words
@@ -230,6 +226,9 @@ impl Judge<'_> {
                 if dumps { Err(dump("ps")) } else { Ok(Stream::Opaque) }
             }
             "mktemp" => self.mktemp(env, call),
+            "hash" if call.words.iter().any(|word| word.head().starts_with('-')) => {
+                Err(Refusal::new("shell.opaque", "hash can make a name mean another program"))
+            }
             "umask" | "ulimit" => nothing,
             _ => Ok(Stream::Opaque),
         }
@@ -307,6 +306,7 @@ impl Judge<'_> {
                 )
                 .instead("stay in the workspace"));
             }
+            self.enterable(&real.path)?;
             certain &= real.kind == Kind::Dir;
             folders.push(real.path);
         }
@@ -482,9 +482,4 @@ fn echoed(words: &[Value]) -> Stream {
         None if words.iter().all(Value::is_token) => Stream::Tokens,
         None => Stream::Opaque,
     }
-}
-
-/// Refuses a secret variable that a program would print by name.
-pub(super) fn printable(env: &Env, name: &str) -> Result<(), Refusal> {
-    secret_variable(env, name)
 }

@@ -2,7 +2,7 @@
 //! whether a function shadows a program, whether a file of the workspace is one.
 
 /// Whether any table judges a program of this name.
-pub(super) fn is_program(name: &str) -> bool {
+pub(in crate::guard) fn is_program(name: &str) -> bool {
     matches!(name, "git" | "find" | "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk")
         || super::refused::is_refused(name)
         || super::builtins::NAMES.contains(&name)

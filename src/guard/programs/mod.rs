@@ -16,6 +16,8 @@ mod sed;
 mod wrappers;
 mod writers;
 
+pub(super) use known::is_program;
+
 use std::path::{Path, PathBuf};
 
 use super::files::Kind;
@@ -93,12 +95,7 @@ impl Judge<'_> {
         stdin: &Stream,
     ) -> Result<Stream, Refusal> {
         if env.functions.contains_key(name) {
-            let stream = self.call(env, name, rest, stdin)?;
-            // Whether the function was really defined may depend on the line's own course.
-            if known::is_program(name) {
-                self.program(env, &Call { name, words: rest, stdin })?;
-            }
-            return Ok(stream);
+            return self.call(env, name, rest, stdin);
         }
         if !name.contains('/') {
             return self.program(env, &Call { name, words: rest, stdin });
@@ -115,7 +112,7 @@ impl Judge<'_> {
         self.script(env, &Value::lit(name))?;
         // A known program that lives in the workspace (`.venv/bin/python`,
         // `./node_modules/.bin/eslint`) is judged as what it is called.
-        if known::is_program(&base) && !refused::is_refused(&base) {
+        if is_program(&base) && !refused::is_refused(&base) {
             return self.program(env, &Call { name: &base, words: rest, stdin });
         }
         Ok(Stream::Opaque)
@@ -133,7 +130,7 @@ impl Judge<'_> {
         let mut found = Vec::new();
         for path in paths {
             let real = self.resolve(&path)?;
-            if self.writes.contains(&real.path) {
+            if self.changed.contains(&real.path) {
                 return Err(Refusal::new(
                     "program.script",
                     "the script is written by this same call",

@@ -130,10 +130,34 @@ impl Judge<'_> {
                 (Does::Writes, Some(value)) => {
                     self.write_value(env, value, Write::Change)?;
                 }
-                (Does::Data, _) | (Does::Reads | Does::Tree | Does::Writes, None) => {}
+                (Does::Data, Some(value)) => self.stray(env, value)?,
+                (Does::Data, None) | (Does::Reads | Does::Tree | Does::Writes, None) => {}
             }
         }
         Ok(parsed)
+    }
+
+    /// A second look at the value of an option: where a table takes a flag for an
+    /// option with a value, a file name must not slip through as data.
+    fn stray(&mut self, env: &Env, value: &Value) -> Result<(), Refusal> {
+        let Some(text) = value.text() else { return Ok(()) };
+        let path = std::path::Path::new(text);
+        if crate::guard::secrets::path(path) {
+            return Err(crate::guard::judge::secret(path));
+        }
+        let leaves = path.is_absolute()
+            || path.components().any(|part| part == std::path::Component::ParentDir);
+        if leaves {
+            for path in self.paths(env, value)? {
+                if self
+                    .resolve(&path)
+                    .is_ok_and(|real| real.kind != crate::guard::files::Kind::Missing)
+                {
+                    self.read(&path, Read::Name)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

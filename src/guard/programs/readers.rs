@@ -503,6 +503,22 @@ impl Judge<'_> {
         } else {
             self.options(env, call.name, call.words, &reader.spec)?
         };
+        if reader.names.contains(&"tar") {
+            // Without `-t` it packs or unpacks, also in the old way of writing `tar xf`.
+            let lists = parsed.has(&["-t", "--list"])
+                && parsed.operands.iter().all(|operand| operand.text().is_some());
+            let old = call.words.first().and_then(Value::text).is_some_and(|first| {
+                first.contains('t') && first.bytes().all(|letter| b"tvzjJf".contains(&letter))
+            });
+            if !lists && !old {
+                return Err(Refusal::new(
+                    "program.option",
+                    "tar packs or unpacks files that are not named here",
+                )
+                .instead("list it: `tar -tf FILE`"));
+            }
+            self.each(env, &parsed.operands, Read::Name)?;
+        }
         match reader.operands {
             Operands::Files => self.each(env, &parsed.operands, Read::Content)?,
             Operands::Trees => self.each(env, &parsed.operands, Read::Tree)?,

@@ -14,8 +14,6 @@ use Does::{Data, Reads, Refused, Writes};
 /// A tool whose first word says what it does.
 struct Tool {
     names: &'static [&'static str],
-    /// Options before the verb that take a value.
-    before: &'static [(&'static str, Does)],
     /// Verbs that pass; empty: there are no verbs.
     verbs: &'static [&'static str],
     /// Options that matter, anywhere.
@@ -88,7 +86,6 @@ const CARGO: &[(&str, Does)] = &[
 const TOOLS: &[Tool] = &[
     Tool {
         names: &["cargo"],
-        before: CARGO,
         verbs: &[
             "build",
             "b",
@@ -137,7 +134,6 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["go"],
-        before: &[("-C", Reads)],
         verbs: &[
             "build", "test", "vet", "fmt", "run", "list", "version", "env", "doc", "generate",
             "mod", "tool", "help", "work", "fix",
@@ -190,17 +186,6 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["npm", "pnpm", "yarn"],
-        before: &[
-            ("--prefix", Reads),
-            ("-C", Reads),
-            ("--dir", Reads),
-            ("--cwd", Reads),
-            ("-w", Data),
-            ("--workspace", Data),
-            ("--filter", Data),
-            ("-F", Data),
-            ("--loglevel", Data),
-        ],
         verbs: &[
             "test",
             "t",
@@ -274,7 +259,6 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["make", "gmake", "bmake"],
-        before: &[],
         verbs: &[],
         options: &[
             ("-C", Reads),
@@ -297,7 +281,6 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["pytest", "py.test"],
-        before: &[],
         verbs: &[],
         options: &[
             ("-p", Refused("loads a plugin")),
@@ -386,7 +369,6 @@ const TOOLS: &[Tool] = &[
             "textlint",
             "htmlhint",
         ],
-        before: &[],
         verbs: &[],
         options: &[
             ("--output-file", Writes),
@@ -441,7 +423,6 @@ const TOOLS: &[Tool] = &[
             "pyupgrade",
             "stubtest",
         ],
-        before: &[],
         verbs: &[],
         options: &[
             ("--load-plugins", Refused("loads a plugin")),
@@ -548,7 +529,6 @@ const TOOLS: &[Tool] = &[
             "dialyzer",
             "credo",
         ],
-        before: &[],
         verbs: &[],
         options: &[
             ("-o", Writes),
@@ -580,15 +560,6 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["mvn", "mvnw", "mvnd"],
-        before: &[
-            ("-f", Reads),
-            ("--file", Reads),
-            ("-pl", Data),
-            ("-T", Data),
-            ("-P", Data),
-            ("-s", Refused(CONFIG)),
-            ("-gs", Refused(CONFIG)),
-        ],
         verbs: &[
             "test",
             "verify",
@@ -636,7 +607,6 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["gradle", "gradlew"],
-        before: &[],
         verbs: &[],
         options: &[
             ("-I", Refused(CONFIG)),
@@ -659,7 +629,6 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["dotnet"],
-        before: &[],
         verbs: &[
             "build",
             "test",
@@ -696,14 +665,12 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["bundle", "bundler"],
-        before: &[],
         verbs: &["exec", "list", "show", "check", "info", "version", "--version", "platform"],
         options: &[],
         dashed: false,
     },
     Tool {
         names: &["composer"],
-        before: &[("-d", Reads), ("--working-dir", Reads)],
         verbs: &[
             "test",
             "run",
@@ -760,7 +727,6 @@ const TOOLS: &[Tool] = &[
             "clj",
             "boot",
         ],
-        before: &[],
         verbs: &[
             "build",
             "test",
@@ -829,7 +795,6 @@ const TOOLS: &[Tool] = &[
             "ocamlopt", "nasm", "gfortran", "kotlinc", "scalac", "nim", "fpc", "gnat", "ldc2",
             "dmd", "protoc", "flex", "bison", "yacc", "lex",
         ],
-        before: &[],
         verbs: &[],
         options: &[
             ("-o", Writes),
@@ -862,7 +827,6 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: &["rustup"],
-        before: &[],
         verbs: &["show", "--version", "-V", "which"],
         options: &[],
         dashed: false,
@@ -973,7 +937,6 @@ impl Judge<'_> {
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
         let parsed = self.options(env, call.name, own, &spec)?;
         self.harmless_words(env, call.name, passed_on)?;
-        let verbs: Vec<&str> = parsed.operands.iter().filter_map(Value::text).collect();
         if !tool.verbs.is_empty() {
             let Some(verb) = parsed
                 .operands
@@ -1007,7 +970,6 @@ impl Judge<'_> {
         ) {
             self.targets_of(env, call.name, &parsed.operands)?;
         } else {
-            let _ = verbs;
             self.harmless_words(env, call.name, &parsed.operands)?;
         }
         Ok(Stream::Opaque)

@@ -365,7 +365,7 @@ impl Judge<'_> {
             .instead("use `chmod +x FILE` or `chmod 644 FILE`"));
         }
         for file in files {
-            self.write_value(env, file, Write::Change)?;
+            self.write_value(env, file, Write::Mode)?;
         }
         Ok(Stream::Text(String::new()))
     }

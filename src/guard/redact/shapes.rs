@@ -91,11 +91,12 @@ const PARTS: &[&str] = &[
     r#"(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|SharedSecret)=(?P<s>[^;\s"']{8,})"#,
 ];
 
-/// A private key, with its end or without.
-const PEM: &str = concat!(
-    r#"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^"]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"#,
-    r#"|(?:(?:\\[rnt]|\s)*(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n"\\]*|[A-Za-z0-9+/=]{16,}))*(?:(?:\\[rn]|\s)+[A-Za-z0-9+/=]+$)?)"#,
-);
+/// The marks of a private key; its name stands between them and five more dashes.
+const BEGIN: &str = "-----BEGIN ";
+const END: &str = "-----END ";
+
+/// The body of a private key whose end is not there: headers and lines of base64.
+const PEM_OPEN: &str = r#"^(?:(?:\\[rnt]|\s)*(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n"\\]*|[A-Za-z0-9+/=]{16,}))*(?:(?:\\[rn]|\s)+[A-Za-z0-9+/=]+$)?"#;
 
 /// The end of a private key whose beginning is not there.
 const PEM_END: &str =
@@ -104,7 +105,7 @@ const PEM_END: &str =
 struct Shapes {
     tokens: Regex,
     parts: Vec<Regex>,
-    pem: Regex,
+    pem_open: Regex,
     pem_end: Regex,
 }
 
@@ -114,7 +115,7 @@ static SHAPES: LazyLock<Option<Shapes>> = LazyLock::new(|| {
     Some(Shapes {
         tokens: Regex::new(&tokens).ok()?,
         parts: PARTS.iter().map(|part| Regex::new(part).ok()).collect::<Option<_>>()?,
-        pem: Regex::new(PEM).ok()?,
+        pem_open: Regex::new(PEM_OPEN).ok()?,
         pem_end: Regex::new(PEM_END).ok()?,
     })
 });
@@ -124,13 +125,13 @@ pub(super) fn redact(text: &str) -> Option<String> {
     // If the table itself were broken, nothing may pass.
     let Some(shapes) = SHAPES.as_ref() else { return Some(REDACTED.to_owned()) };
     let mut out = Cow::Borrowed(text);
-    let steps = [(&shapes.pem, "-----BEGIN"), (&shapes.pem_end, "-----END")];
-    for (regex, marker) in steps {
-        if out.contains(marker)
-            && let Cow::Owned(changed) = regex.replace_all(&out, REDACTED)
-        {
-            out = Cow::Owned(changed);
-        }
+    if let Some(changed) = private_keys(text, &shapes.pem_open) {
+        out = Cow::Owned(changed);
+    }
+    if out.contains(END)
+        && let Cow::Owned(changed) = shapes.pem_end.replace_all(&out, REDACTED)
+    {
+        out = Cow::Owned(changed);
     }
     if let Cow::Owned(changed) =
         shapes.tokens.replace_all(&out, format!("${{p}}{REDACTED}").as_str())
@@ -148,6 +149,52 @@ pub(super) fn redact(text: &str) -> Option<String> {
         Cow::Owned(changed) if changed != text => Some(changed),
         Cow::Owned(_) | Cow::Borrowed(_) => None,
     }
+}
+
+/// The length of `NAME PRIVATE KEY-----` at the start of a text.
+fn key_name(text: &str) -> Option<usize> {
+    let end = text.find("-----").filter(|end| *end <= 64)?;
+    let name = &text[..end];
+    let name = name.strip_suffix(" BLOCK").unwrap_or(name);
+    let plain =
+        name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ');
+    (plain && name.ends_with("PRIVATE KEY")).then_some(end + 5)
+}
+
+/// The text without private keys, found by their marks in one pass.
+fn private_keys(text: &str, open: &Regex) -> Option<String> {
+    let mut out = String::new();
+    let mut done = 0;
+    let mut at = 0;
+    while let Some(found) = text[at..].find(BEGIN) {
+        let begin = at + found;
+        let after = begin + BEGIN.len();
+        let Some(name) = key_name(&text[after..]) else {
+            at = after;
+            continue;
+        };
+        let body = after + name;
+        // The next mark is this key's end, or the key has none.
+        let next = text[body..].find("-----").map(|next| body + next);
+        let closed = next
+            .filter(|next| text[*next..].starts_with(END) && !text[body..*next].contains('"'))
+            .and_then(|next| {
+                let name = key_name(&text[next + END.len()..])?;
+                Some(next + END.len() + name)
+            });
+        let until = next.unwrap_or(text.len());
+        let end = closed
+            .unwrap_or_else(|| body + open.find(&text[body..until]).map_or(0, |open| open.end()));
+        out.push_str(&text[done..begin]);
+        out.push_str(REDACTED);
+        done = end;
+        at = end;
+    }
+    if done == 0 {
+        return None;
+    }
+    out.push_str(&text[done..]);
+    Some(out)
 }
 
 fn part(found: &Captures<'_>) -> String {
@@ -181,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_tables_compile() {
-        for pattern in PARTS.iter().chain(TOKENS).chain([&PEM, &PEM_END]) {
+        for pattern in PARTS.iter().chain(TOKENS).chain([&PEM_OPEN, &PEM_END]) {
             assert!(Regex::new(pattern).is_ok(), "{pattern}: {:?}", Regex::new(pattern));
         }
         assert!(SHAPES.is_some());

@@ -29,6 +29,9 @@ pub(in crate::guard) struct Env {
     pub(in crate::guard) unsure: Vec<PathBuf>,
 }
 
+/// Variables that are told apart: the state is copied wherever two ways part.
+pub(in crate::guard) const MOST_VARIABLES: usize = 256;
+
 /// Folders that are kept apart before the shell counts as lost.
 const MOST_FOLDERS: usize = 8;
 

@@ -275,8 +275,9 @@ impl Judge<'_> {
 }
 
 /// Refuses a variable that holds a secret, unless this line set it itself.
-pub(in crate::guard) fn secret_variable(env: &Env, name: &str) -> Result<(), Refusal> {
-    if secrets::variable(name) && !env.vars.contains_key(name) {
+pub(super) fn secret_variable(env: &Env, name: &str) -> Result<(), Refusal> {
+    let own = |values: &Vec<Value>| !values.iter().any(Value::is_open);
+    if secrets::variable(name) && !env.vars.get(name).is_some_and(own) {
         return Err(Refusal::new(
             "secret.variable",
             format!("the variable {name} may hold a secret"),

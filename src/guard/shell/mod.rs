@@ -18,7 +18,6 @@ use brush_parser::{ParserOptions, Token, ast};
 
 pub(super) use assign::check as check_assignment;
 pub(super) use env::Env;
-pub(super) use expand::secret_variable;
 pub(super) use test_expr::subscripts;
 pub(super) use value::{Seg, Stream, Value};
 

@@ -9,7 +9,8 @@ use crate::guard::judge::{Judge, Read, Write};
 use crate::guard::refusal::Refusal;
 
 use super::assign;
-use super::env::Env;
+use super::env::{Env, MOST_VARIABLES};
+use super::expand::secret_variable;
 use super::parse;
 use super::value::{Seg, Stream, Value};
 
@@ -121,6 +122,9 @@ impl Judge<'_> {
         self.budget = self.budget.checked_sub(1).ok_or_else(|| {
             Refusal::new("shell.too-long", "it runs too many commands to look through")
         })?;
+        if env.vars.len() > MOST_VARIABLES {
+            return Err(Refusal::new("shell.too-long", "it sets too many variables"));
+        }
         match command {
             ast::Command::Simple(simple) => self
                 .simple(env, simple, stdin)
@@ -134,6 +138,14 @@ impl Judge<'_> {
             }
             ast::Command::Function(function) => {
                 let name = function.fname.value.clone();
+                // The shell may outlive this call: the next one would meet the function.
+                if crate::guard::programs::is_program(&name) {
+                    return Err(Refusal::new(
+                        "shell.shadowed",
+                        format!("a function named {name} would stand in for the program"),
+                    )
+                    .instead("give the function a name of its own"));
+                }
                 env.functions.insert(name, vec![Rc::new(function.body.clone())]);
                 Ok(Stream::Text(String::new()))
             }
@@ -399,6 +411,10 @@ impl Judge<'_> {
         };
         for value in &values {
             assign::check(&name, value)?;
+        }
+        if assignment.append {
+            // What stands there already stays in it.
+            secret_variable(env, &name)?;
         }
         if assignment.append || indexed {
             values = vec![Value { segs: vec![Seg::Any], splits: true }];

@@ -60,21 +60,36 @@ fn unclear(what: &str) -> Refusal {
         .instead("write it in a plainer way, one simple command a line")
 }
 
+fn too_deep() -> Refusal {
+    Refusal::new("shell.too-long", "it is nested too deep")
+}
+
 /// Scans a word of a command line.
 pub(super) fn word(text: &str) -> Result<Vec<Piece>, Refusal> {
-    Scanner { text, at: 0 }.word()
+    Scanner { text, at: 0, depth: 0 }.word()
 }
 
 /// Scans text in which quotes mean nothing but expansions do: the body of an
 /// unquoted here-document, the inside of `${…}` and of arithmetic.
 pub(super) fn body(text: &str) -> Result<Vec<Piece>, Refusal> {
-    Scanner { text, at: 0 }.body(None)
+    nested(text, 0)
+}
+
+fn nested(text: &str, depth: usize) -> Result<Vec<Piece>, Refusal> {
+    if depth > MOST_DEPTH {
+        return Err(too_deep());
+    }
+    Scanner { text, at: 0, depth }.body_until(None)
 }
 
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
+    depth: usize,
 }
+
+/// Expansions inside each other in one word.
+const MOST_DEPTH: usize = 24;
 
 /// Adds a piece, joining texts.
 fn push(pieces: &mut Vec<Piece>, text: &str) {
@@ -208,16 +223,9 @@ impl<'a> Scanner<'a> {
 
     /// Inside double quotes, up to the closing one.
     fn double(&mut self) -> Result<Vec<Piece>, Refusal> {
-        let pieces = Scanner { text: self.text, at: self.at };
-        let mut inner = pieces;
-        let scanned = inner.body_until(Some(b'"'))?;
-        self.at = inner.at;
+        let scanned = self.body_until(Some(b'"'))?;
         self.close(b'"')?;
         Ok(scanned)
-    }
-
-    fn body(mut self, stop: Option<u8>) -> Result<Vec<Piece>, Refusal> {
-        self.body_until(stop)
     }
 
     fn body_until(&mut self, stop: Option<u8>) -> Result<Vec<Piece>, Refusal> {
@@ -264,12 +272,12 @@ impl<'a> Scanner<'a> {
         let rest = self.rest();
         if rest.starts_with("$(") {
             let inner_at = self.at + 2;
-            let end = command_end(self.text, inner_at)
+            let end = command_end(self.text, inner_at, 0)
                 .ok_or_else(|| unclear("the end of a command substitution"))?;
             let inner = &self.text[inner_at..end];
             self.at = end + 1;
             if let Some(expression) = arithmetic(inner) {
-                return Ok(Piece::Arith(body(expression)?));
+                return Ok(Piece::Arith(nested(expression, self.depth + 1)?));
             }
             return Ok(Piece::Command { body: inner.to_owned(), quoted });
         }
@@ -278,11 +286,11 @@ impl<'a> Scanner<'a> {
         }
         if rest.starts_with("${") {
             let inner_at = self.at + 2;
-            let end = param_end(self.text, inner_at)
+            let end = param_end(self.text, inner_at, 0)
                 .ok_or_else(|| unclear("the end of a parameter expansion"))?;
             let inner = &self.text[inner_at..end];
             self.at = end + 1;
-            return param(inner, quoted);
+            return param(inner, quoted, self.depth + 1);
         }
         self.at += 1;
         let name = match self.byte() {
@@ -417,7 +425,7 @@ fn arithmetic(inner: &str) -> Option<&str> {
 }
 
 /// The inside of `${…}`.
-fn param(inner: &str, quoted: bool) -> Result<Piece, Refusal> {
+fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Refusal> {
     let counted = inner.strip_prefix('#').filter(|rest| !rest.is_empty());
     let (text, length) = match counted {
         Some(rest) if !rest.starts_with(['-', '?', ':', '%', '#', '/', '=', '+']) => (rest, true),
@@ -460,11 +468,14 @@ fn param(inner: &str, quoted: bool) -> Result<Piece, Refusal> {
     } else {
         Op::Change
     };
-    Ok(Piece::Param(Param { name: name.to_owned(), op, inner: body(rest)?, quoted }))
+    Ok(Piece::Param(Param { name: name.to_owned(), op, inner: nested(rest, depth)?, quoted }))
 }
 
 /// The `}` that closes a `${`.
-fn param_end(text: &str, from: usize) -> Option<usize> {
+fn param_end(text: &str, from: usize, depth: usize) -> Option<usize> {
+    if depth > MOST_DEPTH {
+        return None;
+    }
     let bytes = text.as_bytes();
     let mut at = from;
     loop {
@@ -478,8 +489,12 @@ fn param_end(text: &str, from: usize) -> Option<usize> {
                     _ => at + 1,
                 };
             }
-            b'$' if bytes.get(at + 1) == Some(&b'{') => at = param_end(text, at + 2)? + 1,
-            b'$' if bytes.get(at + 1) == Some(&b'(') => at = command_end(text, at + 2)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'{') => {
+                at = param_end(text, at + 2, depth + 1)? + 1
+            }
+            b'$' if bytes.get(at + 1) == Some(&b'(') => {
+                at = command_end(text, at + 2, depth + 1)? + 1
+            }
             b'`' => at = backquote_end(bytes, at + 1)? + 1,
             _ => at += 1,
         }
@@ -497,15 +512,22 @@ fn backquote_end(bytes: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-fn double_end(text: &str, from: usize) -> Option<usize> {
+fn double_end(text: &str, from: usize, depth: usize) -> Option<usize> {
+    if depth > MOST_DEPTH {
+        return None;
+    }
     let bytes = text.as_bytes();
     let mut at = from;
     loop {
         match *bytes.get(at)? {
             b'"' => return Some(at),
             b'\\' => at += 2,
-            b'$' if bytes.get(at + 1) == Some(&b'{') => at = param_end(text, at + 2)? + 1,
-            b'$' if bytes.get(at + 1) == Some(&b'(') => at = command_end(text, at + 2)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'{') => {
+                at = param_end(text, at + 2, depth + 1)? + 1
+            }
+            b'$' if bytes.get(at + 1) == Some(&b'(') => {
+                at = command_end(text, at + 2, depth + 1)? + 1
+            }
             b'`' => at = backquote_end(bytes, at + 1)? + 1,
             _ => at += 1,
         }
@@ -513,7 +535,10 @@ fn double_end(text: &str, from: usize) -> Option<usize> {
 }
 
 /// The `)` that closes a `$(`, with quotes, comments and here-documents inside.
-fn command_end(text: &str, from: usize) -> Option<usize> {
+fn command_end(text: &str, from: usize, depth: usize) -> Option<usize> {
+    if depth > MOST_DEPTH {
+        return None;
+    }
     let bytes = text.as_bytes();
     let mut at = from;
     let mut depth = 0_usize;
@@ -535,13 +560,17 @@ fn command_end(text: &str, from: usize) -> Option<usize> {
             }
             b'\\' => at += 2,
             b'\'' => at += text.get(at + 1..)?.find('\'')? + 2,
-            b'"' => at = double_end(text, at + 1)? + 1,
+            b'"' => at = double_end(text, at + 1, depth + 1)? + 1,
             b'`' => at = backquote_end(bytes, at + 1)? + 1,
             b'$' if bytes.get(at + 1) == Some(&b'\'') => {
                 at = backslash_quote_end(bytes, at + 2)? + 1
             }
-            b'$' if bytes.get(at + 1) == Some(&b'{') => at = param_end(text, at + 2)? + 1,
-            b'$' if bytes.get(at + 1) == Some(&b'(') => at = command_end(text, at + 2)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'{') => {
+                at = param_end(text, at + 2, depth + 1)? + 1
+            }
+            b'$' if bytes.get(at + 1) == Some(&b'(') => {
+                at = command_end(text, at + 2, depth + 1)? + 1
+            }
             b'#' if word_start => at += text.get(at..)?.find('\n')?,
             b'<' if text.get(at..)?.starts_with("<<<") => at += 3,
             b'<' if text.get(at..)?.starts_with("<<") => {
@@ -627,7 +656,7 @@ pub(super) fn braces(word: &str) -> Result<Vec<String>, Refusal> {
 const MOST_WORDS: usize = 128;
 
 fn expand_braces(word: &str, out: &mut Vec<String>) -> Result<(), Refusal> {
-    let Some((open, close, commas)) = brace(word) else {
+    let Some((open, close, commas)) = brace(word)? else {
         if out.len() >= MOST_WORDS {
             return Err(Refusal::new("shell.too-long", "the braces make too many words of one"));
         }
@@ -670,24 +699,35 @@ fn range(inside: &str) -> Option<Vec<String>> {
     }
 }
 
+/// Where a brace expression begins and ends, and the commas between its members.
+type Brace = (usize, usize, Vec<usize>);
+
 /// The first brace expression: its braces and the commas between its members.
-fn brace(word: &str) -> Option<(usize, usize, Vec<usize>)> {
+fn brace(word: &str) -> Result<Option<Brace>, Refusal> {
     let bytes = word.as_bytes();
     let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
-    let mut first: Option<(usize, usize, Vec<usize>)> = None;
+    let mut first: Option<Brace> = None;
+    let open_quote = || unclear("an open quote");
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'\\' => at += 2,
-            b'\'' => at += word.get(at + 1..)?.find('\'')? + 2,
-            b'"' => at = double_end(word, at + 1)? + 1,
-            b'`' => at = backquote_end(bytes, at + 1)? + 1,
+            b'\'' => at += word[at + 1..].find('\'').ok_or_else(open_quote)? + 2,
+            b'"' => at = double_end(word, at + 1, 0).ok_or_else(open_quote)? + 1,
+            b'`' => at = backquote_end(bytes, at + 1).ok_or_else(open_quote)? + 1,
             b'$' if bytes.get(at + 1) == Some(&b'\'') => {
-                at = backslash_quote_end(bytes, at + 2)? + 1
+                at = backslash_quote_end(bytes, at + 2).ok_or_else(open_quote)? + 1
             }
-            b'$' if bytes.get(at + 1) == Some(&b'{') => at = param_end(word, at + 2)? + 1,
-            b'$' if bytes.get(at + 1) == Some(&b'(') => at = command_end(word, at + 2)? + 1,
+            b'$' if bytes.get(at + 1) == Some(&b'{') => {
+                at = param_end(word, at + 2, 0).ok_or_else(open_quote)? + 1
+            }
+            b'$' if bytes.get(at + 1) == Some(&b'(') => {
+                at = command_end(word, at + 2, 0).ok_or_else(open_quote)? + 1
+            }
             b'{' => {
+                if open.len() >= MOST_DEPTH {
+                    return Err(too_deep());
+                }
                 open.push((at, Vec::new()));
                 at += 1;
             }
@@ -711,7 +751,7 @@ fn brace(word: &str) -> Option<(usize, usize, Vec<usize>)> {
             _ => at += 1,
         }
     }
-    first
+    Ok(first)
 }
 
 fn is_range(inside: &str) -> bool {
