@@ -79,13 +79,13 @@ fn a_key_that_is_refused_is_named() {
 
 #[test]
 fn a_connection_that_breaks_is_the_network() {
-    let Some(end) = run_against(Step::Drop("I begin to"), &[], 5) else { return };
+    let Some(end) = run_against(Step::Drop("I begin to"), &["--max-wait", "1s"], 5) else { return };
     assert_eq!(end["fault"]["class"], "network", "{end}");
 }
 
 #[test]
 fn an_answer_that_is_none_is_told() {
-    let Some(end) = run_against(Step::Garbage("not json"), &[], 5) else { return };
+    let Some(end) = run_against(Step::Garbage("not json"), &["--max-wait", "1s"], 5) else { return };
     assert_eq!(end["fault"]["class"], "network", "{end}");
 }
 
