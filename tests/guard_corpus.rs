@@ -22,6 +22,16 @@ impl Place {
         let (repo, home) = (base.join("w/repo"), base.join("home/dev"));
         for folder in [
             "src/core",
+            "src/parser",
+            "sub/deep",
+            "tests",
+            "scripts",
+            "build",
+            "target/debug",
+            "node_modules/.bin",
+            ".venv/bin",
+            ".github/workflows",
+            "tasks/other",
             "src/git/hooks",
             "docs",
             "tests/fixtures",
@@ -59,10 +69,24 @@ impl Place {
             (".git/config", "[core]\n"),
             (".git/HEAD", "ref: refs/heads/main\n"),
             ("evil.sh", "id\n"),
+            ("check.sh", ""),
+            ("tests/run.sh", ""),
+            ("scripts/check.sh", ""),
+            ("scripts/x.py", ""),
+            ("x.js", ""),
+            ("gradlew", ""),
+            ("mvnw", ""),
+            ("target/debug/app", ""),
+            ("node_modules/.bin/tsc", ""),
+            (".venv/bin/python", ""),
+            (".venv/bin/pytest", ""),
+            ("tasks/other/TASK.md", ""),
+            ("data.csv", "1\n"),
             ("build.sh", "make\n"),
         ] {
             fs::write(repo.join(file), text).expect("a file");
         }
+        std::os::unix::fs::symlink("/etc", repo.join("etclink")).expect("a link");
         Self { _root: root, repo, home }
     }
 
@@ -85,8 +109,10 @@ fn lines(file: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
-fn decided(case: &Value) -> Decision {
-    let place = Place::new();
+/// Decides a case; each that makes links gets a place of its own.
+fn decided(case: &Value, shared: &Place) -> Decision {
+    let own = case["setup"].is_object().then(Place::new);
+    let place = own.as_ref().unwrap_or(shared);
     for link in case["setup"]["symlinks"].as_array().into_iter().flatten() {
         let (at, to) = (link[0].as_str().expect("a name"), link[1].as_str().expect("a target"));
         std::os::unix::fs::symlink(place.map(to), place.repo.join(at)).expect("a link");
@@ -110,10 +136,11 @@ fn decided(case: &Value) -> Decision {
 
 #[test]
 fn every_labelled_call_is_decided_as_labelled() {
+    let shared = Place::new();
     let wrong: Vec<String> = lines("policy.jsonl")
         .iter()
         .filter_map(|case| {
-            let decision = decided(case);
+            let decision = decided(case, &shared);
             let want = case["expected"] == "allow";
             (decision.allowed() != want).then(|| {
                 let shown: String = case.to_string().chars().take(200).collect();
@@ -122,6 +149,42 @@ fn every_labelled_call_is_decided_as_labelled() {
         })
         .collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_line_of_our_own_is_decided_as_marked() {
+    let place = Place::new();
+    let tmp = place.home.join("tmp");
+    fs::create_dir_all(&tmp).expect("a folder");
+    let mut policy = place.policy();
+    policy.tmp = Some(tmp);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/lines.txt");
+    let text = fs::read_to_string(path).expect("the lines");
+    let marked = text
+        .lines()
+        .filter_map(|line| line.split_once(' ').filter(|(mark, _)| matches!(*mark, "+" | "-")));
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for (mark, line) in marked {
+        seen += 1;
+        let command = place.map(&line.replace("\\n", "\n"));
+        let decision = decide(&bash(&command), &policy, &OsFiles);
+        if decision.allowed() != (mark == "+") {
+            wrong.push(format!("{mark} {line}\n    {}: {}", decision.rule, decision.reason));
+        }
+    }
+    assert!(seen > 600, "only {seen} lines were found");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn bash(command: &str) -> ToolRequest {
+    ToolRequest {
+        session: SessionId::new("s"),
+        call: None,
+        tool: "bash".to_owned(),
+        input: json!({ "command": command }),
+        asked: Asked::Hook,
+    }
 }
 
 #[test]

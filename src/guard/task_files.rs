@@ -107,10 +107,12 @@ impl Edit {
 /// may leave the last newline out.
 fn patched(before: &str, diff: &str) -> Option<String> {
     let old: Vec<&str> = before.split('\n').collect();
-    let mut out: Vec<&str> = Vec::new();
+    let mut out: Vec<String> = Vec::new();
     let mut at = 0_usize;
     let mut hunks = 0;
-    let mut lines = diff.trim_start_matches('\n').lines().peekable();
+    // A diff may show the lines of a CRLF file without their carriage returns.
+    let crlf = before.contains('\n') && !before.replace("\r\n", "").contains('\n');
+    let mut lines = diff.trim_start_matches('\n').split('\n').peekable();
     while let Some(line) = lines.next() {
         let Some(header) = line.strip_prefix("@@ -") else {
             if hunks > 0 {
@@ -121,7 +123,7 @@ fn patched(before: &str, diff: &str) -> Option<String> {
         hunks += 1;
         let start: usize = header.split([',', ' ']).next()?.parse().ok()?;
         let start = start.saturating_sub(1);
-        out.extend(old.get(at..start)?);
+        out.extend(old.get(at..start)?.iter().map(|line| (*line).to_owned()));
         at = start;
         while let Some(line) = lines.peek().copied() {
             if line.starts_with("@@ -") {
@@ -133,7 +135,8 @@ fn patched(before: &str, diff: &str) -> Option<String> {
                 None => (' ', ""),
             };
             match sign {
-                '+' => out.push(text),
+                '+' if crlf && !text.ends_with('\r') => out.push(format!("{text}\r")),
+                '+' => out.push(text.to_owned()),
                 '\\' => {}
                 ' ' | '-' => {
                     // A context line may stand for the end of the file.
@@ -145,7 +148,7 @@ fn patched(before: &str, diff: &str) -> Option<String> {
                         return (known.is_none() && text.is_empty()).then(|| out.join("\n"));
                     }
                     if sign == ' ' {
-                        out.push(known?);
+                        out.push(known?.to_owned());
                     }
                     at += 1;
                 }
@@ -156,7 +159,7 @@ fn patched(before: &str, diff: &str) -> Option<String> {
     if hunks == 0 {
         return None;
     }
-    out.extend(old.get(at..)?);
+    out.extend(old.get(at..)?.iter().map(|line| (*line).to_owned()));
     Some(out.join("\n"))
 }
 

@@ -12,22 +12,14 @@ impl Judge<'_> {
     pub(super) fn awk(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
             &[
-                ("-F", Does::Data),
-                ("--field-separator", Does::Data),
-                ("-v", Does::Data),
-                ("--assign", Does::Data),
-                ("-f", Does::Reads),
-                ("--file", Does::Reads),
+                ("-F --field-separator -v --assign", Does::Data),
+                ("-f --file", Does::Reads),
                 ("-i", Does::Refused("loads a library, `inplace` among them")),
-                ("--include", Does::Refused("loads a library")),
-                ("-l", Does::Refused("loads a library")),
-                ("--load", Does::Refused("loads a library")),
-                ("-E", Does::Refused("runs a file")),
-                ("--exec", Does::Refused("runs a file")),
-                ("-e", Does::Refused("adds to the program")),
-                ("--source", Does::Refused("adds to the program")),
+                ("--include -l --load", Does::Refused("loads a library")),
+                ("-E --exec", Does::Refused("runs a file")),
+                ("-e --source", Does::Refused("adds to the program")),
             ],
-            &["--posix", "--version", "-V", "--re-interval", "--csv", "-k"],
+            "--posix --version -V --re-interval --csv -k",
         );
         let parsed = self.options(env, "awk", call.words, &SPEC)?;
         let mut operands = parsed.operands.as_slice();

@@ -7,88 +7,15 @@ use crate::guard::secrets;
 use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, subscripts};
 
 use super::Call;
-use super::options::{Does, Spec, parse};
+use super::options::{Does, Spec, lists, parse};
 
 /// Names judged here.
-pub(super) const NAMES: &[&str] = &[
-    ":",
-    "true",
-    "false",
-    "echo",
-    "printf",
-    "test",
-    "[",
-    "cd",
-    "pushd",
-    "popd",
-    "dirs",
-    "pwd",
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "unset",
-    "set",
-    "shopt",
-    "shift",
-    "return",
-    "exit",
-    "break",
-    "continue",
-    "read",
-    "mapfile",
-    "readarray",
-    "let",
-    "wait",
-    "jobs",
-    "umask",
-    "times",
-    "type",
-    "which",
-    "whereis",
-    "hash",
-    "getopts",
-    "sleep",
-    "seq",
-    "date",
-    "whoami",
-    "id",
-    "groups",
-    "uname",
-    "hostname",
-    "arch",
-    "nproc",
-    "uptime",
-    "tty",
-    "expr",
-    "basename",
-    "dirname",
-    "printenv",
-    "locale",
-    "cal",
-    "tput",
-    "clear",
-    "factor",
-    "yes",
-    "ulimit",
-    "mktemp",
-    "getconf",
-    "sw_vers",
-    "free",
-    "lscpu",
-    "ps",
-    "logname",
-    "fg",
-    "bg",
-    "disown",
-    "caller",
-    "numfmt",
-    "tsort",
-    "users",
-    "who",
-    "w",
-];
+pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd dirs pwd export declare typeset local \
+            readonly unset set shopt shift return exit break continue read mapfile readarray let \
+            wait jobs umask times type which whereis hash getopts sleep seq date whoami id groups \
+            uname hostname arch nproc uptime tty expr basename dirname printenv locale cal tput \
+            clear factor yes ulimit mktemp getconf sw_vers free lscpu ps logname fg bg disown caller \
+            numfmt tsort users who w";
 
 impl Judge<'_> {
     pub(super) fn builtin(
@@ -96,7 +23,7 @@ impl Judge<'_> {
         env: &mut Env,
         call: &Call<'_>,
     ) -> Option<Result<Stream, Refusal>> {
-        NAMES.contains(&call.name).then(|| self.builtin_known(env, call))
+        lists(NAMES, call.name).then(|| self.builtin_known(env, call))
     }
 
     fn builtin_known(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -276,7 +203,7 @@ impl Judge<'_> {
             [one] if one.text() != Some("-") => (*one).clone(),
             [one] if one.text() == Some("-") => {
                 // Back to where it was, which is one of the folders checked before or the first.
-                env.also_in(&[self.policy.cwd.clone()]);
+                env.also_in(std::slice::from_ref(&self.policy.cwd));
                 env.lost = true;
                 return Ok(Stream::Opaque);
             }
@@ -366,29 +293,10 @@ impl Judge<'_> {
 
     fn read_builtin(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const READ: Spec = Spec::open(&[
-            ("-d", Does::Data),
-            ("-n", Does::Data),
-            ("-N", Does::Data),
-            ("-p", Does::Data),
-            ("-t", Does::Data),
-            ("-u", Does::Data),
-            ("-a", Does::Data),
-            ("-i", Does::Data),
-            ("-O", Does::Data),
-            ("-s", Does::Data),
-            ("-c", Does::Data),
+            ("-d -n -N -p -t -u -a -i -O -s -c", Does::Data),
             ("-C", Does::Refused("runs a command for every line")),
         ]);
-        const PLAIN: Spec = Spec::open(&[
-            ("-d", Does::Data),
-            ("-n", Does::Data),
-            ("-N", Does::Data),
-            ("-p", Does::Data),
-            ("-t", Does::Data),
-            ("-u", Does::Data),
-            ("-a", Does::Data),
-            ("-i", Does::Data),
-        ]);
+        const PLAIN: Spec = Spec::open(&[("-d -n -N -p -t -u -a -i", Does::Data)]);
         let spec = if call.name == "read" { &PLAIN } else { &READ };
         let parsed = self.options(env, call.name, call.words, spec)?;
         let value = match call.stdin {
@@ -413,15 +321,9 @@ impl Judge<'_> {
 
     fn date(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const DATE: Spec = Spec::open(&[
-            ("-d", Does::Data),
-            ("--date", Does::Data),
-            ("-f", Does::Reads),
-            ("--file", Does::Reads),
-            ("-r", Does::Data),
-            ("--reference", Does::Data),
-            ("-s", Does::Refused("sets the clock")),
-            ("--set", Does::Refused("sets the clock")),
-            ("-v", Does::Data),
+            ("-d --date -r --reference -v", Does::Data),
+            ("-f --file", Does::Reads),
+            ("-s --set", Does::Refused("sets the clock")),
         ]);
         let parsed = self.options(env, "date", call.words, &DATE)?;
         let plain = |format: &str| {
@@ -447,10 +349,8 @@ impl Judge<'_> {
     }
 
     fn mktemp(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        const MKTEMP: Spec = Spec::closed(
-            &[("--suffix", Does::Data)],
-            &["-d", "-q", "-u", "-t", "--directory", "--quiet"],
-        );
+        const MKTEMP: Spec =
+            Spec::closed(&[("--suffix", Does::Data)], "-d -q -u -t --directory --quiet");
         let parsed = parse("mktemp", call.words, &MKTEMP)?;
         for template in &parsed.operands {
             let relative = template.text().is_some_and(|text| !text.contains('/'));

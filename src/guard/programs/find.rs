@@ -5,81 +5,18 @@ use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Seg, Stream, Value};
 
 use super::Call;
+use super::options::lists;
 use super::readers::aims_at_secrets;
 
 /// Tests and actions without a value.
-const PLAIN: &[&str] = &[
-    "-print",
-    "-print0",
-    "-depth",
-    "-xdev",
-    "-mount",
-    "-empty",
-    "-readable",
-    "-writable",
-    "-executable",
-    "-true",
-    "-false",
-    "-not",
-    "!",
-    "-a",
-    "-and",
-    "-o",
-    "-or",
-    "(",
-    ")",
-    ",",
-    "-prune",
-    "-ls",
-    "-quit",
-    "-follow",
-    "-noleaf",
-    "-nouser",
-    "-nogroup",
-    "-daystart",
-    "-warn",
-    "-nowarn",
-    "-ignore_readdir_race",
-];
+const PLAIN: &str = "-print -print0 -depth -xdev -mount -empty -readable -writable -executable -true -false \
+            -not ! -a -and -o -or ( ) , -prune -ls -quit -follow -noleaf -nouser -nogroup -daystart \
+            -warn -nowarn -ignore_readdir_race";
 
 /// Tests with one value.
-const VALUED: &[&str] = &[
-    "-name",
-    "-iname",
-    "-path",
-    "-ipath",
-    "-wholename",
-    "-iwholename",
-    "-regex",
-    "-iregex",
-    "-regextype",
-    "-type",
-    "-xtype",
-    "-maxdepth",
-    "-mindepth",
-    "-size",
-    "-mtime",
-    "-mmin",
-    "-atime",
-    "-amin",
-    "-ctime",
-    "-cmin",
-    "-newer",
-    "-newermt",
-    "-perm",
-    "-user",
-    "-group",
-    "-uid",
-    "-gid",
-    "-links",
-    "-inum",
-    "-lname",
-    "-ilname",
-    "-printf",
-    "-used",
-    "-fstype",
-    "-samefile",
-];
+const VALUED: &str = "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype \
+            -maxdepth -mindepth -size -mtime -mmin -atime -amin -ctime -cmin -newer -newermt -perm \
+            -user -group -uid -gid -links -inum -lname -ilname -printf -used -fstype -samefile";
 
 impl Judge<'_> {
     pub(super) fn find(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -147,8 +84,8 @@ impl Judge<'_> {
                     .instead("redirect the output"));
                 }
                 "-not" | "!" => negated = true,
-                _ if PLAIN.contains(&text) => prints_paths &= text != "-ls",
-                _ if VALUED.contains(&text) => {
+                _ if lists(PLAIN, text) => prints_paths &= text != "-ls",
+                _ if lists(VALUED, text) => {
                     let value = rest.next();
                     if matches!(
                         text,

@@ -6,102 +6,81 @@ use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Stream, Value};
 
 use super::Call;
+use super::options::lists;
 
 /// What is known of an interpreter.
 pub(super) struct Language {
     /// Flags before the script that are harmless.
-    flags: &'static [&'static str],
+    flags: &'static str,
     /// Options before the script whose value is data.
-    valued: &'static [&'static str],
+    valued: &'static str,
     /// Option that runs a module, if there is one.
     module: Option<&'static str>,
     /// Options after which files are only checked, not run.
-    checks: &'static [&'static str],
+    checks: &'static str,
     /// Subcommands that are judged as runners.
-    verbs: &'static [&'static str],
+    verbs: &'static str,
 }
 
 const PYTHON: Language = Language {
-    flags: &["-u", "-B", "-b", "-bb", "-E", "-I", "-O", "-OO", "-q", "-s", "-S", "-v", "-P", "-d"],
-    valued: &["-W", "-X", "--check-hash-based-pycs"],
+    flags: "-u -B -b -bb -E -I -O -OO -q -s -S -v -P -d",
+    valued: "-W -X --check-hash-based-pycs",
     module: Some("-m"),
-    checks: &["-V", "--version", "-VV", "-h", "--help"],
-    verbs: &[],
+    checks: "-V --version -VV -h --help",
+    verbs: "",
 };
 
 const NODE: Language = Language {
-    flags: &[
-        "--test",
-        "--check",
-        "-c",
-        "--no-warnings",
-        "--enable-source-maps",
-        "--experimental-vm-modules",
-        "--experimental-strip-types",
-        "--trace-warnings",
-        "--test-only",
-        "--experimental-test-coverage",
-        "--trace-uncaught",
-        "--stack-trace-limit",
-    ],
-    valued: &[
-        "--test-name-pattern",
-        "--test-reporter",
-        "--max-old-space-size",
-        "--unhandled-rejections",
-        "--test-concurrency",
-        "--test-timeout",
-    ],
+    flags: "--test --check -c --no-warnings --enable-source-maps --experimental-vm-modules \
+            --experimental-strip-types --trace-warnings --test-only --experimental-test-coverage \
+            --trace-uncaught --stack-trace-limit",
+    valued: "--test-name-pattern --test-reporter --max-old-space-size --unhandled-rejections \
+            --test-concurrency --test-timeout",
     module: None,
-    checks: &["-v", "--version", "-h", "--help"],
-    verbs: &[],
+    checks: "-v --version -h --help",
+    verbs: "",
 };
 
 const RUBY: Language = Language {
-    flags: &["-w", "-W", "-W0", "-W1", "-W2", "-c", "-v"],
-    valued: &["-I", "-E"],
+    flags: "-w -W -W0 -W1 -W2 -c -v",
+    valued: "-I -E",
     module: None,
-    checks: &["--version", "-h", "--help"],
-    verbs: &[],
+    checks: "--version -h --help",
+    verbs: "",
 };
 
 const PERL: Language = Language {
-    flags: &["-w", "-T", "-c", "-Ilib", "-t", "-W"],
-    valued: &["-I"],
+    flags: "-w -T -c -Ilib -t -W",
+    valued: "-I",
     module: None,
-    checks: &["-v", "--version", "-h", "-V"],
-    verbs: &[],
+    checks: "-v --version -h -V",
+    verbs: "",
 };
 
 const PHP: Language = Language {
-    flags: &["-l", "-n", "-q"],
-    valued: &[],
+    flags: "-l -n -q",
+    valued: "",
     module: None,
-    checks: &["-v", "--version", "-m", "-h"],
-    verbs: &["artisan"],
+    checks: "-v --version -m -h",
+    verbs: "artisan",
 };
 
 const DENO: Language = Language {
-    flags: &[],
-    valued: &[],
+    flags: "",
+    valued: "",
     module: None,
-    checks: &["--version", "-V"],
-    verbs: &["test", "lint", "fmt", "check", "bench", "doc", "info", "task"],
+    checks: "--version -V",
+    verbs: "test lint fmt check bench doc info task",
 };
 const BUN: Language = Language {
-    flags: &[],
-    valued: &[],
+    flags: "",
+    valued: "",
     module: None,
-    checks: &["--version", "-v"],
-    verbs: &["test", "run", "build"],
+    checks: "--version -v",
+    verbs: "test run build",
 };
-const PLAIN: Language = Language {
-    flags: &[],
-    valued: &[],
-    module: None,
-    checks: &["--version", "-v", "-V"],
-    verbs: &[],
-};
+const PLAIN: Language =
+    Language { flags: "", valued: "", module: None, checks: "--version -v -V", verbs: "" };
 
 /// The interpreter of a name, versions such as `python3.12` included.
 pub(super) fn language(name: &str) -> Option<&'static Language> {
@@ -121,44 +100,10 @@ pub(super) fn language(name: &str) -> Option<&'static Language> {
 }
 
 /// Modules that `python -m` may run, beside the runners of the same name.
-const MODULES: &[&str] = &[
-    "pytest",
-    "unittest",
-    "doctest",
-    "mypy",
-    "ruff",
-    "black",
-    "isort",
-    "flake8",
-    "pylint",
-    "pyflakes",
-    "pycodestyle",
-    "pydocstyle",
-    "bandit",
-    "compileall",
-    "py_compile",
-    "coverage",
-    "json.tool",
-    "tox",
-    "nox",
-    "build",
-    "tabnanny",
-    "ast",
-    "dis",
-    "tokenize",
-    "pyright",
-    "vulture",
-    "radon",
-    "mkdocs",
-    "sphinx",
-    "pre_commit",
-    "yapf",
-    "autopep8",
-    "platform",
-    "this",
-    "behave",
-    "nose2",
-];
+const MODULES: &str = "pytest unittest doctest mypy ruff black isort flake8 pylint pyflakes pycodestyle \
+            pydocstyle bandit compileall py_compile coverage json.tool tox nox build tabnanny ast \
+            dis tokenize pyright vulture radon mkdocs sphinx pre_commit yapf autopep8 platform this \
+            behave nose2";
 
 impl Judge<'_> {
     pub(super) fn interpreter(
@@ -187,7 +132,7 @@ impl Judge<'_> {
         let mut tests = false;
         while let Some((first, more)) = rest.split_first() {
             let text = first.text().ok_or_else(inline)?;
-            if language.checks.contains(&text) {
+            if lists(language.checks, text) {
                 return Ok(Stream::Opaque);
             }
             let name = text.split('=').next().unwrap_or(text);
@@ -203,15 +148,15 @@ impl Judge<'_> {
                     std::iter::once(Value::lit(module)).chain(more.iter().cloned()).collect();
                 return self.module(env, call, &words);
             }
-            if language.flags.contains(&name) {
+            if lists(language.flags, name) {
                 tests |= matches!(name, "--test" | "--check" | "-c" | "-l");
                 rest = more;
-            } else if language.valued.contains(&text) {
+            } else if lists(language.valued, text) {
                 rest = more.get(1..).unwrap_or_default();
             } else if language
                 .valued
-                .iter()
-                .any(|valued| name == *valued || valued.len() == 2 && text.starts_with(valued))
+                .split_whitespace()
+                .any(|valued| name == valued || valued.len() == 2 && text.starts_with(valued))
             {
                 rest = more;
             } else if text == "--" {
@@ -224,9 +169,7 @@ impl Judge<'_> {
             }
         }
         match rest.split_first() {
-            Some((first, more))
-                if first.text().is_some_and(|text| language.verbs.contains(&text)) =>
-            {
+            Some((first, more)) if first.text().is_some_and(|text| lists(language.verbs, text)) => {
                 self.harmless_words(env, call.name, more)?;
                 Ok(Stream::Opaque)
             }
@@ -270,7 +213,7 @@ impl Judge<'_> {
                 Ok(Stream::Opaque)
             }
             _ if super::runners::is_runner(name) => self.run(env, words, call.stdin),
-            _ if MODULES.contains(&name) => {
+            _ if lists(MODULES, name) => {
                 self.harmless_words(env, name, rest)?;
                 if matches!(name, "json.tool" | "ast" | "tokenize" | "dis") {
                     let files: Vec<&Value> =

@@ -35,12 +35,12 @@ pub(super) enum Style {
 
 /// What is known of a program's options.
 pub(super) struct Spec {
-    /// Options that matter: `-o`, `--output`.
+    /// Options that matter, names that do the same in one string: `-o --output`.
     pub(super) options: &'static [(&'static str, Does)],
     /// How they are written.
     pub(super) style: Style,
-    /// Flags beside those; `None`: any flag is harmless.
-    pub(super) flags: Option<&'static [&'static str]>,
+    /// Flags beside those, in one string; `None`: any flag is harmless.
+    pub(super) flags: Option<&'static str>,
 }
 
 impl Spec {
@@ -52,7 +52,7 @@ impl Spec {
     /// A table for a program all of whose options are listed.
     pub(super) const fn closed(
         options: &'static [(&'static str, Does)],
-        flags: &'static [&'static str],
+        flags: &'static str,
     ) -> Self {
         Self { options, style: Style::Gnu, flags: Some(flags) }
     }
@@ -62,27 +62,34 @@ impl Spec {
         Self { options, style: Style::Dashed, flags: None }
     }
 
-    fn find(&self, name: &str) -> Option<(&'static str, Does)> {
-        if let Some(found) = self.options.iter().find(|(option, _)| *option == name) {
-            return Some(*found);
-        }
-        if name.starts_with("--") && name.len() > 3 {
-            let known = self.flags.is_some_and(|flags| flags.contains(&name));
-            return self
-                .options
+    /// The option of a name, as it is listed, and what it does.
+    pub(super) fn find(&self, name: &str) -> Option<(&'static str, Does)> {
+        let all = || {
+            self.options
                 .iter()
-                .find(|(option, _)| !known && option.starts_with(name))
-                .copied();
+                .flat_map(|(names, does)| names.split_whitespace().map(move |name| (name, *does)))
+        };
+        if let Some(found) = all().find(|(option, _)| *option == name) {
+            return Some(found);
+        }
+        let shortened = name.starts_with("--") && name.len() > 3;
+        if shortened && !self.flags.is_some_and(|flags| lists(flags, name)) {
+            return all().find(|(option, _)| option.starts_with(name));
         }
         None
     }
 
     fn knows(&self, flag: &str) -> bool {
-        self.flags.is_none_or(|flags| {
-            flags.contains(&flag)
-                || flag.starts_with("--") && flags.iter().any(|known| known.starts_with(flag))
-        })
+        let Some(flags) = self.flags else { return true };
+        let shortened =
+            |known: &str| flag.len() > 3 && flag.starts_with("--") && known.starts_with(flag);
+        lists(flags, flag) || flags.split_whitespace().any(shortened)
     }
+}
+
+/// Whether a word is one of the words of a string.
+pub(super) fn lists(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
 }
 
 /// Words told apart.
@@ -130,7 +137,7 @@ impl Judge<'_> {
                 (Does::Writes, Some(value)) => {
                     self.write_value(env, value, Write::Change)?;
                 }
-                (Does::Data, Some(value)) => self.stray(env, value)?,
+                (Does::Data, Some(value)) => self.stray(env, name, value)?,
                 (Does::Data, None) | (Does::Reads | Does::Tree | Does::Writes, None) => {}
             }
         }
@@ -139,14 +146,19 @@ impl Judge<'_> {
 
     /// A second look at the value of an option: where a table takes a flag for an
     /// option with a value, a file name must not slip through as data.
-    fn stray(&mut self, env: &Env, value: &Value) -> Result<(), Refusal> {
+    fn stray(&mut self, env: &Env, name: &str, value: &Value) -> Result<(), Refusal> {
         let Some(text) = value.text() else { return Ok(()) };
         let path = std::path::Path::new(text);
         if crate::guard::secrets::path(path) {
             return Err(crate::guard::judge::secret(path));
         }
-        let leaves = path.is_absolute()
-            || path.components().any(|part| part == std::path::Component::ParentDir);
+        // A pattern may well look like a path.
+        let pattern = lists(
+            "-e --regexp --expression --grep -S -G -E -F -k -g --glob --include --exclude",
+            name,
+        );
+        let up = path.components().any(|part| part == std::path::Component::ParentDir);
+        let leaves = !pattern && (up || path.is_absolute());
         if leaves {
             for path in self.paths(env, value)? {
                 if self

@@ -22,35 +22,9 @@ fn unclear() -> Refusal {
 impl Judge<'_> {
     pub(super) fn sed(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
-            &[
-                ("-e", Does::Data),
-                ("--expression", Does::Data),
-                ("-f", Does::Reads),
-                ("--file", Does::Reads),
-                ("-l", Does::Data),
-                ("--line-length", Does::Data),
-            ],
-            &[
-                "-n",
-                "-r",
-                "-E",
-                "-s",
-                "-u",
-                "-z",
-                "-i",
-                "--quiet",
-                "--silent",
-                "--regexp-extended",
-                "--separate",
-                "--unbuffered",
-                "--null-data",
-                "--in-place",
-                "--posix",
-                "--debug",
-                "--sandbox",
-                "--version",
-                "--help",
-            ],
+            &[("-e --expression -l --line-length", Does::Data), ("-f --file", Does::Reads)],
+            "-n -r -E -s -u -z -i --quiet --silent --regexp-extended --separate --unbuffered \
+            --null-data --in-place --posix --debug --sandbox --version --help",
         );
         // `-i` takes an attached suffix, never the next word; BSD's `-i ''` is an empty operand.
         let mut in_place = false;
@@ -92,11 +66,11 @@ impl Judge<'_> {
         if parsed.has(&["-f", "--file"]) {
             let file = parsed.value(&["-f", "--file"]).cloned().unwrap_or_default();
             self.script(env, &file)?;
-        } else if scripts.is_empty() {
-            if let Some((script, rest)) = operands.split_first() {
-                scripts.push(script);
-                operands = rest;
-            }
+        } else if scripts.is_empty()
+            && let Some((script, rest)) = operands.split_first()
+        {
+            scripts.push(script);
+            operands = rest;
         }
         for script in scripts {
             // Unknown values inside a script could be commands of sed.

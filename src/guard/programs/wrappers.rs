@@ -10,31 +10,10 @@ use super::builtins::dump;
 use super::options::{Does, Spec};
 
 /// Names judged here.
-pub(super) const NAMES: &[&str] = &[
-    "env",
-    "command",
-    "builtin",
-    "exec",
-    "timeout",
-    "gtimeout",
-    "nice",
-    "ionice",
-    "nohup",
-    "setsid",
-    "stdbuf",
-    "time",
-    "xargs",
-    "eval",
-    "bash",
-    "sh",
-    "dash",
-    "chronic",
-    "caffeinate",
-    "flock",
-    "not",
-];
+pub(super) const NAMES: &str = "env command builtin exec timeout gtimeout nice ionice nohup setsid stdbuf time xargs \
+            eval bash sh dash chronic caffeinate flock not";
 
-const NO_OPTIONS: Spec = Spec::closed(&[], &[]);
+const NO_OPTIONS: Spec = Spec::closed(&[], "");
 
 impl Judge<'_> {
     pub(super) fn wrapper(
@@ -48,25 +27,20 @@ impl Judge<'_> {
             "exec" => self.exec(env, call),
             "timeout" | "gtimeout" => {
                 const SPEC: Spec = Spec::closed(
-                    &[
-                        ("-k", Does::Data),
-                        ("--kill-after", Does::Data),
-                        ("-s", Does::Data),
-                        ("--signal", Does::Data),
-                    ],
-                    &["--foreground", "--preserve-status", "-v", "--verbose", "-f", "-p"],
+                    &[("-k --kill-after -s --signal", Does::Data)],
+                    "--foreground --preserve-status -v --verbose -f -p",
                 );
                 self.through(env, call, &SPEC, 1)
             }
             "nice" => {
                 const SPEC: Spec = Spec::closed(
-                    &[("-n", Does::Data), ("--adjustment", Does::Data)],
-                    &["-1", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9", "-0"],
+                    &[("-n --adjustment", Does::Data)],
+                    "-1 -2 -3 -4 -5 -6 -7 -8 -9 -0",
                 );
                 self.through(env, call, &SPEC, 0)
             }
             "ionice" => {
-                const SPEC: Spec = Spec::closed(&[("-c", Does::Data), ("-n", Does::Data)], &["-t"]);
+                const SPEC: Spec = Spec::closed(&[("-c -n", Does::Data)], "-t");
                 self.through(env, call, &SPEC, 0)
             }
             "nohup" => {
@@ -75,46 +49,28 @@ impl Judge<'_> {
                 judged
             }
             "setsid" => {
-                const SPEC: Spec = Spec::closed(&[], &["-w", "--wait", "-f", "--fork"]);
+                const SPEC: Spec = Spec::closed(&[], "-w --wait -f --fork");
                 self.through(env, call, &SPEC, 0)
             }
             "chronic" | "not" => self.through(env, call, &NO_OPTIONS, 0),
             "caffeinate" => {
-                const SPEC: Spec =
-                    Spec::closed(&[("-t", Does::Data)], &["-d", "-i", "-m", "-s", "-u"]);
+                const SPEC: Spec = Spec::closed(&[("-t", Does::Data)], "-d -i -m -s -u");
                 self.through(env, call, &SPEC, 0)
             }
             "stdbuf" => {
-                const SPEC: Spec = Spec::closed(
-                    &[
-                        ("-i", Does::Data),
-                        ("-o", Does::Data),
-                        ("-e", Does::Data),
-                        ("--input", Does::Data),
-                        ("--output", Does::Data),
-                        ("--error", Does::Data),
-                    ],
-                    &[],
-                );
+                const SPEC: Spec =
+                    Spec::closed(&[("-i -o -e --input --output --error", Does::Data)], "");
                 self.through(env, call, &SPEC, 0)
             }
             "time" => {
                 const SPEC: Spec = Spec::closed(
-                    &[
-                        ("-o", Does::Writes),
-                        ("--output", Does::Writes),
-                        ("-f", Does::Data),
-                        ("--format", Does::Data),
-                    ],
-                    &["-p", "-v", "-a", "--portability", "--verbose", "--append", "-l"],
+                    &[("-o --output", Does::Writes), ("-f --format", Does::Data)],
+                    "-p -v -a --portability --verbose --append -l",
                 );
                 self.through(env, call, &SPEC, 0)
             }
             "flock" => {
-                const SPEC: Spec = Spec::closed(
-                    &[("-w", Does::Data), ("-E", Does::Data)],
-                    &["-n", "-x", "-s", "-e", "-u"],
-                );
+                const SPEC: Spec = Spec::closed(&[("-w -E", Does::Data)], "-n -x -s -e -u");
                 self.flock(env, call, &SPEC)
             }
             "xargs" => self.xargs(env, call),
@@ -153,17 +109,12 @@ impl Judge<'_> {
     fn env_wrapper(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
             &[
-                ("-u", Does::Data),
-                ("--unset", Does::Data),
-                ("-C", Does::Data),
-                ("--chdir", Does::Data),
-                ("-S", Does::Refused("runs a line that is split once more")),
-                ("--split-string", Does::Refused("runs a line that is split once more")),
+                ("-u --unset -C --chdir", Does::Data),
+                ("-S --split-string", Does::Refused("runs a line that is split once more")),
                 ("-P", Does::Refused("looks for programs elsewhere")),
-                ("-a", Does::Refused("runs under another name")),
-                ("--argv0", Does::Refused("runs under another name")),
+                ("-a --argv0", Does::Refused("runs under another name")),
             ],
-            &["-i", "--ignore-environment", "-v", "--debug", "-"],
+            "-i --ignore-environment -v --debug -",
         );
         let own = own_words(call.words, &SPEC);
         let parsed = self.options(env, "env", &call.words[..own], &SPEC)?;
@@ -283,23 +234,13 @@ impl Judge<'_> {
     fn xargs(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
             &[
-                ("-n", Does::Data),
-                ("--max-args", Does::Data),
-                ("-P", Does::Data),
-                ("--max-procs", Does::Data),
-                ("-L", Does::Data),
-                ("--max-lines", Does::Data),
-                ("-s", Does::Data),
-                ("-d", Does::Data),
-                ("--delimiter", Does::Data),
-                ("-I", Does::Data),
-                ("-J", Does::Data),
-                ("-R", Does::Data),
-                ("-E", Does::Data),
-                ("-a", Does::Reads),
-                ("--arg-file", Does::Reads),
+                (
+                    "-n --max-args -P --max-procs -L --max-lines -s -d --delimiter -I -J -R -E",
+                    Does::Data,
+                ),
+                ("-a --arg-file", Does::Reads),
             ],
-            &["-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-x", "--exit", "-o"],
+            "-0 --null -r --no-run-if-empty -t --verbose -x --exit -o",
         );
         let own = own_words(call.words, &SPEC);
         let parsed = self.options(env, "xargs", &call.words[..own], &SPEC)?;
@@ -347,11 +288,7 @@ fn own_words(words: &[Value], spec: &Spec) -> usize {
         }
         at += 1;
         let takes = |option: &str| {
-            spec.options.iter().any(|(name, does)| {
-                !matches!(does, Does::FlagRefused(_))
-                    && (*name == option
-                        || option.starts_with("--") && option.len() > 3 && name.starts_with(option))
-            })
+            spec.find(option).is_some_and(|(_, does)| !matches!(does, Does::FlagRefused(_)))
         };
         if head.starts_with("--") {
             at += usize::from(!head.contains('=') && takes(head));

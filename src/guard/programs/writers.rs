@@ -13,10 +13,7 @@ use super::options::{Does, Parsed, Spec};
 use Does::{Data, FlagRefused, Refused};
 
 /// Names judged here.
-pub(super) const NAMES: &[&str] = &[
-    "tee", "cp", "gcp", "mv", "gmv", "ln", "mkdir", "touch", "truncate", "chmod", "dos2unix",
-    "unix2dos",
-];
+pub(super) const NAMES: &str = "tee cp gcp mv gmv ln mkdir touch truncate chmod dos2unix unix2dos";
 
 impl Judge<'_> {
     pub(super) fn writer(
@@ -36,10 +33,8 @@ impl Judge<'_> {
     }
 
     fn tee(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        const SPEC: Spec = Spec::closed(
-            &[],
-            &["-a", "-i", "-p", "--append", "--ignore-interrupts", "--output-error"],
-        );
+        const SPEC: Spec =
+            Spec::closed(&[], "-a -i -p --append --ignore-interrupts --output-error");
         let parsed = self.options(env, "tee", call.words, &SPEC)?;
         let how = if parsed.has(&["-a", "--append"]) { Write::Append } else { Write::Change };
         for operand in &parsed.operands {
@@ -50,21 +45,9 @@ impl Judge<'_> {
 
     fn make(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::open(&[
-            ("-m", Data),
-            ("--mode", Data),
-            ("-d", Data),
-            ("--date", Data),
-            ("-t", Data),
-            ("-r", Data),
-            ("--reference", Data),
-            ("-s", Data),
-            ("--size", Data),
-            ("-A", Data),
-            ("--time", Data),
-            ("-n", FlagRefused("writes to another file")),
-            ("--newfile", FlagRefused("writes to another file")),
-            ("-Z", FlagRefused("sets a security context")),
-            ("--context", FlagRefused("sets a security context")),
+            ("-m --mode -d --date -t -r --reference -s --size -A --time", Data),
+            ("-n --newfile", FlagRefused("writes to another file")),
+            ("-Z --context", FlagRefused("sets a security context")),
         ]);
         let parsed = self.options(env, call.name, call.words, &SPEC)?;
         let how = if call.name == "touch" { Write::Append } else { Write::Change };
@@ -155,48 +138,12 @@ impl Judge<'_> {
     fn copy(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
             &[
-                ("-t", Data),
-                ("--target-directory", Data),
-                ("-S", Data),
-                ("--suffix", Data),
-                ("-s", FlagRefused("makes links")),
-                ("--symbolic-link", FlagRefused("makes links")),
-                ("-l", FlagRefused("makes links")),
-                ("--link", FlagRefused("makes links")),
+                ("-t --target-directory -S --suffix", Data),
+                ("-s --symbolic-link -l --link", FlagRefused("makes links")),
             ],
-            &[
-                "-r",
-                "-R",
-                "-a",
-                "-p",
-                "-f",
-                "-i",
-                "-n",
-                "-v",
-                "-u",
-                "-T",
-                "-d",
-                "-L",
-                "-P",
-                "-b",
-                "-x",
-                "-H",
-                "-c",
-                "--recursive",
-                "--archive",
-                "--preserve",
-                "--force",
-                "--interactive",
-                "--no-clobber",
-                "--verbose",
-                "--update",
-                "--no-target-directory",
-                "--backup",
-                "--reflink",
-                "--no-dereference",
-                "--dereference",
-                "--sparse",
-            ],
+            "-r -R -a -p -f -i -n -v -u -T -d -L -P -b -x -H -c --recursive --archive --preserve \
+            --force --interactive --no-clobber --verbose --update --no-target-directory --backup \
+            --reflink --no-dereference --dereference --sparse",
         );
         let parsed = self.options(env, call.name, call.words, &SPEC)?;
         let (sources, targets, below) = self.targets(env, &parsed)?;
@@ -260,23 +207,9 @@ impl Judge<'_> {
 
     fn rename(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
-            &[("-t", Data), ("--target-directory", Data), ("-S", Data), ("--suffix", Data)],
-            &[
-                "-f",
-                "-i",
-                "-n",
-                "-v",
-                "-u",
-                "-T",
-                "-b",
-                "--force",
-                "--interactive",
-                "--no-clobber",
-                "--verbose",
-                "--update",
-                "--no-target-directory",
-                "--backup",
-            ],
+            &[("-t --target-directory -S --suffix", Data)],
+            "-f -i -n -v -u -T -b --force --interactive --no-clobber --verbose --update \
+            --no-target-directory --backup",
         );
         let parsed = self.options(env, call.name, call.words, &SPEC)?;
         let (sources, targets, below) = self.targets(env, &parsed)?;
@@ -291,20 +224,8 @@ impl Judge<'_> {
     fn link(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
             &[],
-            &[
-                "-s",
-                "-f",
-                "-n",
-                "-v",
-                "-r",
-                "-T",
-                "--symbolic",
-                "--force",
-                "--no-dereference",
-                "--verbose",
-                "--relative",
-                "--no-target-directory",
-            ],
+            "-s -f -n -v -r -T --symbolic --force --no-dereference --verbose --relative \
+            --no-target-directory",
         );
         let parsed = self.options(env, "ln", call.words, &SPEC)?;
         let refuse = |why: &str| Refusal::new("path.link", why.to_owned()).instead("copy the file");
@@ -341,7 +262,7 @@ impl Judge<'_> {
     fn chmod(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
             &[("--reference", Refused("copies a mode that is not known"))],
-            &["-v", "-c", "-f", "-R", "--recursive", "--verbose", "--changes", "--silent"],
+            "-v -c -f -R --recursive --verbose --changes --silent",
         );
         // A mode may begin with a dash: `chmod -x file`.
         let minus = |word: &&Value| {

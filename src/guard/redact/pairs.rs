@@ -174,7 +174,7 @@ fn bare_secret(name: &str, sign: &str, close: &str, value: &str) -> bool {
         && plain.split(['.', '/']).all(|part| part.len() < 12)
         && plain.bytes().filter(u8::is_ascii_digit).count() <= 2;
     has_digit(plain)
-        && !(dotted_words && !tight)
+        && (!dotted_words || tight)
         && (plain.len() >= 6 || tight && is_assigned_name(name))
         || plain.len() >= 8 && plain.contains(['!', '@', '#', '$', '%', '^', '*', '+', '='])
 }

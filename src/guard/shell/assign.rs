@@ -6,135 +6,25 @@ use crate::guard::refusal::Refusal;
 use super::value::Value;
 
 /// Names that are refused whatever the value.
-const DENIED: &[&str] = &[
-    "PATH",
-    "BASH_ENV",
-    "ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "PS4",
-    "PROMPT_COMMAND",
-    "CDPATH",
-    "HOME",
-    "SHELL",
-    "EDITOR",
-    "VISUAL",
-    "BROWSER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "MANPAGER",
-    "PYTHONSTARTUP",
-    "PYTHONHOME",
-    "PYTHONINSPECT",
-    "PYTHONBREAKPOINT",
-    "PYTHONUSERBASE",
-    "PERL5OPT",
-    "PERL5LIB",
-    "PERL5DB",
-    "RUBYOPT",
-    "RUBYLIB",
-    "NODE_PATH",
-    "NODE_EXTRA_CA_CERTS",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "MAVEN_OPTS",
-    "GRADLE_OPTS",
-    "JAVA_OPTS",
-    "CLASSPATH",
-    "RUSTC",
-    "RUSTDOC",
-    "RUSTC_WRAPPER",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "CARGO",
-    "CARGO_HOME",
-    "RUSTUP_HOME",
-    "MAKEFILES",
-    "MAKEFLAGS",
-    "GNUMAKEFLAGS",
-    "MFLAGS",
-    "GOROOT",
-    "GOPATH",
-    "GOPROXY",
-    "GOENV",
-    "GOTOOLDIR",
-    "PYTEST_PLUGINS",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "FTP_PROXY",
-    "NO_PROXY",
-    "DOCKER_HOST",
-    "KUBECONFIG",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "PS1",
-    "PAGER",
-    "GREP_OPTIONS",
-    "TAR_OPTIONS",
-    "ZDOTDIR",
-    "INPUTRC",
-    "RIPGREP_CONFIG_PATH",
-    "GNUPGHOME",
-    "AWS_CONFIG_FILE",
-    "OPENSSL_CONF",
-    "SSLKEYLOGFILE",
-    "CURL_HOME",
-    "WGETRC",
-    "NETRC",
-    "FPATH",
-    "HISTFILE",
-    "TERMINFO",
-    "LOCPATH",
-    "NLSPATH",
-    "GCONV_PATH",
-    "HOSTALIASES",
-    "RESOLV_HOST_CONF",
-    "MALLOC_TRACE",
-    "UV_INDEX_URL",
-    "PIP_INDEX_URL",
-    "PIP_EXTRA_INDEX_URL",
-    "ERL_AFLAGS",
-    "ERL_FLAGS",
-    "ELIXIR_ERL_OPTIONS",
-    "DOTNET_STARTUP_HOOKS",
-    "COR_PROFILER_PATH",
-    "CORECLR_PROFILER_PATH",
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
-    "LUA_INIT",
-    "LUA_PATH",
-    "LUA_CPATH",
-    "PYTHONWARNINGS",
-    "EXINIT",
-    "VIMINIT",
-];
+const DENIED: &str = "PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND CDPATH HOME SHELL EDITOR VISUAL \
+    BROWSER LESSOPEN LESSCLOSE MANPAGER PYTHONSTARTUP PYTHONHOME PYTHONINSPECT \
+    PYTHONBREAKPOINT PYTHONUSERBASE PERL5OPT PERL5LIB PERL5DB RUBYOPT RUBYLIB NODE_PATH \
+    NODE_EXTRA_CA_CERTS JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS MAVEN_OPTS \
+    GRADLE_OPTS JAVA_OPTS CLASSPATH RUSTC RUSTDOC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER \
+    CARGO CARGO_HOME RUSTUP_HOME MAKEFILES MAKEFLAGS GNUMAKEFLAGS MFLAGS GOROOT GOPATH \
+    GOPROXY GOENV GOTOOLDIR PYTEST_PLUGINS HTTP_PROXY HTTPS_PROXY ALL_PROXY FTP_PROXY \
+    NO_PROXY DOCKER_HOST KUBECONFIG XDG_CONFIG_HOME XDG_DATA_HOME TMPDIR TMP TEMP PS1 PAGER \
+    GREP_OPTIONS TAR_OPTIONS ZDOTDIR INPUTRC RIPGREP_CONFIG_PATH GNUPGHOME AWS_CONFIG_FILE \
+    OPENSSL_CONF SSLKEYLOGFILE CURL_HOME WGETRC NETRC FPATH HISTFILE TERMINFO LOCPATH \
+    NLSPATH GCONV_PATH HOSTALIASES RESOLV_HOST_CONF MALLOC_TRACE UV_INDEX_URL PIP_INDEX_URL \
+    PIP_EXTRA_INDEX_URL ERL_AFLAGS ERL_FLAGS ELIXIR_ERL_OPTIONS DOTNET_STARTUP_HOOKS \
+    COR_PROFILER_PATH CORECLR_PROFILER_PATH PHPRC PHP_INI_SCAN_DIR LUA_INIT LUA_PATH \
+    LUA_CPATH PYTHONWARNINGS EXINIT VIMINIT";
 
 /// Beginnings of names that are refused.
-const DENIED_PREFIXES: &[&str] = &[
-    "LD_",
-    "DYLD_",
-    "GIT_",
-    "SSH_",
-    "GPG_",
-    "BASH_FUNC_",
-    "CARGO_TARGET_",
-    "CARGO_ALIAS_",
-    "CARGO_BUILD_RUSTC",
-    "CARGO_REGISTRIES_",
-    "CARGO_SOURCE_",
-    "CARGO_HTTP_",
-    "CARGO_NET_",
-    "NPM_CONFIG_",
-    "YARN_",
-    "PNPM_",
-    "COPILOT_",
-    "RALPH_",
-    "ORIGINAL_XDG_",
-];
+const DENIED_PREFIXES: &str = "LD_ DYLD_ GIT_ SSH_ GPG_ BASH_FUNC_ CARGO_TARGET_ CARGO_ALIAS_ CARGO_BUILD_RUSTC \
+    CARGO_REGISTRIES_ CARGO_SOURCE_ CARGO_HTTP_ CARGO_NET_ NPM_CONFIG_ YARN_ PNPM_ COPILOT_ \
+    RALPH_ ORIGINAL_XDG_";
 
 /// Exceptions: harmless values of refused names.
 const HARMLESS: &[(&str, &[&str])] = &[
@@ -152,11 +42,13 @@ const HARMLESS: &[(&str, &[&str])] = &[
 ];
 
 /// Names whose value names compilers.
-const COMPILERS: &[&str] = &["CC", "CXX", "LD", "AR", "NM", "RANLIB", "HOSTCC", "CPP", "FC"];
-const KNOWN_COMPILERS: &[&str] = &[
-    "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "lld", "mold", "ar", "nm", "ranlib",
-    "cpp", "gfortran",
-];
+const COMPILERS: &str = "CC CXX LD AR NM RANLIB HOSTCC CPP FC";
+const KNOWN_COMPILERS: &str = "gcc g++ cc c++ clang clang++ ld lld mold ar nm ranlib cpp gfortran";
+
+/// Whether a word is one of the words of a string.
+fn has(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
+}
 
 /// Refuses an assignment that could make another program run.
 pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> {
@@ -175,8 +67,8 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
     if harmless {
         return Ok(());
     }
-    if DENIED.contains(&upper.as_str())
-        || DENIED_PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
+    if has(DENIED, &upper)
+        || DENIED_PREFIXES.split_whitespace().any(|prefix| upper.starts_with(prefix))
     {
         return Err(refuse());
     }
@@ -221,9 +113,10 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
                 .iter()
                 .any(|bad| text.contains(bad))
         }),
-        _ if COMPILERS.contains(&upper.as_str()) => Some(|text| {
-            KNOWN_COMPILERS.contains(
-                &text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.'),
+        _ if has(COMPILERS, &upper) => Some(|text| {
+            has(
+                KNOWN_COMPILERS,
+                text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.'),
             )
         }),
         _ => None,

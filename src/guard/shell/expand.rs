@@ -5,6 +5,7 @@ use crate::guard::judge::Judge;
 use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
 
+use super::braces;
 use super::env::Env;
 use super::value::{Seg, Stream, Value};
 use super::words::{self, Op, Param, Piece};
@@ -36,7 +37,7 @@ impl Judge<'_> {
             return Ok(vec![Value::lit(word)]);
         }
         let mut out = Vec::new();
-        let forms = if word.contains('{') { words::braces(word)? } else { vec![word.to_owned()] };
+        let forms = if word.contains('{') { braces::braces(word)? } else { vec![word.to_owned()] };
         for form in forms {
             let pieces = words::word(&form)?;
             self.split(env, pieces, &mut out)?;
@@ -71,6 +72,7 @@ impl Judge<'_> {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => {
+                    no_commands(&text)?;
                     let names =
                         text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(
                             |name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'),
@@ -272,6 +274,25 @@ impl Judge<'_> {
             Value::lit(path.to_string_lossy())
         })])
     }
+}
+
+/// Refuses arithmetic in which two operands stand side by side: that is a
+/// command line, and not every shell takes it for arithmetic.
+fn no_commands(text: &str) -> Result<(), Refusal> {
+    let operand = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let refuse = || Refusal::new("shell.arithmetic", "this is no arithmetic");
+    if text.contains(';') {
+        return Err(refuse());
+    }
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let beside =
+            words.peek().is_some_and(|next| word.ends_with(operand) && next.starts_with(operand));
+        if beside {
+            return Err(refuse());
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a variable that holds a secret, unless this line set it itself.

@@ -6,9 +6,12 @@
 //! Single programs are judged in `programs`, paths in `judge`.
 
 mod assign;
+mod braces;
+mod ends;
 mod env;
 mod expand;
 mod paths;
+mod redirect;
 mod test_expr;
 mod value;
 mod walk;

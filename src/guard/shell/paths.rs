@@ -148,9 +148,13 @@ impl Judge<'_> {
         }
         let mut found = Vec::new();
         for cwd in env.cwds.clone() {
-            found.push(cwd.join(&text));
+            let before = found.len();
             if globs {
                 self.matches(&cwd, &pattern, &mut found)?;
+            }
+            // A pattern that matches nothing stands for itself.
+            if found.len() == before {
+                found.push(cwd.join(&text));
             }
         }
         if globs {

@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
-use crate::guard::judge::{Judge, Read, Write};
+use crate::guard::judge::Judge;
 use crate::guard::refusal::Refusal;
 
 use super::assign;
 use super::env::{Env, MOST_VARIABLES};
 use super::expand::secret_variable;
 use super::parse;
+use super::redirect::is_stderr;
 use super::value::{Seg, Stream, Value};
 
 /// Functions, substitutions and nested shells inside each other.
@@ -45,7 +46,7 @@ impl Judge<'_> {
         self.line(&mut inner, body)
     }
 
-    fn deeper<T>(
+    pub(super) fn deeper<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
@@ -58,7 +59,11 @@ impl Judge<'_> {
         result
     }
 
-    fn list(&mut self, env: &mut Env, list: &ast::CompoundList) -> Result<Stream, Refusal> {
+    pub(super) fn list(
+        &mut self,
+        env: &mut Env,
+        list: &ast::CompoundList,
+    ) -> Result<Stream, Refusal> {
         let mut last = Stream::Text(String::new());
         let several = list.0.len() > 1;
         for ast::CompoundListItem(and_or, separator) in &list.0 {
@@ -422,92 +427,6 @@ impl Judge<'_> {
         Ok((name, values))
     }
 
-    /// Judges redirections; returns what stands on the standard input then.
-    fn redirects(
-        &mut self,
-        env: &mut Env,
-        list: Option<&ast::RedirectList>,
-        stdin: Stream,
-    ) -> Result<Stream, Refusal> {
-        let mut stdin = stdin;
-        for redirect in list.iter().flat_map(|list| &list.0) {
-            let judged = self.redirect(env, redirect);
-            if let Some(stream) = judged.map_err(|refusal| refusal.within(&redirect.to_string()))? {
-                stdin = stream;
-            }
-        }
-        Ok(stdin)
-    }
-
-    fn redirect(
-        &mut self,
-        env: &mut Env,
-        redirect: &ast::IoRedirect,
-    ) -> Result<Option<Stream>, Refusal> {
-        match redirect {
-            ast::IoRedirect::File(_, kind, target) => self.file_redirect(env, kind, target),
-            ast::IoRedirect::HereDocument(_, document) => {
-                let value = if document.requires_expansion {
-                    self.document(env, &document.doc.value)?
-                } else {
-                    Value::lit(document.doc.value.clone())
-                };
-                Ok(Some(value.text().map_or(Stream::Opaque, |text| Stream::Text(text.to_owned()))))
-            }
-            ast::IoRedirect::HereString(_, word) => {
-                let value = self.single(env, &word.value)?;
-                Ok(Some(value.text().map_or(Stream::Opaque, |text| Stream::Text(text.to_owned()))))
-            }
-            ast::IoRedirect::OutputAndError(word, append) => {
-                let value = self.single(env, &word.value)?;
-                let how = if *append { Write::Append } else { Write::Change };
-                self.write_value(env, &value, how)?;
-                Ok(None)
-            }
-        }
-    }
-
-    fn file_redirect(
-        &mut self,
-        env: &mut Env,
-        kind: &ast::IoFileRedirectKind,
-        target: &ast::IoFileRedirectTarget,
-    ) -> Result<Option<Stream>, Refusal> {
-        let word = match target {
-            ast::IoFileRedirectTarget::Fd(_) => return Ok(None),
-            ast::IoFileRedirectTarget::ProcessSubstitution(_, subshell) => {
-                let stream = self.deeper(|judge| judge.list(&mut env.clone(), &subshell.list))?;
-                return Ok(Some(stream));
-            }
-            ast::IoFileRedirectTarget::Filename(word) => word,
-            ast::IoFileRedirectTarget::Duplicate(word) => {
-                let digits = word.value.trim_end_matches('-');
-                if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                    return Ok(None);
-                }
-                word
-            }
-        };
-        let value = self.single(env, &word.value)?;
-        match kind {
-            ast::IoFileRedirectKind::Read | ast::IoFileRedirectKind::DuplicateInput => {
-                self.read_value(env, &value, Read::Content)?;
-                Ok(Some(Stream::Opaque))
-            }
-            ast::IoFileRedirectKind::Append => {
-                self.write_value(env, &value, Write::Append)?;
-                Ok(None)
-            }
-            ast::IoFileRedirectKind::Write
-            | ast::IoFileRedirectKind::Clobber
-            | ast::IoFileRedirectKind::ReadAndWrite
-            | ast::IoFileRedirectKind::DuplicateOutput => {
-                self.write_value(env, &value, Write::Change)?;
-                Ok(None)
-            }
-        }
-    }
-
     /// Judges a call of a function that this line defines.
     pub(in crate::guard) fn call(
         &mut self,
@@ -548,22 +467,5 @@ fn joined(first: Stream, second: Stream) -> Stream {
         (Stream::Tokens, Stream::Tokens) => Stream::Tokens,
         (Stream::Listing(one), Stream::Listing(two)) if one == two => Stream::Listing(one),
         _ => Stream::Opaque,
-    }
-}
-
-/// Whether a redirection leaves standard output alone.
-fn is_stderr(redirect: &ast::IoRedirect) -> bool {
-    match redirect {
-        ast::IoRedirect::File(fd, kind, _) => match kind {
-            ast::IoFileRedirectKind::Read
-            | ast::IoFileRedirectKind::DuplicateInput
-            | ast::IoFileRedirectKind::ReadAndWrite => true,
-            ast::IoFileRedirectKind::Write
-            | ast::IoFileRedirectKind::Append
-            | ast::IoFileRedirectKind::Clobber
-            | ast::IoFileRedirectKind::DuplicateOutput => *fd == Some(2),
-        },
-        ast::IoRedirect::HereDocument(..) | ast::IoRedirect::HereString(..) => true,
-        ast::IoRedirect::OutputAndError(..) => false,
     }
 }

@@ -7,6 +7,8 @@
 
 use crate::guard::refusal::Refusal;
 
+use super::ends::{MOST_DEPTH, command_end, param_end};
+
 /// A stretch of a word as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
@@ -55,12 +57,12 @@ pub(super) enum Op {
     Change,
 }
 
-fn unclear(what: &str) -> Refusal {
+pub(super) fn unclear(what: &str) -> Refusal {
     Refusal::new("shell.unparsed", format!("{what} cannot be understood with certainty"))
         .instead("write it in a plainer way, one simple command a line")
 }
 
-fn too_deep() -> Refusal {
+pub(super) fn too_deep() -> Refusal {
     Refusal::new("shell.too-long", "it is nested too deep")
 }
 
@@ -87,9 +89,6 @@ struct Scanner<'a> {
     at: usize,
     depth: usize,
 }
-
-/// Expansions inside each other in one word.
-const MOST_DEPTH: usize = 24;
 
 /// Adds a piece, joining texts.
 fn push(pieces: &mut Vec<Piece>, text: &str) {
@@ -471,299 +470,6 @@ fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Refusal> {
     Ok(Piece::Param(Param { name: name.to_owned(), op, inner: nested(rest, depth)?, quoted }))
 }
 
-/// The `}` that closes a `${`.
-fn param_end(text: &str, from: usize, depth: usize) -> Option<usize> {
-    if depth > MOST_DEPTH {
-        return None;
-    }
-    let bytes = text.as_bytes();
-    let mut at = from;
-    loop {
-        match *bytes.get(at)? {
-            b'}' => return Some(at),
-            b'\\' => at += 2,
-            b'\'' => {
-                // In double quotes this is text, elsewhere it quotes; a lone one is text.
-                at = match text.get(at + 1..).and_then(|rest| rest.find('\'')) {
-                    Some(end) if !text[at + 1..at + 1 + end].contains('}') => at + end + 2,
-                    _ => at + 1,
-                };
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                at = param_end(text, at + 2, depth + 1)? + 1
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'(') => {
-                at = command_end(text, at + 2, depth + 1)? + 1
-            }
-            b'`' => at = backquote_end(bytes, at + 1)? + 1,
-            _ => at += 1,
-        }
-    }
-}
-
-fn backquote_end(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    loop {
-        match *bytes.get(at)? {
-            b'`' => return Some(at),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-fn double_end(text: &str, from: usize, depth: usize) -> Option<usize> {
-    if depth > MOST_DEPTH {
-        return None;
-    }
-    let bytes = text.as_bytes();
-    let mut at = from;
-    loop {
-        match *bytes.get(at)? {
-            b'"' => return Some(at),
-            b'\\' => at += 2,
-            b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                at = param_end(text, at + 2, depth + 1)? + 1
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'(') => {
-                at = command_end(text, at + 2, depth + 1)? + 1
-            }
-            b'`' => at = backquote_end(bytes, at + 1)? + 1,
-            _ => at += 1,
-        }
-    }
-}
-
-/// The `)` that closes a `$(`, with quotes, comments and here-documents inside.
-fn command_end(text: &str, from: usize, depth: usize) -> Option<usize> {
-    if depth > MOST_DEPTH {
-        return None;
-    }
-    let bytes = text.as_bytes();
-    let mut at = from;
-    let mut depth = 0_usize;
-    let mut documents: Vec<(String, bool)> = Vec::new();
-    let mut starts_word = true;
-    loop {
-        let byte = *bytes.get(at)?;
-        let word_start = starts_word;
-        starts_word = matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')');
-        match byte {
-            b')' if depth == 0 => return Some(at),
-            b')' => {
-                depth -= 1;
-                at += 1;
-            }
-            b'(' => {
-                depth += 1;
-                at += 1;
-            }
-            b'\\' => at += 2,
-            b'\'' => at += text.get(at + 1..)?.find('\'')? + 2,
-            b'"' => at = double_end(text, at + 1, depth + 1)? + 1,
-            b'`' => at = backquote_end(bytes, at + 1)? + 1,
-            b'$' if bytes.get(at + 1) == Some(&b'\'') => {
-                at = backslash_quote_end(bytes, at + 2)? + 1
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                at = param_end(text, at + 2, depth + 1)? + 1
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'(') => {
-                at = command_end(text, at + 2, depth + 1)? + 1
-            }
-            b'#' if word_start => at += text.get(at..)?.find('\n')?,
-            b'<' if text.get(at..)?.starts_with("<<<") => at += 3,
-            b'<' if text.get(at..)?.starts_with("<<") => {
-                let (delimiter, dashed, end) = delimiter(text, at + 2)?;
-                documents.push((delimiter, dashed));
-                at = end;
-            }
-            b'\n' => {
-                at += 1;
-                for (delimiter, dashed) in documents.drain(..) {
-                    at = document_end(text, at, &delimiter, dashed)?;
-                }
-            }
-            _ => at += 1,
-        }
-    }
-}
-
-fn backslash_quote_end(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    loop {
-        match *bytes.get(at)? {
-            b'\'' => return Some(at),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-/// The delimiter of a here-document, whether tabs are stripped, and where it ends.
-fn delimiter(text: &str, from: usize) -> Option<(String, bool, usize)> {
-    let bytes = text.as_bytes();
-    let mut at = from;
-    let dashed = bytes.get(at) == Some(&b'-');
-    at += usize::from(dashed);
-    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
-        at += 1;
-    }
-    let mut name = String::new();
-    loop {
-        match bytes.get(at) {
-            Some(quote @ (b'\'' | b'"')) => {
-                let end = text.get(at + 1..)?.find(char::from(*quote))?;
-                name.push_str(&text[at + 1..at + 1 + end]);
-                at += end + 2;
-            }
-            Some(b'\\') => at += 1,
-            Some(byte) if byte.is_ascii_alphanumeric() || b"_-.+%@".contains(byte) => {
-                name.push(char::from(*byte));
-                at += 1;
-            }
-            _ => break,
-        }
-    }
-    (!name.is_empty()).then_some((name, dashed, at))
-}
-
-/// Behind the line that ends a here-document.
-fn document_end(text: &str, from: usize, delimiter: &str, dashed: bool) -> Option<usize> {
-    let mut at = from;
-    loop {
-        let rest = text.get(at..)?;
-        if rest.is_empty() {
-            return None;
-        }
-        let line = rest.split('\n').next()?;
-        let shown = if dashed { line.trim_start_matches('\t') } else { line };
-        at += (line.len() + 1).min(rest.len());
-        if shown == delimiter {
-            return Some(at);
-        }
-    }
-}
-
-/// Words that brace expansion makes of one; the word itself where it has none.
-pub(super) fn braces(word: &str) -> Result<Vec<String>, Refusal> {
-    let mut out = Vec::new();
-    expand_braces(word, &mut out)?;
-    Ok(out)
-}
-
-/// Words that one word may become.
-const MOST_WORDS: usize = 128;
-
-fn expand_braces(word: &str, out: &mut Vec<String>) -> Result<(), Refusal> {
-    let Some((open, close, commas)) = brace(word)? else {
-        if out.len() >= MOST_WORDS {
-            return Err(Refusal::new("shell.too-long", "the braces make too many words of one"));
-        }
-        out.push(word.to_owned());
-        return Ok(());
-    };
-    let inside = &word[open + 1..close];
-    let members: Vec<String> = if commas.is_empty() {
-        range(inside).ok_or_else(|| unclear("a range in braces"))?
-    } else {
-        let mut starts = vec![open + 1];
-        starts.extend(commas.iter().map(|comma| comma + 1));
-        let ends = commas.iter().copied().chain([close]);
-        starts.iter().zip(ends).map(|(from, to)| word[*from..to].to_owned()).collect()
-    };
-    for member in members {
-        expand_braces(&format!("{}{member}{}", &word[..open], &word[close + 1..]), out)?;
-    }
-    Ok(())
-}
-
-fn range(inside: &str) -> Option<Vec<String>> {
-    let (from, rest) = inside.split_once("..")?;
-    let (to, step) = rest.split_once("..").unwrap_or((rest, "1"));
-    if step != "1" {
-        return None;
-    }
-    if let (Ok(from), Ok(to)) = (from.parse::<i64>(), to.parse::<i64>()) {
-        let count = usize::try_from(from.abs_diff(to)).ok().filter(|count| *count < MOST_WORDS)?;
-        let step = if from <= to { 1 } else { -1 };
-        return (0..=count)
-            .map(|n| Some((from + step * i64::try_from(n).ok()?).to_string()))
-            .collect();
-    }
-    match (from.as_bytes(), to.as_bytes()) {
-        ([from], [to]) if from.is_ascii_alphabetic() && to.is_ascii_alphabetic() && from <= to => {
-            Some((*from..=*to).map(|byte| char::from(byte).to_string()).collect())
-        }
-        _ => None,
-    }
-}
-
-/// Where a brace expression begins and ends, and the commas between its members.
-type Brace = (usize, usize, Vec<usize>);
-
-/// The first brace expression: its braces and the commas between its members.
-fn brace(word: &str) -> Result<Option<Brace>, Refusal> {
-    let bytes = word.as_bytes();
-    let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
-    let mut first: Option<Brace> = None;
-    let open_quote = || unclear("an open quote");
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 2,
-            b'\'' => at += word[at + 1..].find('\'').ok_or_else(open_quote)? + 2,
-            b'"' => at = double_end(word, at + 1, 0).ok_or_else(open_quote)? + 1,
-            b'`' => at = backquote_end(bytes, at + 1).ok_or_else(open_quote)? + 1,
-            b'$' if bytes.get(at + 1) == Some(&b'\'') => {
-                at = backslash_quote_end(bytes, at + 2).ok_or_else(open_quote)? + 1
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                at = param_end(word, at + 2, 0).ok_or_else(open_quote)? + 1
-            }
-            b'$' if bytes.get(at + 1) == Some(&b'(') => {
-                at = command_end(word, at + 2, 0).ok_or_else(open_quote)? + 1
-            }
-            b'{' => {
-                if open.len() >= MOST_DEPTH {
-                    return Err(too_deep());
-                }
-                open.push((at, Vec::new()));
-                at += 1;
-            }
-            b',' => {
-                if let Some((_, commas)) = open.last_mut() {
-                    commas.push(at);
-                }
-                at += 1;
-            }
-            b'}' => {
-                if let Some((from, commas)) = open.pop() {
-                    let inside = &word[from + 1..at];
-                    let expands = !commas.is_empty() || is_range(inside);
-                    // The outermost, and of those the first, is expanded first.
-                    if expands && first.as_ref().is_none_or(|(known, _, _)| from < *known) {
-                        first = Some((from, at, commas));
-                    }
-                }
-                at += 1;
-            }
-            _ => at += 1,
-        }
-    }
-    Ok(first)
-}
-
-fn is_range(inside: &str) -> bool {
-    inside.split_once("..").is_some_and(|(from, to)| {
-        let word = |text: &str| {
-            !text.is_empty()
-                && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+.".contains(&b))
-        };
-        word(from) && word(to)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -818,15 +524,5 @@ mod tests {
         for form in ["'a", "\"a", "$(a", "${a", "`a", "a b", "a;b", "${!x}", "${x@P}", "$[1]"] {
             assert!(word(form).is_err(), "{form}");
         }
-    }
-
-    #[test]
-    fn braces_become_words() {
-        assert_eq!(braces("src/{a,b}.rs").expect("expands"), ["src/a.rs", "src/b.rs"]);
-        assert_eq!(braces("{1..3}").expect("expands"), ["1", "2", "3"]);
-        assert_eq!(braces("a{b,c{d,e}}").expect("expands"), ["ab", "acd", "ace"]);
-        assert_eq!(braces("'{a,b}'").expect("expands"), ["'{a,b}'"]);
-        assert_eq!(braces("${x}").expect("expands"), ["${x}"]);
-        assert_eq!(braces("{}").expect("expands"), ["{}"]);
     }
 }

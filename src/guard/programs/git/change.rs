@@ -35,35 +35,11 @@ impl Judge<'_> {
             &[
                 ("--chmod", Data),
                 ("--pathspec-from-file", Refused("stages what is not named here")),
-                ("-p", FlagRefused(WAITS)),
-                ("--patch", FlagRefused(WAITS)),
-                ("-i", FlagRefused(WAITS)),
-                ("--interactive", FlagRefused(WAITS)),
-                ("-e", FlagRefused(WAITS)),
-                ("--edit", FlagRefused(WAITS)),
+                ("-p --patch -i --interactive -e --edit", FlagRefused(WAITS)),
             ],
-            &[
-                "-A",
-                "--all",
-                "-u",
-                "--update",
-                "-v",
-                "--verbose",
-                "-n",
-                "--dry-run",
-                "-f",
-                "--force",
-                "-N",
-                "--intent-to-add",
-                "--renormalize",
-                "--refresh",
-                "--ignore-errors",
-                "--ignore-missing",
-                "--no-all",
-                "--ignore-removal",
-                "--sparse",
-                "--no-warn-embedded-repo",
-            ],
+            "-A --all -u --update -v --verbose -n --dry-run -f --force -N --intent-to-add \
+            --renormalize --refresh --ignore-errors --ignore-missing --no-all --ignore-removal \
+            --sparse --no-warn-embedded-repo",
         );
         let parsed = self.options(env, "git add", call.words, &SPEC)?;
         let every = parsed.has(&["-A", "--all", "-u", "--update"]) && parsed.operands.is_empty();
@@ -162,26 +138,13 @@ impl Judge<'_> {
     fn commit(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
             &[
-                ("-m", Data),
-                ("--message", Data),
-                ("-F", Reads),
-                ("--file", Reads),
-                ("--author", Data),
-                ("--date", Data),
-                ("--cleanup", Data),
-                ("--trailer", Data),
-                ("-C", Data),
-                ("--reuse-message", Data),
-                ("--untracked-files", Data),
-                ("-t", Refused(WAITS)),
-                ("--template", Refused(WAITS)),
-                ("-c", Refused(WAITS)),
-                ("--reedit-message", Refused(WAITS)),
-                ("-e", FlagRefused(WAITS)),
-                ("--edit", FlagRefused(WAITS)),
-                ("-p", FlagRefused(WAITS)),
-                ("--patch", FlagRefused(WAITS)),
-                ("--interactive", FlagRefused(WAITS)),
+                (
+                    "-m --message --author --date --cleanup --trailer -C --reuse-message --untracked-files",
+                    Data,
+                ),
+                ("-F --file", Reads),
+                ("-t --template -c --reedit-message", Refused(WAITS)),
+                ("-e --edit -p --patch --interactive", FlagRefused(WAITS)),
                 ("--pathspec-from-file", Refused("commits what is not named here")),
                 (
                     "--amend",
@@ -189,43 +152,13 @@ impl Judge<'_> {
                         "rewrites history, and the run proves its commits by it; make a new commit",
                     ),
                 ),
-                ("--fixup", Refused("is for rewriting history; make a plain commit")),
-                ("--squash", Refused("is for rewriting history; make a plain commit")),
-                ("-n", FlagRefused("skips the repository's own hooks; let them run")),
-                ("--no-verify", FlagRefused("skips the repository's own hooks; let them run")),
+                ("--fixup --squash", Refused("is for rewriting history; make a plain commit")),
+                ("-n --no-verify", FlagRefused("skips the repository's own hooks; let them run")),
             ],
-            &[
-                "-a",
-                "--all",
-                "-q",
-                "--quiet",
-                "-v",
-                "--verbose",
-                "-s",
-                "--signoff",
-                "--no-signoff",
-                "--allow-empty",
-                "--allow-empty-message",
-                "--no-edit",
-                "--dry-run",
-                "--short",
-                "--porcelain",
-                "--branch",
-                "--long",
-                "-z",
-                "--null",
-                "-o",
-                "--only",
-                "-i",
-                "--include",
-                "--no-gpg-sign",
-                "--no-post-rewrite",
-                "--status",
-                "--no-status",
-                "-u",
-                "--reset-author",
-                "--verify",
-            ],
+            "-a --all -q --quiet -v --verbose -s --signoff --no-signoff --allow-empty \
+            --allow-empty-message --no-edit --dry-run --short --porcelain --branch --long -z --null \
+            -o --only -i --include --no-gpg-sign --no-post-rewrite --status --no-status -u \
+            --reset-author --verify",
         );
         // `-F -` reads the standard input.
         let words: Vec<Value> = call
@@ -272,7 +205,7 @@ impl Judge<'_> {
         let parsed = parse(
             "git mv",
             call.words,
-            &Spec::closed(&[], &["-f", "-k", "-n", "-v", "--force", "--dry-run", "--verbose"]),
+            &Spec::closed(&[], "-f -k -n -v --force --dry-run --verbose"),
         )?;
         let words: Vec<Value> = std::iter::once(Value::lit("--")).chain(parsed.operands).collect();
         self.run(
@@ -291,9 +224,8 @@ impl Judge<'_> {
             )
             .instead("unstage with `git reset -- FILE`, or commit a change that mends it")
         };
-        let parsed =
-            parse("git reset", call.words, &Spec::closed(&[], &["-q", "--quiet", "--mixed", "-N"]))
-                .map_err(|_| refuse())?;
+        let parsed = parse("git reset", call.words, &Spec::closed(&[], "-q --quiet --mixed -N"))
+            .map_err(|_| refuse())?;
         let (revisions, paths) = parsed.operands.split_at(parsed.before_dashes);
         for (index, operand) in revisions.iter().enumerate() {
             let text = operand.text().ok_or_else(refuse)?;
@@ -318,12 +250,8 @@ impl Judge<'_> {
                 "unstage with `git restore --staged FILE`, or mend the file with the edit tool",
             )
         };
-        let parsed = parse(
-            "git restore",
-            call.words,
-            &Spec::closed(&[], &["-S", "--staged", "-q", "--quiet"]),
-        )
-        .map_err(|_| refuse())?;
+        let parsed = parse("git restore", call.words, &Spec::closed(&[], "-S --staged -q --quiet"))
+            .map_err(|_| refuse())?;
         if !parsed.has(&["-S", "--staged"]) {
             return Err(refuse());
         }

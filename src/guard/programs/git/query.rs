@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::guard::judge::{Judge, Read, secret};
 use crate::guard::programs::Call;
-use crate::guard::programs::options::{Does, Parsed, Spec, parse};
+use crate::guard::programs::options::{Does, Parsed, Spec, lists, parse};
 use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
 use crate::guard::shell::{Env, Seg, Stream, Value};
@@ -16,72 +16,24 @@ const RUNS: &str = "runs a program";
 /// Options of git's looking commands that do more than look.
 const LOOKS: Spec = Spec::open(&[
     ("--output", Writes),
-    ("--ext-diff", FlagRefused(RUNS)),
-    ("--textconv", FlagRefused(RUNS)),
-    ("--open-files-in-pager", Refused(RUNS)),
-    ("--contents", Reads),
-    ("--ignore-revs-file", Reads),
+    ("--ext-diff --textconv", FlagRefused(RUNS)),
+    ("--open-files-in-pager --exec --upload-pack", Refused(RUNS)),
+    ("--contents --ignore-revs-file --pathspec-from-file --exclude-from", Reads),
     ("--no-index", FlagRefused("compares files outside git")),
-    ("--exec", Refused(RUNS)),
-    ("--upload-pack", Refused(RUNS)),
     ("--remote", Refused("talks to a remote")),
     ("--show-signature", FlagRefused("runs gpg")),
-    ("--pathspec-from-file", Reads),
-    ("--exclude-from", Reads),
-    ("--path-format", Data),
-    ("-n", Data),
-    ("--max-count", Data),
-    ("--skip", Data),
-    ("--since", Data),
-    ("--after", Data),
-    ("--until", Data),
-    ("--before", Data),
-    ("--author", Data),
-    ("--committer", Data),
-    ("--grep", Data),
-    ("--format", Data),
-    ("--pretty", Data),
-    ("--date", Data),
-    ("-L", Data),
-    ("-S", Data),
-    ("-G", Data),
-    ("-U", Data),
-    ("--unified", Data),
-    ("--diff-filter", Data),
-    ("--stat", Data),
-    ("--color", Data),
-    ("--word-diff", Data),
-    ("--decorate", Data),
-    ("--abbrev", Data),
-    ("--sort", Data),
-    ("-I", Data),
-    ("--inter-hunk-context", Data),
+    (
+        "--path-format -n --max-count --skip --since --after --until --before --author \
+                --committer --grep --format --pretty --date -L -S -G -U --unified --diff-filter --stat \
+                --color --word-diff --decorate --abbrev --sort -I --inter-hunk-context",
+        Data,
+    ),
 ]);
 
 /// Options that take a value only when it is attached, as in `--stat=100`.
-const ATTACHED: &[&str] = &[
-    "--stat",
-    "--color",
-    "--word-diff",
-    "--decorate",
-    "--abbrev",
-    "--pretty",
-    "--format",
-    "--unified",
-    "--since",
-    "--until",
-    "--after",
-    "--before",
-    "--author",
-    "--committer",
-    "--grep",
-    "--date",
-    "--max-count",
-    "--skip",
-    "--diff-filter",
-    "--sort",
-    "--output-indicator-new",
-];
+const ATTACHED: &str = "--stat --color --word-diff --decorate --abbrev --pretty --format --unified --since \
+            --until --after --before --author --committer --grep --date --max-count --skip \
+            --diff-filter --sort --output-indicator-new";
 
 impl Judge<'_> {
     pub(super) fn git_query(
@@ -118,7 +70,7 @@ impl Judge<'_> {
             .iter()
             .map(|word| match word.text() {
                 // Written apart, the next word is not its value.
-                Some(text) if ATTACHED.contains(&text) && takes_only_attached(text, call.name) => {
+                Some(text) if lists(ATTACHED, text) && takes_only_attached(text, call.name) => {
                     Value::lit(format!("{text}="))
                 }
                 _ => word.clone(),
@@ -244,11 +196,7 @@ impl Judge<'_> {
     }
 
     /// `git branch` and `git tag`, as far as they list.
-    fn lists(
-        &mut self,
-        call: &Call<'_>,
-        flags: &'static [&'static str],
-    ) -> Result<Stream, Refusal> {
+    fn lists(&mut self, call: &Call<'_>, flags: &'static str) -> Result<Stream, Refusal> {
         let refuse = |what: &str| {
             Refusal::new(
                 "git.branch",
@@ -260,7 +208,7 @@ impl Judge<'_> {
         for word in call.words {
             let text = word.text().ok_or_else(|| refuse("…"))?;
             let name = text.split('=').next().unwrap_or(text);
-            if flags.contains(&name) {
+            if lists(flags, name) {
                 listing = true;
             } else if text.starts_with('-') || !listing {
                 return Err(refuse(text));
@@ -327,20 +275,9 @@ impl Judge<'_> {
 
     fn config(&mut self, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::closed(
-            &[("--default", Data), ("--type", Data)],
-            &[
-                "--get",
-                "--get-all",
-                "--local",
-                "--bool",
-                "--int",
-                "--path",
-                "-z",
-                "--null",
-                "--show-origin",
-                "--show-scope",
-                "--name-only",
-            ],
+            &[("--default --type", Data)],
+            "--get --get-all --local --bool --int --path -z --null --show-origin --show-scope \
+            --name-only",
         );
         let refuse = || {
             Refusal::new(
@@ -375,87 +312,38 @@ impl Judge<'_> {
     }
 }
 
-const LISTS: &[&str] = &[
-    "-a",
-    "--all",
-    "-r",
-    "--remotes",
-    "-v",
-    "-vv",
-    "--verbose",
-    "-l",
-    "--list",
-    "--show-current",
-    "--contains",
-    "--no-contains",
-    "--merged",
-    "--no-merged",
-    "--points-at",
-    "--sort",
-    "--format",
-    "--column",
-    "--no-column",
-    "--color",
-    "--no-color",
-    "-i",
-    "--ignore-case",
-    "--abbrev",
-    "-n",
-];
+const LISTS: &str = "-a --all -r --remotes -v -vv --verbose -l --list --show-current --contains --no-contains \
+            --merged --no-merged --points-at --sort --format --column --no-column --color --no-color \
+            -i --ignore-case --abbrev -n";
 
 const GREP: Spec = Spec::open(&[
-    ("-e", Data),
+    (
+        "-e -m --max-count -A -B -C --after-context --before-context --context --max-depth \
+                --threads",
+        Data,
+    ),
     ("-f", Reads),
-    ("-m", Data),
-    ("--max-count", Data),
-    ("-A", Data),
-    ("-B", Data),
-    ("-C", Data),
-    ("--after-context", Data),
-    ("--before-context", Data),
-    ("--context", Data),
-    ("--max-depth", Data),
-    ("--threads", Data),
-    ("--textconv", FlagRefused(RUNS)),
-    ("--ext-grep", FlagRefused(RUNS)),
-    ("-O", Refused(RUNS)),
-    ("--open-files-in-pager", Refused(RUNS)),
+    ("--textconv --ext-grep", FlagRefused(RUNS)),
+    ("-O --open-files-in-pager", Refused(RUNS)),
 ]);
 
 const BLAME: Spec = Spec::open(&[
-    ("-L", Data),
-    ("--contents", Reads),
-    ("--ignore-revs-file", Reads),
-    ("--ignore-rev", Data),
-    ("-S", Reads),
-    ("--date", Data),
-    ("--since", Data),
-    ("--abbrev", Data),
+    ("-L --ignore-rev --date --since --abbrev", Data),
+    ("--contents --ignore-revs-file -S", Reads),
     ("--textconv", FlagRefused(RUNS)),
 ]);
 
 const SHORT: Spec = Spec::open(&[
-    ("--textconv", FlagRefused(RUNS)),
-    ("--filters", FlagRefused(RUNS)),
-    ("--exclude-from", Reads),
-    ("-X", Reads),
-    ("--exclude", Data),
-    ("-x", Data),
-    ("--batch-command", FlagRefused("reads what is not named here")),
+    ("--textconv --filters", FlagRefused(RUNS)),
+    ("--exclude-from -X --pathspec-from-file", Reads),
+    (
+        "--exclude -x --format --abbrev --match --resolve-git-dir --git-path --prefix --default \
+                --since --until",
+        Data,
+    ),
+    ("--batch-command --stdin", FlagRefused("reads what is not named here")),
     ("--output", Writes),
-    ("--format", Data),
-    ("--abbrev", Data),
-    ("--match", Data),
-    ("--pathspec-from-file", Reads),
-    ("--parseopt", FlagRefused("is for scripts")),
-    ("--sq-quote", FlagRefused("is for scripts")),
-    ("--resolve-git-dir", Data),
-    ("--git-path", Data),
-    ("--prefix", Data),
-    ("--default", Data),
-    ("--since", Data),
-    ("--until", Data),
-    ("--stdin", FlagRefused("reads what is not named here")),
+    ("--parseopt --sq-quote", FlagRefused("is for scripts")),
 ]);
 
 fn takes_only_attached(option: &str, command: &str) -> bool {

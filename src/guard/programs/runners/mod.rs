@@ -1,0 +1,482 @@
+//! The project's own tools: build, test, lint and format. They run code of the
+//! workspace by design; what is judged is that they do nothing else: no install,
+//! no publishing, no program or configuration from elsewhere.
+
+use crate::guard::judge::{Judge, Read, Write};
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Stream, Value};
+
+mod tables;
+
+use super::Call;
+use super::options::{Does, Spec, lists, parse};
+use tables::{INSTALLS, PUBLISH, RUNS, THROUGH, TOOLS, Tool};
+
+use Does::{Data, Reads, Refused, Writes};
+
+/// Whether a program is one of the project's tools.
+pub(super) fn is_runner(name: &str) -> bool {
+    TOOLS.iter().any(|tool| lists(tool.names, name))
+        || matches!(
+            name,
+            "uv" | "poetry"
+                | "pdm"
+                | "pipenv"
+                | "rye"
+                | "pixi"
+                | "npx"
+                | "pnpx"
+                | "bunx"
+                | "cmake"
+                | "java"
+        )
+}
+
+impl Judge<'_> {
+    pub(super) fn runner(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+    ) -> Option<Result<Stream, Refusal>> {
+        if matches!(call.name, "npx" | "pnpx" | "bunx") {
+            return Some(self.npx(env, call));
+        }
+        if call.name == "cmake" {
+            return Some(self.cmake(env, call));
+        }
+        if call.name == "java" {
+            let version =
+                call.words.iter().any(|word| matches!(word.text(), Some("-version" | "--version")));
+            return Some(if version { Ok(Stream::Opaque) } else { Err(refuse_verb("java", "")) });
+        }
+        let verb = call.words.first().and_then(Value::text).unwrap_or_default();
+        if let Some((tool, _)) =
+            THROUGH.iter().find(|(tool, run)| *tool == call.name && *run == verb)
+        {
+            return Some(self.through_tool(env, tool, &call.words[1..], call.stdin));
+        }
+        if matches!(call.name, "uv" | "poetry" | "pdm" | "pipenv" | "rye" | "pixi") {
+            let fine = matches!(
+                verb,
+                "--version"
+                    | "-V"
+                    | "check"
+                    | "show"
+                    | "tree"
+                    | "env"
+                    | "version"
+                    | "help"
+                    | "build"
+                    | "list"
+                    | "info"
+            ) || call.name == "uv"
+                && verb == "pip"
+                && call.words.get(1).and_then(Value::text).is_some_and(|text| {
+                    matches!(text, "list" | "show" | "freeze" | "check" | "tree")
+                });
+            return Some(if fine { Ok(Stream::Opaque) } else { Err(install(call.name, verb)) });
+        }
+        let tool = TOOLS.iter().find(|tool| lists(tool.names, call.name))?;
+        Some(self.tool(env, call, tool))
+    }
+
+    fn tool(&mut self, env: &mut Env, call: &Call<'_>, tool: &Tool) -> Result<Stream, Refusal> {
+        let mut words = call.words;
+        if call.name == "cargo" && words.first().is_some_and(|word| word.head().starts_with('+')) {
+            words = &words[1..];
+        }
+        let version = matches!(
+            words.first().and_then(Value::text),
+            Some("--version" | "-V" | "-v" | "--help" | "-h" | "version" | "help")
+        );
+        if version && words.len() <= 2 {
+            return Ok(Stream::Opaque);
+        }
+        // What stands behind `--` belongs to the tests or the script.
+        let dashes = words.iter().position(|word| word.text() == Some("--"));
+        let (own, passed_on) = words.split_at(dashes.unwrap_or(words.len()));
+        let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
+        let parsed = self.options(env, call.name, own, &spec)?;
+        self.harmless_words(env, call.name, passed_on)?;
+        if !tool.verbs.is_empty() {
+            let Some(verb) = parsed
+                .operands
+                .first()
+                .and_then(Value::text)
+                .or_else(|| version.then_some("--version"))
+            else {
+                // `yarn` alone installs, `npm` alone prints its help.
+                return Err(refuse_verb(call.name, ""));
+            };
+            if !lists(tool.verbs, verb) {
+                return Err(if lists(INSTALLS, verb) {
+                    install(call.name, verb)
+                } else {
+                    refuse_verb(call.name, verb)
+                });
+            }
+            self.verb(env, call.name, verb, &parsed.operands[1..], &parsed)?;
+        } else if matches!(
+            call.name,
+            "make"
+                | "gmake"
+                | "bmake"
+                | "just"
+                | "task"
+                | "gradle"
+                | "gradlew"
+                | "rake"
+                | "ninja"
+                | "scons"
+        ) {
+            self.targets_of(env, call.name, &parsed.operands)?;
+        } else {
+            self.harmless_words(env, call.name, &parsed.operands)?;
+        }
+        Ok(Stream::Opaque)
+    }
+
+    /// What a verb takes further.
+    fn verb(
+        &mut self,
+        env: &mut Env,
+        tool: &str,
+        verb: &str,
+        rest: &[Value],
+        parsed: &super::options::Parsed,
+    ) -> Result<(), Refusal> {
+        let second = rest.first().and_then(Value::text);
+        match (tool, verb) {
+            ("npm" | "pnpm" | "yarn" | "composer", "run" | "run-script" | "rum") => {
+                let script = rest.first().map(Value::text);
+                match script {
+                    Some(None) => {
+                        return Err(Refusal::new(
+                            "shell.unknown-word",
+                            "it is not known which script is run",
+                        )
+                        .instead("name the script"));
+                    }
+                    Some(Some(script)) if publishes(script) => return Err(publish(tool, script)),
+                    _ => {}
+                }
+                self.harmless_words(env, tool, rest)?;
+            }
+            ("go", "mod") => {
+                if !matches!(
+                    second,
+                    Some("tidy" | "verify" | "graph" | "why" | "edit" | "init" | "vendor")
+                ) {
+                    return Err(install("go mod", second.unwrap_or_default()));
+                }
+            }
+            ("go", "env") => {
+                if parsed.has(&["-w", "-u"]) {
+                    return Err(refuse_verb("go env", "-w"));
+                }
+            }
+            ("go", "tool") => {
+                if !matches!(
+                    second,
+                    Some("cover" | "vet" | "compile" | "nm" | "objdump" | "doc") | None
+                ) {
+                    return Err(refuse_verb("go tool", second.unwrap_or_default()));
+                }
+            }
+            ("go", "run") => {
+                for word in rest {
+                    if word.head().contains('@') || word.head().starts_with("http") {
+                        return Err(install("go run", &word.show()));
+                    }
+                    if word.head().starts_with(['/', '~'])
+                        || word.is_open()
+                        || word.head().contains("..")
+                    {
+                        self.script(env, word)?;
+                    }
+                }
+            }
+            ("go", "work") => {
+                if !matches!(second, Some("use" | "init" | "edit")) {
+                    return Err(refuse_verb("go work", second.unwrap_or_default()));
+                }
+            }
+            ("cargo", "insta") => {
+                if matches!(second, Some("reject")) {
+                    return Err(refuse_verb("cargo insta", "reject"));
+                }
+            }
+            ("cargo", "nextest") => {
+                if !matches!(second, Some("run" | "r" | "list" | "show-config") | None) {
+                    return Err(install("cargo nextest", second.unwrap_or_default()));
+                }
+            }
+            ("cargo", "make") => self.targets_of(env, tool, rest)?,
+            ("pnpm", "-r" | "recursive")
+            | ("yarn", "workspaces" | "workspace" | "foreach")
+            | ("npm", "workspaces") => {
+                let bad = rest
+                    .iter()
+                    .filter_map(Value::text)
+                    .find(|word| lists(INSTALLS, word) || publishes(word));
+                if let Some(word) = bad {
+                    return Err(install(tool, word));
+                }
+            }
+            ("npm" | "pnpm" | "yarn", "exec") => return Err(refuse_verb(tool, verb)),
+            ("mvn" | "mvnw" | "mvnd", _) => {
+                for word in rest {
+                    let text = word.text().unwrap_or("…");
+                    let tool_verbs = TOOLS
+                        .iter()
+                        .find(|known| lists(known.names, tool))
+                        .map_or("", |known| known.verbs);
+                    if !lists(tool_verbs, text) {
+                        return Err(refuse_verb(tool, text));
+                    }
+                }
+            }
+            ("dotnet", "list" | "sln") => {
+                if second == Some("package-add") {
+                    return Err(install(tool, "add"));
+                }
+            }
+            ("mix", "deps" | "run") => {
+                return if second.is_none() && verb == "deps" {
+                    Ok(())
+                } else {
+                    Err(refuse_verb(tool, verb))
+                };
+            }
+            ("dart" | "swift" | "zig" | "bazel" | "bazelisk" | "pre-commit", "run") => {
+                self.harmless_words(env, tool, rest)?
+            }
+            ("swift", "package") => {
+                if !matches!(second, Some("describe" | "dump-package" | "show-dependencies")) {
+                    return Err(install("swift package", second.unwrap_or_default()));
+                }
+            }
+            _ => self.harmless_words(env, tool, rest)?,
+        }
+        Ok(())
+    }
+
+    /// Targets of make and its kind, with their variables.
+    fn targets_of(&mut self, env: &Env, tool: &str, words: &[Value]) -> Result<(), Refusal> {
+        for word in words {
+            let head = word.head();
+            match head.split_once('=') {
+                Some((name, _)) => {
+                    let name = name.trim_end_matches([':', '+', '?', '!']);
+                    let value = word.tail(head.find('=').unwrap_or(0) + 1);
+                    crate::guard::shell::check_assignment(name, &value)?;
+                    let bad = value.text().is_none_or(|text| {
+                        text.contains(['$', '`', ';', '|', '&', '(', '<', '>', '\n'])
+                    });
+                    if bad || matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKE") {
+                        return Err(Refusal::new(
+                            "program.option",
+                            format!("the value of {name} can run something"),
+                        )
+                        .instead(format!("run {tool} without it")));
+                    }
+                }
+                None => {
+                    let Some(text) = word.text() else {
+                        return Err(Refusal::new(
+                            "shell.unknown-word",
+                            "it is not known which target is made",
+                        )
+                        .instead("name the target"));
+                    };
+                    let target = text.rsplit(':').next().unwrap_or(text);
+                    if publishes(target) {
+                        return Err(publish(tool, text));
+                    }
+                }
+            }
+        }
+        self.harmless_words(env, tool, words)
+    }
+
+    /// Words that a tool gets and that say no more than what to work on.
+    pub(super) fn harmless_words(
+        &mut self,
+        env: &Env,
+        tool: &str,
+        words: &[Value],
+    ) -> Result<(), Refusal> {
+        for word in words {
+            let head = word.head();
+            if word.is_open() && (word.may_be_option() || word.splits) {
+                return Err(Refusal::new(
+                    "shell.unknown-word",
+                    format!("`{}` may turn out to be an option of {tool}", word.show()),
+                )
+                .instead("spell the words out"));
+            }
+            let path = head
+                .split_once('=')
+                .filter(|_| head.starts_with('-'))
+                .map_or(head, |(_, value)| value);
+            if path.starts_with("http:") || path.starts_with("https:") || path.starts_with("git+") {
+                return Err(Refusal::new("network", format!("{tool} would talk to {path}"))
+                    .instead("work with what is in the repository"));
+            }
+            if path.starts_with('/') && path.len() > 1
+                || path.starts_with("../")
+                || path.starts_with("~/")
+            {
+                let value = if path.len() == head.len() {
+                    word.clone()
+                } else {
+                    word.tail(head.len() - path.len())
+                };
+                if !value.is_open()
+                    && value.segs.iter().all(|seg| matches!(seg, crate::guard::shell::Seg::Lit(_)))
+                {
+                    self.read_value(env, &value, Read::Name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn through_tool(
+        &mut self,
+        env: &mut Env,
+        tool: &str,
+        words: &[Value],
+        stdin: &Stream,
+    ) -> Result<Stream, Refusal> {
+        let mut rest = words;
+        while let Some((first, more)) = rest.split_first() {
+            match first.text() {
+                Some("--") => {
+                    rest = more;
+                    break;
+                }
+                Some(
+                    "--frozen" | "--locked" | "--offline" | "--no-sync" | "-q" | "--quiet"
+                    | "--all-extras" | "--dev" | "--no-dev" | "--isolated" | "--silent" | "-s"
+                    | "--no-install" | "--no" | "--all-groups",
+                ) => rest = more,
+                Some("--extra" | "--group" | "--package" | "--python" | "-p" | "-e")
+                    if tool == "uv" =>
+                {
+                    rest = more.get(1..).unwrap_or_default()
+                }
+                Some(text) if text.starts_with('-') => {
+                    return Err(Refusal::new(
+                        "program.option",
+                        format!("{tool} {text} can fetch or run something else"),
+                    )
+                    .instead(format!("run {tool} without {text}")));
+                }
+                _ => break,
+            }
+        }
+        if rest.is_empty() {
+            return Err(refuse_verb(tool, "run"));
+        }
+        if matches!(tool, "npm" | "pnpm" | "yarn") {
+            return self.npx(env, &Call { name: tool, words: rest, stdin });
+        }
+        self.run(env, rest, stdin)
+    }
+
+    /// `npx` and its kind fetch what is not there: only the known tools pass.
+    fn npx(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let mut rest = call.words;
+        while let Some((first, more)) = rest.split_first() {
+            match first.text() {
+                Some(
+                    "--no-install" | "--no" | "--offline" | "--" | "-q" | "--quiet" | "-y"
+                    | "--yes" | "--bun",
+                ) => rest = more,
+                Some("--version" | "-v") => return Ok(Stream::Opaque),
+                _ => break,
+            }
+        }
+        let name = rest.first().and_then(Value::text).unwrap_or_default().to_owned();
+        let known = TOOLS
+            .iter()
+            .any(|tool| lists(tool.names, "eslint") && lists(tool.names, name.as_str()));
+        let local = !name.is_empty()
+            && !name.contains('/')
+            && self.script(env, &Value::lit(format!("node_modules/.bin/{name}"))).is_ok();
+        if local
+            && !is_runner(&name)
+            && super::refused::refuse(&name).is_none()
+            && !super::known::is_program(&name)
+        {
+            self.harmless_words(env, &name, &rest[1..])?;
+            return Ok(Stream::Opaque);
+        }
+        if known || local {
+            self.run(env, rest, call.stdin)
+        } else {
+            Err(install(call.name, &name))
+        }
+    }
+
+    fn cmake(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::open(&[
+            ("--build -S -P -C --toolchain", Reads),
+            ("-B", Writes),
+            (
+                "-D -G -j --parallel --target -t --config --preset -A -T --install-prefix --log-level",
+                Data,
+            ),
+            ("-E", Refused("runs a tool that deletes and copies")),
+            ("--install", Refused("installs outside the workspace")),
+            ("--open", Refused(RUNS)),
+        ]);
+        let parsed = parse("cmake", call.words, &SPEC)?;
+        for target in [parsed.value(&["--target"]), parsed.value(&["-t"])].into_iter().flatten() {
+            if target.text().is_none_or(publishes) {
+                return Err(publish("cmake", &target.show()));
+            }
+        }
+        if let Some(folder) = parsed.value(&["-B"]) {
+            self.write_value(env, folder, Write::Change)?;
+        }
+        if let Some(script) = parsed.value(&["-P"]) {
+            let script = script.clone();
+            self.script(env, &script)?;
+        }
+        let refused: Vec<Value> = call
+            .words
+            .iter()
+            .filter(|word| matches!(word.text(), Some("-E" | "--install" | "--open")))
+            .cloned()
+            .collect();
+        if !refused.is_empty() {
+            return Err(refuse_verb("cmake", &refused[0].show()));
+        }
+        self.harmless_words(env, "cmake", &parsed.operands)?;
+        Ok(Stream::Opaque)
+    }
+}
+
+fn publishes(target: &str) -> bool {
+    let lower = target.to_lowercase();
+    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part))
+}
+
+fn publish(tool: &str, target: &str) -> Refusal {
+    Refusal::new("publish", format!("{tool} {target}: by its name it publishes or installs"))
+        .instead("build and test only; the human publishes")
+}
+
+fn install(tool: &str, verb: &str) -> Refusal {
+    Refusal::new("program.install", format!("{tool} {verb}: it can fetch and install, or publish"))
+        .instead(
+            "work with the dependencies that are there, or ask for it under `allow:` in TASK.md",
+        )
+}
+
+fn refuse_verb(tool: &str, verb: &str) -> Refusal {
+    Refusal::new("program.verb", format!("{tool} {verb}: neither a build, a test nor a check"))
+        .instead("build, test, lint or format, or ask for it under `allow:` in TASK.md")
+}

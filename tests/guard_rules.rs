@@ -1,0 +1,528 @@
+//! The guard's rules, one by one, on real folders: what it says about the task's
+//! own files, the human's work, scopes, links, other shapes of the same call,
+//! and about lines that are too long or too deep to be honest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use ralph_copilot::guard::{Allow, Approval, Globs, OsFiles, Policy, TickRule, decide};
+use ralph_copilot::model::{Asked, Decision, SessionId, ToolRequest, WriteScope};
+use serde_json::{Value, json};
+
+const TASK: &str = "# Täsk\r\n- [ ] one\r\n- [ ] two\r\n";
+
+struct Place {
+    _root: tempfile::TempDir,
+    repo: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let repo = root.path().canonicalize().expect("canonical").join("repo");
+        for folder in ["src", "tests", "tasks/demo", ".git", "out", "_archive"] {
+            fs::create_dir_all(repo.join(folder)).expect("a folder");
+        }
+        for (file, text) in [
+            ("src/lib.rs", "x\n"),
+            ("tests/a.rs", ""),
+            ("tasks/demo/TASK.md", TASK),
+            ("tasks/demo/progress.md", "- 2026-01-01 one\n"),
+            (".env", "A=b\n"),
+        ] {
+            fs::write(repo.join(file), text).expect("a file");
+        }
+        Self { _root: root, repo }
+    }
+
+    fn policy(&self) -> Policy {
+        let mut policy = Policy::new(&self.repo, self.repo.join("tasks/demo"));
+        policy.focus = Some(TickRule { mark: TASK.find("[ ] one").expect("the box") + 1 });
+        policy
+    }
+
+    fn path(&self, relative: &str) -> String {
+        self.repo.join(relative).to_string_lossy().into_owned()
+    }
+}
+
+fn call(tool: &str, input: Value, policy: &Policy) -> Decision {
+    let request = ToolRequest {
+        session: SessionId::new("s"),
+        call: None,
+        tool: tool.to_owned(),
+        input,
+        asked: Asked::Hook,
+    };
+    decide(&request, policy, &OsFiles)
+}
+
+fn bash(command: &str, policy: &Policy) -> Decision {
+    call("bash", json!({ "command": command, "description": "d" }), policy)
+}
+
+#[track_caller]
+fn denied(decision: &Decision, rule: &str) {
+    assert!(!decision.allowed(), "allowed by {}", decision.rule);
+    assert_eq!(decision.rule, rule, "{}", decision.reason);
+    assert!(decision.reason.contains("Nothing of this call was run"), "{}", decision.reason);
+}
+
+#[track_caller]
+fn allowed(decision: &Decision) {
+    assert!(decision.allowed(), "{}", decision.reason);
+}
+
+/// A diff as the Copilot CLI sends it with its permission request.
+fn diff(path: &str, body: &str) -> Value {
+    json!({"fileName": path, "diff": format!("\ndiff --git a{path} b{path}\nindex 0000000..0000000 100644\n--- a{path}\n+++ b{path}\n{body}")})
+}
+
+#[test]
+fn only_the_tick_of_the_focus_may_change_the_task() {
+    let place = Place::new();
+    let policy = place.policy();
+    let task = place.path("tasks/demo/TASK.md");
+    let edit = |old: &str, new: &str| {
+        call("edit", json!({"path": task, "old_str": old, "new_str": new}), &policy)
+    };
+    let tick = edit("- [ ] one", "- [x] one");
+    allowed(&tick);
+    assert_eq!(tick.writes, [PathBuf::from(&task)]);
+    allowed(&call(
+        "create",
+        json!({"path": task, "file_text": TASK.replace("[ ] one", "[x] one")}),
+        &policy,
+    ));
+    allowed(&call(
+        "Edit",
+        json!({"file_path": task, "old_string": "[ ] one", "new_string": "[X] one"}),
+        &policy,
+    ));
+    denied(&edit("- [ ] two", "- [x] two"), "state.task");
+    denied(&edit("- [ ] one", "- [x] one and more"), "state.task");
+    denied(&edit("- [ ]", "- [x]"), "state.task");
+    denied(&edit("- [ ] one\r\n", ""), "state.task");
+    denied(
+        &call("create", json!({"path": task, "file_text": "- [x] one\n"}), &policy),
+        "state.task",
+    );
+    denied(&call("edit", json!({ "path": task }), &policy), "state.task");
+    denied(
+        &call(
+            "edit",
+            json!({"path": task, "old_str": "- [ ] one", "new_str": "- [x] one", "file_text": "x"}),
+            &policy,
+        ),
+        "state.task",
+    );
+    let mut unfocused = policy.clone();
+    unfocused.focus = None;
+    denied(
+        &call(
+            "edit",
+            json!({"path": task, "old_str": "- [ ] one", "new_str": "- [x] one"}),
+            &unfocused,
+        ),
+        "state.task",
+    );
+}
+
+#[test]
+fn the_permission_request_is_decided_as_the_hook_was() {
+    let place = Place::new();
+    let policy = place.policy();
+    let task = place.path("tasks/demo/TASK.md");
+    let log = place.path("tasks/demo/progress.md");
+    let source = place.path("src/lib.rs");
+    let link = place.path("link.rs");
+    std::os::unix::fs::symlink("/etc/hosts", &link).expect("a link");
+    for (hook, permission) in [
+        (
+            ("bash", json!({"command": "cargo test", "description": "d"})),
+            ("execute", json!({"command": "cargo test", "commands": ["cargo test"]})),
+        ),
+        (
+            ("bash", json!({"command": "git push"})),
+            ("execute", json!({"command": "git push", "commands": ["git push"]})),
+        ),
+        (
+            ("edit", json!({"path": source, "old_str": "x", "new_str": "y"})),
+            ("edit", diff(&source, "@@ -1,2 +1,2 @@\n-x\n+y\n \n")),
+        ),
+        (
+            ("edit", json!({"path": link, "old_str": "x", "new_str": "y"})),
+            ("edit", diff(&link, "@@ -1,2 +1,2 @@\n-x\n+y\n \n")),
+        ),
+        (
+            ("edit", json!({"path": task, "old_str": "- [ ] one", "new_str": "- [x] one"})),
+            (
+                "edit",
+                diff(&task, "@@ -1,4 +1,4 @@\n # Täsk\n-- [ ] one\n+- [x] one\r\n - [ ] two\n \n"),
+            ),
+        ),
+        (
+            ("edit", json!({"path": task, "old_str": "- [ ] two", "new_str": "- [x] two"})),
+            (
+                "edit",
+                diff(&task, "@@ -1,4 +1,4 @@\n # Täsk\n - [ ] one\n-- [ ] two\n+- [x] two\r\n \n"),
+            ),
+        ),
+        (
+            (
+                "edit",
+                json!({"path": log, "old_str": "- 2026-01-01 one\n", "new_str": "- 2026-01-01 one\n- two\n"}),
+            ),
+            ("edit", diff(&log, "@@ -1,2 +1,3 @@\n - 2026-01-01 one\n+- two\n \n")),
+        ),
+        (
+            ("edit", json!({"path": log, "old_str": "one", "new_str": "two"})),
+            ("edit", diff(&log, "@@ -1,2 +1,2 @@\n-- 2026-01-01 one\n+- 2026-01-01 two\n \n")),
+        ),
+        (
+            ("create", json!({"path": "new.txt", "file_text": "x\n"})),
+            ("edit", diff(&place.path("new.txt"), "@@ -1,0 +1,1 @@\n+x\n")),
+        ),
+        (("view", json!({"path": "/etc/hosts"})), ("read", json!({"path": "/etc/hosts"}))),
+    ] {
+        let one = call(hook.0, hook.1.clone(), &policy);
+        let two = call(permission.0, permission.1, &policy);
+        assert_eq!(
+            (one.answer, &one.rule, &one.writes),
+            (two.answer, &two.rule, &two.writes),
+            "{}: {} / {}",
+            hook.1,
+            one.reason,
+            two.reason
+        );
+        // Older versions hand the arguments over as a JSON text.
+        assert_eq!(call(hook.0, Value::String(hook.1.to_string()), &policy), one);
+    }
+}
+
+#[test]
+fn progress_is_only_added_to() {
+    let place = Place::new();
+    let policy = place.policy();
+    let log = place.path("tasks/demo/progress.md");
+    let written = bash("echo \"- $(date +%F) done\" >> tasks/demo/progress.md", &policy);
+    allowed(&written);
+    assert_eq!(written.writes, [PathBuf::from(&log)]);
+    allowed(&call(
+        "edit",
+        json!({"path": log, "old_str": "one\n", "new_str": "one\n- two\n"}),
+        &policy,
+    ));
+    for line in [
+        "echo x > tasks/demo/progress.md",
+        "sed -i 's/a/b/' tasks/demo/progress.md",
+        "cp src/lib.rs tasks/demo/progress.md",
+        "mv tasks/demo/progress.md src/",
+    ] {
+        denied(&bash(line, &policy), "state.progress");
+    }
+    denied(
+        &call("edit", json!({"path": log, "old_str": "one", "new_str": ""}), &policy),
+        "state.progress",
+    );
+    denied(&bash("echo x >> tasks/demo/guardrails.md", &policy), "state.runner");
+}
+
+#[test]
+fn the_humans_work_is_neither_staged_nor_written() {
+    let place = Place::new();
+    let mut policy = place.policy();
+    fs::write(place.repo.join("out2"), "").expect("a file");
+    policy.human = vec![place.repo.join("out2"), place.repo.join("src/draft.rs")];
+    for line in [
+        "git add -A",
+        "git add .",
+        "git add -u",
+        "git add --all",
+        "git commit -am x",
+        "git commit -a -m x",
+        "git add -- .",
+        "git add '*.rs'",
+        "git add src",
+        "git add out2",
+        "git add -A .",
+        "cd src && git add ..",
+        "git add :/",
+    ] {
+        denied(&bash(line, &policy), "human.work");
+    }
+    denied(&bash("echo x > out2", &policy), "human.work");
+    denied(&bash("mv src old", &policy), "path.protected");
+    denied(
+        &call("create", json!({"path": "src/draft.rs", "file_text": "x"}), &policy),
+        "human.work",
+    );
+    for line in
+        ["git add out", "git add src/lib.rs && git commit -m x", "git commit -m 'git add -A'"]
+    {
+        allowed(&bash(line, &policy));
+    }
+    allowed(&bash("git add -A && git commit -m 'x'", &place.policy()));
+}
+
+#[test]
+fn protected_paths_scopes_and_settings_hold() {
+    let place = Place::new();
+    let mut policy = place.policy();
+    policy.protect = Globs::new(["tests/**", "*.lock"]).expect("globs");
+    policy.protect_paths = vec![place.repo.join("check.sh")];
+    for line in [
+        "echo x > tests/new.rs",
+        "mv tests old",
+        "echo x > check.sh",
+        "rg -l x tests | xargs sed -i s/x/y/",
+        "cp src/lib.rs a.lock",
+    ] {
+        denied(&bash(line, &policy), "path.protected");
+    }
+    allowed(&bash("cat tests/a.rs && cargo test", &policy));
+    policy.write_scope = WriteScope::Task;
+    denied(&bash("echo x > src/new.rs", &policy), "path.scope");
+    allowed(&bash("echo x > tasks/demo/notes.md", &policy));
+    denied(&bash("echo x > tasks/demo/state.json", &policy), "state.runner");
+    for (path, rule) in [
+        (".git", "path.git"),
+        (".GIT/hooks/x", "path.git"),
+        (".github/hooks/x.json", "path.settings"),
+        (".Claude/settings.json", "path.settings"),
+        (".ralph/config.toml", "state.runner"),
+        (".env.local", "secret.file"),
+    ] {
+        denied(&call("create", json!({"path": path, "file_text": "x"}), &place.policy()), rule);
+    }
+}
+
+#[test]
+fn without_approval_only_reads_pass() {
+    let place = Place::new();
+    let mut policy = place.policy();
+    policy.approval = Approval::Human;
+    allowed(&call("view", json!({"path": "src/lib.rs"}), &policy));
+    allowed(&call("grep", json!({"pattern": "x"}), &policy));
+    denied(&bash("git status", &policy), "approval.human");
+    denied(
+        &call("edit", json!({"path": "src/lib.rs", "old_str": "x", "new_str": "y"}), &policy),
+        "approval.human",
+    );
+}
+
+#[test]
+fn what_the_task_allows_is_words_and_never_lifts_the_floor() {
+    let place = Place::new();
+    let mut policy = place.policy();
+    policy.allow =
+        Allow::new(["terraform plan", "frobnicate --check", "rm", "git push"]).expect("commands");
+    allowed(&bash("terraform plan -out x", &policy));
+    allowed(&bash("frobnicate --check && cargo test", &policy));
+    denied(&bash("frobnicate", &policy), "shell.unknown-program");
+    denied(&bash("terraform apply", &policy), "container");
+    denied(&bash("frobnicate --check > /etc/x", &policy), "path.outside");
+    denied(&bash("rm src/lib.rs", &policy), "program.delete");
+    denied(&bash("git push", &policy), "git.push");
+    assert!(Allow::new([" "]).is_err() && Allow::new(["'a"]).is_err());
+}
+
+#[test]
+fn tools_are_judged_by_their_arguments() {
+    let place = Place::new();
+    let policy = place.policy();
+    for (tool, input, rule) in [
+        ("view", json!({"path": ".env"}), "secret.file"),
+        ("read", json!({"path": "src/lib.rs", "command": "git push"}), "git.push"),
+        ("read", json!({"path": ".git/x", "content": "x"}), "path.git"),
+        ("bash", json!({"command": ["cargo test", "git push"]}), "git.push"),
+        ("bash", json!({"command": "git", "args": ["push"]}), "git.push"),
+        ("bash", json!({"command": 1}), "tool.malformed"),
+        ("bash", Value::Null, "tool.malformed"),
+        ("bash", json!({"command": "ls", "cwd": "/etc"}), "path.outside"),
+        ("web_fetch", json!({"url": "https://x"}), "network"),
+        ("other", json!({"url": "https://x"}), "network"),
+        ("write_bash", json!({"shellId": "a", "input": "x"}), "tool.keystrokes"),
+        ("delete", json!({"path": "src/lib.rs"}), "program.delete"),
+        ("some-mcp-tool", json!({"x": 1}), "tool.unknown"),
+        ("task", json!({"prompt": "x", "path": "/etc/x"}), "tool.unknown"),
+        ("grep", json!({"pattern": "x", "glob": ".env"}), "secret.file"),
+        ("glob", json!({"pattern": "../**"}), "path.outside"),
+        (
+            "edit",
+            json!({"edits": [{"path": "/etc/x", "old_str": "a", "new_str": "b"}]}),
+            "path.outside",
+        ),
+        ("create", json!({"path": "~/x", "file_text": ""}), "path.outside"),
+        ("create", json!({"path": "file:///etc/x", "file_text": ""}), "path.outside"),
+    ] {
+        let decision = call(tool, input.clone(), &policy);
+        assert!(
+            !decision.allowed() && decision.rule == rule,
+            "{tool} {input}: {} {}",
+            decision.rule,
+            decision.reason
+        );
+    }
+    for (tool, input) in [
+        ("sql", json!({"query": "select 1"})),
+        ("task", json!({"prompt": "x", "agent_type": "explore"})),
+        ("read_bash", json!({"shellId": "a", "delay": 1})),
+        ("stop_bash", json!({"shellId": "a"})),
+        ("list_agents", json!({})),
+        ("glob", json!({"pattern": "**/*.rs"})),
+        (
+            "MultiEdit",
+            json!({"file_path": "src/lib.rs", "edits": [{"old_string": "x", "new_string": "y"}]}),
+        ),
+        ("edit", json!({"locations": [{"path": "src/lib.rs"}]})),
+        ("Bash", json!({"command": "cargo test"})),
+        ("str_replace_based_edit_tool", json!({"command": "view", "path": "src/lib.rs"})),
+    ] {
+        let decision = call(tool, input.clone(), &policy);
+        assert!(decision.allowed(), "{tool} {input}: {}", decision.reason);
+    }
+}
+
+#[test]
+fn an_allowed_line_says_what_it_writes() {
+    let place = Place::new();
+    let policy = place.policy();
+    for (line, writes) in [
+        ("echo x > a && touch b && echo y | tee c", &["a", "b", "c"][..]),
+        ("cp src/lib.rs out/", &["out/lib.rs"]),
+        ("mv src/lib.rs _archive/", &["_archive/lib.rs", "src/lib.rs"]),
+        ("sed -i s/x/y/ src/*.rs", &["src/lib.rs"]),
+        ("cd src && echo x > new.rs", &["src/new.rs"]),
+        ("for f in a b; do echo x > \"$f.txt\"; done", &["a.txt", "b.txt"]),
+        ("cat src/lib.rs > /dev/null 2>&1", &[]),
+    ] {
+        let decision = bash(line, &policy);
+        allowed(&decision);
+        let want: Vec<PathBuf> = writes.iter().map(|path| place.repo.join(path)).collect();
+        let found: Vec<&PathBuf> =
+            decision.writes.iter().filter(|path| path.starts_with(&place.repo)).collect();
+        assert_eq!(found, want.iter().collect::<Vec<_>>(), "{line}");
+    }
+}
+
+#[test]
+fn every_offered_shell_alternative_passes() {
+    let place = Place::new();
+    let policy = place.policy();
+    let reason = bash("rm src/lib.rs", &policy).reason;
+    assert!(reason.contains("mkdir -p _archive && mv FILE _archive/"), "{reason}");
+    for line in [
+        "mkdir -p _archive && mv src/lib.rs _archive/",
+        "git add src/lib.rs && git commit -m 'x'",
+        "git restore --staged src/lib.rs",
+        "git reset -- src/lib.rs",
+        "git remote -v",
+        "git show HEAD:src/lib.rs",
+        "chmod +x src/lib.rs",
+        "chmod 644 src/lib.rs",
+        "git config --get user.name",
+    ] {
+        allowed(&bash(line, &policy));
+    }
+}
+
+#[test]
+fn long_and_deep_lines_are_decided() {
+    let place = Place::new();
+    let policy = place.policy();
+    allowed(&bash(&format!("echo '{}'", "a".repeat(100 * 1024)), &policy));
+    allowed(&bash(&format!("{}true", "true && ".repeat(12_800)), &policy));
+    denied(&bash(&format!("{}git push", "true && ".repeat(12_800)), &policy), "git.push");
+    denied(&bash(&format!("echo '{}'", "a".repeat(300 * 1024)), &policy), "shell.too-long");
+    for (open, close) in [
+        ("(", ")"),
+        ("( ", " )"),
+        ("echo $(", ")"),
+        ("echo \"$(", ")\""),
+        ("{ ", "; }"),
+        ("if true; then ", "; fi"),
+        ("while true; do ", "; done"),
+        ("case x in x) ", ";; esac"),
+        ("echo ${a:-", "}"),
+        ("cat <(", ")"),
+        ("eval ", ""),
+        ("! ", ""),
+        ("{a,", "}"),
+        ("f() { ", "; }"),
+    ] {
+        let line = format!("{}rm x{}", open.repeat(3000), close.repeat(3000));
+        let decision = bash(&line, &policy);
+        assert!(!decision.allowed(), "{open}: {}", decision.rule);
+        // What is left open has to end too.
+        let decision = bash(&open.repeat(3000), &policy);
+        assert!(!decision.allowed() || open == "eval ", "{open}: {}", decision.rule);
+    }
+    denied(&bash("f(){ f|f& };f", &policy), "shell.recursion");
+    denied(&bash(":(){ :|:& };:", &policy), "shell.shadowed");
+}
+
+#[test]
+fn links_are_followed_for_reads_and_refused_for_writes() {
+    let place = Place::new();
+    let policy = place.policy();
+    let link = |name: &str, to: &Path| {
+        std::os::unix::fs::symlink(to, place.repo.join(name)).expect("a link")
+    };
+    link("inside", &place.repo.join("src"));
+    link("outside", Path::new("/etc"));
+    link("loop", &place.repo.join("loop"));
+    link("hidden", &place.repo.join(".env"));
+    allowed(&bash("cat inside/lib.rs", &policy));
+    denied(&bash("echo x > inside/lib.rs", &policy), "path.symlink");
+    denied(&bash("cat outside/hosts", &policy), "path.outside");
+    denied(&bash("cat hidden", &policy), "secret.file");
+    denied(&bash("cat loop", &policy), "path.unclear");
+    denied(&bash("echo x > outside/../repo/x", &policy), "path.symlink");
+    denied(&bash("ln -s src new && echo x > new/lib.rs", &policy), "path.symlink");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_line_is_decided_without_a_panic(line in "\\PC{0,120}") {
+        let place = Policy::new("/nowhere/repo", "/nowhere/repo/tasks/demo");
+        bash(&line, &place);
+    }
+
+    #[test]
+    fn any_soup_of_shell_is_decided_without_a_panic(parts in proptest::collection::vec(prop::sample::select(vec![
+        "$(", ")", "`", "'", "\"", "${", "}", "((", "))", "[[", "]]", "<<EOF\n", "EOF\n", "<(", ">", "|", "&&", ";", "\n", "\\", "{a,", "case x in", "esac", "if", "fi",
+        "do", "done", "for x in", "rm x", "echo", "$x", "~", "*", "[", "]", "!", "#", "=", "x=", "é", "\t", "function f", "()", "coproc", "<<<", "2>&1", "-",
+    ]), 0..24)) {
+        let policy = Policy::new("/nowhere/repo", "/nowhere/repo/tasks/demo");
+        bash(&parts.join(" "), &policy);
+        bash(&parts.concat(), &policy);
+    }
+
+    #[test]
+    fn a_denied_command_stays_denied_wherever_it_stands(
+        bad in prop::sample::select(vec!["rm -rf src", "git push origin main", "curl https://x", "cat .env", "echo x > /etc/x", "sudo ls", "python3 -c 'x'", "printenv", "./nothere"]),
+        frames in proptest::collection::vec(prop::sample::select(vec![
+            "true && @", "@ | cat", "true; @", "true | @", "false || @", "(:; @)", "{ @; }", "! @", "if @; then :; fi", "if :; then @; fi", "while @; do :; done", "for i in a b; do @; done",
+            "case a in a) @ ;; esac", "f() { @; }; f", "@ &", "echo \"$(@)\"", "echo $(@)", "x=$(@)", "cat <(@)", "time @", "cat <<EOF\n$(@)\nEOF", "until @; do :; done", "echo hi\n@", "[[ -n $(@) ]]",
+        ]), 1..4),
+    ) {
+        let place = Place::new();
+        let line = frames.iter().fold(bad.to_owned(), |line, frame| frame.replace('@', &line));
+        let decision = bash(&line, &place.policy());
+        prop_assert!(!decision.allowed(), "{line}");
+    }
+
+    #[test]
+    fn a_wrapped_denied_program_stays_denied(
+        bad in prop::sample::select(vec!["rm x", "git push", "curl x", "sudo ls", "unknownthing"]),
+        wrappers in proptest::collection::vec(prop::sample::select(vec!["env", "command", "timeout 5", "nice -n 3", "nohup", "xargs -n1", "setsid", "stdbuf -oL", "X=1", "exec", "env A=b", "time", "2>&1", "\\\n"]), 1..4),
+    ) {
+        let place = Place::new();
+        let line = format!("{} {bad}", wrappers.join(" "));
+        prop_assert!(!bash(&line, &place.policy()).allowed(), "{line}");
+    }
+}
