@@ -148,7 +148,7 @@ impl<'a> Judge<'a> {
             changed: BTreeSet::new(),
             links: Vec::new(),
             active: Vec::new(),
-            budget: 100_000,
+            budget: 60_000,
             bytes: 2 * 1024 * 1024,
             depth: 0,
         }

@@ -7,7 +7,7 @@ use crate::guard::secrets;
 use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, subscripts};
 
 use super::Call;
-use super::options::{Does, Spec, lists, parse};
+use super::options::{Does, Spec, parse};
 
 /// Names judged here.
 pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd dirs pwd export declare typeset local \
@@ -18,15 +18,7 @@ pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd di
             numfmt tsort users who w";
 
 impl Judge<'_> {
-    pub(super) fn builtin(
-        &mut self,
-        env: &mut Env,
-        call: &Call<'_>,
-    ) -> Option<Result<Stream, Refusal>> {
-        lists(NAMES, call.name).then(|| self.builtin_known(env, call))
-    }
-
-    fn builtin_known(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn builtin(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         for word in call.words {
             subscripts(word.head())?;
         }

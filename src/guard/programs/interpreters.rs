@@ -106,16 +106,7 @@ const MODULES: &str = "pytest unittest doctest mypy ruff black isort flake8 pyli
             behave nose2";
 
 impl Judge<'_> {
-    pub(super) fn interpreter(
-        &mut self,
-        env: &mut Env,
-        call: &Call<'_>,
-    ) -> Option<Result<Stream, Refusal>> {
-        let language = language(call.name)?;
-        Some(self.interprets(env, call, language))
-    }
-
-    fn interprets(
+    pub(super) fn interprets(
         &mut self,
         env: &mut Env,
         call: &Call<'_>,
@@ -212,7 +203,7 @@ impl Judge<'_> {
                 }
                 Ok(Stream::Opaque)
             }
-            _ if super::runners::is_runner(name) => self.run(env, words, call.stdin),
+            _ if super::known::is_runner(name) => self.run(env, words, call.stdin),
             _ if lists(MODULES, name) => {
                 self.harmless_words(env, name, rest)?;
                 if matches!(name, "json.tool" | "ast" | "tokenize" | "dis") {

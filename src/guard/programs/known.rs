@@ -1,16 +1,76 @@
-//! Every program name that some table knows. Needed where a name alone decides:
-//! whether a function shadows a program, whether a file of the workspace is one.
+//! Every program name that some table knows, in one index.
+//!
+//! The tables are words in strings, made to be read; this makes them fast.
 
-use super::options::lists;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::interpreters::{self, Language};
+use super::readers::{self, Reader};
+use super::refused::{self, Group};
+use super::runners::{self, Tool};
+use super::{builtins, wrappers, writers};
+
+/// Who judges a program.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Refused(&'static Group),
+    Builtin,
+    Wrapper,
+    Reader(&'static Reader),
+    Writer,
+    Git,
+    Find,
+    Sed,
+    Awk,
+    Interpreter(&'static Language),
+    /// A tool of the project; those that only run other tools have no table.
+    Runner(Option<&'static Tool>),
+}
+
+static INDEX: LazyLock<HashMap<&'static str, Kind>> = LazyLock::new(|| {
+    let mut index = HashMap::new();
+    let mut add = |names: &'static str, kind: Kind| {
+        for name in names.split_whitespace() {
+            // A refusal comes first and stays.
+            index.entry(name).or_insert(kind);
+        }
+    };
+    refused::GROUPS.iter().for_each(|group| add(group.names, Kind::Refused(group)));
+    add(builtins::NAMES, Kind::Builtin);
+    add(wrappers::NAMES, Kind::Wrapper);
+    readers::READERS.iter().for_each(|reader| add(reader.names, Kind::Reader(reader)));
+    add(writers::NAMES, Kind::Writer);
+    add("git", Kind::Git);
+    add("find gfind", Kind::Find);
+    add("sed gsed", Kind::Sed);
+    add("awk gawk mawk nawk", Kind::Awk);
+    runners::TOOLS.iter().for_each(|tool| add(tool.names, Kind::Runner(Some(tool))));
+    add(runners::PLAIN_NAMES, Kind::Runner(None));
+    index
+});
+
+/// Who judges a program of this name; `None` if nobody knows it.
+pub(super) fn kind(name: &str) -> Option<Kind> {
+    let known = INDEX.get(name).copied();
+    known.or_else(|| interpreters::language(name).map(Kind::Interpreter)).or_else(|| {
+        // On some machines `RM` is `rm`.
+        let refused = INDEX.get(name.to_lowercase().as_str()).copied();
+        refused.filter(|kind| matches!(kind, Kind::Refused(_)))
+    })
+}
 
 /// Whether any table judges a program of this name.
 pub(in crate::guard) fn is_program(name: &str) -> bool {
-    matches!(name, "git" | "find" | "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk")
-        || super::refused::is_refused(name)
-        || lists(super::builtins::NAMES, name)
-        || lists(super::wrappers::NAMES, name)
-        || super::readers::names().any(|known| known == name)
-        || lists(super::writers::NAMES, name)
-        || super::interpreters::language(name).is_some()
-        || super::runners::is_runner(name)
+    kind(name).is_some()
+}
+
+/// Whether a program is one of the project's tools.
+pub(super) fn is_runner(name: &str) -> bool {
+    matches!(kind(name), Some(Kind::Runner(_)))
+}
+
+/// Whether a program is refused whatever its words.
+pub(super) fn is_refused(name: &str) -> bool {
+    matches!(kind(name), Some(Kind::Refused(_)))
 }

@@ -16,11 +16,12 @@ mod sed;
 mod wrappers;
 mod writers;
 
+use known::Kind;
 pub(super) use known::is_program;
 
 use std::path::{Path, PathBuf};
 
-use super::files::Kind;
+use super::files;
 use super::judge::{Judge, Read};
 use super::refusal::Refusal;
 use super::shell::{Env, Stream, Value};
@@ -60,9 +61,16 @@ impl Judge<'_> {
         words: &[Value],
         stdin: &Stream,
     ) -> Result<Stream, Refusal> {
-        self.budget = self.budget.checked_sub(1).ok_or_else(|| {
-            Refusal::new("shell.too-long", "it runs too many commands to look through")
-        })?;
+        // A program that runs a program that runs a program: that has to end.
+        self.deeper(|judge| judge.run_one(env, words, stdin))
+    }
+
+    fn run_one(
+        &mut self,
+        env: &mut Env,
+        words: &[Value],
+        stdin: &Stream,
+    ) -> Result<Stream, Refusal> {
         let Some((first, rest)) = words.split_first() else {
             return Ok(Stream::Text(String::new()));
         };
@@ -112,7 +120,7 @@ impl Judge<'_> {
         self.script(env, &Value::lit(name))?;
         // A known program that lives in the workspace (`.venv/bin/python`,
         // `./node_modules/.bin/eslint`) is judged as what it is called.
-        if is_program(&base) && !refused::is_refused(&base) {
+        if is_program(&base) && !known::is_refused(&base) {
             return self.program(env, &Call { name: &base, words: rest, stdin });
         }
         Ok(Stream::Opaque)
@@ -139,7 +147,7 @@ impl Judge<'_> {
                     "write the script first, with the create tool, and run it in a call of its own",
                 ));
             }
-            if real.kind == Kind::File && self.inside(&real.path) {
+            if real.kind == files::Kind::File && self.inside(&real.path) {
                 found.push(real.path);
             }
         }
@@ -154,36 +162,21 @@ impl Judge<'_> {
 
     /// Judges a program by its name.
     pub(super) fn program(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        if let Some(refusal) = refused::refuse(call.name) {
-            return Err(refusal);
-        }
-        if let Some(judged) = self.builtin(env, call) {
-            return judged;
-        }
-        if let Some(judged) = self.wrapper(env, call) {
-            return judged;
-        }
-        if let Some(judged) = self.reader(env, call) {
-            return judged;
-        }
-        if let Some(judged) = self.writer(env, call) {
-            return judged;
-        }
-        match call.name {
-            "git" => return self.git(env, call),
-            "find" => return self.find(env, call),
-            "sed" | "gsed" => return self.sed(env, call),
-            "awk" | "gawk" | "mawk" | "nawk" => return self.awk(env, call),
-            _ => {}
-        }
-        if let Some(judged) = self.interpreter(env, call) {
-            return judged;
-        }
-        if let Some(judged) = self.runner(env, call) {
-            return judged;
-        }
-        Err(Refusal::new("shell.unknown-program", format!("it is not known what {} does", call.name)).instead(
+        match known::kind(call.name) {
+            Some(Kind::Refused(group)) => Err(group.refusal(call.name)),
+            Some(Kind::Builtin) => self.builtin(env, call),
+            Some(Kind::Wrapper) => self.wrapper(env, call),
+            Some(Kind::Reader(reader)) => self.reads(env, call, reader),
+            Some(Kind::Writer) => self.writer(env, call),
+            Some(Kind::Git) => self.git(env, call),
+            Some(Kind::Find) => self.find(env, call),
+            Some(Kind::Sed) => self.sed(env, call),
+            Some(Kind::Awk) => self.awk(env, call),
+            Some(Kind::Interpreter(language)) => self.interprets(env, call, language),
+            Some(Kind::Runner(tool)) => self.runner(env, call, tool),
+            None => Err(Refusal::new("shell.unknown-program", format!("it is not known what {} does", call.name)).instead(
             "use a program of the project's own toolchain, a script of the repository, or ask for it under `allow:` in TASK.md",
         ))
+        }
     }
 }

@@ -2,17 +2,16 @@
 
 use crate::guard::refusal::Refusal;
 
-use super::options::lists;
-
 /// Why a group of programs is refused, and what passes instead.
-struct Group {
+pub(super) struct Group {
     rule: &'static str,
     why: &'static str,
     instead: &'static str,
-    names: &'static str,
+    pub(super) names: &'static str,
 }
 
-const GROUPS: &[Group] = &[
+/// The groups.
+pub(super) const GROUPS: &[Group] = &[
     Group {
         rule: "program.delete",
         why: "it deletes, and nothing may be deleted while nobody is watching",
@@ -77,15 +76,9 @@ const GROUPS: &[Group] = &[
     },
 ];
 
-/// The refusal of a program that is never run.
-pub(super) fn refuse(name: &str) -> Option<Refusal> {
-    let lower = name.to_lowercase();
-    let group = GROUPS.iter().find(|group| lists(group.names, lower.as_str()))?;
-    // `mkfs.ext4` and its kind are named after their group.
-    Some(Refusal::new(group.rule, format!("{name}: {}", group.why)).instead(group.instead))
-}
-
-/// Whether a program is in one of the groups.
-pub(super) fn is_refused(name: &str) -> bool {
-    refuse(name).is_some()
+impl Group {
+    /// The refusal of one of its programs.
+    pub(super) fn refusal(&self, name: &str) -> Refusal {
+        Refusal::new(self.rule, format!("{name}: {}", self.why)).instead(self.instead)
+    }
 }

@@ -16,12 +16,8 @@ pub(super) const NAMES: &str = "env command builtin exec timeout gtimeout nice i
 const NO_OPTIONS: Spec = Spec::closed(&[], "");
 
 impl Judge<'_> {
-    pub(super) fn wrapper(
-        &mut self,
-        env: &mut Env,
-        call: &Call<'_>,
-    ) -> Option<Result<Stream, Refusal>> {
-        Some(match call.name {
+    pub(super) fn wrapper(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        match call.name {
             "env" => self.env_wrapper(env, call),
             "command" | "builtin" => self.command_wrapper(env, call),
             "exec" => self.exec(env, call),
@@ -43,11 +39,7 @@ impl Judge<'_> {
                 const SPEC: Spec = Spec::closed(&[("-c -n", Does::Data)], "-t");
                 self.through(env, call, &SPEC, 0)
             }
-            "nohup" => {
-                let judged = self.through(env, call, &NO_OPTIONS, 0);
-                // Without a redirection it writes where it stands; the command itself is what matters.
-                judged
-            }
+            "nohup" => self.through(env, call, &NO_OPTIONS, 0),
             "setsid" => {
                 const SPEC: Spec = Spec::closed(&[], "-w --wait -f --fork");
                 self.through(env, call, &SPEC, 0)
@@ -76,8 +68,8 @@ impl Judge<'_> {
             "xargs" => self.xargs(env, call),
             "eval" => self.eval(env, call),
             "bash" | "sh" | "dash" => self.shell(env, call),
-            _ => return None,
-        })
+            _ => Err(unseen(call.name)),
+        }
     }
 
     /// Skips the wrapper's own words and judges what it runs.

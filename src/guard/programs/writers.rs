@@ -16,20 +16,15 @@ use Does::{Data, FlagRefused, Refused};
 pub(super) const NAMES: &str = "tee cp gcp mv gmv ln mkdir touch truncate chmod dos2unix unix2dos";
 
 impl Judge<'_> {
-    pub(super) fn writer(
-        &mut self,
-        env: &mut Env,
-        call: &Call<'_>,
-    ) -> Option<Result<Stream, Refusal>> {
-        Some(match call.name {
+    pub(super) fn writer(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        match call.name {
             "tee" => self.tee(env, call),
             "cp" | "gcp" => self.copy(env, call),
             "mv" | "gmv" => self.rename(env, call),
             "ln" => self.link(env, call),
             "mkdir" | "touch" | "truncate" | "dos2unix" | "unix2dos" => self.make(env, call),
-            "chmod" => self.chmod(env, call),
-            _ => return None,
-        })
+            _ => self.chmod(env, call),
+        }
     }
 
     fn tee(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {

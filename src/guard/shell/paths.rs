@@ -159,8 +159,7 @@ impl Judge<'_> {
         }
         if globs {
             // A pattern costs a look into a folder or more.
-            let dear = || Refusal::new("shell.too-long", "it has too many patterns");
-            self.budget = self.budget.checked_sub(400).ok_or_else(dear)?;
+            self.spend(200)?;
             likely_secret(&pattern)?;
         }
         Ok(found)

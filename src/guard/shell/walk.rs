@@ -18,6 +18,9 @@ use super::value::{Seg, Stream, Value};
 /// Functions, substitutions and nested shells inside each other.
 const MOST_DEPTH: usize = 24;
 
+/// What one more round of a loop costs, in commands.
+const COST_OF_A_ROUND: usize = 25;
+
 /// Values of a loop that are walked one by one.
 const MOST_ROUNDS: usize = 40;
 
@@ -46,7 +49,16 @@ impl Judge<'_> {
         self.line(&mut inner, body)
     }
 
-    pub(super) fn deeper<T>(
+    /// Takes from what may still be looked at.
+    pub(super) fn spend(&mut self, cost: usize) -> Result<(), Refusal> {
+        self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
+            Refusal::new("shell.too-long", "there is too much of it to look through")
+                .instead("split it into several calls")
+        })?;
+        Ok(())
+    }
+
+    pub(in crate::guard) fn deeper<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
@@ -124,9 +136,7 @@ impl Judge<'_> {
         command: &ast::Command,
         stdin: Stream,
     ) -> Result<Stream, Refusal> {
-        self.budget = self.budget.checked_sub(1).ok_or_else(|| {
-            Refusal::new("shell.too-long", "it runs too many commands to look through")
-        })?;
+        self.spend(1)?;
         if env.vars.len() > MOST_VARIABLES {
             return Err(Refusal::new("shell.too-long", "it sets too many variables"));
         }
@@ -276,6 +286,8 @@ impl Judge<'_> {
         }
         self.looped(env, |judge, env| {
             for value in &values {
+                // Rounds multiply where loops stand in loops.
+                judge.spend(COST_OF_A_ROUND)?;
                 env.set(&clause.variable_name, value.clone());
                 judge.list(env, &clause.body.list)?;
             }

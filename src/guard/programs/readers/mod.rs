@@ -9,24 +9,11 @@ mod table;
 use super::Call;
 use super::options::{Does, Parsed, Spec, lists};
 use Does::{Data, Refused};
-use table::{Operands, READERS, Reader};
-
-/// Every name in the table.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    READERS.iter().flat_map(|reader| reader.names.split_whitespace())
-}
+use table::Operands;
+pub(super) use table::{READERS, Reader};
 
 impl Judge<'_> {
-    pub(super) fn reader(
-        &mut self,
-        env: &mut Env,
-        call: &Call<'_>,
-    ) -> Option<Result<Stream, Refusal>> {
-        let reader = READERS.iter().find(|reader| lists(reader.names, call.name))?;
-        Some(self.reads(env, call, reader))
-    }
-
-    fn reads(
+    pub(super) fn reads(
         &mut self,
         env: &mut Env,
         call: &Call<'_>,

@@ -5,7 +5,7 @@ use super::super::options::Spec;
 
 /// What the operands are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operands {
+pub(in crate::guard::programs) enum Operands {
     /// Files whose content is shown.
     Files,
     /// Files and whole folders whose content is shown.
@@ -20,17 +20,17 @@ pub(super) enum Operands {
     Data,
 }
 
-pub(super) struct Reader {
-    pub(super) names: &'static str,
-    pub(super) spec: Spec,
-    pub(super) operands: Operands,
+pub(in crate::guard::programs) struct Reader {
+    pub(in crate::guard::programs) names: &'static str,
+    pub(in crate::guard::programs) spec: Spec,
+    pub(in crate::guard::programs) operands: Operands,
     /// Prints some of the lines it gets on standard input.
-    pub(super) filter: bool,
+    pub(in crate::guard::programs) filter: bool,
 }
 
-pub(super) const RUNS: &str = "runs a program";
+pub(in crate::guard::programs) const RUNS: &str = "runs a program";
 
-pub(super) const READERS: &[Reader] = &[
+pub(in crate::guard::programs) const READERS: &[Reader] = &[
     Reader {
         names: "cat tac nl rev zcat bzcat xzcat fold fmt expand unexpand column colrm pr less more \
             batcat strings look",

@@ -9,51 +9,39 @@ use crate::guard::shell::{Env, Stream, Value};
 mod tables;
 
 use super::Call;
+use super::known::{is_program, is_refused, is_runner};
 use super::options::{Does, Spec, lists, parse};
-use tables::{INSTALLS, PUBLISH, RUNS, THROUGH, TOOLS, Tool};
+use tables::{INSTALLS, PUBLISH, RUNS, THROUGH};
+pub(super) use tables::{TOOLS, Tool};
 
 use Does::{Data, Reads, Refused, Writes};
 
-/// Whether a program is one of the project's tools.
-pub(super) fn is_runner(name: &str) -> bool {
-    TOOLS.iter().any(|tool| lists(tool.names, name))
-        || matches!(
-            name,
-            "uv" | "poetry"
-                | "pdm"
-                | "pipenv"
-                | "rye"
-                | "pixi"
-                | "npx"
-                | "pnpx"
-                | "bunx"
-                | "cmake"
-                | "java"
-        )
-}
+/// Tools that have no table of their own.
+pub(super) const PLAIN_NAMES: &str = "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java";
 
 impl Judge<'_> {
     pub(super) fn runner(
         &mut self,
         env: &mut Env,
         call: &Call<'_>,
-    ) -> Option<Result<Stream, Refusal>> {
+        tool: Option<&Tool>,
+    ) -> Result<Stream, Refusal> {
         if matches!(call.name, "npx" | "pnpx" | "bunx") {
-            return Some(self.npx(env, call));
+            return self.npx(env, call);
         }
         if call.name == "cmake" {
-            return Some(self.cmake(env, call));
+            return self.cmake(env, call);
         }
         if call.name == "java" {
             let version =
                 call.words.iter().any(|word| matches!(word.text(), Some("-version" | "--version")));
-            return Some(if version { Ok(Stream::Opaque) } else { Err(refuse_verb("java", "")) });
+            return if version { Ok(Stream::Opaque) } else { Err(refuse_verb("java", "")) };
         }
         let verb = call.words.first().and_then(Value::text).unwrap_or_default();
         if let Some((tool, _)) =
             THROUGH.iter().find(|(tool, run)| *tool == call.name && *run == verb)
         {
-            return Some(self.through_tool(env, tool, &call.words[1..], call.stdin));
+            return self.through_tool(env, tool, &call.words[1..], call.stdin);
         }
         if matches!(call.name, "uv" | "poetry" | "pdm" | "pipenv" | "rye" | "pixi") {
             let fine = matches!(
@@ -74,10 +62,12 @@ impl Judge<'_> {
                 && call.words.get(1).and_then(Value::text).is_some_and(|text| {
                     matches!(text, "list" | "show" | "freeze" | "check" | "tree")
                 });
-            return Some(if fine { Ok(Stream::Opaque) } else { Err(install(call.name, verb)) });
+            return if fine { Ok(Stream::Opaque) } else { Err(install(call.name, verb)) };
         }
-        let tool = TOOLS.iter().find(|tool| lists(tool.names, call.name))?;
-        Some(self.tool(env, call, tool))
+        match tool {
+            Some(tool) => self.tool(env, call, tool),
+            None => Err(refuse_verb(call.name, verb)),
+        }
     }
 
     fn tool(&mut self, env: &mut Env, call: &Call<'_>, tool: &Tool) -> Result<Stream, Refusal> {
@@ -405,11 +395,7 @@ impl Judge<'_> {
         let local = !name.is_empty()
             && !name.contains('/')
             && self.script(env, &Value::lit(format!("node_modules/.bin/{name}"))).is_ok();
-        if local
-            && !is_runner(&name)
-            && super::refused::refuse(&name).is_none()
-            && !super::known::is_program(&name)
-        {
+        if local && !is_runner(&name) && !is_refused(&name) && !is_program(&name) {
             self.harmless_words(env, &name, &rest[1..])?;
             return Ok(Stream::Opaque);
         }

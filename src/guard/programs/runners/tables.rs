@@ -3,22 +3,22 @@
 use super::super::options::Does::{self, Data, Reads, Refused, Writes};
 
 /// A tool whose first word says what it does.
-pub(super) struct Tool {
-    pub(super) names: &'static str,
+pub(in crate::guard::programs) struct Tool {
+    pub(in crate::guard::programs) names: &'static str,
     /// Verbs that pass; empty: there are no verbs.
-    pub(super) verbs: &'static str,
+    pub(in crate::guard::programs) verbs: &'static str,
     /// Options that matter, anywhere.
-    pub(super) options: &'static [(&'static str, Does)],
+    pub(in crate::guard::programs) options: &'static [(&'static str, Does)],
     /// Whether options are written with one dash.
-    pub(super) dashed: bool,
+    pub(in crate::guard::programs) dashed: bool,
 }
 
-pub(super) const CONFIG: &str = "takes a configuration that can run programs";
-pub(super) const RUNS: &str = "runs a program";
-pub(super) const PUBLISH: &str = "deploy publish release push upload install uninstall login logout unpublish postinstall \
+pub(in crate::guard::programs) const CONFIG: &str = "takes a configuration that can run programs";
+pub(in crate::guard::programs) const RUNS: &str = "runs a program";
+pub(in crate::guard::programs) const PUBLISH: &str = "deploy publish release push upload install uninstall login logout unpublish postinstall \
             preinstall ship distribute";
 
-pub(super) const CARGO: &[(&str, Does)] = &[
+pub(in crate::guard::programs) const CARGO: &[(&str, Does)] = &[
     ("--manifest-path --lockfile-path", Reads),
     ("--target-dir --artifact-dir --out-dir -C", Writes),
     ("--config", Refused(CONFIG)),
@@ -32,7 +32,7 @@ pub(super) const CARGO: &[(&str, Does)] = &[
     ),
 ];
 
-pub(super) const TOOLS: &[Tool] = &[
+pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
     Tool {
         names: "cargo",
         verbs: "build b check c test t clippy fmt doc d run r bench tree metadata version help nextest \
@@ -251,7 +251,7 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 /// Tools that only look through to what they run: `uv run pytest`.
-pub(super) const THROUGH: &[(&str, &str)] = &[
+pub(in crate::guard::programs) const THROUGH: &[(&str, &str)] = &[
     ("uv", "run"),
     ("poetry", "run"),
     ("pdm", "run"),
@@ -271,6 +271,6 @@ pub(super) const THROUGH: &[(&str, &str)] = &[
 ];
 
 /// Verbs that fetch or install.
-pub(super) const INSTALLS: &str = "install i in ci add update up upgrade get download fetch sync vendor remove uninstall rm \
+pub(in crate::guard::programs) const INSTALLS: &str = "install i in ci add update up upgrade get download fetch sync vendor remove uninstall rm \
             un link dlx create init audit outdated login adduser owner search new tool nuget global \
             import require pkg";
