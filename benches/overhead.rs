@@ -107,7 +107,8 @@ impl Place {
         let place = Self { dir: TempDir::new()? };
         let repo = place.repo();
         fs::create_dir_all(repo.join("tasks/job"))?;
-        let boxes: String = (1..=criteria).map(|number| format!("- [ ] step {number:02}\n")).collect();
+        let boxes: String =
+            (1..=criteria).map(|number| format!("- [ ] step {number:02}\n")).collect();
         fs::write(repo.join("tasks/job/TASK.md"), format!("# Job\n\n{boxes}"))?;
         fs::write(place.dir.path().join("script.yaml"), script)?;
         for args in [

@@ -1,5 +1,6 @@
 //! What can be typed, and what `--help` says about it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
@@ -17,6 +18,7 @@ use crate::model::{OnStuck, WriteScope};
     version,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
+    arg_required_else_help = true,
     max_term_width = 100,
     after_help = "Examples:
   ralph-copilot demo                     watch a whole run: no account, no network
@@ -39,6 +41,26 @@ pub(crate) struct Cli {
     /// The run, when no command is named.
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+/// Takes `-C DIR` from before the command, where git and make have it too. The parser
+/// takes flags there for those of a run, which go with no other command.
+pub(crate) fn leading_directory(
+    words: impl IntoIterator<Item = OsString>,
+) -> (Option<PathBuf>, Vec<OsString>) {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let named = words.get(1).is_some_and(|word| word == "-C" || word == "--directory");
+    if named && words.len() > 2 {
+        let directory = words.remove(2);
+        words.remove(1);
+        return (Some(directory.into()), words);
+    }
+    let joined = words.get(1).and_then(|word| word.to_str()?.strip_prefix("--directory="));
+    let joined = joined.map(PathBuf::from);
+    if joined.is_some() {
+        words.remove(1);
+    }
+    (joined, words)
 }
 
 /// The commands.
@@ -295,4 +317,34 @@ pub(crate) struct DoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(words: &[&str]) -> (Option<PathBuf>, Vec<OsString>) {
+        leading_directory(words.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn the_directory_may_stand_before_the_command() {
+        for words in [
+            &["r", "-C", "d", "check", "t"][..],
+            &["r", "--directory", "d", "check", "t"],
+            &["r", "--directory=d", "check", "t"],
+        ] {
+            let (directory, rest) = split(words);
+            assert_eq!(directory, Some(PathBuf::from("d")), "{words:?}");
+            assert_eq!(rest, ["r", "check", "t"], "{words:?}");
+        }
+        assert_eq!(split(&["r", "check", "-C", "d"]).0, None);
+        assert_eq!(split(&["r", "-C"]).1, ["r", "-C"]);
+    }
+
+    #[test]
+    fn the_parser_is_sound() {
+        use clap::CommandFactory as _;
+        Cli::command().debug_assert();
+    }
 }

@@ -23,6 +23,7 @@ mod status;
 mod tick;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode as ProcessExit;
 
 use clap::Parser as _;
@@ -34,7 +35,8 @@ pub use exit::{EXIT_CODES, ExitCode, document};
 
 /// Parses, runs, and gives the exit code.
 pub fn main() -> ProcessExit {
-    let cli = match Cli::try_parse() {
+    let (directory, words) = args::leading_directory(std::env::args_os());
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
             drop(error.print());
@@ -42,7 +44,8 @@ pub fn main() -> ProcessExit {
         }
     };
     listen_to_tracing();
-    match dispatch(cli) {
+    let directory = cli.directory.clone().or(directory);
+    match dispatch(directory.as_deref(), cli) {
         Ok(code) => ProcessExit::from(code),
         Err(failure) => {
             complain(&failure.to_string());
@@ -63,8 +66,7 @@ fn listen_to_tracing() {
         .try_init();
 }
 
-fn dispatch(cli: Cli) -> Result<u8, Failure> {
-    let directory = cli.directory.as_deref();
+fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
     match cli.command {
         None => run::run(directory, &cli.run),
         Some(Command::Run(args)) => run::run(directory, &args),

@@ -143,7 +143,17 @@ impl From<RepoProblem> for Failure {
 
 impl From<task::TaskError> for Failure {
     fn from(error: task::TaskError) -> Self {
-        Self::new(Kind::Invalid, error)
+        match &error {
+            task::TaskError::Missing { name, available, .. } if available.is_empty() => {
+                let hint = format!("scaffold it with `ralph-copilot init {name}`");
+                Self::new(Kind::Invalid, error).hint(hint)
+            }
+            task::TaskError::Missing { .. }
+            | task::TaskError::Name { .. }
+            | task::TaskError::Unusable { .. }
+            | task::TaskError::Io { .. }
+            | task::TaskError::NoBox { .. } => Self::new(Kind::Invalid, error),
+        }
     }
 }
 

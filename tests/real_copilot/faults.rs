@@ -85,7 +85,9 @@ fn a_connection_that_breaks_is_the_network() {
 
 #[test]
 fn an_answer_that_is_none_is_told() {
-    let Some(end) = run_against(Step::Garbage("not json"), &["--max-wait", "1s"], 5) else { return };
+    let Some(end) = run_against(Step::Garbage("not json"), &["--max-wait", "1s"], 5) else {
+        return;
+    };
     assert_eq!(end["fault"]["class"], "network", "{end}");
 }
 
