@@ -78,17 +78,30 @@ fn a_key_that_is_refused_is_named() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_the_network() {
-    let Some(end) = run_against(Step::Drop("I begin to"), &["--max-wait", "1s"], 5) else { return };
-    assert_eq!(end["fault"]["class"], "network", "{end}");
-}
-
-#[test]
-fn an_answer_that_is_none_is_told() {
+fn a_network_that_stays_away_longer_than_the_patience_is_named() {
     let Some(end) = run_against(Step::Garbage("not json"), &["--max-wait", "1s"], 5) else {
         return;
     };
     assert_eq!(end["fault"]["class"], "network", "{end}");
+}
+
+#[test]
+fn a_network_that_comes_back_is_worked_on() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    // The CLI asks six times by itself before it gives up.
+    let mut steps = vec![Step::Drop("I begin to"); 6];
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    scene.run(&["job"]).expect(0);
+
+    let journal = scene.journal();
+    let count = |name: &str| journal.iter().filter(|event| event.kind.name() == name).count();
+    assert_eq!((count("waiting"), count("agent_started")), (1, 1), "waited, with the same agent");
+    let state: TaskState =
+        serde_json::from_str(&scene.read("tasks/job/state.json")).expect("state");
+    assert_eq!(state.criteria[0].attempts, 0, "a failure of the network is no attempt");
+    scene.assert_nothing_left();
 }
 
 #[test]
