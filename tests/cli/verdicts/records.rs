@@ -106,13 +106,11 @@ turns:
   - commit: say hello
 "#,
     );
-    insta::assert_snapshot!(story, @r"
+    insta::assert_snapshot!(story, @"
     iteration 1: fail
       tampering: undecided_call
       fails: no_commit
       fails: uncommitted
-      unclear: task_changed_by_human
-      said: task_changed_by_human
       said: no_progress_entry
     exit 10: tampered
     - [x] out.txt says hello
