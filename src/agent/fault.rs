@@ -13,7 +13,7 @@ pub fn classify_code(status: Option<u64>, kind: &str) -> Option<FaultClass> {
         408 | 500..=599 => Some(FaultClass::Network),
         _ => None,
     });
-    by_status.or_else(|| match kind {
+    by_status.or(match kind {
         "rate_limit" | "quota" | "quota_exceeded" => Some(FaultClass::RateLimit),
         "authentication" | "authorization" | "auth" => Some(FaultClass::Auth),
         "model_not_found" | "model_not_supported" => Some(FaultClass::ModelUnavailable),

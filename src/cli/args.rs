@@ -96,7 +96,7 @@ docs/scripted-agent.md."
     /// Tick a criterion by hand: changes one byte of TASK.md
     Tick(TickArgs),
     /// What is missing on this machine, and which layer each setting comes from
-    Doctor(DoctorArgs),
+    Doctor(Box<DoctorArgs>),
     /// The CLI's hook: asks the running runner (used by the guard's plugin)
     #[command(hide = true)]
     Hook {
