@@ -10,6 +10,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::Asked;
 
+/// Decisions that may wait. One that does not fit is forgotten: its call counts as
+/// undecided then.
+const MOST: usize = 20_000;
+
 /// What is known about a call that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -53,7 +57,7 @@ struct Made {
 impl Decisions {
     /// Remembers a decision. A denial by a hook needs no call: it has none.
     pub(super) fn add(&mut self, session: &str, call: Option<&str>, input: &Value, allowed: bool) {
-        if allowed || call.is_some() {
+        if (allowed || call.is_some()) && self.0.len() < MOST {
             self.0.push(Made {
                 session: session.to_owned(),
                 call: call.map(str::to_owned),

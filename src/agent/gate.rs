@@ -199,10 +199,8 @@ impl Gate {
         if request.asked == Asked::Permission {
             state.asked = state.asked.saturating_add(1);
         }
-        if !state.resting {
-            let (session, call) = (request.session.as_str(), request.call.as_deref());
-            state.decisions.add(session, call, &request.input, decision.allowed());
-        }
+        let (session, call) = (request.session.as_str(), request.call.as_deref());
+        state.decisions.add(session, call, &request.input, decision.allowed());
         if decision.allowed() {
             state.writes.extend(decision.writes.iter().cloned());
             state.repeated = None;

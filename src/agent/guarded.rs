@@ -156,3 +156,6 @@ fn decide(gate: &Gate, call: hooks::HookCall) -> String {
     let decision = gate.decide(&request);
     if decision.allowed() { hooks::pass() } else { hooks::denial(&decision.reason) }
 }
+
+#[cfg(test)]
+mod tests;

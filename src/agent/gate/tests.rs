@@ -1,53 +1,214 @@
+//! The gate: recorded first, denied whenever anything is not as it should be.
+
+use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
 use super::*;
 use crate::guard::OsFiles;
-use crate::model::SessionId;
+use crate::model::{Answer, SessionId};
 
-/// Takes events down in memory.
 #[derive(Default)]
-struct Paper(Mutex<Vec<EventKind>>);
+struct Collector {
+    events: Mutex<Vec<EventKind>>,
+    full: AtomicBool,
+}
 
-impl Record for Paper {
+impl Record for Collector {
     fn record(&self, kind: EventKind) -> Result<(), RecordError> {
-        self.0.lock().expect("paper").push(kind);
+        if self.full.load(Ordering::SeqCst) {
+            let source = io::ErrorKind::StorageFull.into();
+            return Err(RecordError { path: PathBuf::from("events.jsonl"), source });
+        }
+        self.events.lock().expect("events").push(kind);
         Ok(())
     }
 }
 
-fn gate(root: &Path) -> (Gate, Arc<Paper>) {
-    let paper = Arc::new(Paper::default());
-    let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
-    let gate = Gate::new(Arc::clone(&paper) as _, redactor, Box::new(OsFiles));
-    let policy = Arc::new(Policy::new(root, root.join("tasks/demo")));
-    gate.focus(Focus { iteration: 1, policy });
-    (gate, paper)
+fn gate_on(files: Box<dyn Files + Send + Sync>) -> (Arc<Collector>, Gate) {
+    let events = Arc::<Collector>::default();
+    let redactor = Arc::new(Redactor::new(["hunter2-hunter2".to_owned()].to_vec()));
+    (Arc::clone(&events), Gate::new(events, redactor, files))
 }
 
-fn asked(asked: Asked, input: Value) -> ToolRequest {
+fn focus(iteration: u32) -> Focus {
+    Focus { iteration, policy: Arc::new(Policy::new("/w/repo", "/w/repo/tasks/demo")) }
+}
+
+fn request(session: &str, input: Value) -> ToolRequest {
     ToolRequest {
-        session: SessionId::new("s"),
-        call: (asked == Asked::Permission).then(|| "1".to_owned()),
+        session: SessionId::new(session),
+        call: None,
         tool: "bash".to_owned(),
         input,
-        asked,
+        asked: Asked::Hook,
     }
+}
+
+fn pwd() -> ToolRequest {
+    request("s", json!({"command": "pwd"}))
+}
+
+/// Iteration, answer and rule of every decision that was recorded.
+fn decided(events: &Collector) -> Vec<(u32, Answer, String)> {
+    let events = events.events.lock().expect("events");
+    let decided = events.iter().filter_map(|event| match event {
+        EventKind::ToolDecided { iteration, answer, rule, .. } => {
+            Some((*iteration, *answer, rule.clone()))
+        }
+        _ => None,
+    });
+    decided.collect()
+}
+
+#[test]
+fn without_a_focus_everything_is_denied_and_recorded() {
+    let (events, gate) = gate_on(Box::new(OsFiles));
+    assert_eq!(gate.decide(&pwd()).answer, Answer::Deny);
+    assert_eq!(decided(&events), [(0, Answer::Deny, "run.no-focus".to_owned())]);
+}
+
+#[test]
+fn a_turn_that_is_over_and_a_session_that_is_closed_allow_nothing() {
+    let (events, gate) = gate_on(Box::new(OsFiles));
+    gate.focus(focus(1));
+    assert!(gate.decide(&pwd()).allowed());
+    gate.rest();
+    assert!(!gate.decide(&pwd()).allowed());
+    gate.close("s");
+    gate.focus(focus(2));
+    assert!(!gate.decide(&pwd()).allowed());
+    assert!(gate.decide(&request("next", json!({"command": "pwd"}))).allowed());
+    let rules: Vec<_> = decided(&events).into_iter().map(|(at, _, rule)| (at, rule)).collect();
+    assert_eq!(rules[1], (1, "run.turn-over".to_owned()));
+    assert_eq!(rules[2], (2, "run.session-over".to_owned()));
+    assert_eq!(rules.len(), 4);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_denied_and_ends_the_run() {
+    let (events, gate) = gate_on(Box::new(OsFiles));
+    gate.focus(focus(1));
+    events.full.store(true, Ordering::SeqCst);
+    assert_eq!(gate.decide(&pwd()).rule, "run.unrecorded");
+    gate.focus(focus(2));
+    let broken = gate.take_broken().expect("the next criterion does not forget it");
+    assert_eq!(broken.path, Path::new("events.jsonl"));
+    assert!(gate.take_broken().is_none());
+    let input = json!({"command": "pwd"});
+    let ended =
+        EndedCall { session: "s", asker: None, call: "1", input: &input, vouched_by: Asked::Hook };
+    assert_eq!(gate.standing(&ended), Standing::Undecided, "it was never allowed");
+}
+
+#[test]
+fn a_refusal_is_recorded_like_any_decision() {
+    let (events, gate) = gate_on(Box::new(OsFiles));
+    gate.focus(focus(3));
+    let decision = gate.refuse(&pwd(), "run.no-once", "no");
+    assert_eq!((decision.answer, decision.reason.as_str()), (Answer::Deny, "no"));
+    assert_eq!(decided(&events), [(3, Answer::Deny, "run.no-once".to_owned())]);
+    assert_eq!(gate.denied(), 1);
+}
+
+#[test]
+fn denials_in_a_row_are_counted_by_what_they_want() {
+    let (_, gate) = gate_on(Box::new(OsFiles));
+    gate.focus(focus(1));
+    let ask = |command: &str, why: &str| {
+        let input = json!({"command": command, "description": why});
+        gate.refuse(&request("s", input), "test", "no");
+    };
+    ask("curl", "once");
+    ask("curl", "twice");
+    assert_eq!(gate.denied_in_a_row(), Some(("curl".to_owned(), 2)));
+    ask("wget", "other");
+    assert_eq!(gate.denied_in_a_row(), Some(("wget".to_owned(), 1)));
+    assert!(gate.decide(&pwd()).allowed());
+    assert_eq!(gate.denied_in_a_row(), None);
+}
+
+#[test]
+fn a_new_focus_forgets_the_turn_but_not_who_greeted() {
+    let (_, gate) = gate_on(Box::new(OsFiles));
+    gate.focus(focus(1));
+    gate.greet("s");
+    gate.refuse(&pwd(), "test", "no");
+    let report = ErrorReport { session: "s".into(), context: "c".into(), message: "m".into() };
+    gate.report(report.clone());
+    assert_eq!(gate.reports("s"), [report]);
+    assert_eq!(gate.reports("other"), []);
+    gate.focus(focus(2));
+    assert!(gate.in_force("s") && !gate.in_force("other"));
+    assert_eq!((gate.denied(), gate.reports("s").len(), gate.denied_in_a_row()), (0, 0, None));
+}
+
+#[test]
+fn the_last_reports_are_kept_not_the_first() {
+    let (_, gate) = gate_on(Box::new(OsFiles));
+    for number in 0..150 {
+        let message = number.to_string();
+        gate.report(ErrorReport { session: "s".into(), context: "c".into(), message });
+    }
+    let reports = gate.reports("s");
+    assert_eq!((reports.len(), reports[99].message.as_str()), (100, "149"));
+}
+
+#[test]
+fn arguments_in_the_journal_are_bounded_in_every_direction() {
+    let long = "ä".repeat(10_000);
+    let many: Vec<u32> = (0..1000).collect();
+    let mut deep = json!("bottom");
+    for _ in 0..1000 {
+        deep = json!([deep]);
+    }
+    let wide: serde_json::Map<String, Value> =
+        (0..1000).map(|number| (number.to_string(), json!(number))).collect();
+    let kept = bounded(&json!({"long": long, "many": many, "deep": deep, "wide": wide}));
+    assert!(kept.to_string().len() < 10_000, "{}", kept.to_string().len());
+    assert!(kept["long"].as_str().expect("text").ends_with("[… 15904 bytes left out …]"));
+    assert_eq!(kept["many"].as_array().expect("list").len(), 101);
+    assert_eq!(kept["many"][100], "[… 900 left out …]");
+    assert_eq!(kept["wide"]["[…]"], "900 left out");
+    let input = json!({"command": "ls", "list": [1, {"a": null}]});
+    assert_eq!(bounded(&input), input, "what is ordinary stays as it is");
+}
+
+#[test]
+fn many_may_ask_at_once() {
+    let (events, gate) = gate_on(Box::new(OsFiles));
+    gate.focus(focus(1));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    assert!(gate.decide(&pwd()).allowed());
+                }
+            });
+        }
+    });
+    assert_eq!(decided(&events).len(), 200);
+    let input = json!({"command": "pwd"});
+    let ended =
+        EndedCall { session: "s", asker: None, call: "1", input: &input, vouched_by: Asked::Hook };
+    for _ in 0..200 {
+        assert_eq!(gate.standing(&ended), Standing::Allowed);
+    }
+    assert_eq!(gate.standing(&ended), Standing::Undecided, "each answer counts once");
 }
 
 #[test]
 fn a_request_of_a_session_whose_hook_did_not_report_is_denied_and_recorded() {
-    let folder = tempfile::tempdir().expect("folder");
-    let (gate, paper) = gate(&folder.path().canonicalize().expect("canonical"));
-    let request = asked(Asked::Permission, json!({ "command": "git status" }));
-    assert!(gate.decide(&request).allowed(), "no hooks are served");
+    let (events, gate) = gate_on(Box::new(OsFiles));
+    gate.focus(focus(1));
+    let asked = ToolRequest { asked: Asked::Permission, call: Some("1".to_owned()), ..pwd() };
+    assert!(gate.decide(&asked).allowed(), "no hooks are served");
     gate.expect_hooks();
-    assert_eq!(gate.decide(&request).rule, "guard.not-in-force");
-    let last = paper.0.lock().expect("paper").last().cloned();
-    assert!(
-        matches!(last, Some(EventKind::ToolDecided { rule, .. }) if rule == "guard.not-in-force")
-    );
+    assert!(!gate.decide(&asked).allowed());
+    let last = decided(&events).pop().expect("recorded");
+    assert_eq!(last, (1, Answer::Deny, "guard.not-in-force".to_owned()));
     gate.greet("s");
-    assert!(gate.decide(&request).allowed());
+    assert!(gate.decide(&asked).allowed());
 }

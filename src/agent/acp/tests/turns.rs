@@ -1,0 +1,402 @@
+//! How turns end: by an answer, by a limit, by the agent's death. Time stands still and
+//! is moved by whoever waits, so nothing here takes as long as it says.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::peer::Peer;
+use super::scene::{Scene, limits, prompt, within};
+use crate::agent::{AgentKind, Closed, Session as _, TurnLimits};
+use crate::model::{FaultClass, Stuck, Turn, TurnEnd};
+
+async fn turn(kind: AgentKind, limits: TurnLimits, play: impl AsyncFnOnce(&mut Peer)) -> Turn {
+    let (mut scene, mut peer) = Scene::new(kind);
+    let (turn, ()) = tokio::join!(scene.turn_within(limits), async {
+        peer.hello().await;
+        peer.open().await;
+        play(&mut peer).await;
+    });
+    turn.expect("recorded")
+}
+
+const IDLE: Duration = Duration::from_secs(60);
+
+fn idle() -> TurnLimits {
+    TurnLimits { idle: IDLE, total: 10 * IDLE, ..limits() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_is_cancelled_after_the_idle_limit() {
+    let begun = Instant::now();
+    let turn = turn(AgentKind::Other, idle(), async |peer| {
+        let prompt = peer.prompted().await;
+        sleep(IDLE - Duration::from_secs(5)).await;
+        peer.say("still there").await;
+        peer.expect("session/cancel").await;
+        let usage = json!({"inputTokens": 5, "outputTokens": 1, "totalTokens": 6});
+        peer.answer(&prompt, json!({"stopReason": "cancelled", "usage": usage})).await;
+    })
+    .await;
+    assert_eq!(turn.end, TurnEnd::Stuck(Stuck::Idle(60)));
+    assert_eq!(turn.usage.map(|usage| usage.total), Some(6), "what it cost is known all the same");
+    assert!(begun.elapsed() >= 2 * IDLE - Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_idle_clock_stands_still_while_a_call_is_pending_and_the_total_one_does_not() {
+    let turn = turn(AgentKind::Other, idle(), async |peer| {
+        let prompt = peer.prompted().await;
+        peer.call("1", "read", json!({})).await;
+        sleep(5 * IDLE).await;
+        peer.call_ended("1", "completed", 0).await;
+        sleep(IDLE / 2).await;
+        peer.call("2", "read", json!({})).await;
+        peer.expect("session/cancel").await;
+        peer.end_turn(&prompt).await;
+    })
+    .await;
+    assert_eq!(turn.end, TurnEnd::Stuck(Stuck::TooLong(600)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permission_request_is_a_sign_of_life() {
+    let turn = turn(AgentKind::Other, idle(), async |peer| {
+        let prompt = peer.prompted().await;
+        for _ in 0..3 {
+            sleep(IDLE - Duration::from_secs(5)).await;
+            peer.ask("1", json!({"command": "ls"}), &["allow_once"]).await;
+            peer.outcome().await;
+        }
+        peer.end_turn(&prompt).await;
+    })
+    .await;
+    assert_eq!(turn.end, TurnEnd::EndTurn);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_does_not_hear_the_cancel_is_given_up_after_the_grace() {
+    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let client = async {
+        let (_connection, mut session) = scene.session().await;
+        let limits = idle();
+        let turn = session.prompt(&prompt(), &limits, &CancellationToken::new()).await;
+        (turn.expect("recorded"), Box::new(session).close(Duration::from_secs(5)).await)
+    };
+    let agent = async {
+        peer.hello().await;
+        peer.open().await;
+        peer.prompted().await;
+        peer.expect("session/cancel").await;
+        peer.expect("$/cancel_request").await;
+        let (id, _) = peer.expect("session/close").await;
+        peer.answer(&id, json!({})).await;
+        std::future::pending::<()>().await;
+    };
+    let (turn, closed) = tokio::select! {
+        ended = client => ended,
+        () = agent => unreachable!("it waits for ever"),
+    };
+    assert_eq!(turn.end, TurnEnd::Stuck(Stuck::Idle(60)));
+    assert_eq!(
+        closed,
+        Closed::Unanswered,
+        "it may still be at work, whatever it says of the session"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_not_let_go_of_is_told_and_one_that_cannot_be_closed_is_not() {
+    for (answer, expected) in [(false, Closed::Unanswered), (true, Closed::LetGo)] {
+        let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+        let client = async {
+            let (_connection, session) = scene.session().await;
+            Box::new(session).close(Duration::from_secs(5)).await
+        };
+        let agent = async {
+            peer.hello().await;
+            peer.open().await;
+            let (id, _) = peer.expect("session/close").await;
+            if answer {
+                peer.refuse(&id, json!({"code": -32601, "message": "Method not found"})).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        let closed = tokio::select! {
+            closed = client => closed,
+            () = agent => unreachable!("it waits for ever"),
+        };
+        assert_eq!(closed, expected);
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_the_run_cancels_the_turn() {
+    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let stop = CancellationToken::new();
+    let client = async {
+        let (_connection, mut session) = scene.session().await;
+        let limits = limits();
+        session.prompt(&prompt(), &limits, &stop).await.expect("recorded")
+    };
+    let agent = async {
+        peer.hello().await;
+        peer.open().await;
+        let prompt = peer.prompted().await;
+        stop.cancel();
+        peer.expect("session/cancel").await;
+        peer.answer(&prompt, json!({"stopReason": "cancelled"})).await;
+    };
+    let (turn, ()) = within(async { tokio::join!(client, agent) }).await;
+    assert_eq!((turn.end, turn.fault), (TurnEnd::Interrupted, None));
+}
+
+#[tokio::test]
+async fn a_cancelled_that_nobody_asked_for_is_a_lost_stream() {
+    let turn = turn(AgentKind::Other, limits(), async |peer| {
+        let prompt = peer.prompted().await;
+        peer.answer(&prompt, json!({"stopReason": "cancelled"})).await;
+    })
+    .await;
+    assert_eq!(turn.end, TurnEnd::Lost);
+}
+
+#[tokio::test]
+async fn other_stop_reasons_keep_their_names_and_unknown_ones_are_errors() {
+    for reason in ["max_tokens", "refusal", "max_turn_requests"] {
+        let turn = turn(AgentKind::Other, limits(), async |peer| {
+            let prompt = peer.prompted().await;
+            peer.answer(&prompt, json!({ "stopReason": reason })).await;
+        })
+        .await;
+        assert_eq!(turn.end, TurnEnd::Other(reason.to_owned()));
+        assert_eq!(turn.fault, None);
+    }
+    let turn = turn(AgentKind::Other, limits(), async |peer| {
+        let prompt = peer.prompted().await;
+        peer.answer(&prompt, json!({"stopReason": "invented"})).await;
+    })
+    .await;
+    assert_eq!(turn.end, TurnEnd::Other("error".to_owned()));
+    assert!(turn.fault.is_some(), "what is not understood is never a finished turn");
+}
+
+#[tokio::test]
+async fn unknown_updates_are_kept_by_name_and_count_as_life() {
+    let turn = turn(AgentKind::Other, limits(), async |peer| {
+        let prompt = peer.prompted().await;
+        for kind in ["telepathy", "telepathy", "dream"] {
+            peer.update(json!({"sessionUpdate": kind, "deep": [[[1]]]})).await;
+        }
+        peer.update(json!({"noKindAtAll": true})).await;
+        peer.say("done").await;
+        peer.end_turn(&prompt).await;
+    })
+    .await;
+    assert_eq!(turn.unknown, ["dream", "no kind", "telepathy"]);
+    assert_eq!((turn.updates, turn.end), (5, TurnEnd::EndTurn));
+}
+
+#[tokio::test]
+async fn the_same_failure_again_and_again_is_stuck() {
+    let turn = turn(AgentKind::Copilot, limits(), async |peer| {
+        let prompt = peer.prompted().await;
+        // Arguments that were no JSON: such calls end before any hook sees them.
+        for call in ["1", "2", "3"] {
+            peer.call(call, "execute", json!({})).await;
+            peer.call_ended(call, "failed", 1).await;
+        }
+        peer.expect("session/cancel").await;
+        peer.end_turn(&prompt).await;
+    })
+    .await;
+    let repeating = Stuck::Repeating { command: "{}".to_owned(), times: 3 };
+    assert_eq!(turn.end, TurnEnd::Stuck(repeating));
+}
+
+#[tokio::test]
+async fn the_same_denied_call_again_and_again_is_stuck_even_after_a_failure_of_another() {
+    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    scene.gate.rest();
+    let (turn, ()) = tokio::join!(scene.turn(), async {
+        peer.hello().await;
+        peer.open().await;
+        let prompt = peer.prompted().await;
+        peer.call("0", "read", json!({"path": "/none"})).await;
+        peer.call_ended("0", "failed", 1).await;
+        for description in ["try", "try again", "please"] {
+            let input = json!({"command": "curl x", "description": description});
+            peer.ask("1", input, &["allow_once", "reject_once"]).await;
+            peer.outcome().await;
+        }
+        peer.expect("session/cancel").await;
+        peer.end_turn(&prompt).await;
+    });
+    let repeating = Stuck::Repeating { command: "curl x".to_owned(), times: 3 };
+    assert_eq!((turn.end, turn.denied), (TurnEnd::Stuck(repeating), 3));
+}
+
+#[tokio::test]
+async fn too_many_calls_are_stuck_whether_they_are_announced_or_only_asked_for() {
+    let announced = turn(AgentKind::Other, limits(), async |peer| {
+        let prompt = peer.prompted().await;
+        for call in 0..51 {
+            peer.call(&call.to_string(), "read", json!({})).await;
+        }
+        peer.expect("session/cancel").await;
+        peer.end_turn(&prompt).await;
+    })
+    .await;
+    assert_eq!(announced.end, TurnEnd::Stuck(Stuck::TooManyCalls(51)));
+    let asked = turn(AgentKind::Other, limits(), async |peer| {
+        let prompt = peer.prompted().await;
+        for call in 0..101 {
+            peer.ask(&call.to_string(), json!({"command": "ls"}), &["allow_once"]).await;
+        }
+        for _ in 0..101 {
+            peer.outcome().await;
+        }
+        peer.expect("session/cancel").await;
+        peer.end_turn(&prompt).await;
+    })
+    .await;
+    assert_eq!(asked.end, TurnEnd::Stuck(Stuck::TooManyCalls(51)));
+}
+
+#[tokio::test]
+async fn the_agent_s_death_ends_the_turn_and_keeps_what_was_seen() {
+    let (scene, mut peer) = Scene::new(AgentKind::Other);
+    let mut scene = scene.with_stderr(b"starting\nError: out of memory\n");
+    let (turn, ()) = tokio::join!(scene.turn(), async {
+        peer.hello().await;
+        peer.open().await;
+        peer.prompted().await;
+        peer.say("I begin").await;
+        // In one go, so that the death is what the client wakes up to.
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "t",
+            "kind": "execute", "status": "completed", "rawInput": {"command": "rm x"}});
+        peer.update(call).await;
+        drop(peer);
+    });
+    assert_eq!(turn.undecided.len(), 1, "{:?}", turn.undecided);
+    assert_eq!(turn.said, "I begin");
+    if turn.end == TurnEnd::Lost {
+        let fault = turn.fault.expect("a fault");
+        assert_eq!(fault.class, FaultClass::Died);
+        assert!(fault.message.ends_with("its last words: Error: out of memory"), "{fault:?}");
+    } else {
+        assert_eq!(turn.end, TurnEnd::Interrupted, "the undecided call was seen first");
+    }
+}
+
+#[tokio::test]
+async fn a_death_while_nothing_is_prompted_is_told_with_the_last_words() {
+    for step in ["initialize", "session/new"] {
+        let (scene, mut peer) = Scene::new(AgentKind::Other);
+        let mut scene = scene.with_stderr(b"Error: no such model\n");
+        let client = async {
+            let connection = scene.connect().await;
+            match connection.introduce().await {
+                Ok(_) => connection.open().await.err().expect("dead"),
+                Err(error) => error,
+            }
+        };
+        let agent = async {
+            if step == "session/new" {
+                peer.hello().await;
+            }
+            peer.expect(step).await;
+            drop(peer);
+        };
+        let (error, ()) = within(async { tokio::join!(client, agent) }).await;
+        let said = format!(
+            "the agent was lost during {step}: its process ended; its last words: Error: no such model"
+        );
+        assert_eq!(error.to_string(), said);
+        assert!(error.is_final());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_never_answers_is_given_up() {
+    let (mut scene, _peer) = Scene::new(AgentKind::Other);
+    let connection = scene.connect().await;
+    let error = connection.introduce().await.expect_err("silent");
+    assert_eq!(error.to_string(), "initialize was not answered within 90 s");
+    assert!(error.is_final());
+}
+
+#[tokio::test]
+async fn a_protocol_that_is_not_ours_is_refused() {
+    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let connection = scene.connect().await;
+    let (error, ()) = tokio::join!(connection.introduce(), async {
+        let (id, _) = peer.expect("initialize").await;
+        peer.answer(&id, json!({"protocolVersion": 9})).await;
+    });
+    assert!(error.expect_err("refused").to_string().contains("protocol"));
+}
+
+#[tokio::test]
+async fn an_error_answer_is_classified_and_is_no_finished_turn() {
+    for (error, class) in [
+        (
+            json!({"code": -32603, "message": "m", "data": {"errorKind": "rate_limit"}}),
+            FaultClass::RateLimit,
+        ),
+        (json!({"code": -32603, "message": "m", "data": {"statusCode": 401}}), FaultClass::Auth),
+        (json!({"code": -32000, "message": "Authentication required"}), FaultClass::Auth),
+        (json!({"code": -32603, "message": "strange"}), FaultClass::Other),
+    ] {
+        let turn = turn(AgentKind::Other, limits(), async |peer| {
+            let prompt = peer.prompted().await;
+            peer.refuse(&prompt, error).await;
+        })
+        .await;
+        assert_eq!(turn.end, TurnEnd::Other("error".to_owned()));
+        assert_eq!(turn.fault.map(|fault| fault.class), Some(class));
+    }
+}
+
+#[tokio::test]
+async fn words_that_look_like_an_error_are_believed_only_where_nothing_speaks_against_them() {
+    let words = "Error: connection refused in my own test";
+    let say = async |peer: &mut Peer| {
+        let prompt = peer.prompted().await;
+        peer.say(words).await;
+        peer.end_turn(&prompt).await;
+    };
+    let record = |kind: &str| {
+        let home = tempfile::tempdir().expect("home");
+        let folder = home.path().join("session-state/s");
+        std::fs::create_dir_all(&folder).expect("folder");
+        let data = json!({"errorType": "rate_limit", "message": "slow down", "statusCode": 429});
+        let line = json!({"type": kind, "data": data}).to_string() + "\n";
+        std::fs::write(folder.join("events.jsonl"), line).expect("records");
+        home
+    };
+    for (recorded, expected) in [
+        (None, Some(FaultClass::Network)),
+        (Some("assistant.message"), None),
+        (Some("session.error"), Some(FaultClass::RateLimit)),
+    ] {
+        let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+        let home = recorded.map(record);
+        scene.home = home.as_ref().map(|home| home.path().to_owned());
+        let (turn, ()) = tokio::join!(scene.turn(), async {
+            peer.hello().await;
+            peer.open().await;
+            say(&mut peer).await;
+        });
+        assert_eq!(turn.fault.map(|fault| fault.class), expected, "{recorded:?}");
+    }
+    let other = turn(AgentKind::Other, limits(), async |peer| {
+        let prompt = peer.prompted().await;
+        peer.say("Error: my assertion does not hold").await;
+        peer.end_turn(&prompt).await;
+    })
+    .await;
+    assert_eq!(other.fault, None);
+}

@@ -1,0 +1,161 @@
+//! The hooks' socket, asked as a hook process asks it.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::agent::Focus;
+use crate::guard::{OsFiles, Policy, Redactor};
+use crate::model::{EventKind, Record, RecordError};
+
+#[derive(Default)]
+struct Collector(Mutex<Vec<EventKind>>);
+
+impl Record for Collector {
+    fn record(&self, kind: EventKind) -> Result<(), RecordError> {
+        self.0.lock().expect("events").push(kind);
+        Ok(())
+    }
+}
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    socket: PathBuf,
+    events: Arc<Collector>,
+    gate: Arc<Gate>,
+    _server: GuardServer,
+}
+
+fn bench(greeting: Greeting) -> Bench {
+    let folder = tempfile::tempdir().expect("folder");
+    let socket = folder.path().join("guard.sock");
+    let events = Arc::<Collector>::default();
+    let record: Arc<dyn Record> = Arc::clone(&events) as _;
+    let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
+    let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
+    let policy = Arc::new(Policy::new("/w/repo", "/w/repo/tasks/demo"));
+    gate.focus(Focus { iteration: 1, policy });
+    let server = GuardServer::start(&socket, Arc::clone(&gate), greeting).expect("listening");
+    Bench { _folder: folder, socket, events, gate, _server: server }
+}
+
+impl Bench {
+    /// What a hook process is told, on a thread of its own as in a process of its own.
+    async fn ask(&self, event: &'static str, input: Vec<u8>) -> Value {
+        let socket = self.socket.clone();
+        let asked = tokio::task::spawn_blocking(move || hooks::ask(&socket, event, &input));
+        let reply = asked.await.expect("no panic").expect("an answer");
+        serde_json::from_str(&reply).expect("JSON")
+    }
+
+    async fn call(&self, command: &str) -> Value {
+        let input = json!({"sessionId": "s", "toolName": "bash", "toolArgs": {"command": command}});
+        self.ask("preToolUse", input.to_string().into_bytes()).await
+    }
+
+    fn decisions(&self) -> usize {
+        self.events.0.lock().expect("events").len()
+    }
+}
+
+fn denied(reply: &Value) -> bool {
+    reply["permissionDecision"] == "deny"
+}
+
+#[tokio::test]
+async fn an_allowed_call_is_left_to_the_second_layer_and_recorded() {
+    let bench = bench(Greeting::Welcome);
+    assert_eq!(bench.call("pwd").await, json!({}));
+    let events = bench.events.0.lock().expect("events");
+    let [EventKind::ToolDecided { asked, session, tool, .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!((*asked, session.as_str(), tool.as_str()), (Asked::Hook, "s", "bash"));
+}
+
+#[tokio::test]
+async fn a_denied_call_carries_its_reason() {
+    let bench = bench(Greeting::Welcome);
+    bench.gate.rest();
+    let reply = bench.call("pwd").await;
+    assert!(denied(&reply), "{reply}");
+    assert_eq!(reply["permissionDecisionReason"], "Nothing ran: the turn is over.");
+}
+
+#[tokio::test]
+async fn what_is_no_question_is_denied() {
+    let bench = bench(Greeting::Welcome);
+    for input in ["", "no json", "{}", r#"{"toolName":"bash","toolArgs":{"command":"pwd"}}"#] {
+        let reply = bench.ask("preToolUse", input.as_bytes().to_vec()).await;
+        assert!(denied(&reply), "{input}: {reply}");
+    }
+    assert!(denied(&bench.ask("postToolUse", b"{}".to_vec()).await), "an unknown hook");
+    assert!(denied(&bench.ask("", b"{}".to_vec()).await), "no hook at all");
+    assert_eq!(bench.decisions(), 0, "nothing of it reached the guard");
+}
+
+#[tokio::test]
+async fn a_question_that_is_too_large_is_denied() {
+    let bench = bench(Greeting::Welcome);
+    let socket = bench.socket.clone();
+    let asked = tokio::task::spawn_blocking(move || {
+        hooks::ask(&socket, "preToolUse", &vec![b' '; 33 << 20])
+    });
+    // The server stops reading at its limit, so that the hook may not get its answer; then
+    // it denies by itself.
+    match asked.await.expect("no panic") {
+        Ok(reply) => assert!(denied(&serde_json::from_str(&reply).expect("JSON")), "{reply}"),
+        Err(error) => assert_eq!(error.socket, bench.socket),
+    }
+    assert_eq!(bench.decisions(), 0);
+}
+
+#[tokio::test]
+async fn a_greeting_puts_the_guard_in_force_for_its_session_alone() {
+    let bench = bench(Greeting::Welcome);
+    let reply = bench.ask("userPromptSubmitted", br#"{"sessionId":"s"}"#.to_vec()).await;
+    assert_eq!(reply, json!({}));
+    assert!(bench.gate.in_force("s") && !bench.gate.in_force("t"));
+    bench.ask("userPromptSubmitted", b"nonsense".to_vec()).await;
+    assert!(!bench.gate.in_force("") && !bench.gate.in_force("nonsense"));
+}
+
+#[tokio::test]
+async fn a_prompt_that_only_looks_for_the_guard_is_turned_back() {
+    let bench = bench(Greeting::TurnBack);
+    let reply = bench.ask("userPromptSubmitted", br#"{"sessionId":"s"}"#.to_vec()).await;
+    assert_eq!(reply["decision"], "block");
+    assert!(bench.gate.in_force("s"));
+}
+
+#[tokio::test]
+async fn an_error_of_the_cli_is_kept_for_its_session() {
+    let bench = bench(Greeting::Welcome);
+    let input =
+        json!({"sessionId": "s", "errorContext": "model_call", "error": {"message": "429"}});
+    assert_eq!(bench.ask("errorOccurred", input.to_string().into_bytes()).await, json!({}));
+    assert_eq!(bench.ask("errorOccurred", b"nonsense".to_vec()).await, json!({}));
+    let reports = bench.gate.reports("s");
+    assert_eq!(reports.len(), 1);
+    assert_eq!((reports[0].context.as_str(), reports[0].message.as_str()), ("model_call", "429"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_hooks_may_ask_at_once() {
+    let bench = bench(Greeting::Welcome);
+    let asked: Vec<_> = (0..30).map(|_| bench.call("pwd")).collect();
+    let replies = futures::future::join_all(asked).await;
+    assert!(replies.iter().all(|reply| *reply == json!({})), "{replies:?}");
+    assert_eq!(bench.decisions(), 30);
+}
+
+#[tokio::test]
+async fn without_a_server_a_hook_has_no_answer() {
+    let bench = bench(Greeting::Welcome);
+    let socket = bench.socket.clone();
+    drop(bench);
+    let asked = tokio::task::spawn_blocking(move || hooks::ask(&socket, "preToolUse", b"{}"));
+    asked.await.expect("no panic").expect_err("nobody is there");
+}
