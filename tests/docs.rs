@@ -1,0 +1,100 @@
+//! Documents that can be checked are: the exit codes, and every link.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_exit_codes_are_those_of_the_code() {
+    let path = root().join("docs/exit-codes.md");
+    let made = ralph_copilot::cli::document();
+    if std::env::var_os("RALPH_BLESS").is_some() {
+        fs::write(&path, &made).expect("written");
+    }
+    let stands = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(stands, made, "RALPH_BLESS=1 cargo test --test docs writes it");
+}
+
+/// README.md and everything in docs/.
+fn documents() -> Vec<PathBuf> {
+    let mut found = vec![root().join("README.md")];
+    for entry in fs::read_dir(root().join("docs")).expect("docs") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found.retain(|path| path.is_file());
+    found.sort();
+    found
+}
+
+/// Targets of `[text](target)` outside of code.
+fn links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut code = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            code = !code;
+        }
+        // Every second piece between backticks is code.
+        let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
+        if code {
+            continue;
+        }
+        for (at, _) in prose.match_indices("](") {
+            let target = prose[at + 2..].split(')').next().unwrap_or_default();
+            found.push(target.to_owned());
+        }
+    }
+    found
+}
+
+/// What a heading is called in a link, as the usual renderers make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_start_matches('#').trim().to_lowercase();
+    kept.chars()
+        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
+
+#[test]
+fn every_relative_link_leads_somewhere() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("a document");
+        for link in links(&text) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (file, heading) = match link.split_once('#') {
+                Some((file, heading)) => (file, Some(heading)),
+                None => (link.as_str(), None),
+            };
+            let folder = document.parent().expect("a folder");
+            let target = if file.is_empty() { document.clone() } else { folder.join(file) };
+            let leads = target.exists()
+                && heading.is_none_or(|heading| {
+                    let text = fs::read_to_string(&target).unwrap_or_default();
+                    text.lines()
+                        .filter(|line| line.starts_with('#'))
+                        .any(|line| anchor(line) == heading)
+                });
+            if !leads {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
+#[test]
+fn links_are_found_in_prose_and_not_in_code() {
+    let text = "a [b](c.md) and `[d](e.md)` [f](#g-h)\n```\n[i](j.md)\n```\n";
+    assert_eq!(links(text), ["c.md", "#g-h"]);
+    assert_eq!(anchor("## Exit codes of `run`, all"), "exit-codes-of-run-all");
+}
