@@ -296,6 +296,6 @@ async fn each_ended_call_is_recorded_in_its_iteration() {
     let events = scene.events.events.lock().expect("events");
     let kinds: Vec<_> = events.iter().map(EventKind::name).collect();
     assert_eq!(kinds, ["tool_decided", "tool_finished"]);
-    let EventKind::ToolFinished { iteration, call } = &events[1] else { panic!("{events:?}") };
+    let EventKind::ToolFinished { iteration, call, .. } = &events[1] else { panic!("{events:?}") };
     assert_eq!((*iteration, call.exit, call.status), (7, Some(2), CallStatus::Completed));
 }
