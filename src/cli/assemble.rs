@@ -1,5 +1,6 @@
 //! Puts the parts of a run together.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -33,6 +34,9 @@ use crate::verify::{
 
 /// The model that is asked for unless the user or their provider says otherwise.
 const MODEL: &str = "claude-sonnet-4.5";
+
+/// What is gone on with where RALPH_COPILOT_FALLBACK allows it, in this order.
+const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
 
 /// A run that can begin.
 pub(super) struct Assembled {
@@ -122,7 +126,6 @@ pub(super) async fn assemble(
     let start = starter(Start {
         environment: environment(&command, &rules.tmp, &identity_variables),
         plugin: mount.plugin,
-        model: model.clone(),
         run: run.clone(),
         cwd: at.place.root().to_owned(),
         folder: folder.clone(),
@@ -171,6 +174,7 @@ pub(super) async fn assemble(
         },
         premium,
         agent_command: describe(&command, &redactor),
+        fallbacks: fallbacks(&settings, model.as_deref()),
         model,
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
             .ok()
@@ -217,6 +221,11 @@ pub(super) fn find_agent(named: Option<&str>) -> Result<AgentCommand, Failure> {
 pub(super) fn model(settings: &Settings, kind: AgentKind) -> Option<String> {
     let ours = (kind == AgentKind::Copilot && !own_provider()).then(|| MODEL.to_owned());
     settings.model.clone().or(ours)
+}
+
+fn fallbacks(settings: &Settings, model: Option<&str>) -> VecDeque<String> {
+    let others = FALLBACKS.into_iter().filter(|other| Some(*other) != model);
+    if settings.fallback { others.map(str::to_owned).collect() } else { VecDeque::new() }
 }
 
 /// Where the Copilot CLI keeps its records.
@@ -268,7 +277,6 @@ pub(super) struct Start {
     pub(super) command: AgentCommand,
     pub(super) environment: (Vec<(OsString, Option<OsString>)>, Vec<OsString>),
     pub(super) plugin: Option<Plugin>,
-    pub(super) model: Option<String>,
     pub(super) run: RunId,
     pub(super) cwd: PathBuf,
     pub(super) folder: PathBuf,
@@ -279,23 +287,23 @@ pub(super) struct Start {
 /// Starts the agent as often as it takes.
 pub(super) fn starter(start: Start) -> Starter {
     let start = Arc::new(start);
-    Box::new(move || {
+    Box::new(move |model| {
         let start = Arc::clone(&start);
         Box::pin(async move {
-            let agent = launch(&start).await?;
+            let agent = launch(&start, model).await?;
             Ok(Box::new(agent) as Box<dyn Agent>)
         })
     })
 }
 
-async fn launch(start: &Start) -> Result<AcpAgent, AgentError> {
+async fn launch(start: &Start, model: Option<String>) -> Result<AcpAgent, AgentError> {
     let (variables, arguments) = start.environment.clone();
     let mut extra = arguments;
     if let Some(plugin) = &start.plugin {
         extra.push("--plugin-dir".into());
         extra.push(plugin.folder().into());
     }
-    if let (Some(model), AgentKind::Copilot) = (&start.model, start.command.kind) {
+    if let (Some(model), AgentKind::Copilot) = (model, start.command.kind) {
         extra.push("--model".into());
         extra.push(model.into());
     }

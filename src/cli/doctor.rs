@@ -252,14 +252,13 @@ async fn probe(
         command: command.clone(),
         environment: assemble::environment(command, &scratch.path().join("tmp"), &[]),
         plugin,
-        model: assemble::model(settings, command.kind),
         run: RunId::new("doctor"),
         cwd: place.root().to_owned(),
         folder: scratch.path().to_owned(),
         home: assemble::copilot_home(),
         gate: Arc::clone(&gate),
     });
-    let mut agent = start().await?;
+    let mut agent = start(assemble::model(settings, command.kind)).await?;
     let identity = agent.identity().map_or_else(
         || "an agent without a name".to_owned(),
         |it| format!("{} {}", it.name, it.version),

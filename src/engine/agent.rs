@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::run::Run;
 use super::{EngineError, Patience, Recovery, recover};
 use crate::agent::{AgentError, Session};
-use crate::model::{EventKind, Fault, Outcome, Record as _};
+use crate::model::{EventKind, Fault, FaultClass, Outcome, Record as _};
 
 impl Run {
     /// A fresh session of the running agent, which is started if there is none.
@@ -19,7 +19,7 @@ impl Run {
         let agent = match &mut self.agent {
             Some(agent) => agent,
             None => {
-                let agent = (self.parts.start)().await?;
+                let agent = (self.parts.start)(self.parts.model.clone()).await?;
                 let (identity, pid) = (agent.identity(), agent.pid());
                 let agent = self.agent.insert(agent);
                 self.parts.events.record(EventKind::AgentStarted { agent: identity, pid })?;
@@ -48,6 +48,15 @@ impl Run {
 
     /// Bears a failure of the agent: waits or restarts, or ends the run.
     pub(super) async fn bear(&mut self, fault: &Fault) -> Result<Option<Outcome>, EngineError> {
+        if fault.class == FaultClass::ModelUnavailable
+            && let Some(next) = self.parts.fallbacks.pop_front()
+        {
+            let missing = self.parts.model.as_deref().unwrap_or("the agent's own model");
+            self.notice(&format!("{missing} is not available: going on with {next}"))?;
+            self.parts.model = Some(next);
+            self.stop_agent().await;
+            return Ok(None);
+        }
         self.failures += 1;
         let patience = Patience {
             failures: self.failures,

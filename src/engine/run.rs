@@ -1,6 +1,6 @@
 //! The loop, on one screen, and what it works with.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,9 +20,9 @@ use crate::sys::stop::Stop;
 use crate::task::TaskFolder;
 use crate::verify::{Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, Repo};
 
-/// Starts the agent, as often as it takes.
+/// Starts the agent, as often as it takes, with this model if one is named.
 pub type Starter =
-    Box<dyn FnMut() -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>> + Send>;
+    Box<dyn FnMut(Option<String>) -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>> + Send>;
 
 /// Everything a run is made of.
 pub struct Parts {
@@ -74,6 +74,8 @@ pub struct Parts {
     pub agent_command: String,
     /// The model that is asked for.
     pub model: Option<String>,
+    /// Models to go on with, in this order, where one is not available.
+    pub fallbacks: VecDeque<String>,
     /// What the human wants said in every prompt.
     pub project_context: Option<String>,
     /// What a run that died left behind, and was put aside.

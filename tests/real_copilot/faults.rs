@@ -72,6 +72,23 @@ fn a_model_that_is_not_there_is_named() {
 }
 
 #[test]
+fn where_it_may_a_run_goes_on_with_the_next_model() {
+    let Some(mut scene) = Scene::new(ONE) else { return };
+    scene.set("RALPH_COPILOT_FALLBACK", "true");
+    let mut steps = vec![Step::Status(404, vec![], "no such model")];
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    scene.run(&["job", "--model", "no-such-model"]).expect(0);
+
+    let asked: Vec<_> =
+        model.requests().iter().map(|request| request["model"].to_string()).collect();
+    assert_eq!(asked[0], "\"no-such-model\"");
+    assert!(asked[1..].iter().all(|model| model == "\"claude-sonnet-4.5\""), "{asked:?}");
+    scene.assert_nothing_left();
+}
+
+#[test]
 fn a_key_that_is_refused_is_named() {
     let Some(end) = run_against(Step::Status(401, vec![], "bad key"), &[], 5) else { return };
     assert_eq!(end["fault"]["class"], "auth", "{end}");
