@@ -155,7 +155,7 @@ impl Run {
         if counts {
             let mends = verdict.mends.clone();
             self.record_verdict(iteration, evidence, verdict, mends)?;
-        } else if !verdict.mends.is_empty() {
+        } else if verdict.mends.iter().any(takes_back) {
             self.notice("the iteration was cut off; what it had claimed is taken back")?;
         }
         let outcome = match consequence {
@@ -317,6 +317,16 @@ fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
     match ending {
         Ending::Whole => ticked || worked,
         Ending::CutOff => ticked && worked,
+    }
+}
+
+/// Whether a repair undoes something that was claimed.
+fn takes_back(mend: &Mend) -> bool {
+    match mend {
+        Mend::RestoreTask { .. } | Mend::BackToCheckpoint | Mend::Untick | Mend::RestoreFile(_) => {
+            true
+        }
+        Mend::ProgressLine | Mend::StateCommit => false,
     }
 }
 

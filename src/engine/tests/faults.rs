@@ -1,0 +1,179 @@
+//! Failures of the agent and of the disk.
+
+use super::scene::{Act, Scene, TASK, act, ending, failing, honest, only};
+use crate::agent::AgentError;
+use crate::hooks::PluginError;
+use crate::model::{FaultClass, Outcome, RecordError, Turn, TurnEnd};
+
+fn died() -> Act {
+    failing(TurnEnd::Lost, FaultClass::Died)
+}
+
+fn lost() -> AgentError {
+    AgentError::Lost {
+        operation: "session/new",
+        why: "its process ended".into(),
+        stderr: "error: rate limit".into(),
+        class: FaultClass::Died,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_agent_is_started_anew_and_costs_no_attempt() {
+    let mut scene = Scene::new(TASK, vec![died(), honest("one"), honest("two")]);
+    scene.limits().iterations = 2;
+    assert_eq!(scene.run().await, Ok(Outcome::Proven), "two iterations counted");
+    let told = scene.told();
+    assert!(only(&told, &["iteration"]).iter().all(|line| !line.contains("attempt 2")), "{told}");
+    assert_eq!(scene.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_keeps_dying_ends_the_run() {
+    let mut scene = Scene::new(TASK, vec![died(), died(), died()]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(
+        matches!(&outcome, Outcome::AgentUnusable { fault } if fault.class == FaultClass::Died)
+    );
+    let waits = only(&scene.told(), &["waiting", "run ended"]);
+    assert_eq!(waits.len(), 3, "{waits:?}");
+    assert!(waits[2].starts_with("run ended 5"), "{waits:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_is_waited_for_then_the_run_ends_with_the_time_to_go_on() {
+    let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
+    let mut scene = Scene::new(TASK, vec![limited(), limited(), limited()]);
+    let outcome = scene.run().await.expect("an outcome");
+    let waits = only(&scene.told(), &["waiting"]);
+    assert_eq!(waits, ["waiting until 30: it said so", "waiting until 90: it said so"]);
+    let Outcome::RateLimited { resume_at, estimated, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!(((resume_at - super::scene::start()).num_seconds(), estimated), (210, true));
+    assert_eq!(scene.script().starts, 1, "the agent itself is well");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_proven_resets_the_patience() {
+    let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
+    let acts = vec![limited(), limited(), honest("one"), limited(), limited(), honest("two")];
+    let mut scene = Scene::new(TASK, acts);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_login_ends_the_run_at_once() {
+    let mut scene = Scene::new(TASK, vec![failing(TurnEnd::EndTurn, FaultClass::Auth)]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(
+        matches!(&outcome, Outcome::AgentUnusable { fault } if fault.class == FaultClass::Auth)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_network_may_come_back() {
+    let drop = || failing(TurnEnd::EndTurn, FaultClass::Network);
+    let mut scene = Scene::new(TASK, vec![drop(), drop(), honest("one"), honest("two")]);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert_eq!(only(&scene.told(), &["waiting"]).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_is_whole_counts_even_if_the_agent_dies_over_it() {
+    let dying: Act = Box::new(|place| {
+        place.honest("one");
+        died()(place)
+    });
+    let mut scene = Scene::new(TASK, vec![dying, honest("two")]);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert_eq!(only(&scene.told(), &["waiting"]).len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_agent_is_never_waited_for_whatever_its_last_words_were() {
+    let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);
+    scene.script().closed_doors.push_back(lost());
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert_eq!(scene.script().starts, 2, "its words were of a rate limit, and it was dead");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_does_not_let_go_of_a_session_is_stopped_before_anything_is_looked_at() {
+    let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);
+    scene.script().clings = 1;
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert_eq!(scene.counts(), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn evidence_of_tampering_survives_the_agent_s_death() {
+    let dying: Act = Box::new(|place| {
+        let undecided = vec!["rm ran without a decision".to_owned()];
+        Turn { undecided, ..died()(place) }
+    });
+    let mut scene = Scene::new(TASK, vec![dying]);
+    assert!(matches!(scene.run().await, Ok(Outcome::Tampered { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_signal_while_the_run_waits_ends_it_at_once() {
+    let limited = failing(TurnEnd::EndTurn, FaultClass::RateLimit);
+    let mut scene = Scene::new(TASK, vec![limited]);
+    let stop = scene.place.stop.clone();
+    let ender = async {
+        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        stop.end(2);
+    };
+    let begun = tokio::time::Instant::now();
+    let (outcome, ()) = tokio::join!(scene.run(), ender);
+    assert_eq!(outcome, Ok(Outcome::Interrupted { signal: 2 }));
+    assert_eq!(begun.elapsed().as_secs(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_is_no_longer_than_the_run() {
+    let limited = failing(TurnEnd::EndTurn, FaultClass::RateLimit);
+    let mut scene = Scene::new(TASK, vec![limited]);
+    scene.limits().duration = Some(std::time::Duration::from_secs(10));
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(matches!(outcome, Outcome::LimitReached { .. }), "{outcome:?}");
+    assert_eq!(only(&scene.told(), &["waiting"]), ["waiting until 10: it said so"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stuck_turn_costs_an_attempt() {
+    let stuck = ending(TurnEnd::Stuck(crate::model::Stuck::Idle(900)), |_| ());
+    let mut scene = Scene::new(TASK, vec![stuck, honest("one"), honest("two")]);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert!(scene.told().contains("iteration 2: one, attempt 2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_task_in_the_middle_of_a_run_is_an_error_that_the_journal_tells() {
+    let breaking = act(|place| {
+        // By nobody that was watched: the human's, and so not put back.
+        let text = place.read("tasks/demo/TASK.md");
+        place.write("tasks/demo/TASK.md", &format!("---\nnonsense: 1\n---\n{text}"));
+    });
+    let mut scene = Scene::new("# Demo\n\n- [ ] one\n- [ ] two\n", vec![breaking]);
+    let error = scene.run().await.expect_err("it cannot be understood");
+    assert!(error.contains("TASK.md has errors"), "{error}");
+    assert!(scene.told().contains("notice: the run cannot go on: "), "{}", scene.told());
+    assert_eq!(scene.script().stops, 1, "the agent is stopped all the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_was_changed_is_tampering_and_a_full_disk_is_an_error() {
+    let mut scene = Scene::new(TASK, Vec::new());
+    let changed = PluginError::Changed { path: "/run/plugin/hooks.json".into() };
+    scene.script().closed_doors.push_back(AgentError::Guard(changed));
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(matches!(&outcome, Outcome::Tampered { reason } if reason.contains("hooks.json")));
+
+    let mut scene = Scene::new(TASK, Vec::new());
+    let full =
+        RecordError { path: "events.jsonl".into(), source: std::io::ErrorKind::StorageFull.into() };
+    scene.script().closed_doors.push_back(AgentError::Record(full));
+    let error = scene.run().await.expect_err("nothing may run unrecorded");
+    assert!(error.starts_with("cannot write events.jsonl"), "{error}");
+    assert_eq!(scene.counts(), (1, 1));
+}

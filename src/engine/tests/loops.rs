@@ -1,0 +1,185 @@
+//! Work, verdicts, attempts and limits.
+
+use std::time::Duration;
+
+use super::scene::{Scene, TASK, act, ending, exists, honest, only};
+use crate::engine::BaselineRun;
+use crate::model::{Limit, OnStuck, Outcome, Turn, TurnEnd};
+
+#[tokio::test(start_paused = true)]
+async fn an_honest_run_from_the_first_event_to_the_last() {
+    let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    insta::assert_snapshot!(scene.told());
+    assert_eq!(scene.dirt(), "");
+    assert_eq!(scene.counts(), (1, 1));
+    let prompts = scene.script().prompts.clone();
+    assert!(prompts[0].contains("one") && !prompts[0].starts_with('/'));
+    let journal = std::fs::read_to_string(&scene.journal).expect("journal");
+    assert_eq!(journal.lines().count(), scene.events.lock().expect("events").len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_without_work_fails_and_its_findings_reach_the_next_prompt() {
+    let acts = vec![act(|place| place.claim("one")), honest("one"), honest("two")];
+    let mut scene = Scene::new(TASK, acts);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    insta::assert_snapshot!(scene.told());
+    let prompts = scene.script().prompts.clone();
+    let finding = "`exists one.txt` ended with exit code 1";
+    assert!(!prompts[0].contains(finding) && prompts[1].contains(finding), "{}", prompts[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_failed_attempts_stop_the_run_with_a_sign_and_everything_left_to_look_at() {
+    let acts = (0..3).map(|_| act(|_| ())).collect();
+    let mut scene = Scene::new(TASK, acts);
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("`one` failed 3")));
+    insta::assert_snapshot!(scene.told());
+    let guardrails = scene.place.read("tasks/demo/guardrails.md");
+    assert!(guardrails.contains("Criterion 'one' caused loop"), "{guardrails}");
+    assert_eq!(scene.dirt(), "", "the sign is committed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_criterion_that_is_skipped_is_kept_under_its_ref_and_the_next_one_is_worked_on() {
+    let mut acts: Vec<_> = (0..3).map(|_| act(|place| place.claim("one"))).collect();
+    acts.push(honest("two"));
+    let mut scene = Scene::new(TASK, acts);
+    scene.limits().on_stuck = OnStuck::Skip;
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("put aside: `one`")));
+    let blocked = only(&scene.told(), &["blocked", "sign", "run ended"]);
+    assert_eq!(blocked.len(), 3, "{blocked:?}");
+    assert!(blocked[1].starts_with("blocked: one, skip, refs/ralph/demo/attempts/"), "{blocked:?}");
+    assert!(blocked[2].starts_with("run ended 4: ") && blocked[2].ends_with("1 ticked"));
+    let kept = blocked[1].rsplit(' ').next().expect("a ref");
+    assert_eq!(scene.place.git(&["show", &format!("{kept}:work.log")]), "one\none\none");
+    assert_eq!(scene.place.read("work.log"), "two\n", "the branch went back before it went on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_human_s_edit_is_inconclusive_and_three_in_a_row_end_the_run() {
+    let edit = || {
+        act(|place| {
+            let text = place.read("tasks/demo/TASK.md");
+            place.write("tasks/demo/TASK.md", &format!("{text}\nmore context\n"));
+        })
+    };
+    let mut scene = Scene::new(TASK, vec![edit(), edit(), edit()]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("inconclusive")));
+    let told = scene.told();
+    assert_eq!(only(&told, &["verdict"]).len(), 3);
+    assert!(only(&told, &["iteration"]).iter().all(|line| !line.contains("attempt 2")), "{told}");
+    assert_eq!(scene.place.read("tasks/demo/TASK.md").matches("more context").count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_limit_ends_the_run_between_turns() {
+    let mut scene = Scene::new(TASK, vec![honest("one")]);
+    scene.limits().iterations = 1;
+    let limit = Limit::Iterations;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+    let mut scene = Scene::new(TASK, vec![honest("one")]);
+    scene.limits().premium_requests = Some(1);
+    let limit = Limit::PremiumRequests;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+    assert_eq!(only(&scene.told(), &["iteration 1 ended"]), ["iteration 1 ended, 1 premium"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_run_s_time_ends_a_turn_that_is_going_on_and_keeps_what_it_left() {
+    let slow = Box::new(|place: &super::scene::Place| {
+        place.write("half.txt", "half\n");
+        Turn { millis: 3_600_000, ..Turn::default() }
+    });
+    let mut scene = Scene::new(TASK, vec![slow]);
+    scene.limits().duration = Some(Duration::from_secs(60));
+    let limit = Limit::Duration;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+    insta::assert_snapshot!(scene.told());
+    assert!(!exists(&scene.place.root.join("half.txt")));
+    let kept = scene.place.git(&["show", "refs/ralph/demo/attempts/1:half.txt"]);
+    assert_eq!((kept.as_str(), scene.dirt().as_str()), ("half", ""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_signal_during_a_turn_ends_the_run_without_an_attempt() {
+    let mut scene =
+        Scene::new(TASK, vec![ending(TurnEnd::Interrupted, |place| place.stop.end(15))]);
+    assert_eq!(scene.run().await, Ok(Outcome::Interrupted { signal: 15 }));
+    let told = scene.told();
+    assert!(only(&told, &["verdict"]).is_empty(), "{told}");
+    assert!(told.trim_end().ends_with("0 ticked") && told.contains("run ended 143"), "{told}");
+    let state = scene.place.read("tasks/demo/state.json");
+    assert!(!state.contains("\"attempts\": 1"), "{state}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_nobody_decided_ends_the_run_and_leaves_everything_as_it_is() {
+    let act: super::scene::Act = Box::new(|place| {
+        place.honest("one");
+        Turn { undecided: vec!["rm ran without a decision".to_owned()], ..Turn::default() }
+    });
+    let mut scene = Scene::new(TASK, vec![act]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(matches!(&outcome, Outcome::Tampered { reason } if reason.contains("rm ran")));
+    assert_eq!(scene.log(), ["first", "ralph(demo): one"], "not even a state commit");
+    assert!(scene.told().contains("run ended 10"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_that_passes_only_thanks_to_an_ignored_file_is_found_at_the_end() {
+    let task = TASK.replace("one.txt", "one.ignored").replace("- [ ] two\n", "");
+    let acts = (0..3).map(|_| {
+        act(|place| {
+            place.write("one.ignored", "only here\n");
+            place.claim("one");
+        })
+    });
+    let mut scene = Scene::new(&task, acts.collect());
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(matches!(outcome, Outcome::Stuck { .. }), "{outcome:?}");
+    let reopened = only(&scene.told(), &["reopened", "blocked"]);
+    assert_eq!(reopened.len(), 4, "{reopened:?}");
+    assert!(reopened[0].contains("fails in a clean checkout of HEAD"), "{reopened:?}");
+    assert!(scene.place.read("tasks/demo/TASK.md").contains("[ ] one"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_baseline_nothing_runs_before_the_work() {
+    let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);
+    scene.parts.as_mut().expect("parts").baseline = BaselineRun::Skipped;
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert!(only(&scene.told(), &["baseline"]).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_our_denial_cut_short_is_prompted_again_and_not_for_ever() {
+    let cut = || ending(TurnEnd::CutByDenial { reason: "not curl".into() }, |_| ());
+    let mut scene = Scene::new(TASK, vec![cut(), cut(), honest("one"), honest("two")]);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    let told = scene.told();
+    assert_eq!(only(&told, &["prompt"]), ["prompt", "prompt again", "prompt again", "prompt"]);
+    assert_eq!(only(&told, &["iteration 1 ended"]), ["iteration 1 ended, 3 premium"]);
+    assert!(scene.script().prompts[1].contains("not curl"));
+
+    let acts = (0..12).map(|_| cut()).collect();
+    let mut scene = Scene::new(TASK, acts);
+    assert!(matches!(scene.run().await, Ok(Outcome::Stuck { .. })));
+    assert_eq!(scene.script().prompts.len(), 12, "four a turn, three turns");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_human_ticks_before_the_criterion_is_begun_is_not_worked_on() {
+    let first = act(|place| {
+        place.honest("one");
+        let text = place.read("tasks/demo/TASK.md");
+        assert!(text.contains("[x] one"));
+    });
+    let mut scene = Scene::new("# Demo\n\n- [x] zero\n- [ ] one\n", vec![first]);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert_eq!(scene.script().prompts.len(), 1);
+}
