@@ -2,7 +2,8 @@
 //!
 //! Twenty criteria with an instant scripted model: a whole run of ours, beside a bare ACP
 //! client that sends the very same prompts to one process with the same plugin, and beside
-//! one `copilot -p` per prompt. Prints medians and ratios, and what a hook costs.
+//! one `copilot -p` per prompt. Once with as little work in a turn as a criterion takes, and
+//! once with the steps that a model takes. Prints medians and ratios, and what a hook costs.
 //! `RALPH_TEST_COPILOT=… cargo bench --bench real_cli`
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
@@ -27,39 +28,68 @@ mod copilot;
 mod model;
 
 use copilot::{RUNNER, Scene};
-use model::{Model, bash, call, route, say};
+use model::{Model, Step, bash, call, route, say};
 
 const CRITERIA: u32 = 20;
-/// Tool calls in a turn, and hooks: each call's, and the prompt's own.
-const CALLS: u32 = 3;
 const ROUNDS: usize = 5;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+/// What happens in a turn.
+#[derive(Clone, Copy)]
+enum Work {
+    /// One answer of the model with two calls side by side, and one that says so.
+    Least,
+    /// Four answers, three calls: write, tick, commit.
+    Steps,
+}
+
+impl Work {
+    fn calls(self) -> u32 {
+        match self {
+            Self::Least => 2,
+            Self::Steps => 3,
+        }
+    }
+
+    fn answers(self) -> u32 {
+        match self {
+            Self::Least => 2,
+            Self::Steps => 4,
+        }
+    }
+}
+
 fn main() -> Outcome<()> {
     let Some(scene) = Scene::new("- [ ] one\n") else { return Ok(()) };
-    println!(
-        "Copilot CLI {}, {CRITERIA} criteria, {CALLS} tool calls each, instant model:",
-        scene.cli_version()
-    );
-    let prompts = ours()?.1;
+    println!("Copilot CLI {}, {CRITERIA} criteria, instant model:", scene.cli_version());
+    line("a hook, its process alone", hook_process()?);
+    for work in [Work::Least, Work::Steps] {
+        compare(work)?;
+    }
+    Ok(())
+}
+
+fn compare(work: Work) -> Outcome<()> {
+    let (calls, answers) = (work.calls(), work.answers());
+    println!("\n{calls} tool calls and {answers} answers in a turn, median of {ROUNDS}:");
+    let prompts = ours(work)?.1;
     let (mut run, mut bare, mut free) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        run.push(ours()?.0);
-        bare.push(client(&prompts, Hooks::Asked)?);
-        free.push(client(&prompts, Hooks::None)?);
+        run.push(ours(work)?.0);
+        bare.push(client(work, &prompts, Hooks::Asked)?);
+        free.push(client(work, &prompts, Hooks::None)?);
     }
     let (run, bare, free) = (median(run), median(bare), median(free));
+    let alone = each_alone(work, &prompts)?;
     line("ralph-copilot", run);
     line("bare client, same plugin", bare);
     line("bare client, no plugin", free);
+    line("one `copilot -p` per prompt", alone);
     println!("  {:<30} {:>9.3}", "ours / bare client", ratio(run, bare));
-    let hooks = CRITERIA * (CALLS + 1);
-    line("a hook, in the CLI", bare.saturating_sub(free) / hooks);
-    line("a hook, its process alone", hook_process()?);
-    let one_by_one = each_alone(&prompts)?;
-    line("one `copilot -p` per prompt", one_by_one);
-    println!("  {:<30} {:>9.2}", "copilot -p / ours", ratio(one_by_one, run));
+    println!("  {:<30} {:>9.2}", "copilot -p / ours", ratio(alone, run));
+    // Each call has a hook, and so has the prompt.
+    line("a hook, in the CLI", bare.saturating_sub(free) / (CRITERIA * (calls + 1)));
     Ok(())
 }
 
@@ -68,7 +98,7 @@ fn name(number: u32) -> String {
 }
 
 /// A scene with the task, and a model that does each criterion's work.
-fn scene() -> Outcome<(Scene, Model)> {
+fn scene(work: Work) -> Outcome<(Scene, Model)> {
     let boxes: String = (1..=CRITERIA).map(|number| format!("- [ ] {}\n", name(number))).collect();
     let scene = Scene::new(&format!("# Job\n\n{boxes}")).ok_or("no CLI")?;
     let task = scene.repo().join("tasks/job/TASK.md");
@@ -79,11 +109,18 @@ fn scene() -> Outcome<(Scene, Model)> {
             "old_str": format!("- [ ] {name}\n"),
             "new_str": format!("- [x] {name}\n"),
         });
-        let work = format!(
+        let write = format!(
             "echo {name} > out.txt && echo \"- $(date +%F) {name}\" >> tasks/job/progress.md"
         );
         let commit = format!("git add -A && git commit -qm 'ralph(job): [{name}] - work'");
-        let steps = [bash(&work), call("edit", tick), bash(&commit), say("Done.")];
+        let steps = match work {
+            Work::Least => {
+                let line = format!("{write} && {commit}");
+                let line = json!({ "command": line, "description": "work" });
+                vec![Step::Call(vec![("edit", tick), ("bash", line)]), say("Done.")]
+            }
+            Work::Steps => vec![bash(&write), call("edit", tick), bash(&commit), say("Done.")],
+        };
         route(format!("Focus on: {name}"), steps)
     });
     let model = Model::start(routes);
@@ -92,8 +129,8 @@ fn scene() -> Outcome<(Scene, Model)> {
 }
 
 /// A run of ours: its time, and the prompts that it sent.
-fn ours() -> Outcome<(Duration, Vec<String>)> {
-    let (scene, _model) = scene()?;
+fn ours(work: Work) -> Outcome<(Duration, Vec<String>)> {
+    let (scene, _model) = scene(work)?;
     let started = Instant::now();
     scene.run(&["job"]).expect(0);
     let took = started.elapsed();
@@ -213,8 +250,8 @@ impl Client {
     }
 }
 
-fn client(prompts: &[String], hooks: Hooks) -> Outcome<Duration> {
-    let (scene, _model) = scene()?;
+fn client(work: Work, prompts: &[String], hooks: Hooks) -> Outcome<Duration> {
+    let (scene, _model) = scene(work)?;
     let mut command = cli(&scene, hooks)?;
     let started = Instant::now();
     let mut client = Client::start(&mut command)?;
@@ -233,8 +270,8 @@ fn client(prompts: &[String], hooks: Hooks) -> Outcome<Duration> {
 }
 
 /// A process for each prompt.
-fn each_alone(prompts: &[String]) -> Outcome<Duration> {
-    let (scene, _model) = scene()?;
+fn each_alone(work: Work, prompts: &[String]) -> Outcome<Duration> {
+    let (scene, _model) = scene(work)?;
     let command = cli(&scene, Hooks::Asked)?;
     let started = Instant::now();
     for prompt in prompts {
