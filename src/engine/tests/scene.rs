@@ -13,12 +13,12 @@ use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, AgentError, Closed, Gate, Session, TurnLimits};
-use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Premium, Run};
+use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Run};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::model::{
     AgentIdentity, CheckResult, CheckStatus, Event, EventKind, Fault, FaultClass, OnStuck, Outcome,
-    Prompt, Record, ReportError, Reporter, RunId, SessionId, Turn, TurnEnd, WriteScope,
+    Premium, Prompt, Record, ReportError, Reporter, RunId, SessionId, Turn, TurnEnd, WriteScope,
 };
 use crate::prompt::Templates;
 use crate::sys::clock::Clock;
@@ -272,7 +272,7 @@ impl Scene {
         let parts = Parts {
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks),
-            start: Box::new(move || {
+            start: Box::new(move |_model| {
                 let fake = fake.clone();
                 Box::pin(async move {
                     fake.script().starts += 1;
@@ -306,7 +306,9 @@ impl Scene {
             premium: Premium::Counted,
             agent_command: "fake".to_owned(),
             model: None,
+            fallbacks: VecDeque::new(),
             project_context: None,
+            resumed: None,
             notices: Vec::new(),
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
