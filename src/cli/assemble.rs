@@ -1,42 +1,28 @@
 //! Puts the parts of a run together.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::io::IsTerminal as _;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::RunArgs;
 use super::failure::{Failure, Kind};
+use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
-use crate::agent::acp::{AcpAgent, Launch};
-use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, TurnLimits,
-    for_agent,
-};
+use super::screen::{self, Show};
+use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, TurnLimits};
 use crate::config::{Settings, resolve};
-use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Starter, resume};
+use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
 use crate::events::{Emitter, JOURNAL_FILE, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
-use crate::hooks::Plugin;
-use crate::model::{Premium, Record, Reporter, RunId, Task};
+use crate::model::{Record, RunId, Task};
 use crate::prompt::{PromptError, Templates};
-use crate::report::{ActivityLog, Console, CostLog, Json, Plain, PremiumTable, ProgressMd};
 use crate::sys::clock::Clock;
-use crate::sys::env;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::reap_orphans;
 use crate::sys::stop::Stop;
 use crate::verify::{
-    Branch, CommitsAlone, Dirt, Fingerprint, Identity, PROGRESS, Preflight, Repo as _, ShellChecks,
+    Branch, CommitsAlone, Dirt, Fingerprint, Identity, Preflight, Repo as _, ShellChecks,
 };
-
-/// The model that is asked for unless the user or their provider says otherwise.
-const MODEL: &str = "claude-sonnet-4.5";
-
-/// What is gone on with where RALPH_COPILOT_FALLBACK allows it, in this order.
-const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
 
 /// A run that can begin.
 pub(super) struct Assembled {
@@ -51,15 +37,6 @@ pub(super) struct Keep {
     _lock: TreeLock,
     _server: Option<GuardServer>,
     _scratch: tempfile::TempDir,
-}
-
-/// Where events are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Show {
-    /// To a person, or as plain lines where nobody watches.
-    People,
-    /// As JSON lines.
-    Json,
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first
@@ -90,23 +67,23 @@ pub(super) async fn assemble(
     let preflight = preflight(&at, &settings)?;
     make_private(&folder)?;
     let templates = templates(&at.place)?;
-    let command = find_agent(settings.agent.as_deref())?;
-    let scratch = scratch()?;
+    let command = launch::find_agent(settings.agent.as_deref())?;
+    let scratch = launch::scratch()?;
     let stop = Stop::default();
     let run_of_signal = run.clone();
     stop.listen(move |signal| at_once(&run_of_signal, signal))?;
-    let redactor = Arc::new(Redactor::new(secrets()));
-    let model = model(&settings, command.kind);
-    let premium = premium(&settings, command.kind, model.as_deref());
-    let mut reporters = reporters(&at, clock, premium);
-    reporters.push(screen(show, clock));
+    let redactor = Arc::new(Redactor::new(launch::secrets()));
+    let model = launch::model(&settings, command.kind);
+    let premium = launch::premium(&settings, command.kind, model.as_deref());
+    let mut reporters = screen::reporters(&at, clock, premium);
+    reporters.push(screen::screen(show, clock));
     let events = Arc::new(
         Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
             .map_err(|error| Failure::new(Kind::Write, error))?,
     );
     let record: Arc<dyn Record> = Arc::clone(&events) as _;
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
-    let mount = mount(&command, scratch.path(), &gate)?;
+    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
     let known = at.place.repo.identity()?;
     let (identity, identity_notice) = match known {
         Some(identity) => (identity, None),
@@ -118,18 +95,18 @@ pub(super) async fn assemble(
         }
     };
     let own_identity = identity_notice.is_some().then_some(&identity);
-    let identity_variables = identity_variables(own_identity);
+    let identity_variables = launch::identity_variables(own_identity);
     let rules = rules(&at, &settings, &preflight, scratch.path())?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
     notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
     let redact = Arc::clone(&redactor);
-    let start = starter(Start {
-        environment: environment(&command, &rules.tmp, &identity_variables),
+    let start = launch::starter(Start {
+        environment: launch::environment(&command, &rules.tmp, &identity_variables),
         plugin: mount.plugin,
         run: run.clone(),
         cwd: at.place.root().to_owned(),
         folder: folder.clone(),
-        home: copilot_home(),
+        home: launch::copilot_home(),
         gate: Arc::clone(&gate),
         command: command.clone(),
     });
@@ -173,8 +150,8 @@ pub(super) async fn assemble(
             CommitsAlone::Accepted
         },
         premium,
-        agent_command: describe(&command, &redactor),
-        fallbacks: fallbacks(&settings, model.as_deref()),
+        agent_command: launch::describe(&command, &redactor),
+        fallbacks: launch::fallbacks(&settings, model.as_deref()),
         model,
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
             .ok()
@@ -203,156 +180,6 @@ pub(super) fn templates(place: &Place) -> Result<Templates, Failure> {
     let folder = place.templates();
     let loaded = if folder.is_dir() { Templates::load(&folder) } else { Templates::builtin() };
     Ok(loaded?)
-}
-
-/// The agent's command.
-pub(super) fn find_agent(named: Option<&str>) -> Result<AgentCommand, Failure> {
-    let found = AgentCommand::find(
-        named,
-        &Lookup {
-            variable: &|name| std::env::var(name).ok(),
-            which: &|name| which::which(name).ok(),
-        },
-    );
-    Ok(found?)
-}
-
-/// The model to ask for, if any.
-pub(super) fn model(settings: &Settings, kind: AgentKind) -> Option<String> {
-    let ours = (kind == AgentKind::Copilot && !own_provider()).then(|| MODEL.to_owned());
-    settings.model.clone().or(ours)
-}
-
-fn fallbacks(settings: &Settings, model: Option<&str>) -> VecDeque<String> {
-    let others = FALLBACKS.into_iter().filter(|other| Some(*other) != model);
-    if settings.fallback { others.map(str::to_owned).collect() } else { VecDeque::new() }
-}
-
-/// Where the Copilot CLI keeps its records.
-pub(super) fn copilot_home() -> Option<PathBuf> {
-    let named = std::env::var_os("COPILOT_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
-    named.or_else(|| etcetera::home_dir().ok().map(|home| home.join(".copilot")))
-}
-
-/// A folder of the run's own outside the repository: socket, plugin and the agent's
-/// TMPDIR. It is short, because a socket's path has few bytes.
-pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
-    let base = std::env::temp_dir().canonicalize().unwrap_or_else(|_| std::env::temp_dir());
-    let failed = |source| Failure::from(AgentError::Prepare { path: base.clone(), source });
-    let folder = tempfile::Builder::new().prefix("ralph-").tempdir_in(&base).map_err(failed)?;
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))
-        .map_err(failed)?;
-    std::fs::create_dir(folder.path().join("tmp")).map_err(failed)?;
-    Ok(folder)
-}
-
-/// What mounts the guard.
-pub(super) struct Mount {
-    pub(super) server: Option<GuardServer>,
-    pub(super) plugin: Option<Plugin>,
-}
-
-/// Serves the hooks and writes the plugin, for the Copilot CLI.
-pub(super) fn mount(
-    command: &AgentCommand,
-    scratch: &Path,
-    gate: &Arc<Gate>,
-) -> Result<Mount, Failure> {
-    match command.kind {
-        AgentKind::Other => Ok(Mount { server: None, plugin: None }),
-        AgentKind::Copilot => {
-            let socket = scratch.join("guard.sock");
-            let server = GuardServer::start(&socket, Arc::clone(gate), Greeting::Welcome)?;
-            let program = std::env::current_exe()
-                .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
-            let plugin = Plugin::write(&scratch.join("plugin"), &program, &socket)
-                .map_err(AgentError::from)?;
-            Ok(Mount { server: Some(server), plugin: Some(plugin) })
-        }
-    }
-}
-
-/// Everything a start of the agent takes.
-pub(super) struct Start {
-    pub(super) command: AgentCommand,
-    pub(super) environment: (Vec<(OsString, Option<OsString>)>, Vec<OsString>),
-    pub(super) plugin: Option<Plugin>,
-    pub(super) run: RunId,
-    pub(super) cwd: PathBuf,
-    pub(super) folder: PathBuf,
-    pub(super) home: Option<PathBuf>,
-    pub(super) gate: Arc<Gate>,
-}
-
-/// Starts the agent as often as it takes.
-pub(super) fn starter(start: Start) -> Starter {
-    let start = Arc::new(start);
-    Box::new(move |model| {
-        let start = Arc::clone(&start);
-        Box::pin(async move {
-            let agent = launch(&start, model).await?;
-            Ok(Box::new(agent) as Box<dyn Agent>)
-        })
-    })
-}
-
-async fn launch(start: &Start, model: Option<String>) -> Result<AcpAgent, AgentError> {
-    let (variables, arguments) = start.environment.clone();
-    let mut extra = arguments;
-    if let Some(plugin) = &start.plugin {
-        extra.push("--plugin-dir".into());
-        extra.push(plugin.folder().into());
-    }
-    if let (Some(model), AgentKind::Copilot) = (model, start.command.kind) {
-        extra.push("--model".into());
-        extra.push(model.into());
-    }
-    AcpAgent::start(Launch {
-        command: &start.command,
-        extra,
-        environment: variables,
-        run: &start.run,
-        cwd: &start.cwd,
-        folder: &start.folder,
-        home: start.home.clone(),
-        plugin: start.plugin.clone(),
-        gate: Arc::clone(&start.gate),
-    })
-    .await
-}
-
-/// The agent's environment, and the arguments that go with it.
-pub(super) fn environment(
-    command: &AgentCommand,
-    tmp: &Path,
-    identity: &[(String, String)],
-) -> (Vec<(OsString, Option<OsString>)>, Vec<OsString>) {
-    let names: Vec<String> =
-        std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    let change = for_agent(command.kind, &names, tmp);
-    let mut variables = change.variables;
-    let identity = identity.iter().map(|(name, value)| (name.into(), Some(value.into())));
-    variables.extend(identity);
-    (variables, change.arguments)
-}
-
-fn identity_variables(identity: Option<&Identity>) -> Vec<(String, String)> {
-    let Some(identity) = identity else { return Vec::new() };
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    vec![
-        pair("GIT_AUTHOR_NAME", &identity.name),
-        pair("GIT_AUTHOR_EMAIL", &identity.email),
-        pair("GIT_COMMITTER_NAME", &identity.name),
-        pair("GIT_COMMITTER_EMAIL", &identity.email),
-    ]
-}
-
-/// The values of our own secret variables: they must appear nowhere.
-pub(super) fn secrets() -> Vec<String> {
-    std::env::vars()
-        .filter(|(name, value)| env::is_secret(name) && value.len() >= 8)
-        .map(|(_, value)| value)
-        .collect()
 }
 
 fn rules(
@@ -414,50 +241,6 @@ fn notices(
         notices.push("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is denied, since nobody is asked".to_owned());
     }
     notices
-}
-
-/// What a prompt costs: only GitHub's own CLI, with GitHub's own models, costs anything.
-fn premium(settings: &Settings, kind: AgentKind, model: Option<&str>) -> Premium {
-    let mut table = PremiumTable::default();
-    if let Some(free) = &settings.free_models {
-        table.premium.retain(|model| !free.contains(model));
-        table.free.clone_from(free);
-    }
-    match kind {
-        AgentKind::Copilot if !own_provider() && table.is_premium(model) => Premium::Counted,
-        AgentKind::Copilot | AgentKind::Other => Premium::Free,
-    }
-}
-
-/// Whether the user's own provider serves the model.
-fn own_provider() -> bool {
-    std::env::var_os("COPILOT_PROVIDER_BASE_URL").is_some_and(|url| !url.is_empty())
-}
-
-fn reporters(at: &TaskPlace, clock: Clock, premium: Premium) -> Vec<Box<dyn Reporter>> {
-    let file = |name: &str| at.place.root().join(at.layout.file(name));
-    vec![
-        Box::new(ProgressMd::new(file(PROGRESS), clock)),
-        Box::new(ActivityLog::new(file("activity.log"), clock)),
-        Box::new(CostLog::new(file("cost.log"), clock, premium)),
-    ]
-}
-
-fn screen(show: Show, clock: Clock) -> Box<dyn Reporter> {
-    let out = || Box::new(std::io::stdout());
-    match show {
-        Show::Json => Box::new(Json::new(out())),
-        Show::People => match Console::stdout(clock) {
-            Some(console) if std::io::stdout().is_terminal() => Box::new(console),
-            Some(_) | None => Box::new(Plain::new(out(), clock, 100)),
-        },
-    }
-}
-
-fn describe(command: &AgentCommand, redactor: &Redactor) -> String {
-    let mut words = vec![command.program.display().to_string()];
-    words.extend(command.args.iter().cloned());
-    redactor.redact_str(&words.join(" ")).into_owned()
 }
 
 fn make_private(folder: &Path) -> Result<(), Failure> {

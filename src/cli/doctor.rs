@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::args::DoctorArgs;
-use super::assemble::{self, Start};
+use super::assemble;
 use super::failure::Failure;
+use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
 use super::{runtime, say, say_json};
 use crate::agent::{
-    AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, GuardServer, Session, TurnLimits,
+    AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
 };
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy, Redactor};
-use crate::hooks::Plugin;
 use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId};
 use crate::verify::Repo as _;
 
@@ -116,7 +116,7 @@ fn look(
         Ok(_) => {}
         Err(failure) => findings.push(Finding::bad("templates", &failure)),
     }
-    match assemble::find_agent(settings.agent.as_deref()) {
+    match launch::find_agent(settings.agent.as_deref()) {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(agent(&place, &settings, &command, findings)),
             Err(failure) => findings.push(Finding::bad("agent", &failure)),
@@ -231,34 +231,23 @@ async fn probe(
     settings: &Settings,
     command: &AgentCommand,
 ) -> Result<Probe, Failure> {
-    let scratch = assemble::scratch()?;
-    let redactor = Arc::new(Redactor::new(assemble::secrets()));
+    let scratch = launch::scratch()?;
+    let redactor = Arc::new(Redactor::new(launch::secrets()));
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(place.root(), place.root().join("tasks")));
     gate.focus(Focus { iteration: 0, policy });
-    let (server, plugin) = match command.kind {
-        AgentKind::Copilot => {
-            let socket = scratch.path().join("guard.sock");
-            let server = GuardServer::start(&socket, Arc::clone(&gate), Greeting::TurnBack)?;
-            let program = std::env::current_exe()
-                .map_err(|error| Failure::new(super::failure::Kind::Internal, error))?;
-            let plugin = Plugin::write(&scratch.path().join("plugin"), &program, &socket)
-                .map_err(crate::agent::AgentError::from)?;
-            (Some(server), Some(plugin))
-        }
-        AgentKind::Other => (None, None),
-    };
-    let mut start = assemble::starter(Start {
+    let mount = launch::mount(command, scratch.path(), &gate, Greeting::TurnBack)?;
+    let mut start = launch::starter(Start {
         command: command.clone(),
-        environment: assemble::environment(command, &scratch.path().join("tmp"), &[]),
-        plugin,
+        environment: launch::environment(command, &scratch.path().join("tmp"), &[]),
+        plugin: mount.plugin,
         run: RunId::new("doctor"),
         cwd: place.root().to_owned(),
         folder: scratch.path().to_owned(),
-        home: assemble::copilot_home(),
+        home: launch::copilot_home(),
         gate: Arc::clone(&gate),
     });
-    let mut agent = start(assemble::model(settings, command.kind)).await?;
+    let mut agent = start(launch::model(settings, command.kind)).await?;
     let identity = agent.identity().map_or_else(
         || "an agent without a name".to_owned(),
         |it| format!("{} {}", it.name, it.version),
@@ -268,7 +257,7 @@ async fn probe(
         Err(error) => Err(error),
     };
     agent.stop().await;
-    drop(server);
+    drop(mount.server);
     Ok(Probe { identity, guarded })
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::args::RunArgs;
 use super::failure::Failure;
 use super::place::TaskPlace;
-use super::{assemble, say, say_json};
+use super::{assemble, launch, say, say_json};
 use crate::guard::Redactor;
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
@@ -17,7 +17,7 @@ pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
     let task = at.usable()?;
     let settings = assemble::settings(&at.place, args, &task)?;
     let preflight = assemble::preflight(at, &settings)?;
-    let command = assemble::find_agent(settings.agent.as_deref())?;
+    let command = launch::find_agent(settings.agent.as_deref())?;
     let templates = assemble::templates(&at.place)?;
     let state = super::status::read_state(at)?;
     let next = task.criteria.iter().find(|criterion| {
@@ -27,7 +27,7 @@ pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
         .into_iter()
         .map(|check| check.command)
         .collect();
-    let redactor = Redactor::new(assemble::secrets());
+    let redactor = Redactor::new(launch::secrets());
     let redact = |text: &str| redactor.redact_str(text).into_owned();
     let read = |name| {
         let path = at.place.root().join(at.layout.file(name));
@@ -66,7 +66,7 @@ pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
             "branch": preflight.checkpoint.branch,
             "head": preflight.checkpoint.head,
             "agent": { "program": command.program, "args": command.args },
-            "model": assemble::model(&settings, command.kind),
+            "model": launch::model(&settings, command.kind),
             "next": next.map(|criterion| json!({ "line": criterion.line, "text": criterion.key.text })),
             "checks": checks,
             "prompt": prompt.map(|prompt| prompt.text),

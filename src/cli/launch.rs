@@ -1,0 +1,203 @@
+//! Everything that a start of the agent takes: which program, which model, which
+//! environment, and the guard's mount.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::failure::Failure;
+use crate::agent::acp::{AcpAgent, Launch};
+use crate::agent::{
+    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, for_agent,
+};
+use crate::config::Settings;
+use crate::engine::Starter;
+use crate::guard::Redactor;
+use crate::hooks::Plugin;
+use crate::model::{Premium, RunId};
+use crate::report::PremiumTable;
+use crate::sys::env;
+use crate::verify::Identity;
+
+/// The model that is asked for unless the user or their provider says otherwise.
+const MODEL: &str = "claude-sonnet-4.5";
+
+/// What is gone on with where RALPH_COPILOT_FALLBACK allows it, in this order.
+const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
+
+/// The agent's command.
+pub(super) fn find_agent(named: Option<&str>) -> Result<AgentCommand, Failure> {
+    let found = AgentCommand::find(
+        named,
+        &Lookup {
+            variable: &|name| std::env::var(name).ok(),
+            which: &|name| which::which(name).ok(),
+        },
+    );
+    Ok(found?)
+}
+
+/// The model to ask for, if any.
+pub(super) fn model(settings: &Settings, kind: AgentKind) -> Option<String> {
+    let ours = (kind == AgentKind::Copilot && !own_provider()).then(|| MODEL.to_owned());
+    settings.model.clone().or(ours)
+}
+
+pub(super) fn fallbacks(settings: &Settings, model: Option<&str>) -> VecDeque<String> {
+    let others = FALLBACKS.into_iter().filter(|other| Some(*other) != model);
+    if settings.fallback { others.map(str::to_owned).collect() } else { VecDeque::new() }
+}
+
+/// Where the Copilot CLI keeps its records.
+pub(super) fn copilot_home() -> Option<PathBuf> {
+    let named = std::env::var_os("COPILOT_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+    named.or_else(|| etcetera::home_dir().ok().map(|home| home.join(".copilot")))
+}
+
+/// A folder of the run's own outside the repository: socket, plugin and the agent's
+/// TMPDIR. It is short, because a socket's path has few bytes.
+pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
+    let base = std::env::temp_dir().canonicalize().unwrap_or_else(|_| std::env::temp_dir());
+    let failed = |source| Failure::from(AgentError::Prepare { path: base.clone(), source });
+    let folder = tempfile::Builder::new().prefix("ralph-").tempdir_in(&base).map_err(failed)?;
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))
+        .map_err(failed)?;
+    std::fs::create_dir(folder.path().join("tmp")).map_err(failed)?;
+    Ok(folder)
+}
+
+/// What mounts the guard.
+pub(super) struct Mount {
+    pub(super) server: Option<GuardServer>,
+    pub(super) plugin: Option<Plugin>,
+}
+
+/// Serves the hooks and writes the plugin, for the Copilot CLI.
+pub(super) fn mount(
+    command: &AgentCommand,
+    scratch: &Path,
+    gate: &Arc<Gate>,
+    greeting: Greeting,
+) -> Result<Mount, Failure> {
+    match command.kind {
+        AgentKind::Other => Ok(Mount { server: None, plugin: None }),
+        AgentKind::Copilot => {
+            let socket = scratch.join("guard.sock");
+            let server = GuardServer::start(&socket, Arc::clone(gate), greeting)?;
+            let program = std::env::current_exe()
+                .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
+            let plugin = Plugin::write(&scratch.join("plugin"), &program, &socket)
+                .map_err(AgentError::from)?;
+            Ok(Mount { server: Some(server), plugin: Some(plugin) })
+        }
+    }
+}
+
+/// Everything a start of the agent takes.
+pub(super) struct Start {
+    pub(super) command: AgentCommand,
+    pub(super) environment: (Vec<(OsString, Option<OsString>)>, Vec<OsString>),
+    pub(super) plugin: Option<Plugin>,
+    pub(super) run: RunId,
+    pub(super) cwd: PathBuf,
+    pub(super) folder: PathBuf,
+    pub(super) home: Option<PathBuf>,
+    pub(super) gate: Arc<Gate>,
+}
+
+/// Starts the agent as often as it takes.
+pub(super) fn starter(start: Start) -> Starter {
+    let start = Arc::new(start);
+    Box::new(move |model| {
+        let start = Arc::clone(&start);
+        Box::pin(async move {
+            let agent = launch(&start, model).await?;
+            Ok(Box::new(agent) as Box<dyn Agent>)
+        })
+    })
+}
+
+async fn launch(start: &Start, model: Option<String>) -> Result<AcpAgent, AgentError> {
+    let (variables, arguments) = start.environment.clone();
+    let mut extra = arguments;
+    if let Some(plugin) = &start.plugin {
+        extra.push("--plugin-dir".into());
+        extra.push(plugin.folder().into());
+    }
+    if let (Some(model), AgentKind::Copilot) = (model, start.command.kind) {
+        extra.push("--model".into());
+        extra.push(model.into());
+    }
+    AcpAgent::start(Launch {
+        command: &start.command,
+        extra,
+        environment: variables,
+        run: &start.run,
+        cwd: &start.cwd,
+        folder: &start.folder,
+        home: start.home.clone(),
+        plugin: start.plugin.clone(),
+        gate: Arc::clone(&start.gate),
+    })
+    .await
+}
+
+/// The agent's environment, and the arguments that go with it.
+pub(super) fn environment(
+    command: &AgentCommand,
+    tmp: &Path,
+    identity: &[(String, String)],
+) -> (Vec<(OsString, Option<OsString>)>, Vec<OsString>) {
+    let names: Vec<String> =
+        std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    let change = for_agent(command.kind, &names, tmp);
+    let mut variables = change.variables;
+    let identity = identity.iter().map(|(name, value)| (name.into(), Some(value.into())));
+    variables.extend(identity);
+    (variables, change.arguments)
+}
+
+pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, String)> {
+    let Some(identity) = identity else { return Vec::new() };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    vec![
+        pair("GIT_AUTHOR_NAME", &identity.name),
+        pair("GIT_AUTHOR_EMAIL", &identity.email),
+        pair("GIT_COMMITTER_NAME", &identity.name),
+        pair("GIT_COMMITTER_EMAIL", &identity.email),
+    ]
+}
+
+/// The values of our own secret variables: they must appear nowhere.
+pub(super) fn secrets() -> Vec<String> {
+    std::env::vars()
+        .filter(|(name, value)| env::is_secret(name) && value.len() >= 8)
+        .map(|(_, value)| value)
+        .collect()
+}
+
+/// What a prompt costs: only GitHub's own CLI, with GitHub's own models, costs anything.
+pub(super) fn premium(settings: &Settings, kind: AgentKind, model: Option<&str>) -> Premium {
+    let mut table = PremiumTable::default();
+    if let Some(free) = &settings.free_models {
+        table.premium.retain(|model| !free.contains(model));
+        table.free.clone_from(free);
+    }
+    match kind {
+        AgentKind::Copilot if !own_provider() && table.is_premium(model) => Premium::Counted,
+        AgentKind::Copilot | AgentKind::Other => Premium::Free,
+    }
+}
+
+/// Whether the user's own provider serves the model.
+fn own_provider() -> bool {
+    std::env::var_os("COPILOT_PROVIDER_BASE_URL").is_some_and(|url| !url.is_empty())
+}
+
+pub(super) fn describe(command: &AgentCommand, redactor: &Redactor) -> String {
+    let mut words = vec![command.program.display().to_string()];
+    words.extend(command.args.iter().cloned());
+    redactor.redact_str(&words.join(" ")).into_owned()
+}
