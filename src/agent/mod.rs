@@ -30,6 +30,7 @@ pub use gate::{Focus, Gate};
 pub use guarded::{Greeting, GuardServer};
 pub use stuck::{Pulse, TurnLimits, observe};
 
+pub use crate::hooks::PluginError;
 use crate::model::{AgentIdentity, Prompt, SessionId, Turn};
 
 /// A running agent: one process for the whole run.

@@ -2,7 +2,7 @@
 
 use super::scene::{Act, Scene, TASK, act, ending, failing, honest, only};
 use crate::agent::AgentError;
-use crate::hooks::PluginError;
+use crate::agent::PluginError;
 use crate::model::{FaultClass, Outcome, RecordError, Turn, TurnEnd};
 
 fn died() -> Act {
