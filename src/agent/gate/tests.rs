@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::guard::OsFiles;
+use crate::guard::{Kind, OsFiles};
 use crate::model::{Answer, SessionId};
 
 #[derive(Default)]
@@ -24,6 +24,23 @@ impl Record for Collector {
         }
         self.events.lock().expect("events").push(kind);
         Ok(())
+    }
+}
+
+/// A disk that makes the guard fail.
+struct Panicking;
+
+impl Files for Panicking {
+    fn kind(&self, path: &Path) -> Kind {
+        panic!("no answer for {}", path.display())
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        panic!("no bytes of {}", path.display())
+    }
+
+    fn list(&self, path: &Path, _: usize) -> io::Result<Vec<String>> {
+        panic!("no names in {}", path.display())
     }
 }
 
@@ -101,6 +118,21 @@ fn what_cannot_be_recorded_is_denied_and_ends_the_run() {
     let ended =
         EndedCall { session: "s", asker: None, call: "1", input: &input, vouched_by: Asked::Hook };
     assert_eq!(gate.standing(&ended), Standing::Undecided, "it was never allowed");
+}
+
+#[test]
+fn a_guard_that_panics_denies_and_that_is_recorded() {
+    for (tool, input) in [
+        ("view", json!({"path": "/w/repo/src/lib.rs"})),
+        ("edit", json!({"path": "/w/repo/src/lib.rs", "old_str": "a", "new_str": "b"})),
+        ("bash", json!({"command": "cat src/lib.rs"})),
+    ] {
+        let (events, gate) = gate_on(Box::new(Panicking));
+        gate.focus(focus(1));
+        let decision = gate.decide(&ToolRequest { tool: tool.to_owned(), ..request("s", input) });
+        assert_eq!(decision.answer, Answer::Deny, "{tool}");
+        assert_eq!(decided(&events), [(1, Answer::Deny, decision.rule)]);
+    }
 }
 
 #[test]
