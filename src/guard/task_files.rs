@@ -130,6 +130,10 @@ fn patched(before: &str, diff: &str) -> Option<String> {
                 break;
             }
             lines.next();
+            if line.is_empty() && lines.peek().is_none() {
+                // What follows the last newline is no line.
+                break;
+            }
             let (sign, text) = match line.chars().next() {
                 Some(sign) => (sign, &line[sign.len_utf8()..]),
                 None => (' ', ""),
@@ -222,6 +226,14 @@ mod tests {
         let want = Some("# T\n- [x] one\n- [ ] two\n".to_owned());
         assert_eq!(Edit::read(&json!({"fileName": "x", "diff": diff})).apply(before), want);
         assert_eq!(replace.apply(before), want);
+    }
+
+    #[test]
+    fn a_diff_may_end_before_the_file_does() {
+        let before = "# T\n- [ ] one\na\nb\nc\nd\n- [ ] two\n";
+        let diff = "@@ -1,5 +1,5 @@\n # T\n-- [ ] one\n+- [x] one\n a\n b\n c\n";
+        let want = Some("# T\n- [x] one\na\nb\nc\nd\n- [ ] two\n".to_owned());
+        assert_eq!(Edit::read(&json!({ "fileName": "x", "diff": diff })).apply(before), want);
     }
 
     #[test]
