@@ -152,17 +152,26 @@ turns:
 fn a_change_of_the_file_that_the_check_looks_into() {
     let repo = Repo::new("# Demo\n\n- [ ] README mentions retry\n  - verify: `grep -q retry README.md`\n");
     let ran = repo.run(
-        r#"
+        r##"
 turns:
 - steps:
   - edit: {path: README.md, old: "# A project", new: "# A project\n\nIt has retry."}
   - tick: "{criterion}"
   - progress: retry
   - commit: mention retry
-"#,
+"##,
         &[],
     );
-    insta::assert_snapshot!(story(&repo, &ran), @"");
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: pass check
+    exit 0: proven
+    - [x] README mentions retry
+    state: README mentions retry, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [README mentions retry] - mention retry
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    ");
 }
 
 #[test]
@@ -199,12 +208,13 @@ turns:
     );
     assert_eq!(human(&repo), before);
     insta::assert_snapshot!(story(&repo, &ran), @r"
-    exit 5: agent_unusable
-    - [ ] out.txt says hello
+    iteration 1: pass check
+    exit 3: limit_reached
+    - [x] out.txt says hello
     - [ ] notes exist
+    state: out.txt says hello, proven by check, 0 attempts failed
     on refs/heads/main
-    commit: ralph(demo): state update
-    commit: ralph(demo): state update
+    commit: ralph(demo): say hello
     commit: ralph(demo): state update
     left:  A added.txt
     left:  M human.txt

@@ -93,17 +93,14 @@ turns:
     );
     insta::assert_snapshot!(story, @r#"
     iteration 1: fail
-      fails: protected_changed
       fails: regression
       mended: restore_task {"keep_tick":false}
-      mended: restore_file README.md
     exit 3: limit_reached
     - [x] README.md has a title
     - [ ] out.txt says hello
     state: out.txt says hello, unproven, 1 attempts failed
     on refs/heads/main
     commit: ralph(demo): [out.txt says hello] - say hello
-    commit: ralph(demo): put protected files back
     commit: ralph(demo): state update
     kept: refs/ralph/demo/attempts/1
     "#);

@@ -49,16 +49,19 @@ fn an_amended_commit() {
         TASK,
         &WORK.replace("git commit", "git commit --amend"),
     );
-    insta::assert_snapshot!(story, @r"
-    iteration 1: pass check
+    insta::assert_snapshot!(story, @r#"
+    iteration 1: fail
+      fails: history_rewritten
+      mended: back_to_checkpoint
+      mended: restore_task {"keep_tick":false}
     exit 3: limit_reached
-    - [x] out.txt says hello
+    - [ ] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, proven by check, 0 attempts failed
+    state: out.txt says hello, unproven, 1 attempts failed
     on refs/heads/main
-    commit: ralph(demo): say hello
     commit: ralph(demo): state update
-    ");
+    kept: refs/ralph/demo/attempts/1
+    "#);
     assert_eq!(repo.task(), TASK);
     let kept = repo.git(&["log", "--format=%s", "-2", "refs/ralph/demo/attempts/1"]);
     assert_eq!(kept, "ralph(demo): attempt\nralph(demo): say hello\n");
@@ -113,11 +116,19 @@ fn work_on_another_branch() {
 #[test]
 fn work_on_a_detached_head() {
     let (repo, _, story) = builds(TASK, &format!("git checkout -q --detach\n{WORK}"));
-    insta::assert_snapshot!(story, @r"
+    insta::assert_snapshot!(story, @r#"
+    iteration 1: fail
+      fails: wrong_branch
+      mended: back_to_checkpoint
+      mended: restore_task {"keep_tick":false}
+    exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] notes exist
+    state: out.txt says hello, unproven, 1 attempts failed
     on refs/heads/main
-    ");
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    "#);
     let kept = repo.git(&["log", "--format=%s", "-2", "refs/ralph/demo/attempts/1"]);
     assert_eq!(kept, "ralph(demo): attempt\nralph(demo): say hello\n");
 }
@@ -125,7 +136,24 @@ fn work_on_a_detached_head() {
 #[test]
 fn a_branch_without_any_commit() {
     let (repo, _, story) = builds(TASK, "git checkout -q --orphan new");
-    insta::assert_snapshot!(story, @"");
+    insta::assert_snapshot!(story, @r"
+    iteration 1: fail
+      fails: wrong_branch
+      fails: not_ticked
+      fails: no_commit
+      fails: uncommitted
+      said: no_progress_entry
+      mended: back_to_checkpoint
+      mended: progress_line
+      mended: state_commit
+    exit 3: limit_reached
+    - [ ] out.txt says hello
+    - [ ] notes exist
+    state: out.txt says hello, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    ");
     assert_eq!(repo.task(), TASK);
 }
 

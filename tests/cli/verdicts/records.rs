@@ -111,8 +111,6 @@ turns:
       tampering: undecided_call
       fails: no_commit
       fails: uncommitted
-      unclear: task_changed_by_human
-      said: task_changed_by_human
       said: no_progress_entry
     exit 10: tampered
     - [x] out.txt says hello
