@@ -37,21 +37,24 @@ fn all_is_well_with_the_scripted_agent() {
 fn each_problem_has_its_exit_code_and_a_way_out() {
     let repo = Repo::new(THREE);
     repo.write("dirt.txt", "dirt\n");
-    let agent = repo.agent("session_error: {code: -32000, message: Authentication required}\nturns: []\n");
+    let agent =
+        repo.agent("session_error: {code: -32000, message: Authentication required}\nturns: []\n");
     let ran = repo.ralph(&["doctor", "demo", "--json", "--agent", &agent]);
     assert_eq!(ran.code, Some(8), "that of the first problem");
     let object = ran.json();
     assert_eq!(finding(&object, "repository")["exit_code"], json!(8));
-    let agent = finding(&object, "agent");
-    assert_eq!(agent["exit_code"], json!(5));
-    assert!(agent["hint"].as_str().is_some_and(|hint| hint.contains("copilot login")), "{agent}");
+    let login = finding(&object, "login");
+    assert_eq!(login["exit_code"], json!(5));
+    assert!(login["hint"].as_str().is_some_and(|hint| hint.contains("copilot login")), "{login}");
     let ran = repo.ralph(&["doctor", "demo", "--agent", "no-such-agent"]);
     assert!(ran.stdout.contains("no-such-agent"), "{}", ran.stdout);
 }
 
 #[test]
 fn the_winner_of_each_setting_is_named() {
-    let repo = Repo::new(&format!("---\nstuck_threshold: 4\nmax_iterations: 4\non_stuck: skip\n---\n{THREE}"));
+    let repo = Repo::new(&format!(
+        "---\nstuck_threshold: 4\nmax_iterations: 4\non_stuck: skip\n---\n{THREE}"
+    ));
     repo.write(
         ".ralph/config.toml",
         "stuck_threshold = 5\nmax_wait = \"5m\"\nmodel = \"gpt-5\"\nrequire_checks = true\n",
@@ -77,8 +80,14 @@ fn the_winner_of_each_setting_is_named() {
         format!("{} from {source}", it["value"].as_str().expect("a value"))
     };
     let won: Vec<String> = [
-        "max_iterations", "stuck_threshold", "on_stuck", "max_wait", "model", "require_checks",
-        "idle_timeout", "turn_timeout",
+        "max_iterations",
+        "stuck_threshold",
+        "on_stuck",
+        "max_wait",
+        "model",
+        "require_checks",
+        "idle_timeout",
+        "turn_timeout",
     ]
     .into_iter()
     .map(|name| format!("{name}: {}", setting(name)))

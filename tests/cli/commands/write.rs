@@ -109,7 +109,10 @@ fn retry_clears_what_is_not_proven_and_nothing_else() {
     let repo = Repo::new(THREE);
     let script = format!(
         "turns:\n- times: 1\n  steps: [{{say: 'Done!'}}]\n{}",
-        HONEST.trim_start().trim_start_matches("turns:\n").replace("text: b}}, ", "text: b}}, {run: 'rm b.txt'}, ")
+        HONEST
+            .trim_start()
+            .trim_start_matches("turns:\n")
+            .replace("path: b.txt", "path: wrong.txt")
     );
     assert_eq!(repo.run(&script, &["--stuck-threshold", "2"]).code, Some(4));
     let before = repo.state();
@@ -117,7 +120,7 @@ fn retry_clears_what_is_not_proven_and_nothing_else() {
     assert_eq!(nobody.code, Some(2));
     insta::assert_snapshot!(nobody.stderr, @r"
     error: `c is there` has no attempts to clear
-    hint: criteria with failed attempts: `a is there`, `b is there`
+    hint: criteria with failed attempts: `b is there`
     ");
     let ran = repo.ralph(&["retry", "demo", "--json"]);
     assert_eq!(ran.json(), json!({ "cleared": ["b is there"] }), "{}", ran.stderr);

@@ -68,8 +68,6 @@ fn one_that_keeps_dying_is_given_up() {
     - [ ] c is there
     on refs/heads/main
     commit: ralph(demo): state update
-    commit: ralph(demo): state update
-    commit: ralph(demo): state update
     ");
     assert_eq!(starts(&ran), 3);
     assert_eq!(outcome(&ran)["fault"]["class"], "died");
@@ -88,8 +86,8 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
         [clock] before the work: `test -e a.txt` failed (exit 1), [span]
         [clock] before the work: `test -e b.txt` failed (exit 1), [span]
         [clock] before the work: `test -e c.txt` failed (exit 1), [span]
-        [clock] waiting until [time]: the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
-        [clock] waiting until [time]: the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting [span], until [time]: the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting [span], until [time]: the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
 
           line  criterion   proof   attempts
         ·    3  a is there  open           0
@@ -185,7 +183,8 @@ fn a_model_that_is_not_there_and_a_network_that_is_not() {
         ("Error: Could not connect to local model provider", "network"),
     ] {
         let repo = Repo::new(THREE);
-        let ran = repo.run(&format!("turns: [{{steps: [{{say: \"{text}\"}}]}}]"), &[]);
+        let script = format!("turns: [{{steps: [{{say: \"{text}\"}}]}}]");
+        let ran = repo.run(&script, &["--max-wait", "1s"]);
         assert_eq!((ran.code, &outcome(&ran)["fault"]["class"]), (Some(5), &class.into()));
         assert_eq!(repo.state()["criteria"].as_array().map_or(0, Vec::len), 0, "no attempt");
     }
@@ -208,7 +207,6 @@ fn cancelled_that_nobody_asked_for() {
     - [ ] c is there
     state: a is there, proven by check, 0 attempts failed
     on refs/heads/main
-    commit: ralph(demo): state update
     commit: ralph(demo): [a is there] - a
     commit: ralph(demo): state update
     ");
@@ -250,20 +248,24 @@ turns:
 #[test]
 fn a_line_that_never_ends_breaks_the_connection_and_not_the_runner() {
     let repo = Repo::new(THREE);
-    let script = "turns: [{steps: [{flood: {count: 400, bytes: 262144, lines: false}}]}]";
-    let ran = repo.run(script, &[]);
+    let script = format!(
+        "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{flood: {{count: 17, bytes: 1048576, lines: false}}}}]\n{}",
+        HONEST.trim_start().trim_start_matches("turns:\n")
+    );
+    let ran = repo.run(&script, &["--max-iterations", "1"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
-    exit None without an outcome: 
-    - [ ] a is there
+    iteration 2: pass check
+    exit 3: limit_reached
+    - [x] a is there
     - [ ] b is there
     - [ ] c is there
+    state: a is there, proven by check, 0 attempts failed
     on refs/heads/main
-    commit: ralph(demo): state update
-    commit: ralph(demo): state update
-    commit: ralph(demo): state update
+    commit: ralph(demo): [a is there] - a
     commit: ralph(demo): state update
     ");
-    assert_eq!(outcome(&ran)["fault"]["class"], "protocol");
+    assert_eq!(starts(&ran), 2);
+    assert!(ran.stdout.contains("waiting"), "{}", ran.stdout);
 }
 
 #[test]

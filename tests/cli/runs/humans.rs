@@ -41,9 +41,48 @@ fn an_edit_of_the_task_during_a_turn_concludes_nothing_and_stays() {
 #[test]
 fn three_edits_in_a_row_end_the_run() {
     let repo = Repo::new(THREE);
-    let ran = repo.run(&edits("9", "echo more >> tasks/demo/TASK.md"), &[]);
+    let ran = repo.run(&edits("9", "echo '# more' >> tasks/demo/TASK.md"), &[]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
-    exit Some(7) without an outcome: error: tasks/demo/TASK.md has errors:
+    iteration 1: inconclusive
+      fails: no_commit
+      unclear: task_changed_by_human
+      said: no_progress_entry
+      mended: progress_line
+      mended: state_commit
+    iteration 2: inconclusive
+      fails: no_commit
+      unclear: task_changed_by_human
+      said: no_progress_entry
+      mended: progress_line
+      mended: state_commit
+    iteration 3: inconclusive
+      fails: no_commit
+      unclear: task_changed_by_human
+      said: no_progress_entry
+      mended: progress_line
+      mended: state_commit
+    exit 4: stuck
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, unproven, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    ");
+    assert_eq!(repo.task(), format!("{THREE}# more\n# more\n# more\n"));
+}
+
+/// What a human saves in the middle of a thought is no criterion's fault.
+#[test]
+fn an_edit_that_makes_the_task_unreadable_ends_the_run_and_says_where() {
+    let repo = Repo::new(THREE);
+    let script = edits("1", "echo dangling >> tasks/demo/TASK.md");
+    let ran = repo.run(&script, &[]);
+    assert_eq!(ran.code, Some(7));
+    insta::assert_snapshot!(ran.stderr.split("hint:").next().expect("a message"), @r"
+    error: tasks/demo/TASK.md has errors:
     error: a verify command must stand on one line
      --> tasks/demo/TASK.md:8:5
       |
@@ -51,21 +90,11 @@ fn three_edits_in_a_row_end_the_run() {
       |     ^^^^^^^^^^^^^^^^^^^^^^^
       |
       = help: put longer commands into a script and name the script here
-    hint: what happened until then is in /tmp/.tmpQMWaJ8/repo/.ralph/runs/20261121T230616.161Z-2241
-    iteration 1: inconclusive
-      fails: no_commit
-      unclear: task_changed_by_human
-      said: no_progress_entry
-      mended: progress_line
-      mended: state_commit
-    - [ ] a is there
-    - [ ] b is there
-    - [ ] c is there
-    state: a is there, unproven, 0 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): state update
     ");
-    assert_eq!(repo.task(), format!("{THREE}more\nmore\nmore\n"));
+    assert_eq!(repo.task(), format!("{THREE}dangling\n"));
+    repo.write("tasks/demo/TASK.md", THREE);
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
 #[test]

@@ -27,9 +27,12 @@ fn a_bare_repository() {
     let repo = Repo::new(THREE);
     repo.git(&["clone", "--quiet", "--bare", ".", "../bare.git"]);
     let bare = repo.beside("bare.git");
-    let ran = repo.ralph(&["-C", bare.to_str().expect("UTF-8"), "run", "demo"]);
+    let ran = repo.ralph(&["run", "demo", "-C", bare.to_str().expect("UTF-8")]);
     assert_eq!(ran.code, Some(8));
-    insta::assert_snapshot!(ran.stderr.replace(bare.to_str().expect("UTF-8"), "BARE"), @"");
+    insta::assert_snapshot!(ran.stderr.replace(bare.to_str().expect("UTF-8"), "BARE"), @r"
+    error: the repository at BARE/ is bare: it has no working tree
+    hint: add a working tree: git worktree add ../work
+    ");
 }
 
 #[test]
@@ -192,16 +195,12 @@ fn settings_with_a_mistake() {
     let ran = finish(command);
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, ran.stderr), @r"
     Some(7)
-    error: RALPH_COPILOT_MAX_ITERATIONS=many: invalid digit found in string
+    error: RALPH_COPILOT_MAX_ITERATIONS=many: it is a whole number
     ");
-    let ran = repo.ralph(&["demo", "--max-iterations", "many"]);
+    let ran = repo.ralph(&["run", "demo", "--max-iterations", "many"]);
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, ran.stderr), @r"
     Some(2)
-    error: unexpected argument '--max-iterations' found
-
-      tip: to pass '--max-iterations' as a value, use '-- --max-iterations'
-
-    Usage: ralph-copilot demo [OPTIONS] [FOLDER]
+    error: invalid value 'many' for '--max-iterations <N>': invalid digit found in string
 
     For more information, try '--help'.
     ");
@@ -234,7 +233,7 @@ fn a_state_that_cannot_be_written() {
     let ran = finish(repo.run_command(HONEST, &[]));
     let text = ran.stderr.replace(&repo.root().display().to_string(), "REPO");
     insta::assert_snapshot!(format!("{:?}\n{text}", ran.code), @r"
-    Some(7)
+    Some(11)
     error: cannot read REPO/tasks/demo/state.json: Is a directory (os error 21)
     ");
 }
@@ -245,6 +244,7 @@ fn state_that_is_not_understood() {
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     7
     error: REPO/tasks/demo/state.json is not understood: EOF while parsing a value at line 1 column 14
+    hint: take the last good one from git (git log -- tasks/demo/state.json), or remove it: attempts and proofs are then forgotten
     ");
 }
 
@@ -263,14 +263,14 @@ fn no_git_identity_is_no_obstacle_and_is_said() {
 #[test]
 fn flags_that_exclude_each_other_and_unknown_ones() {
     let repo = Repo::new(THREE);
-    let ran = repo.ralph(&["demo", "--max-iterashuns", "3"]);
+    let ran = repo.ralph(&["run", "demo", "--max-iterashuns", "3"]);
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, ran.stderr), @r"
     Some(2)
     error: unexpected argument '--max-iterashuns' found
 
-      tip: to pass '--max-iterashuns' as a value, use '-- --max-iterashuns'
+      tip: a similar argument exists: '--max-iterations'
 
-    Usage: ralph-copilot demo [OPTIONS] [FOLDER]
+    Usage: ralph-copilot run --max-iterations <N> <TASK>
 
     For more information, try '--help'.
     ");

@@ -10,7 +10,12 @@ use super::{HONEST, THREE};
 use crate::repo::{Ran, Repo, collect, finish, signal, story, until};
 
 /// Starts a run and waits until its journal tells what is waited for.
-fn start(repo: &Repo, script: &str, args: &[&str], wait: impl Fn(&Event) -> bool) -> (Child, String) {
+fn start(
+    repo: &Repo,
+    script: &str,
+    args: &[&str],
+    wait: impl Fn(&Event) -> bool,
+) -> (Child, String) {
     let mut command = repo.run_command(script, args);
     command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the program starts");
@@ -90,10 +95,10 @@ fn a_second_signal_ends_everything_at_once() {
 
 #[test]
 fn a_signal_while_checks_run_ends_the_checks() {
-    let repo = Repo::new("# Slow\n\n- [ ] a is there\n  - verify: `test ! -e a.txt || sleep 1000`\n");
-    let (child, run) = start(&repo, HONEST, &[], |event| {
-        matches!(event.kind, EventKind::TurnEnded { .. })
-    });
+    let repo =
+        Repo::new("# Slow\n\n- [ ] a is there\n  - verify: `test ! -e a.txt || sleep 1000`\n");
+    let (child, run) =
+        start(&repo, HONEST, &[], |event| matches!(event.kind, EventKind::TurnEnded { .. }));
     until("the check", || {
         let path = repo.path("a.txt");
         path.exists().then_some(())
@@ -137,7 +142,7 @@ fn a_second_run_of_the_same_tree_is_refused_and_the_first_goes_on() {
     insta::assert_snapshot!(
         second.stderr.replace(&run, "RUN").replace(&pid, "PID"),
         @r"
-    error: /tmp/.tmp6VQp8q/repo/.ralph/runs/lock is held by run RUN (process PID)
+    error: run RUN (process PID) works in this repository
     hint: wait for it, or end it; `ralph-copilot status <task>` shows what it does
     "
     );

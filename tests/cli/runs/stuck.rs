@@ -36,35 +36,25 @@ fn a_criterion_that_uses_up_its_attempts_stops_the_run_with_one_sign() {
     commit: ralph(demo): state update
     commit: ralph(demo): state update
     ");
-    let again = repo.run(LIES, &[]);
+    // Started again, the run goes on with the others, and the stuck one stays stuck.
+    let again = repo.run(HONEST, &[]);
     insta::assert_snapshot!(story(&repo, &again), @r"
-    iteration 4: fail
-      fails: not_ticked
-      fails: no_commit
-      said: no_progress_entry
-      mended: progress_line
-    iteration 5: fail
-      fails: not_ticked
-      fails: no_commit
-      said: no_progress_entry
-      mended: progress_line
-    iteration 6: fail
-      fails: not_ticked
-      fails: no_commit
-      said: no_progress_entry
-      mended: progress_line
-    blocked: b is there
+    iteration 4: pass check
+    iteration 5: pass check
     exit 4: stuck
     - [ ] a is there
-    - [ ] b is there
-    - [ ] c is there
+    - [x] b is there
+    - [x] c is there
     state: a is there, unproven, 3 attempts failed
-    state: b is there, unproven, 3 attempts failed
+    state: b is there, proven by check, 0 attempts failed
+    state: c is there, proven by check, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): state update
     commit: ralph(demo): state update
     commit: ralph(demo): state update
+    commit: ralph(demo): [b is there] - b
     commit: ralph(demo): state update
+    commit: ralph(demo): [c is there] - c
     commit: ralph(demo): state update
     commit: ralph(demo): state update
     ");
@@ -82,7 +72,7 @@ fn retry_clears_the_attempts_and_the_sign_stays() {
     insta::assert_snapshot!(retry.stdout, @r"
     cleared  a is there
 
-    start again with `ralph-copilot demo`
+    start again with `ralph-copilot run demo`
     ");
     assert_eq!(repo.status(), "");
     let ran = repo.run(HONEST, &[]);
@@ -227,6 +217,7 @@ fn a_turn_without_a_sign_of_life_is_ended_and_counts() {
     let ran = repo.run(script, &["--max-iterations", "1", "--idle-timeout", "1s"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
     iteration 1: fail
+      fails: turn_stuck
       fails: not_ticked
       fails: no_commit
       said: no_progress_entry
@@ -248,11 +239,12 @@ fn a_turn_without_a_sign_of_life_is_ended_and_counts() {
 fn the_same_failing_command_again_and_again_ends_the_turn() {
     let repo = Repo::new(THREE);
     let fail = "{run: 'ls nowhere'}";
-    let steps = vec![fail; 9].join(", ");
+    let steps = [fail; 5].join(", ");
     let script = format!("turns: [{{steps: [{steps}, {{hang: }}]}}]");
     let ran = repo.run(&script, &["--max-iterations", "1", "--idle-timeout", "30s"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
     iteration 1: fail
+      fails: turn_stuck
       fails: not_ticked
       fails: no_commit
       said: no_progress_entry
@@ -265,5 +257,9 @@ fn the_same_failing_command_again_and_again_ends_the_turn() {
     on refs/heads/main
     commit: ralph(demo): state update
     ");
-    assert!(ran.stdout.contains(r#""repeating":{"command":"ls nowhere","times":"#), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains(r#""repeating":{"command":"ls nowhere","times":"#),
+        "{}",
+        ran.stdout
+    );
 }

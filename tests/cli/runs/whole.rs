@@ -38,7 +38,8 @@ fn several_criteria_to_the_end() {
 /// The same on plain lines, as CI sees it.
 #[test]
 fn plain_lines_of_a_run_with_a_lie_in_it() {
-    let repo = Repo::new("# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n- [ ] b is there\n");
+    let repo =
+        Repo::new("# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n- [ ] b is there\n");
     let script = r#"
 turns:
 - match: a is there
@@ -148,7 +149,6 @@ fn a_time_limit_ends_a_turn_and_the_next_run_begins_on_a_clean_tree() {
     - [ ] b is there
     - [ ] c is there
     on refs/heads/main
-    commit: ralph(demo): state update
     commit: ralph(demo): state update
     kept: refs/ralph/demo/attempts/1
     ");

@@ -150,7 +150,8 @@ turns:
 /// A check that looks into a file of the repository: the file is the work.
 #[test]
 fn a_change_of_the_file_that_the_check_looks_into() {
-    let repo = Repo::new("# Demo\n\n- [ ] README mentions retry\n  - verify: `grep -q retry README.md`\n");
+    let repo =
+        Repo::new("# Demo\n\n- [ ] README mentions retry\n  - verify: `grep -q retry README.md`\n");
     let ran = repo.run(
         r##"
 turns:

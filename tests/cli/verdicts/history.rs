@@ -45,10 +45,7 @@ fn a_commit_of_ours_and_one_without_prefix() {
 
 #[test]
 fn an_amended_commit() {
-    let (repo, _, story) = builds(
-        TASK,
-        &WORK.replace("git commit", "git commit --amend"),
-    );
+    let (repo, _, story) = builds(TASK, &WORK.replace("git commit", "git commit --amend"));
     insta::assert_snapshot!(story, @r#"
     iteration 1: fail
       fails: history_rewritten
