@@ -20,14 +20,7 @@ fn nothing_at_all_is_a_usage_error_that_helps() {
     let repo = Repo::empty();
     let ran = repo.ralph(&[]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    insta::assert_snapshot!(ran.stderr, @r"
-    error: the following required arguments were not provided:
-      <TASK>
-
-    Usage: ralph-copilot <TASK>
-
-    For more information, try '--help'.
-    ");
+    assert!(ran.stderr.contains("Usage: ralph-copilot"), "{}", ran.stderr);
 }
 
 #[test]

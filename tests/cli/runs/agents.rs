@@ -18,7 +18,7 @@ fn outcome(ran: &Ran) -> serde_json::Value {
 
 #[test]
 fn one_that_dies_once_is_started_again_at_whatever_moment_it_died() {
-    for at in ["initialize", "session_new", "session_ready", "prompt", "turn_ended"] {
+    let dies_at = |at: &str| {
         let repo = Repo::new(THREE);
         let script = format!("memory: seen.txt\ndie: {{at: {at}, by: kill, times: 1}}\n{HONEST}");
         let ran = repo.run(&script, &["--max-iterations", "1"]);
@@ -26,7 +26,13 @@ fn one_that_dies_once_is_started_again_at_whatever_moment_it_died() {
         assert!(repo.task().contains("- [x] a is there"), "{at}");
         assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{at}");
         assert_eq!(repo.status(), "", "{at}");
-    }
+    };
+    // Each waits half a second before it starts again: they wait together.
+    std::thread::scope(|scope| {
+        for at in ["initialize", "session_new", "session_ready", "prompt", "turn_ended"] {
+            scope.spawn(move || dies_at(at));
+        }
+    });
 }
 
 #[test]

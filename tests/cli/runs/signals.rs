@@ -46,34 +46,39 @@ fn written(event: &Event) -> bool {
 
 #[test]
 fn each_signal_ends_the_run_with_its_code_and_leaves_all_in_order() {
-    for (number, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+    let ended_by = |number, code: i32| {
         let repo = Repo::new(THREE);
         let (child, run) = start(&repo, BUSY, &[], written);
         signal(child.id(), number);
         let ran = collect(child);
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert_eq!(crate::alive(&run), Vec::<u32>::new());
-        insta::allow_duplicates! {
-            let story = story(&repo, &ran).replace(&code.to_string(), "CODE");
-            insta::assert_snapshot!(story, @r"
-            exit CODE: interrupted
-            - [ ] a is there
-            - [ ] b is there
-            - [ ] c is there
-            on refs/heads/main
-            commit: ralph(demo): state update
-            commit: ralph(demo): state update
-            kept: refs/ralph/demo/attempts/1
-            kept: refs/ralph/demo/attempts/2
-            ");
-        }
+        let story = story(&repo, &ran).replace(&code.to_string(), "CODE");
         assert_eq!(repo.task(), THREE);
         let kept = repo.git(&["show", "refs/ralph/demo/attempts/1:half.txt"]);
         assert_eq!(kept, "half");
         // And the next run goes on as if nothing had been.
         let next = repo.run(HONEST, &[]);
         assert_eq!(next.code, Some(0), "{}", next.stderr);
-    }
+        story
+    };
+    let stories = std::thread::scope(|scope| {
+        [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)]
+            .map(|(number, code)| scope.spawn(move || ended_by(number, code)))
+            .map(|ended| ended.join().expect("it holds"))
+    });
+    assert!(stories.iter().all(|story| *story == stories[0]), "{stories:?}");
+    insta::assert_snapshot!(stories[0], @r"
+    exit CODE: interrupted
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    kept: refs/ralph/demo/attempts/2
+    ");
 }
 
 #[test]
