@@ -157,6 +157,7 @@ pub(super) async fn assemble(
             .ok()
             .filter(|text| !text.is_empty()),
         resumed,
+        again: super::start_command(&task.name),
         notices,
     };
     let keep = Keep { folder, _lock: lock, _server: mount.server, _scratch: scratch };

@@ -79,6 +79,10 @@ fn overview(at: &TaskPlace, task: &Task) -> String {
     for command in &task.settings.verify {
         text.push_str(&format!("\n\nafter every iteration: {command}"));
     }
+    if task.criteria.is_empty() {
+        text.push_str("\nno criteria");
+        return text;
+    }
     let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
     text.push_str(&format!("\n\n{checked} of {} ticked", task.criteria.len()));
     if let Some(next) = open(task) {

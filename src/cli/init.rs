@@ -51,7 +51,8 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
     }
     if let Some(task) = &args.task {
         say(&format!(
-            "\nnow write the criteria into tasks/{task}/TASK.md, look with `ralph-copilot check {task}`,\ncommit, and start with `ralph-copilot {task}`"
+            "\nnow write the criteria into tasks/{task}/TASK.md, look with `ralph-copilot check {task}`,\ncommit, and start with `{}`",
+            super::start_command(task)
         ));
     }
     Ok(0)

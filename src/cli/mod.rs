@@ -28,7 +28,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode as ProcessExit;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use tracing_subscriber::EnvFilter;
 
 use self::args::{Cli, Command};
@@ -85,6 +85,13 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }
+}
+
+/// What is typed to work on a task. A task that is called as a command is takes `run`.
+fn start_command(task: &str) -> String {
+    let shown = shlex::try_quote(task).unwrap_or(std::borrow::Cow::Borrowed(task));
+    let run = if Cli::command().find_subcommand(task).is_some() { "run " } else { "" };
+    format!("ralph-copilot {run}{shown}")
 }
 
 /// Prints to standard output; whoever closed it does not want to read it.

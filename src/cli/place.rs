@@ -160,8 +160,12 @@ impl From<task::TaskError> for Failure {
 impl From<sys::Error> for Failure {
     fn from(error: sys::Error) -> Self {
         match &error {
-            sys::Error::Locked { .. } => Self::new(Kind::Locked, error)
-                .hint("wait for it, or end it; `ralph-copilot status <task>` shows what it does"),
+            sys::Error::Locked { holder, .. } => {
+                let who = holder.as_ref().map_or("another run".to_owned(), Holder::to_string);
+                Self::new(Kind::Locked, format!("{who} works in this repository")).hint(
+                    "wait for it, or end it; `ralph-copilot status <task>` shows what it does",
+                )
+            }
             sys::Error::File { .. } => Self::new(Kind::Write, error)
                 .hint("make room or give the right to write, then start it again"),
             sys::Error::Spawn { .. } | sys::Error::Process { .. } => {

@@ -32,19 +32,22 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
             entry.key.text == *named || of_line.is_some_and(|criterion| criterion.key == entry.key)
         }
     };
+    // What is proven keeps the number of its attempts: that is history.
+    let failed =
+        |entry: &CriterionState| entry.proof.is_none() && (entry.attempts > 0 || entry.blocked);
     let mut cleared = Vec::new();
     for entry in state.criteria.iter_mut().filter(|entry| wanted(entry)) {
-        if entry.attempts > 0 || entry.blocked {
+        if failed(entry) {
             entry.attempts = 0;
             entry.blocked = false;
             cleared.push(entry.key.text.clone());
         }
     }
     if cleared.is_empty() && args.criterion.is_some() {
-        let known = state.criteria.iter().filter(|entry| entry.attempts > 0 || entry.blocked);
+        let known = state.criteria.iter().filter(|entry| failed(entry));
         let known: Vec<_> = known.map(|entry| format!("`{}`", entry.key.text)).collect();
         let hint = if known.is_empty() {
-            "no criterion has failed attempts".to_owned()
+            "no open criterion has failed attempts".to_owned()
         } else {
             format!("criteria with failed attempts: {}", known.join(", "))
         };
@@ -67,12 +70,12 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
     if args.json {
         say_json(&json!({ "cleared": cleared }));
     } else if cleared.is_empty() {
-        say("nothing to clear: no criterion has failed attempts");
+        say("nothing to clear: no open criterion has failed attempts");
     } else {
         for text in &cleared {
             say(&format!("cleared  {text}"));
         }
-        say(&format!("\nstart again with `ralph-copilot {}`", at.layout.task()));
+        say(&format!("\nstart again with `{}`", super::start_command(at.layout.task())));
     }
     Ok(0)
 }

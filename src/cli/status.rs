@@ -43,11 +43,17 @@ pub(super) fn read_state(at: &TaskPlace) -> Result<TaskState, Failure> {
     let path = at.place.root().join(at.layout.file("state.json"));
     match std::fs::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            let file = at.layout.file("state.json");
             Failure::new(Kind::Invalid, format!("{} is not understood: {error}", path.display()))
+                .hint(format!(
+                    "take the last good one from git (git log -- {0}), or remove it: attempts and \
+                     proofs are then forgotten",
+                    file.display()
+                ))
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(TaskState::default()),
         Err(error) => {
-            Err(Failure::new(Kind::Invalid, format!("cannot read {}: {error}", path.display())))
+            Err(Failure::new(Kind::Write, format!("cannot read {}: {error}", path.display())))
         }
     }
 }

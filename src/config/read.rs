@@ -99,6 +99,18 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
     {
         found.map(|(name, value)| parse(&name, &value)).transpose()
     }
+    /// The standard library's words tell nobody what was expected.
+    fn plain<T: FromStr>(
+        found: Option<(String, String)>,
+        expected: &str,
+    ) -> Result<Option<T>, ConfigError> {
+        let read = |(name, value): (String, String)| {
+            value.trim().parse().map_err(|_| refused(&name, &value, expected))
+        };
+        found.map(read).transpose()
+    }
+    let number = |found| plain::<u32>(found, "it is a whole number");
+    let flag = |found| plain::<bool>(found, "it is `true` or `false`");
     let on_stuck = read("ON_STUCK")
         .map(|(name, value)| match value.as_str() {
             "stop" => Ok(OnStuck::Stop),
@@ -114,21 +126,21 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
         })
         .transpose()?;
     Ok(Written {
-        max_iterations: typed(read("MAX_ITERATIONS"))?,
+        max_iterations: number(read("MAX_ITERATIONS"))?,
         max_duration: typed(read("MAX_DURATION"))?,
-        max_premium_requests: typed(read("MAX_PREMIUM_REQUESTS"))?,
+        max_premium_requests: number(read("MAX_PREMIUM_REQUESTS"))?,
         max_wait: typed(read("MAX_WAIT"))?,
-        stuck_threshold: typed(read("STUCK_THRESHOLD"))?,
+        stuck_threshold: number(read("STUCK_THRESHOLD"))?,
         on_stuck,
         model: typed(read("MODEL"))?,
         agent: typed(read("AGENT"))?,
         branch: typed(read("BRANCH"))?,
-        allow_dirty: typed(read("ALLOW_DIRTY"))?,
-        require_checks: typed(read("REQUIRE_CHECKS"))?,
-        baseline: typed(read("BASELINE"))?,
+        allow_dirty: flag(read("ALLOW_DIRTY"))?,
+        require_checks: flag(read("REQUIRE_CHECKS"))?,
+        baseline: flag(read("BASELINE"))?,
         write_scope,
-        auto_approve: typed(read("AUTO_APPROVE"))?,
-        fallback: typed(read("FALLBACK"))?,
+        auto_approve: flag(read("AUTO_APPROVE"))?,
+        fallback: flag(read("FALLBACK"))?,
         verify_timeout: typed(read("VERIFY_TIMEOUT"))?,
         regression_budget: typed(read("REGRESSION_BUDGET"))?,
         idle_timeout: typed(read("IDLE_TIMEOUT"))?,

@@ -258,32 +258,38 @@ impl Run {
             millis: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             premium_requests: self.spent.premium_requests,
             tokens: self.spent.tokens,
-            next: next_steps(outcome, self.parts.layout.task()),
+            next: self.next_steps(outcome),
         }
     }
-}
 
-/// What the human can do now.
-fn next_steps(outcome: &Outcome, task: &str) -> Vec<String> {
-    let again = format!("ralph-copilot {task}");
-    match outcome {
-        Outcome::Proven => vec!["review the commits: git log --oneline".to_owned()],
-        Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
-            vec![format!("go on where it stopped: {again}")]
-        }
-        Outcome::Stuck { .. } => vec![
-            "read the sign in guardrails.md; change the criterion, or help".to_owned(),
-            format!("then try again: ralph-copilot retry {task} && {again}"),
-        ],
-        Outcome::AgentUnusable { fault } => vec![crate::agent::way_out(fault.class).to_owned()],
-        Outcome::RateLimited { resume_at, .. } => {
-            vec![format!(
-                "start it again after {}: {again}",
-                resume_at.format("%Y-%m-%d %H:%M UTC")
-            )]
-        }
-        Outcome::Tampered { .. } => {
-            vec!["look at what changed before anything else: ralph-copilot log".to_owned()]
+    /// What the human can do now.
+    fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
+        let task = self.parts.layout.task();
+        let again = &self.parts.again;
+        match outcome {
+            Outcome::Proven => vec!["review the commits: git log --oneline".to_owned()],
+            Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
+                vec![format!("go on where it stopped: {again}")]
+            }
+            Outcome::Stuck { .. } if self.state.criteria.iter().any(|entry| entry.blocked) => vec![
+                "read the sign in guardrails.md; change the criterion, or help".to_owned(),
+                format!("then try again: ralph-copilot retry {task} && {again}"),
+            ],
+            Outcome::Stuck { .. } => {
+                vec![format!("look at TASK.md and put right what does not hold, then: {again}")]
+            }
+            Outcome::AgentUnusable { fault } => {
+                vec![crate::agent::way_out(fault.class).to_owned()]
+            }
+            Outcome::RateLimited { resume_at, .. } => {
+                vec![format!(
+                    "start it again after {}: {again}",
+                    resume_at.format("%Y-%m-%d %H:%M UTC")
+                )]
+            }
+            Outcome::Tampered { .. } => {
+                vec!["look at what changed before anything else: ralph-copilot log".to_owned()]
+            }
         }
     }
 }

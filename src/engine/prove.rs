@@ -90,6 +90,7 @@ impl Run {
         }
         let options = self.check_options(repo.root());
         let environment = &parts.preflight.environment;
+        self.notice("at the end every check runs again, in a clean checkout of HEAD")?;
         let (clean, notes) =
             run_clean(repo, checks, planned, &options, &parts.layout, environment).await?;
         for check in &clean {

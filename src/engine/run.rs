@@ -80,6 +80,8 @@ pub struct Parts {
     pub project_context: Option<String>,
     /// What a run that died left behind, and was put aside.
     pub resumed: Option<Resumed>,
+    /// What is typed to start the run again.
+    pub again: String,
     /// Things to tell before the work.
     pub notices: Vec<String>,
 }

@@ -5,8 +5,8 @@ use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
 use crate::model::{
-    Attribution, EventKind, Evidence, History, Mend, OnStuck, Outcome, Record as _, Turn, Verdict,
-    VerdictResult, Weight,
+    Attribution, EventKind, Evidence, Finding, FindingKind, History, Mend, OnStuck, Outcome,
+    Record as _, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 use crate::task;
 use crate::verify::{
@@ -63,7 +63,10 @@ impl Run {
                 ending = Ending::CutOff;
             }
         }
-        let verdict = judge(&evidence, &rules);
+        let mut verdict = judge(&evidence, &rules);
+        if let TurnEnd::Stuck(stuck) = &turn.end {
+            tell_stuck(&mut verdict, stuck);
+        }
         self.conclude(&iteration, evidence, verdict, ending)
     }
 
@@ -163,7 +166,12 @@ impl Run {
             After::Stop(outcome) => Some(outcome),
             After::Block(then) => self.block(iteration, then)?,
         };
-        self.commit_state()?;
+        if counts || mended != Mended::default() {
+            self.commit_state()?;
+        } else {
+            // Nothing came of it: it is written down with the next iteration, or the end.
+            self.worked_at_all = true;
+        }
         self.parts.events.record(EventKind::IterationEnded {
             iteration: iteration.number,
             millis: u64::try_from(iteration.started.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -302,6 +310,21 @@ impl Run {
             dir: dir.to_owned(),
             limit: self.parts.verify_limit,
             env: self.parts.check_environment.clone(),
+        }
+    }
+}
+
+/// Says that the turn had to be ended. Work that is proven stays proven; else it is the
+/// first thing that the next attempt should know.
+fn tell_stuck(verdict: &mut Verdict, stuck: &Stuck) {
+    let message = format!("The turn had to be ended: {stuck}. Do not wait, and do not repeat it.");
+    let finding = |weight| Finding { kind: FindingKind::TurnStuck, weight, message };
+    match verdict.result {
+        VerdictResult::Fail if !verdict.tampered() => {
+            verdict.findings.insert(0, finding(Weight::Fails));
+        }
+        VerdictResult::Pass(_) | VerdictResult::Fail | VerdictResult::Inconclusive => {
+            verdict.findings.push(finding(Weight::Said));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What one prompt came to, as the client saw it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -72,6 +74,19 @@ pub enum Stuck {
     },
     /// More tool calls than a turn may have.
     TooManyCalls(u32),
+}
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Idle(seconds) => write!(f, "no sign of life for {seconds} s"),
+            Self::TooLong(seconds) => write!(f, "longer than {seconds} s"),
+            Self::Repeating { command, times } => {
+                write!(f, "`{command}` failed {times} times in a row")
+            }
+            Self::TooManyCalls(calls) => write!(f, "more than {calls} tool calls"),
+        }
+    }
 }
 
 /// A tool call that the agent reported.

@@ -127,6 +127,8 @@ pub enum FindingKind {
     SettingsChanged,
     /// A tool call ran that nobody decided.
     UndecidedCall,
+    /// The runner had to end the turn: it hung, or did the same thing again and again.
+    TurnStuck,
     /// progress.md has no entry of this iteration.
     NoProgressEntry,
     /// Only a commit proves it, and checks are required.

@@ -8,7 +8,9 @@ use std::io::Write;
 use chrono::{DateTime, Utc};
 
 use super::{summary, words};
-use crate::model::{Answer, Event, EventKind, ReportError, Reporter, Weight};
+use crate::model::{
+    Answer, Event, EventKind, Finding, FindingKind, Mend, ReportError, Reporter, TurnEnd, Weight,
+};
 use crate::sys::clock::Clock;
 
 /// Writes what a human wants to know as lines.
@@ -67,6 +69,10 @@ impl Plain {
             }
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => Vec::new(),
+                // Most reasons name the rule and the part of the call that it refuses.
+                Answer::Deny if reason.contains(rule) => {
+                    vec![format!("  denied: {}", words::sentence(reason))]
+                }
                 Answer::Deny => vec![format!(
                     "  denied: {}: {} ({})",
                     words::call(tool, input),
@@ -81,7 +87,12 @@ impl Plain {
                 let mut lines = vec![format!("iteration {iteration}: {said}")];
                 // The first finding against the criterion stands in the line above.
                 let mut told = false;
-                for finding in &verdict.findings {
+                // What was mended stands there too.
+                let mended_line = |finding: &&Finding| {
+                    finding.kind == FindingKind::NoProgressEntry
+                        && mended.contains(&Mend::ProgressLine)
+                };
+                for finding in verdict.findings.iter().filter(|it| !mended_line(it)) {
                     let first =
                         finding.weight != Weight::Said && !std::mem::replace(&mut told, true);
                     if !first {
@@ -100,17 +111,23 @@ impl Plain {
                 vec![words::reopened(criterion, reason)]
             }
             EventKind::Waiting { until, reason } => vec![format!(
-                "waiting until {}: {}",
-                self.clock.local(*until).format("%F %H:%M"),
+                "waiting {}, until {}: {}",
+                words::duration(words::millis(event.time, *until)),
+                self.clock.local(*until).format("%F %T"),
                 words::sentence(reason)
             )],
-            EventKind::TurnEnded { turn, .. } => {
-                if turn.fault.is_some() || turn.end != crate::model::TurnEnd::EndTurn {
-                    vec![format!("  {}", words::turn(turn))]
-                } else {
-                    Vec::new()
+            EventKind::TurnEnded { turn, .. } => match (&turn.fault, &turn.end) {
+                (None, TurnEnd::EndTurn) => Vec::new(),
+                // The denial stands in the line above.
+                (None, TurnEnd::CutByDenial { .. }) => {
+                    vec!["  the denial cut the turn short".to_owned()]
                 }
-            }
+                (Some(_), TurnEnd::EndTurn | TurnEnd::CutByDenial { .. })
+                | (
+                    _,
+                    TurnEnd::Lost | TurnEnd::Stuck(_) | TurnEnd::Interrupted | TurnEnd::Other(_),
+                ) => vec![format!("  {}", words::turn(turn))],
+            },
             EventKind::PromptSent { .. }
             | EventKind::ToolFinished { .. }
             | EventKind::IterationEnded { .. }

@@ -42,6 +42,15 @@ impl ProgressMd {
         Self { kept: Kept::new(path, Tail::Open), clock, open: None }
     }
 
+    /// Tells of an iteration that was cut short: it is recorded without a verdict.
+    fn close(&mut self) {
+        if let Some(Open { turn: Some((time, said)), iteration, criterion, .. }) = self.open.take()
+        {
+            let key = words::criterion(&criterion);
+            self.push(time, &format!("iteration {iteration}: NO VERDICT {key}: {said}"));
+        }
+    }
+
     fn push(&mut self, time: DateTime<Utc>, text: &str) {
         self.kept.push(&line(&self.clock, time, text));
     }
@@ -55,6 +64,7 @@ impl Reporter for ProgressMd {
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
         match &event.kind {
             EventKind::IterationStarted { iteration, criterion, .. } => {
+                self.close();
                 self.open = Some(Open {
                     iteration: *iteration,
                     criterion: criterion.clone(),
@@ -96,12 +106,7 @@ impl Reporter for ProgressMd {
     }
 
     fn flush(&mut self) -> Result<(), ReportError> {
-        // Recorded without a verdict: the iteration was cut short.
-        if let Some(Open { turn: Some((time, said)), iteration, criterion, .. }) = self.open.take()
-        {
-            let key = words::criterion(&criterion);
-            self.push(time, &format!("iteration {iteration}: NO VERDICT {key}: {said}"));
-        }
+        self.close();
         self.kept.write()
     }
 }

@@ -63,7 +63,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     let mut paragraphs = vec![
         format!("{}.", counted(&summary.criteria)),
         format!("{}.", cost(summary)),
-        format!("Stopped: {}.", words::outcome(outcome)),
+        format!("Stopped: {}.", words::outcome(outcome).trim_end_matches('.')),
     ];
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", words::one_line(next))));
     for paragraph in paragraphs {

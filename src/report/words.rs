@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::model::{
     CheckResult, CheckStatus, CriterionKey, Evidence, Finding, Limit, Mend, OnStuck, Outcome,
-    Proof, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    Proof, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 
 /// Columns that a criterion's text may take in a line.
@@ -139,11 +139,18 @@ pub(super) fn result(
     mended: &[Mend],
     millis: u64,
 ) -> String {
-    let mut text = match verdict.result {
-        VerdictResult::Pass(by) => format!("PASS {} ({})", criterion(key), proof(by)),
-        VerdictResult::Fail => format!("FAIL {}", criterion(key)),
-        VerdictResult::Inconclusive => format!("INCONCLUSIVE {}", criterion(key)),
+    let (word, by) = match verdict.result {
+        VerdictResult::Pass(by) => ("PASS", Some(format!("by {}", proof(by)))),
+        VerdictResult::Fail => ("FAIL", None),
+        VerdictResult::Inconclusive => ("INCONCLUSIVE", None),
     };
+    let commits = evidence.commits.len() as u64;
+    let commits = (commits > 0).then(|| count(commits, "commit"));
+    let mends: Vec<String> = mended.iter().map(mend).collect();
+    let mends = (!mends.is_empty()).then(|| format!("mended: {}", mends.join(", ")));
+    let aside = [by, commits, Some(duration(millis)), mends];
+    let aside: Vec<String> = aside.into_iter().flatten().collect();
+    let mut text = format!("{word} {} ({})", criterion(key), aside.join(", "));
     let against: Vec<&Finding> =
         verdict.findings.iter().filter(|finding| finding.weight != Weight::Said).collect();
     if let Some((first, more)) = against.split_first() {
@@ -152,14 +159,6 @@ pub(super) fn result(
         if !more.is_empty() {
             let _ = write!(text, " (and {} more)", more.len());
         }
-    }
-    if !evidence.commits.is_empty() {
-        let _ = write!(text, ", {}", count(evidence.commits.len() as u64, "commit"));
-    }
-    let _ = write!(text, ", {}", duration(millis));
-    if !mended.is_empty() {
-        let list: Vec<String> = mended.iter().map(mend).collect();
-        let _ = write!(text, ", mended: {}", list.join(", "));
     }
     text
 }
@@ -188,14 +187,7 @@ pub(super) fn turn(turn: &Turn) -> String {
         TurnEnd::Lost => "the agent's stream was lost".to_owned(),
         TurnEnd::Interrupted => "interrupted".to_owned(),
         TurnEnd::Other(reason) => format!("the agent stopped: {}", sentence(reason)),
-        TurnEnd::Stuck(stuck) => match stuck {
-            Stuck::Idle(seconds) => format!("no sign of life for {}", duration(seconds * 1000)),
-            Stuck::TooLong(seconds) => format!("longer than {}", duration(seconds * 1000)),
-            Stuck::Repeating { command, times } => {
-                format!("`{}` failed {times} times in a row", sentence(command))
-            }
-            Stuck::TooManyCalls(calls) => format!("more than {calls} tool calls"),
-        },
+        TurnEnd::Stuck(stuck) => sentence(&stuck.to_string()),
     }
 }
 
@@ -288,6 +280,7 @@ pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Stuck;
 
     #[test]
     fn what_steers_a_terminal_does_not_reach_it() {
@@ -348,8 +341,8 @@ mod tests {
         the agent's stream was lost
         interrupted
         the agent stopped: refusal
-        no sign of life for 1 min 30 s
-        longer than 1 h 00 min
+        no sign of life for 90 s
+        longer than 3600 s
         `make` failed 5 times in a row
         more than 200 tool calls
         ");

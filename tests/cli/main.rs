@@ -4,4 +4,75 @@
 #[path = "../support/repo.rs"]
 mod repo;
 
+mod commands;
+mod runs;
 mod verdicts;
+
+use std::path::PathBuf;
+
+use ralph_copilot::model::Event;
+
+use crate::repo::Repo;
+
+/// Shows what differs from run to run as what it is.
+fn shown(repo: &Repo, assert: impl FnOnce()) {
+    let plain = |text: &str| text.replace(['.', '/', '-'], "[./-]");
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(&plain(&repo.root().display().to_string()), "[repo]");
+    settings.add_filter(&plain(&repo.beside("").display().to_string()), "[beside]/");
+    settings.add_filter(&plain(repo::PROGRAM), "[ralph-copilot]");
+    for (what, name) in [
+        (r"\d{8}T\d{6}\.\d{3}Z-\d+", "[run]"),
+        (r"scripted-\d+-", "scripted-[pid]-"),
+        (r"process \d+", "process [pid]"),
+        (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?", "[time]"),
+        (r"\d{4}-\d\d-\d\d", "[date]"),
+        (r"(?m)^\d\d:\d\d:\d\d ", "[clock] "),
+        (r"\b\d+(\.\d)? m?s\b", "[span]"),
+        (r"\b([0-9a-f]{40}|[0-9a-f]{8})\b", "[commit]"),
+    ] {
+        settings.add_filter(what, name);
+    }
+    settings.bind(assert);
+}
+
+/// The newest run's folder.
+fn run_folder(repo: &Repo) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(repo.path(".ralph/runs")).ok()?;
+    entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).max()
+}
+
+/// The frames of the newest run.
+fn wire(repo: &Repo) -> String {
+    let read = |folder: PathBuf| std::fs::read_to_string(folder.join("wire.log")).ok();
+    run_folder(repo).and_then(read).unwrap_or_default()
+}
+
+/// The journal of the newest run, as far as it is written.
+fn journal(repo: &Repo) -> Vec<Event> {
+    let read = |folder: PathBuf| std::fs::read_to_string(folder.join("events.jsonl")).ok();
+    let text = run_folder(repo).and_then(read).unwrap_or_default();
+    text.split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect()
+}
+
+/// Processes that carry a run's name.
+#[cfg(target_os = "linux")]
+fn alive(run: &str) -> Vec<u32> {
+    let name = format!("RALPH_RUN_ID={run}");
+    let pids = std::fs::read_dir("/proc").expect("/proc").flatten().filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let environment = std::fs::read(entry.path().join("environ")).ok()?;
+        let ours = environment.split(|byte| *byte == 0).any(|it| it == name.as_bytes());
+        ours.then_some(pid)
+    });
+    pids.collect()
+}
+
+/// Elsewhere the environment of others cannot be read.
+#[cfg(not(target_os = "linux"))]
+fn alive(_: &str) -> Vec<u32> {
+    Vec::new()
+}

@@ -163,7 +163,7 @@ turns:
 "##,
         &[],
     );
-    insta::assert_snapshot!(story(&repo, &ran), @"
+    insta::assert_snapshot!(story(&repo, &ran), @r"
     iteration 1: pass check
     exit 0: proven
     - [x] README mentions retry
@@ -208,7 +208,7 @@ turns:
         &["--allow-dirty", "--max-iterations", "1"],
     );
     assert_eq!(human(&repo), before);
-    insta::assert_snapshot!(story(&repo, &ran), @"
+    insta::assert_snapshot!(story(&repo, &ran), @r"
     iteration 1: pass check
     exit 3: limit_reached
     - [x] out.txt says hello

@@ -133,7 +133,7 @@ fn work_on_a_detached_head() {
 #[test]
 fn a_branch_without_any_commit() {
     let (repo, _, story) = builds(TASK, "git checkout -q --orphan new");
-    insta::assert_snapshot!(story, @"
+    insta::assert_snapshot!(story, @r"
     iteration 1: fail
       fails: wrong_branch
       fails: not_ticked

@@ -102,22 +102,21 @@ turns:
   steps:
   - read: README.md
   - write: {path: out.txt, text: "hello\n"}
-  - tick: "{criterion}"
-  - commit: say hello
+  - hang:
 "#,
     );
     insta::assert_snapshot!(story, @"
     iteration 1: fail
       tampering: undecided_call
+      fails: not_ticked
       fails: no_commit
       fails: uncommitted
       said: no_progress_entry
     exit 10: tampered
-    - [x] out.txt says hello
+    - [ ] out.txt says hello
     - [ ] notes exist
     on refs/heads/main
-    left: A  out.txt
-    left: M  tasks/demo/TASK.md
+    left: ?? out.txt
     ");
     assert!(ran.stdout.contains("edit ran without a decision"), "{}", ran.stdout);
 }

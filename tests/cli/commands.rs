@@ -1,0 +1,7 @@
+//! The commands beside `run`: what they print, whole, and what they change.
+
+mod check;
+mod doctor;
+mod help;
+mod status;
+mod write;

@@ -1,0 +1,105 @@
+//! `doctor`: what a run would meet, and where each setting comes from.
+
+use serde_json::{Value, json};
+
+use crate::repo::{Repo, finish};
+use crate::runs::THREE;
+
+fn finding(object: &Value, name: &str) -> Value {
+    let findings = object["findings"].as_array().expect("findings");
+    findings.iter().find(|it| it["name"] == name).cloned().unwrap_or_default()
+}
+
+#[test]
+fn all_is_well_with_the_scripted_agent() {
+    let repo = Repo::new(THREE);
+    let agent = repo.agent("turns: []\n");
+    let ran = repo.ralph(&["doctor", "demo", "--agent", &agent]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    crate::shown(&repo, || {
+        insta::assert_snapshot!("doctor", ran.stdout);
+    });
+    let object = repo.ralph(&["doctor", "demo", "--json", "--agent", &agent]).json();
+    let names: Vec<&str> = object["findings"]
+        .as_array()
+        .expect("findings")
+        .iter()
+        .map(|it| it["name"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(names, ["version", "task", "repository", "identity", "agent", "login", "guard"]);
+    assert_eq!(finding(&object, "login")["state"], "good");
+    assert_eq!(finding(&object, "guard")["state"], "note");
+    assert_eq!(repo.status(), "");
+    assert_eq!(repo.subjects(), Vec::<String>::new());
+}
+
+#[test]
+fn each_problem_has_its_exit_code_and_a_way_out() {
+    let repo = Repo::new(THREE);
+    repo.write("dirt.txt", "dirt\n");
+    let agent =
+        repo.agent("session_error: {code: -32000, message: Authentication required}\nturns: []\n");
+    let ran = repo.ralph(&["doctor", "demo", "--json", "--agent", &agent]);
+    assert_eq!(ran.code, Some(8), "that of the first problem");
+    let object = ran.json();
+    assert_eq!(finding(&object, "repository")["exit_code"], json!(8));
+    let login = finding(&object, "login");
+    assert_eq!(login["exit_code"], json!(5));
+    assert!(login["hint"].as_str().is_some_and(|hint| hint.contains("copilot login")), "{login}");
+    let ran = repo.ralph(&["doctor", "demo", "--agent", "no-such-agent"]);
+    assert!(ran.stdout.contains("no-such-agent"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_winner_of_each_setting_is_named() {
+    let repo = Repo::new(&format!(
+        "---\nstuck_threshold: 4\nmax_iterations: 4\non_stuck: skip\n---\n{THREE}"
+    ));
+    repo.write(
+        ".ralph/config.toml",
+        "stuck_threshold = 5\nmax_wait = \"5m\"\nmodel = \"gpt-5\"\nrequire_checks = true\n",
+    );
+    repo.commit("configure");
+    std::fs::create_dir_all(repo.beside("home/.config/ralph-copilot")).expect("a folder");
+    std::fs::write(
+        repo.beside("home/.config/ralph-copilot/config.toml"),
+        "max_wait = \"6m\"\nidle_timeout = \"6m\"\n",
+    )
+    .expect("written");
+    let agent = repo.agent("turns: []\n");
+    let mut command =
+        repo.command(&["doctor", "demo", "--json", "--max-iterations", "2", "--agent", &agent]);
+    command.env("RALPH_COPILOT_MAX_ITERATIONS", "3").env("RALPH_COPILOT_STUCK_THRESHOLD", "3");
+    let object = finish(command).json();
+    let setting = |name: &str| {
+        let all = object["settings"].as_array().expect("settings");
+        let it = all.iter().find(|it| it["name"] == name).expect(name);
+        let source = it["source"].as_str().expect("a source");
+        let source = source.replace(&repo.root().display().to_string(), "REPO");
+        let source = source.replace(&repo.beside("home").display().to_string(), "HOME");
+        format!("{} from {source}", it["value"].as_str().expect("a value"))
+    };
+    let won: Vec<String> = [
+        "max_iterations",
+        "stuck_threshold",
+        "on_stuck",
+        "max_wait",
+        "model",
+        "require_checks",
+        "idle_timeout",
+        "turn_timeout",
+    ]
+    .into_iter()
+    .map(|name| format!("{name}: {}", setting(name)))
+    .collect();
+    insta::assert_snapshot!(won.join("\n"), @r"
+    max_iterations: 2 from command line
+    stuck_threshold: 3 from environment
+    on_stuck: skip from TASK.md
+    max_wait: 5m from REPO/.ralph/config.toml
+    model: gpt-5 from REPO/.ralph/config.toml
+    require_checks: true from REPO/.ralph/config.toml
+    idle_timeout: 6m from HOME/.config/ralph-copilot/config.toml
+    turn_timeout: 2h from default
+    ");
+}

@@ -1,0 +1,89 @@
+//! `status` and `log`: where a task stands and what happened.
+
+use serde_json::json;
+
+use crate::repo::Repo;
+use crate::runs::{HONEST, THREE};
+
+#[test]
+fn before_any_run() {
+    let repo = Repo::new(THREE);
+    let ran = repo.ralph(&["status", "demo"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(ran.stdout, @r"
+    demo
+        3  [ ] a is there
+        5  [ ] b is there
+        7  [ ] c is there
+
+    no run yet
+    ");
+    let log = repo.ralph(&["log"]);
+    assert_eq!((log.code, log.stdout.as_str()), (Some(2), ""));
+    insta::assert_snapshot!(log.stderr.replace(&repo.root().display().to_string(), "REPO"), @r"
+    error: there was no run here yet
+    hint: runs are kept in REPO/.ralph/runs
+    ");
+}
+
+#[test]
+fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
+    let repo = Repo::new(THREE);
+    let script = HONEST.replace("{write: {path: b.txt, text: b}}, ", "");
+    assert_eq!(repo.run(&script, &["--stuck-threshold", "2"]).code, Some(4));
+    let ran = repo.ralph(&["status", "demo"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    crate::shown(&repo, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        demo
+            3  [x] a is there  proven by its check
+            5  [ ] b is there  blocked after 2 attempts
+            7  [ ] c is there
+
+        run [run]: ended
+          iteration 3: No commit of this turn changes anything but the task's state files: there is no work in it. Commit the work with `git commit -m 'ralph(demo): …'`.
+          exit code 4
+          3 iterations, 10 tool calls, 0 denied
+        ");
+    });
+    let object = repo.ralph(&["status", "demo", "--json"]).json();
+    assert_eq!(
+        object["criteria"],
+        json!([
+            { "line": 3, "text": "a is there", "checked": true, "blocked": false, "attempts": 0, "proof": "check" },
+            { "line": 5, "text": "b is there", "checked": false, "blocked": true, "attempts": 2, "proof": null },
+            { "line": 7, "text": "c is there", "checked": false, "blocked": false, "attempts": 0, "proof": null },
+        ])
+    );
+    assert_eq!((&object["standing"], &object["held_by"]), (&json!("ended"), &json!(null)));
+}
+
+/// A newer run of another task does not hide this one's.
+#[test]
+fn each_task_has_a_last_run_of_its_own() {
+    let repo = Repo::with(THREE, &[("tasks/other/TASK.md", "- [ ] other\n")]);
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let agent = repo.agent("turns: []\n");
+    let other = repo.ralph(&["run", "other", "--agent", &agent, "--max-iterations", "1"]);
+    assert_eq!(other.code, Some(3), "{}", other.stderr);
+    let status = repo.ralph(&["status", "demo", "--json"]).json();
+    let run = ran.events()[0].run.clone();
+    assert_eq!(status["run"]["start"]["run"], run.as_str());
+    // The log is of the newest run, or of the one that is named.
+    let named = repo.ralph(&["log", run.as_str(), "--json"]);
+    assert_eq!(named.stdout, ran.stdout);
+    let newest = repo.ralph(&["log"]);
+    assert!(newest.stdout.contains("other (tasks/other)"), "{}", newest.stdout);
+    let none = repo.ralph(&["log", "no-such-run"]);
+    assert_eq!(none.code, Some(2), "{}", none.stderr);
+}
+
+#[test]
+fn the_log_tells_a_run_as_the_run_told_itself() {
+    let repo = Repo::new(THREE);
+    let ran = crate::repo::finish(repo.run_command(HONEST, &[]));
+    let log = repo.ralph(&["log"]);
+    assert_eq!((log.code, log.stdout), (Some(0), ran.stdout));
+    assert_eq!(repo.ralph(&["log", "--follow"]).code, Some(0), "a run that has ended ends it");
+}

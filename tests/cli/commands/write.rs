@@ -1,0 +1,176 @@
+//! `init`, `tick`, `retry`, `demo`: commands that change something.
+
+use serde_json::json;
+
+use crate::repo::{PROGRAM, Repo, finish};
+use crate::runs::{HONEST, THREE};
+
+#[test]
+fn init_scaffolds_a_task_that_can_be_worked_on_and_never_overwrites() {
+    let repo = Repo::new(THREE);
+    let ran = repo.ralph(&["init", "login-form"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(ran.stdout, @r"
+    created  .github/copilot-instructions.md
+    created  tasks/login-form/TASK.md
+    created  tasks/login-form/guardrails.md
+    created  tasks/login-form/progress.md
+
+    now write the criteria into tasks/login-form/TASK.md, look with `ralph-copilot check login-form`,
+    commit, and start with `ralph-copilot login-form`
+    ");
+    let before: Vec<String> = ["TASK.md", "guardrails.md", "progress.md"]
+        .iter()
+        .map(|name| repo.read(&format!("tasks/login-form/{name}")))
+        .collect();
+    insta::assert_snapshot!(before[0], @r#"
+    ---
+    # Everything up to the next line of dashes is optional.
+    # verify: make test             # the runner runs it after each iteration
+    # max_iterations: 20
+    # on_stuck: stop                # or skip
+    # protect: ["tests/**"]         # paths the agent must not change
+    # allow: ["npm run lint"]       # commands allowed on top of the built-in list
+    ---
+    # login-form
+
+    What this task is about, and what the agent should know before it begins.
+
+    ## Success Criteria
+
+    - [ ] Say in one line what must be true
+      - verify: `echo "replace this by a command that fails until the criterion is met" && false`
+    "#);
+    assert_eq!(repo.ralph(&["check", "login-form"]).code, Some(0));
+    repo.write("tasks/login-form/TASK.md", "mine\n");
+    std::fs::remove_file(repo.path("tasks/login-form/progress.md")).expect("removed");
+    let again = repo.ralph(&["init", "login-form", "--json"]);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_eq!(
+        again.json(),
+        json!({
+            "created": ["tasks/login-form/progress.md"],
+            "kept": [
+                ".github/copilot-instructions.md",
+                "tasks/login-form/TASK.md",
+                "tasks/login-form/guardrails.md",
+            ],
+        })
+    );
+    assert_eq!(repo.read("tasks/login-form/TASK.md"), "mine\n");
+    assert_eq!(repo.read("tasks/login-form/progress.md"), before[2]);
+}
+
+#[test]
+fn init_refuses_names_that_are_none() {
+    let repo = Repo::new(THREE);
+    for name in ["../up", "a/b", ".hidden", ""] {
+        let ran = repo.ralph(&["init", name]);
+        assert_eq!(ran.code, Some(2), "{name:?}: {}", ran.stdout);
+    }
+    assert_eq!(repo.status(), "");
+}
+
+/// A task may be called as a command is; what is said to start it must start it.
+#[test]
+fn a_task_with_the_name_of_a_command_is_started_with_run() {
+    let repo = Repo::new(THREE);
+    let ran = repo.ralph(&["init", "doctor"]);
+    assert!(ran.stdout.contains("start with `ralph-copilot run doctor`"), "{}", ran.stdout);
+}
+
+#[test]
+fn tick_changes_one_byte() {
+    let repo = Repo::new("x");
+    let source = "\u{feff}# T\r\n\r\n- [ ] one\r\n- [X] zwei \u{fc}\r\n- [ ] one";
+    repo.write("tasks/demo/TASK.md", source);
+    let ran = repo.ralph(&["tick", "demo", "5"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "[x] one\n"), "{}", ran.stderr);
+    let last = format!("{}- [x] one", source.strip_suffix("- [ ] one").expect("the last"));
+    assert_eq!(repo.task(), last);
+    let ran = repo.ralph(&["tick", "demo", "5"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "[x] one  (it was so already)\n"));
+    let ran = repo.ralph(&["tick", "demo", "4", "--off", "--json"]);
+    assert_eq!(
+        ran.json(),
+        json!({ "line": 4, "text": "zwei \u{fc}", "checked": false, "changed": true })
+    );
+    assert_eq!(repo.task(), last.replace("[X]", "[ ]"));
+    let ran = repo.ralph(&["tick", "demo", "2"]);
+    assert_eq!(ran.code, Some(2));
+    insta::assert_snapshot!(ran.stderr.replace(&repo.root().display().to_string(), "REPO"), @r"
+    error: no criterion stands on line 2 of REPO/tasks/demo/TASK.md
+    hint: criteria stand on lines 3, 4, 5
+    ");
+}
+
+#[test]
+fn retry_clears_what_is_not_proven_and_nothing_else() {
+    let repo = Repo::new(THREE);
+    let script = format!(
+        "turns:\n- times: 1\n  steps: [{{say: 'Done!'}}]\n{}",
+        HONEST
+            .trim_start()
+            .trim_start_matches("turns:\n")
+            .replace("path: b.txt", "path: wrong.txt")
+    );
+    assert_eq!(repo.run(&script, &["--stuck-threshold", "2"]).code, Some(4));
+    let before = repo.state();
+    let nobody = repo.ralph(&["retry", "demo", "c is there"]);
+    assert_eq!(nobody.code, Some(2));
+    insta::assert_snapshot!(nobody.stderr, @r"
+    error: `c is there` has no attempts to clear
+    hint: criteria with failed attempts: `b is there`
+    ");
+    let ran = repo.ralph(&["retry", "demo", "--json"]);
+    assert_eq!(ran.json(), json!({ "cleared": ["b is there"] }), "{}", ran.stderr);
+    let after = repo.state();
+    assert_eq!(after["criteria"][0], before["criteria"][0], "a proven one keeps its history");
+    assert_eq!(after["criteria"][1], json!({ "text": "b is there", "attempts": 0 }));
+    assert_eq!(repo.status(), "");
+    let again = repo.ralph(&["retry", "demo"]);
+    assert_eq!(
+        (again.code, again.stdout.as_str()),
+        (Some(0), "nothing to clear: no open criterion has failed attempts\n")
+    );
+}
+
+#[test]
+fn the_demo_is_a_real_run_in_a_repository_of_its_own() {
+    let repo = Repo::empty();
+    let folder = repo.beside("demo");
+    let folder = folder.to_str().expect("UTF-8");
+    let ran = repo.ralph(&["demo", folder]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    crate::shown(&repo, || {
+        insta::assert_snapshot!("demo", ran.stdout);
+    });
+    let mut log = std::process::Command::new("git");
+    log.args(["-C", folder, "log", "--oneline"]);
+    assert!(finish(log).stdout.lines().count() > 6);
+    let mut status = std::process::Command::new("git");
+    status.args(["-C", folder, "status", "--short"]);
+    assert_eq!(finish(status).stdout, "");
+    let again = repo.ralph(&["demo", folder]);
+    assert_eq!(again.code, Some(2), "{}", again.stderr);
+}
+
+#[test]
+fn the_scripted_agent_says_what_is_wrong_with_a_script() {
+    let repo = Repo::empty();
+    let script = repo.beside("bad.yaml");
+    std::fs::write(&script, "turns: [{stepps: []}]\n").expect("written");
+    let ran = repo.ralph(&["agent", script.to_str().expect("UTF-8")]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), ""));
+    crate::shown(&repo, || {
+        insta::assert_snapshot!(ran.stderr, @r"
+        error: cannot understand the script [beside]/bad.yaml
+        error: line 1 column 10: unknown field `stepps`, expected one of match, times, ask, options, on_reject, call_id, steps
+         --> <input>:1:10
+          |
+        1 | turns: [{stepps: []}]
+          |          ^ unknown field `stepps`, expected one of match, times, ask, options, on_reject, call_id, steps
+        ");
+    });
+    assert!(PROGRAM.ends_with("ralph-copilot"));
+}

@@ -1,0 +1,287 @@
+//! Agents that fail: told apart, borne or not, and never an attempt on the criterion.
+
+use ralph_copilot::model::EventKind;
+
+use super::{HONEST, THREE};
+use crate::repo::{Ran, Repo, finish, story};
+
+/// How often the agent was started.
+fn starts(ran: &Ran) -> usize {
+    ran.events().iter().filter(|it| matches!(it.kind, EventKind::AgentStarted { .. })).count()
+}
+
+/// The last event.
+fn outcome(ran: &Ran) -> serde_json::Value {
+    let last = ran.stdout.lines().last().expect("events");
+    serde_json::from_str(last).expect("an event")
+}
+
+#[test]
+fn one_that_dies_once_is_started_again_at_whatever_moment_it_died() {
+    let dies_at = |at: &str| {
+        let repo = Repo::new(THREE);
+        let script = format!("memory: seen.txt\ndie: {{at: {at}, by: kill, times: 1}}\n{HONEST}");
+        let ran = repo.run(&script, &["--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(3), "{at}: {}", ran.stderr);
+        assert!(repo.task().contains("- [x] a is there"), "{at}");
+        assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{at}");
+        assert_eq!(repo.status(), "", "{at}");
+    };
+    // Each waits half a second before it starts again: they wait together.
+    std::thread::scope(|scope| {
+        for at in ["initialize", "session_new", "session_ready", "prompt", "turn_ended"] {
+            scope.spawn(move || dies_at(at));
+        }
+    });
+}
+
+#[test]
+fn one_that_dies_in_the_middle_of_its_work_is_started_again_and_goes_on() {
+    let repo = Repo::new(THREE);
+    let script = r#"
+memory: seen.txt
+turns:
+- match: a is there
+  times: 1
+  steps: [{write: {path: half.txt, text: half}}, {tick: "{criterion}"}, {die: kill}]
+- match: a is there
+  steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}]
+"#;
+    let ran = repo.run(script, &["--max-iterations", "1"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 2: pass check
+    exit 3: limit_reached
+    - [x] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    ");
+}
+
+#[test]
+fn one_that_keeps_dying_is_given_up() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run("turns: [{steps: [{die: {exit: 3}}]}]", &[]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    exit 5: agent_unusable
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    on refs/heads/main
+    commit: ralph(demo): state update
+    ");
+    assert_eq!(starts(&ran), 3);
+    assert_eq!(outcome(&ran)["fault"]["class"], "died");
+}
+
+#[test]
+fn one_that_never_comes_up_is_given_up_with_its_last_words() {
+    let repo = Repo::new(THREE);
+    let ran = finish(repo.run_command("turn: []\n", &[]));
+    assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+    crate::shown(&repo, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+        [clock] run [run]: demo (tasks/demo), 3 of 3 criteria open, ralph-copilot 0.1.0
+        [clock] agent: [ralph-copilot] agent [beside]/agent.yaml, the agent's own default model
+        [clock] note: this agent has no hooks: its permission requests alone are decided
+        [clock] before the work: `test -e a.txt` failed (exit 1), [span]
+        [clock] before the work: `test -e b.txt` failed (exit 1), [span]
+        [clock] before the work: `test -e c.txt` failed (exit 1), [span]
+        [clock] waiting [span], until [time]: the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting [span], until [time]: the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+
+          line  criterion   proof   attempts
+        ·    3  a is there  open           0
+        ·    5  b is there  open           0
+        ·    7  c is there  open           0
+
+        3 criteria: 3 open.
+        0 iterations, [span], 0 premium requests.
+        Stopped: the agent cannot be used: the agent was lost during initialize: its process ended; its last
+          words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode,
+          banner, session_error, die, ignore, memory.
+        Next: the agent's own words are in stderr.log and wire.log of the run's folder below .ralph/runs/
+        ");
+    });
+    assert_eq!(repo.subjects(), Vec::<String>::new());
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn one_that_is_not_there_is_told_before_anything_is_done() {
+    let repo = Repo::new(THREE);
+    let ran = repo.ralph(&["run", "demo", "--agent", "no-such-agent --acp"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(5), ""));
+    insta::assert_snapshot!(ran.stderr, @r"
+    error: `no-such-agent` was not found: it is neither a file nor on the PATH
+    hint: install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`
+    ");
+    // And the default agent, where there is none.
+    let mut command = repo.command(&["run", "demo"]);
+    let git = which::which("git").expect("git");
+    std::fs::create_dir_all(repo.beside("bin")).expect("a folder");
+    std::os::unix::fs::symlink(git, repo.beside("bin/git")).expect("a link");
+    command.env("PATH", repo.beside("bin"));
+    let ran = finish(command);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(5), ""));
+    insta::assert_snapshot!(ran.stderr, @r"
+    error: `copilot` was not found: it is not on the PATH
+    hint: install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`
+    ");
+}
+
+#[test]
+fn nobody_logged_in() {
+    let repo = Repo::new(THREE);
+    let script = "session_error: {code: -32000, message: Authentication required}\nturns: []\n";
+    let ran = repo.run(script, &[]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    exit 5: agent_unusable
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    on refs/heads/main
+    ");
+    let last = outcome(&ran);
+    assert_eq!(last["fault"]["class"], "auth");
+    assert!(last["summary"]["next"][0].as_str().expect("next").contains("copilot login"), "{last}");
+    assert_eq!(starts(&ran), 1);
+}
+
+#[test]
+fn a_rate_limit_beyond_the_patience() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{say: 'Error: 429 Rate limit reached for requests'}]}]";
+    let ran = repo.run(script, &["--max-wait", "1s"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    exit 6: rate_limited
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    on refs/heads/main
+    commit: ralph(demo): state update
+    ");
+    let last = outcome(&ran);
+    assert_eq!((&last["outcome"], &last["estimated"]), (&"rate_limited".into(), &true.into()));
+    let resume = last["resume_at"].as_str().expect("a time");
+    let resume: chrono::DateTime<chrono::Utc> = resume.parse().expect("RFC 3339");
+    let ended = ran.events().last().expect("an end").time;
+    assert!(resume > ended, "{resume} {ended}");
+}
+
+#[test]
+fn a_rate_limit_as_the_answer_to_a_prompt() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{error: {code: -32603, message: Internal error, data: {statusCode: 429}}}]}]";
+    let ran = repo.run(script, &["--max-wait", "1s"]);
+    assert_eq!((ran.code, &outcome(&ran)["outcome"]), (Some(6), &"rate_limited".into()));
+}
+
+#[test]
+fn a_model_that_is_not_there_and_a_network_that_is_not() {
+    for (text, class) in [
+        ("Error: Model 'x' not found on provider http://localhost", "model_unavailable"),
+        ("Error: Could not connect to local model provider", "network"),
+    ] {
+        let repo = Repo::new(THREE);
+        let script = format!("turns: [{{steps: [{{say: \"{text}\"}}]}}]");
+        let ran = repo.run(&script, &["--max-wait", "1s"]);
+        assert_eq!((ran.code, &outcome(&ran)["fault"]["class"]), (Some(5), &class.into()));
+        assert_eq!(repo.state()["criteria"].as_array().map_or(0, Vec::len), 0, "no attempt");
+    }
+}
+
+/// A lost stream is opened again; a turn that only refuses is an attempt.
+#[test]
+fn cancelled_that_nobody_asked_for() {
+    let repo = Repo::new(THREE);
+    let script = format!(
+        "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{stop: cancelled}}]\n{}",
+        HONEST.trim_start().trim_start_matches("turns:\n")
+    );
+    let ran = repo.run(&script, &["--max-iterations", "1"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 2: pass check
+    exit 3: limit_reached
+    - [x] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    ");
+}
+
+#[test]
+fn garbage_between_honest_frames_is_borne() {
+    let repo = Repo::new(THREE);
+    let script = r#"
+banner: "Welcome to the agent!"
+turns:
+- steps:
+  - line: this is no frame
+  - hex: ff fe 0a
+  - deep: 3000
+  - line: '{"jsonrpc":"2.0","method":"unknown/thing","params":{}}'
+  - update: {sessionUpdate: brand_new_kind, anything: [1, 2]}
+  - flood: {count: 20000, bytes: 20}
+  - write: {path: a.txt, text: a}
+  - tick: "{criterion}"
+  - progress: did a
+  - commit: a
+"#;
+    let ran = repo.run(script, &["--max-iterations", "1"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: pass check
+    exit 3: limit_reached
+    - [x] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    ");
+    assert!(ran.stdout.contains("brand_new_kind"), "it is named once");
+}
+
+#[test]
+fn a_line_that_never_ends_breaks_the_connection_and_not_the_runner() {
+    let repo = Repo::new(THREE);
+    let script = format!(
+        "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{flood: {{count: 17, bytes: 1048576, lines: false}}}}]\n{}",
+        HONEST.trim_start().trim_start_matches("turns:\n")
+    );
+    let ran = repo.run(&script, &["--max-iterations", "1"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 2: pass check
+    exit 3: limit_reached
+    - [x] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    ");
+    assert_eq!(starts(&ran), 2);
+    assert!(ran.stdout.contains("waiting"), "{}", ran.stdout);
+}
+
+#[test]
+fn processes_that_an_agent_leaves_behind_end_with_the_run() {
+    let repo = Repo::new(THREE);
+    let script = format!(
+        "ignore: [eof]\nturns:\n- match: a is there\n  steps: [{{spawn: {{command: 'sleep 1000', setsid: true}}}}, {{write: {{path: a.txt, text: a}}}}, {{tick: '{{criterion}}'}}, {{progress: did a}}, {{commit: a}}]\n{}",
+        HONEST.trim_start().trim_start_matches("turns:\n")
+    );
+    let ran = repo.run(&script, &["--max-iterations", "1"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new());
+}

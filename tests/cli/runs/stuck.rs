@@ -1,0 +1,265 @@
+//! Criteria that are not met: attempts, the sign, stop and skip, retry.
+
+use super::{HONEST, THREE};
+use crate::repo::{Repo, story};
+
+const LIES: &str = "turns: [{match: a is there, steps: [{say: 'Done!'}]}]";
+
+#[test]
+fn a_criterion_that_uses_up_its_attempts_stops_the_run_with_one_sign() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run(LIES, &[]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: fail
+      fails: not_ticked
+      fails: no_commit
+      said: no_progress_entry
+      mended: progress_line
+    iteration 2: fail
+      fails: not_ticked
+      fails: no_commit
+      said: no_progress_entry
+      mended: progress_line
+    iteration 3: fail
+      fails: not_ticked
+      fails: no_commit
+      said: no_progress_entry
+      mended: progress_line
+    blocked: a is there
+    exit 4: stuck
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, unproven, 3 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    ");
+    // Started again, the run goes on with the others, and the stuck one stays stuck.
+    let again = repo.run(HONEST, &[]);
+    insta::assert_snapshot!(story(&repo, &again), @r"
+    iteration 4: pass check
+    iteration 5: pass check
+    exit 4: stuck
+    - [ ] a is there
+    - [x] b is there
+    - [x] c is there
+    state: a is there, unproven, 3 attempts failed
+    state: b is there, proven by check, 0 attempts failed
+    state: c is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    commit: ralph(demo): [b is there] - b
+    commit: ralph(demo): state update
+    commit: ralph(demo): [c is there] - c
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    ");
+    let signs = repo.read("tasks/demo/guardrails.md");
+    assert_eq!(signs.matches("Criterion 'a is there' caused loop").count(), 1, "{signs}");
+}
+
+#[test]
+fn retry_clears_the_attempts_and_the_sign_stays() {
+    let repo = Repo::new(THREE);
+    assert_eq!(repo.run(LIES, &["--stuck-threshold", "1"]).code, Some(4));
+    let signs = repo.read("tasks/demo/guardrails.md");
+    let retry = repo.ralph(&["retry", "demo", "a is there"]);
+    assert_eq!((retry.code, retry.stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(retry.stdout, @r"
+    cleared  a is there
+
+    start again with `ralph-copilot run demo`
+    ");
+    assert_eq!(repo.status(), "");
+    let ran = repo.run(HONEST, &[]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 2: pass check
+    iteration 3: pass check
+    iteration 4: pass check
+    exit 0: proven
+    - [x] a is there
+    - [x] b is there
+    - [x] c is there
+    state: a is there, proven by check, 0 attempts failed
+    state: b is there, proven by check, 0 attempts failed
+    state: c is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    commit: ralph(demo): [b is there] - b
+    commit: ralph(demo): state update
+    commit: ralph(demo): [c is there] - c
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    ");
+    assert_eq!(repo.read("tasks/demo/guardrails.md"), signs);
+}
+
+#[test]
+fn skipped_criteria_are_put_aside_with_all_that_was_done_and_the_rest_goes_on() {
+    let repo = Repo::new(THREE);
+    let script = format!(
+        r#"
+turns:
+- match: a is there
+  times: 1
+  steps: [{{write: {{path: wrong.txt, text: "1"}}}}, {{progress: tried}}, {{commit: try}}]
+- match: a is there
+  steps: [{{write: {{path: wrong.txt, text: "2"}}}}, {{progress: tried again}}]
+{}"#,
+        HONEST.trim_start().trim_start_matches("turns:\n")
+    );
+    let ran = repo.run(&script, &["--on-stuck", "skip", "--stuck-threshold", "2"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: fail
+      fails: not_ticked
+      fails: check_failed
+    iteration 2: fail
+      fails: not_ticked
+      fails: uncommitted
+      fails: check_failed
+      mended: state_commit
+    blocked: a is there, refs/ralph/demo/attempts/1
+    iteration 3: pass check
+    iteration 4: pass check
+    exit 4: stuck
+    - [ ] a is there
+    - [x] b is there
+    - [x] c is there
+    state: a is there, unproven, 2 attempts failed
+    state: b is there, proven by check, 0 attempts failed
+    state: c is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    commit: ralph(demo): [b is there] - b
+    commit: ralph(demo): state update
+    commit: ralph(demo): [c is there] - c
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    ");
+    assert!(!repo.path("wrong.txt").exists());
+    let kept = repo.attempts().pop().expect("a kept attempt");
+    assert_eq!(repo.git(&["show", &format!("{kept}:wrong.txt")]), "2");
+    let progress = repo.read("tasks/demo/progress.md");
+    for line in ["tried\n", "tried again\n", "did b\n", "STUCK \"a is there\""] {
+        assert!(progress.contains(line), "{line:?} in {progress}");
+    }
+    let activity = repo.read("tasks/demo/activity.log");
+    let of_first = activity.lines().filter(|line| line.contains("\"iteration\":1,"));
+    assert!(of_first.count() >= 3, "{activity}");
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
+fn a_denial_cuts_a_turn_and_the_same_session_is_prompted_again_with_the_reason() {
+    let repo = Repo::new(THREE);
+    let script = r#"
+turns:
+- match: a is there
+  times: 1
+  steps: [{run: "curl -fsSL https://example.invalid/a -o a.txt"}, {say: never}]
+- match: a is there
+  steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}]
+"#;
+    let ran = repo.run(script, &["--max-iterations", "1"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: pass check
+    exit 3: limit_reached
+    - [x] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    ");
+    let wire = crate::wire(&repo);
+    let prompts: Vec<&str> = wire.lines().filter(|it| it.contains("session/prompt")).collect();
+    assert_eq!(prompts.len(), 2, "{wire}");
+    assert_eq!(wire.matches("\"session/new\"").count(), 1);
+    assert!(prompts[1].contains("curl"), "{}", prompts[1]);
+}
+
+/// Denied again and again: the turn ends, and counts as an attempt.
+#[test]
+fn denials_without_end_are_an_attempt() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{run: 'curl https://example.invalid'}]}]";
+    let ran = repo.run(script, &["--max-iterations", "1"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: fail
+      fails: not_ticked
+      fails: no_commit
+      said: no_progress_entry
+      mended: progress_line
+    exit 3: limit_reached
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    ");
+    assert_eq!(crate::wire(&repo).matches("\"session/prompt\"").count(), 4);
+}
+
+#[test]
+fn a_turn_without_a_sign_of_life_is_ended_and_counts() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{say: hm}, {hang: }]}]";
+    let ran = repo.run(script, &["--max-iterations", "1", "--idle-timeout", "1s"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: fail
+      fails: turn_stuck
+      fails: not_ticked
+      fails: no_commit
+      said: no_progress_entry
+      mended: progress_line
+    exit 3: limit_reached
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    ");
+    let progress = repo.read("tasks/demo/progress.md");
+    assert!(ran.stdout.contains(r#""end":{"stuck":{"idle":1}}"#), "{}", ran.stdout);
+    assert!(progress.contains("no sign of life for 1"), "{progress}");
+}
+
+#[test]
+fn the_same_failing_command_again_and_again_ends_the_turn() {
+    let repo = Repo::new(THREE);
+    let fail = "{run: 'ls nowhere'}";
+    let steps = [fail; 5].join(", ");
+    let script = format!("turns: [{{steps: [{steps}, {{hang: }}]}}]");
+    let ran = repo.run(&script, &["--max-iterations", "1", "--idle-timeout", "30s"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: fail
+      fails: turn_stuck
+      fails: not_ticked
+      fails: no_commit
+      said: no_progress_entry
+      mended: progress_line
+    exit 3: limit_reached
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    state: a is there, unproven, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): state update
+    ");
+    assert!(
+        ran.stdout.contains(r#""repeating":{"command":"ls nowhere","times":"#),
+        "{}",
+        ran.stdout
+    );
+}

@@ -1,0 +1,168 @@
+//! Runs that come to an end of their own.
+
+use ralph_copilot::model::EventKind;
+
+use super::{HONEST, THREE};
+use crate::repo::{Repo, finish, story};
+
+#[test]
+fn several_criteria_to_the_end() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run(HONEST, &[]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 1: pass check
+    iteration 2: pass check
+    iteration 3: pass check
+    exit 0: proven
+    - [x] a is there
+    - [x] b is there
+    - [x] c is there
+    state: a is there, proven by check, 0 attempts failed
+    state: b is there, proven by check, 0 attempts failed
+    state: c is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    commit: ralph(demo): [b is there] - b
+    commit: ralph(demo): state update
+    commit: ralph(demo): [c is there] - c
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    ");
+    let events = ran.events();
+    let numbers: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
+    assert!(matches!(events.last().map(|it| &it.kind), Some(EventKind::RunEnded { .. })));
+}
+
+/// The same on plain lines, as CI sees it.
+#[test]
+fn plain_lines_of_a_run_with_a_lie_in_it() {
+    let repo =
+        Repo::new("# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n- [ ] b is there\n");
+    let script = r#"
+turns:
+- match: a is there
+  times: 1
+  steps: [{tick: "{criterion}"}, {progress: did a}, {commit: a}, {say: "All done!"}]
+- match: a is there
+  steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}]
+- match: b is there
+  steps: [{write: {path: b.txt, text: b}}, {tick: "{criterion}"}, {commit: b}]
+"#;
+    let ran = finish(repo.run_command(script, &[]));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    crate::shown(&repo, || {
+        insta::assert_snapshot!("plain_lines_of_a_run", ran.stdout);
+        insta::assert_snapshot!("progress_of_a_run", repo.read("tasks/demo/progress.md"));
+        insta::assert_snapshot!("activity_of_a_run", repo.read("tasks/demo/activity.log"));
+        insta::assert_snapshot!("cost_of_a_run", repo.read("tasks/demo/cost.log"));
+        insta::assert_snapshot!("state_of_a_run", repo.read("tasks/demo/state.json"));
+    });
+}
+
+#[test]
+fn a_run_that_reached_its_limit_goes_on_where_it_stopped() {
+    let repo = Repo::new(THREE);
+    let mut last = None;
+    for (number, code) in [(1, 3), (2, 3), (3, 0)] {
+        let ran = repo.run(HONEST, &["--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        let iterations: Vec<u32> = ran
+            .events()
+            .iter()
+            .filter_map(|event| match event.kind {
+                EventKind::IterationStarted { iteration, .. } => Some(iteration),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(iterations, [number]);
+        last = Some(ran);
+    }
+    insta::assert_snapshot!(story(&repo, &last.expect("three runs")), @r"
+    iteration 3: pass check
+    exit 0: proven
+    - [x] a is there
+    - [x] b is there
+    - [x] c is there
+    state: a is there, proven by check, 0 attempts failed
+    state: b is there, proven by check, 0 attempts failed
+    state: c is there, proven by check, 0 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    commit: ralph(demo): [b is there] - b
+    commit: ralph(demo): state update
+    commit: ralph(demo): [c is there] - c
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    ");
+}
+
+#[test]
+fn a_task_that_is_done_is_proven_again_without_an_agent() {
+    let repo = Repo::new(THREE);
+    assert_eq!(repo.run(HONEST, &[]).code, Some(0));
+    let head = repo.git(&["rev-parse", "HEAD"]);
+    let ran = repo.run("turns: [{steps: [{die: {exit: 1}}]}]", &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(repo.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(repo.status(), "");
+}
+
+/// What a human ticked by hand has to hold too.
+#[test]
+fn a_box_that_was_ticked_by_hand_and_does_not_hold_is_no_success() {
+    let repo = Repo::new(&THREE.replace("[ ]", "[x]"));
+    let ran = repo.run(HONEST, &[]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    exit 4: stuck
+    - [x] a is there
+    - [x] b is there
+    - [x] c is there
+    on refs/heads/main
+    ");
+}
+
+#[test]
+fn the_task_may_be_named_in_short_and_lie_in_ralph_active() {
+    let repo = Repo::empty();
+    repo.write(".ralph/active/three/TASK.md", THREE);
+    repo.commit("start");
+    let agent = repo.agent(HONEST);
+    let ran = repo.ralph(&["three", "--agent", &agent]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert!(ran.stdout.contains("3 criteria: 3 proven by check."), "{}", ran.stdout);
+    assert_eq!(repo.status(), "");
+    let task = repo.read(".ralph/active/three/TASK.md");
+    assert_eq!(task, THREE.replace("[ ]", "[x]"));
+}
+
+#[test]
+fn a_time_limit_ends_a_turn_and_the_next_run_begins_on_a_clean_tree() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{write: {path: half.txt, text: half}}, {hang: }]}]";
+    let ran = repo.run(script, &["--max-duration", "1s"]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    exit 3: limit_reached
+    - [ ] a is there
+    - [ ] b is there
+    - [ ] c is there
+    on refs/heads/main
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    ");
+    let kept = repo.git(&["show", "refs/ralph/demo/attempts/1:half.txt"]);
+    assert_eq!(kept, "half");
+}
+
+/// No premium request is counted for an agent that is not GitHub's.
+#[test]
+fn a_scripted_agent_costs_no_premium_request() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run(HONEST, &["--max-premium-requests", "1"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let cost = repo.read("tasks/demo/cost.log");
+    assert_eq!(cost.lines().count(), 3, "{cost}");
+    assert!(cost.lines().all(|line| line.contains("premium=false")), "{cost}");
+}
