@@ -270,6 +270,7 @@ impl Scene {
             approval: Approval::Automatic,
         };
         let parts = Parts {
+            again: "ralph-copilot demo".to_owned(),
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks),
             start: Box::new(move |_model| {
