@@ -88,6 +88,7 @@ fn compare(work: Work) -> Outcome<()> {
     line("one `copilot -p` per prompt", alone);
     println!("  {:<30} {:>9.3}", "ours / bare client", ratio(run, bare));
     println!("  {:<30} {:>9.2}", "copilot -p / ours", ratio(alone, run));
+    println!("  {:<30} {:>9.2}", "copilot -p / bare client", ratio(alone, bare));
     // Each call has a hook, and so has the prompt.
     line("a hook, in the CLI", bare.saturating_sub(free) / (CRITERIA * (calls + 1)));
     Ok(())

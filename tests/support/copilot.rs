@@ -1,7 +1,8 @@
 //! The real Copilot CLI in a world of its own: a repository with a task, a home for the
 //! CLI, a temporary folder, and an environment that holds nothing of the developer's.
 //!
-//! Invariant: scenes share nothing, so tests run side by side; the repository lies outside
+//! Invariant: scenes share nothing but the CLI's unpacked program, so tests run side by
+//! side; the repository lies outside
 //! every folder that the agent takes for a temporary one. What the model answers does NOT
 //! live here.
 
@@ -10,6 +11,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use ralph_copilot::model::Event;
@@ -39,6 +41,19 @@ fn binary() -> Option<PathBuf> {
     let reason = "passed over: RALPH_TEST_COPILOT names no Copilot CLI; tests/run brings one";
     drop(writeln!(std::io::stderr(), "{reason}"));
     None
+}
+
+/// Where the CLI keeps what it unpacks (some 200 MB, a second): once for all scenes.
+fn unpacked(binary: &Path) -> &'static Path {
+    static CACHE: OnceLock<PathBuf> = OnceLock::new();
+    CACHE.get_or_init(|| {
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("copilot");
+        let home = TempDir::new().expect("temporary folder");
+        let mut command = Command::new(binary);
+        command.arg("--version").env("COPILOT_HOME", home.path()).env("COPILOT_CACHE_HOME", &cache);
+        assert!(command.output().expect("started").status.success());
+        cache
+    })
 }
 
 /// How a run came to its end.
@@ -75,6 +90,7 @@ impl Scene {
             ("PATH", std::env::var("PATH").expect("PATH")),
             ("LANG", "C.UTF-8".to_owned()),
             ("COPILOT_CLI_PATH", binary.display().to_string()),
+            ("COPILOT_CACHE_HOME", unpacked(&binary).display().to_string()),
         ]);
         let mut scene = Self { dir, binary, variables };
         for folder in ["repo", "user", "copilot", "tmp"] {
