@@ -107,7 +107,8 @@ pub async fn run_clean(
     environment: &Environment,
 ) -> Result<(Vec<CheckResult>, Vec<String>), VerifyError> {
     let commands: Vec<String> = planned.iter().map(|check| check.command.clone()).collect();
-    let tree = repo.clean_tree(&environment.linked(repo.root(), layout, &commands))?;
+    let linked = environment.linked(repo.root(), layout, &commands, &repo.ignored()?);
+    let tree = repo.clean_tree(&linked)?;
     let options = CheckOptions { dir: tree.path().to_owned(), ..options.clone() };
     let results = run_all(checks, planned, &options).await;
     Ok((results, tree.notes().to_vec()))

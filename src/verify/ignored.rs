@@ -3,7 +3,7 @@
 //! Invariant: in a clean worktree only such ignored entries are there as were there before
 //! the run. One that changed since is left out, for the agent may have put into it what
 //! the check looks for; only the folders that package managers and compilers keep for
-//! themselves may change, and even those are left out when a verify command names a path
+//! themselves may change or be new, and even those are left out when a verify command names a path
 //! inside them. What does NOT live here: which paths git ignores.
 
 use std::collections::BTreeSet;
@@ -80,7 +80,15 @@ impl Environment {
     }
 
     /// Which entries may be linked into a clean worktree in which these commands run.
-    pub fn linked(&self, root: &Path, layout: &Layout, commands: &[String]) -> Linked {
+    /// `present` are the entries that git ignores now: a tool's folder that came into
+    /// being during the run, as after `npm ci`, is linked like one that was there.
+    pub fn linked(
+        &self,
+        root: &Path,
+        layout: &Layout,
+        commands: &[String],
+        present: &[PathBuf],
+    ) -> Linked {
         let now = Self::look(root, layout, self.entries.iter().map(|e| e.path.clone()).collect());
         let named: BTreeSet<PathBuf> =
             commands.iter().flat_map(|command| super::names::paths_in(command)).collect();
@@ -90,20 +98,26 @@ impl Environment {
                 continue;
             }
             let unchanged = before.stamp.is_some() && before.stamp == now.stamp;
-            let of_a_tool = before
-                .path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(|name| TOOL_FOLDERS.contains(&name));
-            let looked_into = named.iter().any(|path| path.starts_with(&before.path));
-            if unchanged || (of_a_tool && !looked_into) {
+            if unchanged || may_change(&before.path, &named) {
                 linked.links.push(before.path.clone());
             } else {
                 linked.left_out.push(before.path.clone());
             }
         }
+        let known = |path: &PathBuf| self.entries.iter().any(|entry| entry.path == *path);
+        let new = present.iter().filter(|path| !known(path));
+        linked.links.extend(new.filter(|path| may_change(path, &named)).cloned());
         linked
     }
+}
+
+/// Whether a path is a tool's own folder that no command looks into.
+fn may_change(path: &Path, named: &BTreeSet<PathBuf>) -> bool {
+    let of_a_tool = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| TOOL_FOLDERS.contains(&name));
+    of_a_tool && !named.iter().any(|looked| looked.starts_with(path))
 }
 
 /// A hash over names, sizes, times and modes: reading every byte of `node_modules` would

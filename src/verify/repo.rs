@@ -179,6 +179,12 @@ pub trait Repo: Send + Sync {
     /// If the index or the tree cannot be read.
     fn status(&self) -> Result<Status, VerifyError>;
 
+    /// What git ignores and is there; a folder that is ignored as a whole is one entry.
+    ///
+    /// # Errors
+    /// If the tree cannot be read.
+    fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError>;
+
     /// What became of the branch since a checkpoint; `prefix` tells our commits from others.
     ///
     /// # Errors

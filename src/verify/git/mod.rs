@@ -170,6 +170,10 @@ impl Repo for GitRepo {
         self.status_in(&self.lock())
     }
 
+    fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
+        self.ignored_in(&self.lock())
+    }
+
     fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError> {
         self.since_in(&self.lock(), checkpoint, prefix)
     }

@@ -15,7 +15,8 @@ fn environment(scene: &Scene) -> Environment {
 }
 
 fn linked(scene: &Scene, environment: &Environment, command: &str) -> Linked {
-    environment.linked(&scene.root, &layout(), &[command.to_owned()])
+    let present = scene.repo().ignored().expect("listed");
+    environment.linked(&scene.root, &layout(), &[command.to_owned()], &present)
 }
 
 #[test]
@@ -97,6 +98,18 @@ fn ignored_entries_of_before_are_linked_and_changed_ones_are_not() {
     assert_eq!(git_in(tree.path(), &["status", "--porcelain"]), (true, String::new()));
     drop(tree);
     assert!(scene.exists("target/debug/dep"), "a link was followed when it was removed");
+}
+
+#[test]
+fn a_tool_s_folder_that_came_into_being_is_linked_and_other_new_ones_are_not() {
+    let scene = Scene::new();
+    let before = environment(&scene);
+    scene.write("target/debug/dep", "by a compiler");
+    scene.write("build/new", "by the agent");
+    let found = linked(&scene, &before, "cargo test");
+    assert_eq!(found, Linked { links: vec!["target".into()], left_out: vec![] });
+    let found = linked(&scene, &before, "test -f target/debug/dep");
+    assert_eq!(found, Linked::default(), "the command looks into it");
 }
 
 #[test]
