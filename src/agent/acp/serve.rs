@@ -1,7 +1,7 @@
 //! The agent's side of the protocol, for the scripted agent.
 //!
 //! The SDK frames requests, responses and ids; what arrives is only enqueued, so that no
-//! handler ever waits. Everything that leaves goes through one [`Output`], in order, so that
+//! handler ever waits. Everything that leaves goes through one `Output`, in order, so that
 //! a caller can put bytes between the frames that no well-behaved agent would send.
 //! What to answer, and when, does NOT live here: the caller decides on each [`Incoming`].
 

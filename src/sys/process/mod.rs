@@ -100,8 +100,8 @@ pub struct Sweep {
     pub left: Vec<u32>,
 }
 
-/// A running child with everything that descends from it. Dropped without [`stop`]
-/// (`Supervised::stop`), all of it is killed at once.
+/// A running child with everything that descends from it. Dropped without
+/// [`Supervised::stop`], all of it is killed at once.
 #[derive(Debug)]
 pub struct Supervised {
     /// Its standard input, where it was piped. Whoever takes it drops it before `stop`.
