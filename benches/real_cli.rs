@@ -4,6 +4,8 @@
 //! client that sends the very same prompts to one process with the same plugin, and beside
 //! one `copilot -p` per prompt. Once with as little work in a turn as a criterion takes, and
 //! once with the steps that a model takes. Prints medians and ratios, and what a hook costs.
+//! On a machine that has other work, wall time tells little: the ratio of the CPU time, of
+//! the CLI and all its children included, is printed beside it (on Linux).
 //! `RALPH_TEST_COPILOT=… cargo bench --bench real_cli`
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
@@ -80,18 +82,53 @@ fn compare(work: Work) -> Outcome<()> {
         bare.push(client(work, &prompts, Hooks::Asked)?);
         free.push(client(work, &prompts, Hooks::None)?);
     }
-    let (run, bare, free) = (median(run), median(bare), median(free));
-    let alone = each_alone(work, &prompts)?;
+    let ((run, run_cpu), (bare, bare_cpu)) = (medians(&run), medians(&bare));
+    let (free, _) = medians(&free);
+    let alone = each_alone(work, &prompts)?.wall;
     line("ralph-copilot", run);
     line("bare client, same plugin", bare);
     line("bare client, no plugin", free);
     line("one `copilot -p` per prompt", alone);
     println!("  {:<30} {:>9.3}", "ours / bare client", ratio(run, bare));
+    println!("  {:<30} {:>9.3}", "the same in CPU time", ratio(run_cpu, bare_cpu));
     println!("  {:<30} {:>9.2}", "copilot -p / ours", ratio(alone, run));
     println!("  {:<30} {:>9.2}", "copilot -p / bare client", ratio(alone, bare));
     // Each call has a hook, and so has the prompt.
     line("a hook, in the CLI", bare.saturating_sub(free) / (CRITERIA * (calls + 1)));
     Ok(())
+}
+
+/// What a run took.
+#[derive(Clone, Copy)]
+struct Spent {
+    wall: Duration,
+    /// Of the processes that were waited for, and theirs.
+    cpu: Duration,
+}
+
+/// Since when a run is measured.
+struct Watch {
+    wall: Instant,
+    cpu: Duration,
+}
+
+impl Watch {
+    fn start() -> Self {
+        Self { wall: Instant::now(), cpu: children_cpu() }
+    }
+
+    fn stop(&self) -> Spent {
+        Spent { wall: self.wall.elapsed(), cpu: children_cpu().saturating_sub(self.cpu) }
+    }
+}
+
+/// CPU time of all children that ended so far; zero where /proc does not tell.
+fn children_cpu() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the program's name in brackets, from the third field on; 100 ticks a second.
+    let fields = stat.rsplit_once(") ").map_or("", |split| split.1).split(' ');
+    let ticks = fields.skip(13).take(2).filter_map(|field| field.parse::<u64>().ok());
+    Duration::from_millis(ticks.sum::<u64>() * 10)
 }
 
 fn name(number: u32) -> String {
@@ -130,11 +167,11 @@ fn scene(work: Work) -> Outcome<(Scene, Model)> {
 }
 
 /// A run of ours: its time, and the prompts that it sent.
-fn ours(work: Work) -> Outcome<(Duration, Vec<String>)> {
+fn ours(work: Work) -> Outcome<(Spent, Vec<String>)> {
     let (scene, _model) = scene(work)?;
-    let started = Instant::now();
+    let watch = Watch::start();
     scene.run(&["job"]).expect(0);
-    let took = started.elapsed();
+    let took = watch.stop();
     let folder = scene.runs().pop().ok_or("no run")?;
     let wire = std::fs::read_to_string(folder.join("wire.log"))?;
     let mut prompts = Vec::new();
@@ -251,10 +288,10 @@ impl Client {
     }
 }
 
-fn client(work: Work, prompts: &[String], hooks: Hooks) -> Outcome<Duration> {
+fn client(work: Work, prompts: &[String], hooks: Hooks) -> Outcome<Spent> {
     let (scene, _model) = scene(work)?;
     let mut command = cli(&scene, hooks)?;
-    let started = Instant::now();
+    let watch = Watch::start();
     let mut client = Client::start(&mut command)?;
     client.ask("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }))?;
     for prompt in prompts {
@@ -265,16 +302,16 @@ fn client(work: Work, prompts: &[String], hooks: Hooks) -> Outcome<Duration> {
         client.ask("session/close", &json!({ "sessionId": session }))?;
     }
     client.end()?;
-    let took = started.elapsed();
+    let took = watch.stop();
     assert_done(&scene);
     Ok(took)
 }
 
 /// A process for each prompt.
-fn each_alone(work: Work, prompts: &[String]) -> Outcome<Duration> {
+fn each_alone(work: Work, prompts: &[String]) -> Outcome<Spent> {
     let (scene, _model) = scene(work)?;
     let command = cli(&scene, Hooks::Asked)?;
-    let started = Instant::now();
+    let watch = Watch::start();
     for prompt in prompts {
         let mut alone = Command::new(command.get_program());
         alone.env_clear().current_dir(scene.repo()).args(command.get_args());
@@ -291,7 +328,7 @@ fn each_alone(work: Work, prompts: &[String]) -> Outcome<Duration> {
             return Err(format!("copilot -p: {status}").into());
         }
     }
-    let took = started.elapsed();
+    let took = watch.stop();
     assert_done(&scene);
     Ok(took)
 }
@@ -325,6 +362,11 @@ fn hook_process() -> Outcome<Duration> {
         assert_eq!(output.stdout, b"{}");
     }
     Ok(median(times))
+}
+
+fn medians(all: &[Spent]) -> (Duration, Duration) {
+    let wall = median(all.iter().map(|spent| spent.wall).collect());
+    (wall, median(all.iter().map(|spent| spent.cpu).collect()))
 }
 
 fn median(mut all: Vec<Duration>) -> Duration {
