@@ -3,6 +3,7 @@
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::args::RunArgs;
 use super::failure::{Failure, Kind};
@@ -12,17 +13,20 @@ use super::screen::{self, Show};
 use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, TurnLimits};
 use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
-use crate::events::{Emitter, JOURNAL_FILE, run_id};
+use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::model::{Record, RunId, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::sys::clock::Clock;
 use crate::sys::lock::TreeLock;
-use crate::sys::process::reap_orphans;
+use crate::sys::process::{Sweep, reap_orphans, sweep};
 use crate::sys::stop::Stop;
 use crate::verify::{
     Branch, CommitsAlone, Dirt, Fingerprint, Identity, Preflight, Repo as _, ShellChecks,
 };
+
+/// How long what a dead run left behind may take to end.
+const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
 /// A run that can begin.
 pub(super) struct Assembled {
@@ -62,6 +66,7 @@ pub(super) async fn assemble(
     let folder = runs.join(run.as_str());
     make_private(&runs)?;
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
+    let ended = end_the_last_run(&runs).await?;
     let number = super::status::read_state(&at)?.attempt_refs;
     let resumed = resume(&at.place.repo, &at.layout, &runs, number).map_err(super::run::failure)?;
     let preflight = preflight(&at, &settings)?;
@@ -98,6 +103,7 @@ pub(super) async fn assemble(
     let identity_variables = launch::identity_variables(own_identity);
     let rules = rules(&at, &settings, &preflight, scratch.path())?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
+    notices.extend(ended);
     notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
@@ -162,6 +168,22 @@ pub(super) async fn assemble(
     };
     let keep = Keep { folder, _lock: lock, _server: mount.server, _scratch: scratch };
     Ok(Assembled { parts, keep })
+}
+
+/// A run that was killed could not end its agent's tools, which have sessions of their
+/// own: they would go on changing the tree. The lock is ours, so it is over for sure.
+async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
+    let newest = journals(runs).map_err(|error| Failure::new(Kind::Write, error))?;
+    let newest = newest.first().and_then(|journal| journal.parent()?.file_name());
+    let Some(name) = newest.and_then(|name| name.to_str()) else { return Ok(None) };
+    let Sweep { ended, left } = sweep(name, LEFT_BEHIND).await;
+    if !left.is_empty() {
+        let message = format!("processes of the run {name} cannot be ended: {left:?}");
+        return Err(Failure::new(Kind::Locked, message));
+    }
+    let notice =
+        || format!("processes of the run {name} were still there and are ended: {ended:?}");
+    Ok((!ended.is_empty()).then(notice))
 }
 
 /// The settings of a run.

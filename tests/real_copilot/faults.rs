@@ -9,7 +9,7 @@ use std::time::Duration;
 use ralph_copilot::model::{EventKind, Outcome, Stuck, TaskState, TurnEnd};
 use serde_json::Value;
 
-use super::copilot::{Scene, processes_of};
+use super::copilot::{Scene, lives, processes_of};
 use super::model::{Model, Step, bash, route, say};
 use super::{ONE, focus, honest};
 
@@ -166,13 +166,9 @@ impl Waiting {
 }
 
 fn signal(name: &str, pid: &str) {
-    let sent = Command::new("kill").args([name, pid]).status().expect("kill");
+    let line = format!("kill {name} {pid}");
+    let sent = Command::new("sh").args(["-c", &line]).status().expect("sh");
     assert!(sent.success());
-}
-
-/// Whether a process is there.
-fn lives(pid: &str) -> bool {
-    Command::new("kill").args(["-0", pid]).output().expect("kill").status.success()
 }
 
 #[test]
@@ -222,4 +218,26 @@ fn an_interrupted_run_ends_its_agent_and_all_its_tools() {
     assert!(!lives(&shell), "the tool lives on");
     assert!(waiting.scene.read("tasks/job/TASK.md").contains("- [ ] one\n"));
     waiting.scene.assert_nothing_left();
+}
+
+#[test]
+fn what_a_killed_run_left_is_ended_and_its_task_taken_up_by_the_next() {
+    let Some(waiting) = Waiting::new() else { return };
+    let mut steps = vec![bash("echo half > half.txt"), bash("sh wait.sh")];
+    steps.extend(honest(&waiting.scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let Waiting { scene, started } = waiting;
+    let waiting = Waiting { scene: scene.with(&model), started };
+    let run = waiting.scene.follow(&["job"]);
+    let shell = waiting.until_it_runs();
+    signal("-KILL", &run.pid().to_string());
+    assert_eq!(run.end().code, None, "it ended by the signal");
+
+    waiting.scene.run(&["job"]).expect(0);
+    assert!(!lives(&shell), "the killed run's tool lives on");
+    assert!(!waiting.scene.has("half.txt"), "what was left is put aside");
+    assert_eq!(waiting.scene.git(&["show", "refs/ralph/job/attempts/1:half.txt"]), "half");
+    assert_eq!(waiting.scene.read("out/one.txt"), "one\n");
+    waiting.scene.assert_no_process_left();
+    assert_eq!(waiting.scene.git(&["status", "--porcelain"]), "");
 }

@@ -255,6 +255,12 @@ impl Scene {
         assert!(!self.has(".git/worktrees"));
         let left: Vec<_> = fs::read_dir(self.tmp()).expect("tmp").flatten().collect();
         assert!(left.is_empty(), "{left:?}");
+        self.assert_no_process_left();
+    }
+
+    /// Fails if a process of any run is still there.
+    #[track_caller]
+    pub(crate) fn assert_no_process_left(&self) {
         for run in self.runs() {
             let run = run.file_name().expect("name").to_string_lossy().into_owned();
             assert_eq!(processes_of(&run), Vec::<String>::new());
@@ -337,4 +343,19 @@ pub(crate) fn processes_of(run: &str) -> Vec<String> {
     let text = String::from_utf8_lossy(&listed.stdout).into_owned();
     let mark = format!("RALPH_RUN_ID={run}");
     text.lines().filter(|line| line.contains(&mark)).map(str::to_owned).collect()
+}
+
+/// Whether a process is there and is more than a status that nobody has asked for.
+#[cfg(target_os = "linux")]
+pub(crate) fn lives(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// Whether a process is there and is more than a status that nobody has asked for.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn lives(pid: &str) -> bool {
+    let listed = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().expect("ps");
+    let state = String::from_utf8_lossy(&listed.stdout).trim().to_owned();
+    !state.is_empty() && !state.starts_with('Z')
 }
