@@ -98,3 +98,28 @@ fn links_are_found_in_prose_and_not_in_code() {
     assert_eq!(links(text), ["c.md", "#g-h"]);
     assert_eq!(anchor("## Exit codes of `run`, all"), "exit-codes-of-run-all");
 }
+
+/// What the README types is what the program takes.
+#[test]
+fn the_readme_s_commands_and_flags_are_there() {
+    let help = |args: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_ralph-copilot");
+        let output = std::process::Command::new(program).args(args).output().expect("started");
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let (commands, flags) = (help(&["--help"]), help(&["run", "--help"]));
+    let readme = fs::read_to_string("README.md").expect("README");
+    let typed: Vec<&str> = readme.lines().filter(|line| line.contains("ralph-copilot ")).collect();
+    assert!(typed.len() > 8, "{typed:?}");
+    for line in typed {
+        for flag in line.split([' ', '`']).filter(|word| word.starts_with("--")) {
+            let known = flags.contains(flag) || ["--release", "--help"].contains(&flag);
+            assert!(known, "{flag} in {line:?}");
+        }
+    }
+    for command in ["init", "check", "doctor", "status", "log", "retry", "tick", "demo", "agent"] {
+        assert!(readme.contains(command), "{command}");
+        assert!(commands.contains(&format!("\n  {command} ")), "{command}");
+    }
+}
