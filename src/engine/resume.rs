@@ -12,8 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use super::EngineError;
 use crate::events::{Journal, Line, RunView, journals};
-use crate::model::{Checkpoint, History};
-use crate::verify::{Fingerprints, Layout, Repo};
+use crate::verify::{Fingerprints, Layout, Leftovers, Repo, leftovers};
 
 /// A file changed this long after the dead run's last word is somebody else's.
 const AFTER: Duration = Duration::from_secs(60);
@@ -50,16 +49,12 @@ pub fn resume(
     let (true, None, Some(current)) = (ours, &view.end, &view.current) else { return Ok(None) };
     let Some((_, died)) = view.last_event else { return Ok(None) };
     let checkpoint = &current.checkpoint;
-    let changes = repo.status()?.all();
-    let Ok(now) = repo.checkpoint() else { return Ok(None) };
-    if changes.is_empty() && now.head == checkpoint.head {
-        return Ok(None);
-    }
-    if !grew_by_us(repo, layout, checkpoint, &now)? {
-        return Ok(None);
+    match leftovers(repo, layout, checkpoint)? {
+        Leftovers::Ours => {}
+        Leftovers::Nothing | Leftovers::Foreign => return Ok(None),
     }
     let deadline = SystemTime::from(died) + AFTER;
-    let later = changes.iter().any(|change| {
+    let later = repo.status()?.all().iter().any(|change| {
         let meta = std::fs::symlink_metadata(repo.root().join(&change.path));
         meta.and_then(|meta| meta.modified()).is_ok_and(|modified| modified > deadline)
     });
@@ -80,19 +75,6 @@ pub fn resume(
             checkpoint.head.short()
         ),
     }))
-}
-
-fn grew_by_us(
-    repo: &dyn Repo,
-    layout: &Layout,
-    checkpoint: &Checkpoint,
-    now: &Checkpoint,
-) -> Result<bool, EngineError> {
-    if now.branch != checkpoint.branch {
-        return Ok(false);
-    }
-    let since = repo.since(checkpoint, &layout.prefix())?;
-    Ok(since.history == History::Straight && since.commits.iter().all(|commit| commit.ours))
 }
 
 /// The newest run, folded.
