@@ -97,6 +97,13 @@ docs/scripted-agent.md."
     Tick(TickArgs),
     /// What is missing on this machine, and which layer each setting comes from
     Doctor(Box<DoctorArgs>),
+    /// Take secrets out of standard input (a filter)
+    #[command(
+        after_help = "Tokens of known services, private keys, and what stands behind names such as \
+`password` become [REDACTED], and so do the values of this environment's own secret variables. \
+Names, hosts and ordinary words stay; JSON stays JSON."
+    )]
+    Redact(super::redact::RedactArgs),
     /// The CLI's hook: asks the running runner (used by the guard's plugin)
     #[command(hide = true)]
     Hook {

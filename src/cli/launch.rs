@@ -172,7 +172,8 @@ pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, St
 
 /// The values of our own secret variables: they must appear nowhere.
 pub(super) fn secrets() -> Vec<String> {
-    std::env::vars()
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, value)| env::is_secret(name) && value.len() >= 8)
         .map(|(_, value)| value)
         .collect()

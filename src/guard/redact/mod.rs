@@ -173,6 +173,20 @@ mod tests {
             "assert_eq!(token, \"abc\")",
             "pub token: Option<String>,",
             "password_hash: argon2",
+            "token: CancellationToken,",
+            "my_private_key: EphemeralPrivateKey,",
+            "#ty::#ident #pat => #display",
+            "login(password=password)",
+            "connect(user, password=passphrase, timeout=3)",
+            "<password>string</password>",
+            "name: token\nvalue: string",
+            "Cookie: theme=dark; lang=en",
+            "tests: 12 passed; compass=north, bypass=false",
+            "docker login -u me --password-stdin",
+            "mysql -u root -p db",
+            "duplicate key value violates unique constraint \"primary_key\"",
+            "cache_key=user:42:profile",
+            "\"tokens\": 1532, \"total_tokens\": 99",
         ] {
             assert_eq!(redact(text), text);
         }
@@ -196,10 +210,66 @@ mod tests {
             ("https://user:p@ssw0rd@host.example/x", "https://user:[REDACTED]@host.example/x"),
             ("curl -u admin:s3cretpw https://x", "curl -u admin:[REDACTED] https://x"),
             ("Authorization: token 0123456789abcdef0123", "Authorization: token [REDACTED]"),
+            ("password=correcthorse", "password=[REDACTED]"),
+            ("\"password\": \"correcthorse\"", "\"password\": \"[REDACTED]\""),
+            ("Server=db;Password=Zx9kk2QQ!;Database=x", "Server=db;Password=[REDACTED];Database=x"),
+            (
+                "machine h.example login me password Zx9kk2QQ",
+                "machine h.example login me password [REDACTED]",
+            ),
+            ("mysql -u root -pk0WD8T5wWZi db", "mysql -u root -p[REDACTED] db"),
+            ("docker login -u me -p txRrIpOZgJvy reg", "docker login -u me -p [REDACTED] reg"),
+            (
+                "Set-Cookie: sid=s%3Adbd57da8cafe1f61; other=ymAxKQ4R8DOBxygo; Path=/",
+                "Set-Cookie: sid=[REDACTED]; other=[REDACTED]; Path=/",
+            ),
             ("client-secret => 'Zx81kkQ2pw'", "client-secret => '[REDACTED]'"),
         ] {
             assert_eq!(redact(text), want);
         }
+    }
+
+    #[test]
+    fn every_name_of_a_secret_is_known_in_every_form() {
+        let names = "password passwd DB_PASSWORD api_key apiKey api-key client_secret clientSecret secretKey \
+            access_token refresh_token authToken AWS_SECRET_ACCESS_KEY private_key encryptionKey secret token pwd \
+            passphrase GITHUB_TOKEN STRIPE_SECRET id_token SessionToken jwtSecret connectionString storage_key \
+            webhookSecret consumer_secret X-Api-Key apikey db_pass DB_PASS MYSQL_PWD PGPASSWORD SECRET_KEY_BASE \
+            credential APP_KEY ENCRYPTION_KEY csrf_token SMTP_PASS license_key";
+        let secret = "FslKBbsDLutJrOPGfgZHFv";
+        for name in names.split_whitespace() {
+            for form in [
+                "N=V",
+                "N: V",
+                "\"N\": \"V\"",
+                "'N': 'V'",
+                "export N=\"V\"",
+                "?a=1&N=V&b=2",
+                "N = \"V\"",
+                "{\"a\":1,\"N\":\"V\",\"b\":2}",
+                "  N: \"V\"\n  port: 1",
+                "--N=V",
+                "--N V",
+                "N := \"V\"",
+                "<N>V</N>",
+                "\\\"N\\\":\\\"V\\\"",
+                "- name: N\n  value: V",
+                "{\"key\":\"N\",\"value\":\"V\"}",
+            ] {
+                let text = form.replace('V', secret).replace('N', name);
+                let want = form
+                    .replace('V', REDACTED)
+                    .replace('N', name)
+                    .replace(&REDACTED.replace('N', name), REDACTED);
+                assert_eq!(redact(&text), want);
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_behind_a_secret_name_leaves_json_behind() {
+        let text = redact("{\"password\": 12345678, \"a\": 1}");
+        assert_eq!(text, "{\"password\": \"[REDACTED]\", \"a\": 1}");
     }
 
     #[test]

@@ -10,9 +10,10 @@ use super::REDACTED;
 
 /// Last words of a name that holds a secret.
 const NAMES: &str = concat!(
-    r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|authtoken|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key|",
-    r"signing[_-]?key|encryption[_-]?key|master[_-]?key|account[_-]?key|auth[_-]?key|shared[_-]?key|service[_-]?key|deploy[_-]?key|app[_-]?key|",
-    r"credentials?|client[_-]?secret|secret[_-]?access[_-]?key|key[_-]?secret|_auth|connection[_-]?string|webhook[_-]?secret|x-api-key|pat)",
+    r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|authtoken|api[_-]?key|apikey|access[_-]?key|secret[_-]?key(?:[_-]?base)?|private[_-]?key|",
+    r"(?:signing|encryption|master|account|auth|shared|service|deploy|app|storage|session|subscription|license|hmac|aes|cipher|instrumentation|admin|stream)[_-]?key|",
+    r"(?:db|user|admin|root|smtp|ftp|ssh|mail|login)[_-]?pass|[_-]pass|credentials?|secret[_-]?access[_-]?key|key[_-]?secret|_auth|",
+    r"connection[_-]?string|x-api-key|pat)",
 );
 
 static PAIR: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -28,16 +29,70 @@ static PAIR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// What stands behind a secret's name in an XML element, and in records whose fields are
+/// called name and value, as lists of variables are written; and in netrc's own way.
+const RECORDS: &[&str] = &[
+    r"(?i)<[A-Z0-9_.:-]{0,40}?{names}(?:[ \t][^<>\n]{0,200})?>(?P<s>[^<>\s]{4,})</",
+    r#"(?i)\b(?:key|name)\\*["']?[ \t]*[:=][ \t]*\\*["']?[A-Z0-9_.-]{0,40}?{names}\\*["']?[\s,]{0,40}\\*["']?value\\*["']?[ \t]*[:=][ \t]*\\*["']?(?P<s>[^\s"'\\<>,}}]{4,})"#,
+];
+
+static RECORD: LazyLock<Option<Vec<Regex>>> = LazyLock::new(|| {
+    RECORDS
+        .iter()
+        .map(|record| Regex::new(&record.replace("{names}", NAMES).replace("}}", "}")).ok())
+        .collect()
+});
+
+/// A line of cookies, and one of its values: what is long there is an identity.
+static COOKIES: LazyLock<Option<[Regex; 2]>> = LazyLock::new(|| {
+    let line = Regex::new(r#"(?i)\b(?:set-)?cookie\\*["']?[ \t]*[:=][ \t]*[^\r\n]*"#).ok()?;
+    let value =
+        Regex::new(r#"(?P<p>[;:\s"'][A-Za-z0-9_.-]{1,64}=)(?P<s>[A-Za-z0-9%._~+/:-]{16,}=*)"#)
+            .ok()?;
+    Some([line, value])
+});
+
 static NAME: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&format!(r"(?i)^(?:.*[A-Z0-9_.-])?{NAMES}$|(?i)^{NAMES}$")).ok());
 
 /// The text without values behind the names of secrets; `None` if it has none.
 pub(super) fn redact(text: &str) -> Option<String> {
-    let Some(pair) = PAIR.as_ref() else { return Some(REDACTED.to_owned()) };
-    match pair.replace_all(text, |found: &Captures<'_>| replacement(found)) {
+    // If a table itself were broken, nothing may pass.
+    let (Some(pair), Some(records), Some([line, value])) =
+        (PAIR.as_ref(), RECORD.as_ref(), COOKIES.as_ref())
+    else {
+        return Some(REDACTED.to_owned());
+    };
+    let mut out = pair.replace_all(text, |found: &Captures<'_>| {
+        let after = found.get(0).map_or("", |whole| &text[whole.end()..]);
+        replacement(found, after)
+    });
+    for record in records {
+        if let Cow::Owned(changed) = record.replace_all(&out, |found: &Captures<'_>| part(found)) {
+            out = Cow::Owned(changed);
+        }
+    }
+    if let Cow::Owned(changed) = line.replace_all(&out, |found: &Captures<'_>| {
+        value.replace_all(get_whole(found), |found: &Captures<'_>| part(found)).into_owned()
+    }) {
+        out = Cow::Owned(changed);
+    }
+    match out {
         Cow::Owned(changed) if changed != text => Some(changed),
         Cow::Owned(_) | Cow::Borrowed(_) => None,
     }
+}
+
+/// The match without its group `s`, unless that is no secret.
+fn part(found: &Captures<'_>) -> String {
+    let (whole, secret) = (get_whole(found), found.name("s").map_or("", |part| part.as_str()));
+    let words = secret.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if is_placeholder(secret) || words && secret.len() < 12 {
+        return whole.to_owned();
+    }
+    let at =
+        found.name("s").map_or(0, |part| part.start()) - found.get(0).map_or(0, |all| all.start());
+    format!("{}{REDACTED}{}", &whole[..at], &whole[at + secret.len()..])
 }
 
 /// Whether a JSON field of this name and text holds a secret.
@@ -48,7 +103,7 @@ pub(super) fn is_secret(name: &str, text: &str) -> bool {
         && !text.contains(char::is_whitespace)
 }
 
-fn replacement(found: &Captures<'_>) -> String {
+fn replacement(found: &Captures<'_>, after: &str) -> String {
     let get = |name: &str| found.name(name).map_or("", |part| part.as_str());
     let whole = get_whole(found);
     let (name, sign) = (get("name"), get("sign"));
@@ -64,12 +119,17 @@ fn replacement(found: &Captures<'_>) -> String {
     let bare = get("bare");
     let keep = is_placeholder(bare)
         || !get("next").is_empty()
-        || !bare_secret(name, sign, get("close"), bare);
+        || !bare_secret(name, sign, get("close"), bare, after);
     if keep {
         return whole.to_owned();
     }
-    let tail = bare.len() - bare.trim_end_matches(['.', ':', '!', '?']).len();
+    let tail = bare.len() - bare.trim_end_matches(['.', ':', '?']).len();
     let value_at = whole.len() - bare.len();
+    if sign.contains(':') && !get("close").is_empty() {
+        // A number in JSON: what stands in its place has to be a string.
+        let quote = get("close");
+        return format!("{}{quote}{REDACTED}{quote}", &whole[..value_at]);
+    }
     format!("{}{REDACTED}{}", &whole[..value_at], &whole[whole.len() - tail..])
 }
 
@@ -119,6 +179,12 @@ fn has_capital_inside(value: &str) -> bool {
         && value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
 }
 
+/// Letters without words in them: every second one a capital, and not one here and there.
+fn jumbled(value: &str) -> bool {
+    let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
+    has_capital_inside(value) && capitals * 4 > value.len()
+}
+
 fn quoted_secret(value: &str, name: &str) -> bool {
     if value.contains([' ', '\t']) {
         return has_digit(value) && value.split_whitespace().count() <= 3 && is_assigned_name(name);
@@ -129,6 +195,13 @@ fn quoted_secret(value: &str, name: &str) -> bool {
             || value.contains(['!', '#', '$', '%', '^', '&', '+', '=']))
         || value.len() >= 16
         || value.len() >= 4 && is_assigned_name(name)
+        || value.len() >= 8 && is_password(name) && !is_password(value)
+}
+
+/// Names of what a human makes up, which may be a plain word.
+fn is_password(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["password", "passwd", "passphrase", "pwd"].iter().any(|word| lower.ends_with(word))
 }
 
 /// An environment's way of writing a name: `DB_PASSWORD`.
@@ -138,8 +211,8 @@ fn is_assigned_name(name: &str) -> bool {
 }
 
 /// Whether a value without quotes is a secret and no code, no type, no prose.
-fn bare_secret(name: &str, sign: &str, close: &str, value: &str) -> bool {
-    let plain = value.trim_end_matches(['.', ':', '!', '?']);
+fn bare_secret(name: &str, sign: &str, close: &str, value: &str, after: &str) -> bool {
+    let plain = value.trim_end_matches(['.', ':', '?']);
     if plain.len() < 4 {
         return false;
     }
@@ -150,13 +223,14 @@ fn bare_secret(name: &str, sign: &str, close: &str, value: &str) -> bool {
             && close.is_empty()
             && plain.len() >= 6
             && !plain.starts_with('-')
-            && has_digit(plain);
+            && (has_digit(plain) || plain.len() >= 12 && has_capital_inside(plain));
     }
     // Comparisons and paths through code are no values.
     if plain.starts_with('=')
         || plain.contains("::")
         || plain.contains("()")
         || plain.starts_with("//")
+        || plain.starts_with('#') && !has_digit(plain)
     {
         return false;
     }
@@ -165,8 +239,14 @@ fn bare_secret(name: &str, sign: &str, close: &str, value: &str) -> bool {
         .bytes()
         .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'-' | b'/'));
     if letters {
-        let mixed = plain.len() >= 16 && has_capital_inside(plain) && !plain.contains(['.', '_']);
-        return tight && is_assigned_name(name) && !is_assigned_name(plain) || mixed;
+        let mixed = plain.len() >= 16 && jumbled(plain) && !plain.contains(['.', '_']);
+        // `f(password=password)` is code; `password=correcthorse` is none.
+        let word = is_password(name)
+            && plain.len() >= 6
+            && !plain.contains(['.', '_', '/'])
+            && !is_password(plain)
+            && !after.starts_with([',', ')', '(', '.', ' ']);
+        return tight && (is_assigned_name(name) && !is_assigned_name(plain) || word) || mixed;
     }
     // Code reads `config.token2` or `docs/auth2.md`; secrets rarely look like that.
     let dotted_words = plain.contains(['.', '/'])
@@ -185,6 +265,6 @@ mod tests {
 
     #[test]
     fn the_tables_compile() {
-        assert!(PAIR.is_some() && NAME.is_some());
+        assert!(PAIR.is_some() && NAME.is_some() && RECORD.is_some() && COOKIES.is_some());
     }
 }

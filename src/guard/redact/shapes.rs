@@ -70,6 +70,59 @@ const TOKENS: &[&str] = &[
     r"EAAC[A-Za-z0-9]{50,}",
     r"FlyV1 fm[12]r?_[A-Za-z0-9+/=,_-]{30,}",
     r"fo1_[A-Za-z0-9_-]{40,}",
+    r"fm[12][ar]?_[A-Za-z0-9+/=]{100,}",
+    r"[0-9a-f]{32}-us[0-9]{1,2}",
+    r"secret_[A-Za-z0-9]{40,}",
+    r"NR(?:JS|II|IQ)-[A-Za-z0-9_-]{19,}",
+    r"EAAA[A-Za-z0-9_-]{56,}",
+    r"EAA[MC][A-Za-z0-9]{50,}",
+    r"[0-9]{15,16}\|[A-Za-z0-9_-]{27}",
+    r"dt0[a-z]0[0-9]\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
+    r"EZ[AT]K[A-Za-z0-9]{54}",
+    r"duffel_(?:test|live)_[A-Za-z0-9_=-]{40,}",
+    r"fio-u-[A-Za-z0-9_=-]{60,}",
+    r"p8e-[A-Za-z0-9]{32}",
+    r"LTAI[A-Za-z0-9]{16,}",
+    r"shippo_(?:live|test)_[a-f0-9]{40}",
+    r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}",
+    r"pnu_[a-z0-9]{36}",
+    r"rdme_[a-z0-9]{60,}",
+    r"tfp_[A-Za-z0-9_.=-]{50,}",
+    r"tk-us-[A-Za-z0-9_-]{48}",
+    r"s-s4t2(?:ud|af)-[a-f0-9]{64}",
+    r"pat\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}",
+    r"v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}",
+    r"sha256~[A-Za-z0-9_-]{43}",
+    r"ico-[A-Za-z0-9]{32}",
+    r"dnkey-[A-Za-z0-9_=-]{26}-[A-Za-z0-9_=-]{52}",
+    r"AKCp[A-Za-z0-9]{60,}",
+    r"cmVmdGtuOj[A-Za-z0-9]{40,}",
+    r"sgp_(?:[a-f0-9]{16}_|local_)?[a-f0-9]{40}",
+    r"YC[A-Za-z0-9_-]{38}",
+    r"t1\.[A-Za-z0-9_-]{10,}={0,2}\.[A-Za-z0-9_-]{80,}={0,2}",
+    r"sk_[A-Za-z0-9]{24,}",
+    r"FLW(?:SECK|PUBK)_TEST-[A-Za-z0-9]{12,}(?:-X)?",
+    r"ABSK[A-Za-z0-9+/]{100,}={0,2}",
+    r"bedrock-api-key-[A-Za-z0-9+/=_-]{40,}",
+    r"[A-Za-z0-9][A-Za-z0-9_~.]{2}[0-9]Q~[A-Za-z0-9_~.-]{31,34}",
+    r"access-(?:sandbox|development|production)-[0-9a-f-]{36}",
+    r"sm_(?:pat|sat|aat)_[A-Za-z0-9]{16}",
+    r"API-[A-Z0-9]{26}",
+    r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",
+    r"CFPAT-[A-Za-z0-9_-]{40,}",
+    r"bkua_[a-z0-9]{40}",
+    r"CCIPAT_[A-Za-z0-9]{22}_[a-f0-9]{40}",
+    r"oy2[a-z0-9]{43}",
+    r"nfp_[A-Za-z0-9]{36,}",
+    r"vc[pickra]_[A-Za-z0-9]{40,}",
+    r"tvly-[A-Za-z0-9-]{28,}",
+    r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}",
+    r"fw_[A-Za-z0-9]{22,}",
+    r"BBDC-[A-Za-z0-9+/@_-]{40,}",
+    r"sl\.(?:u\.)?[A-Za-z0-9_=-]{100,}",
+    r"(?:live|test)_(?:pub_)?[a-f0-9]{31,35}",
+    // What the Copilot CLI gets in exchange for a login.
+    r"tid=[0-9a-f]{32};[A-Za-z0-9=;:._-]*",
     r"ey[JK][A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}",
 ];
 
@@ -86,6 +139,9 @@ const PARTS: &[&str] = &[
     r"(?i)\bbearer[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{16,})",
     r"\b[Bb]asic[ \t]+(?P<s>[A-Za-z0-9+/]{12,}={0,2})",
     r#"\bcurl\b[^\n|;]*?[ \t](?:-u|--user)[ =]?["']?[^\s:"']+:(?P<s>[^\s"']+)"#,
+    r#"\bdocker[ \t]+login\b[^\n|;]*?[ \t]-p[ =]?(?P<s>[^\s'"]{6,})"#,
+    r#"\bmysql(?:dump|admin)?\b[^\n|;]*?[ \t]-p(?P<s>[^\s'"]{6,})"#,
+    r"\blogin[ \t\n]+\S{1,80}[ \t\n]+password[ \t]+(?P<s>\S{4,})",
     r#"\bsshpass[ \t]+-p[ \t]*["']?(?P<s>[^\s"']+)"#,
     r#"\\*"auth\\*"[ \t]*:[ \t]*\\*"(?P<s>[A-Za-z0-9+/=]{8,})"#,
     r#"(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|SharedSecret)=(?P<s>[^;\s"']{8,})"#,
@@ -225,6 +281,7 @@ fn random(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::strategy::{Strategy as _, ValueTree as _};
 
     #[test]
     fn the_tables_compile() {
@@ -232,5 +289,23 @@ mod tests {
             assert!(Regex::new(pattern).is_ok(), "{pattern}: {:?}", Regex::new(pattern));
         }
         assert!(SHAPES.is_some());
+    }
+
+    #[test]
+    fn a_token_of_every_shape_goes_whole_and_its_neighbours_stay() {
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        for pattern in TOKENS {
+            let shape = proptest::string::string_regex(pattern).expect("a pattern");
+            for _ in 0..8 {
+                let token = shape.new_tree(&mut runner).expect("a token").current();
+                for (text, want) in [
+                    (format!("using {token} now"), "using [REDACTED] now"),
+                    (format!("\"{token}\",\nnext"), "\"[REDACTED]\",\nnext"),
+                    (format!("\u{1b}[31m{token}\u{1b}[0m"), "\u{1b}[31m[REDACTED]\u{1b}[0m"),
+                ] {
+                    assert_eq!(redact(&text).as_deref(), Some(want), "{pattern}: {text}");
+                }
+            }
+        }
     }
 }
