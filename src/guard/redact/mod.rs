@@ -5,8 +5,10 @@
 //! secret looks like is data, in `shapes`; this file only applies it.
 
 mod pairs;
+mod pattern;
 mod shapes;
 mod stream;
+mod tokens;
 
 use std::borrow::Cow;
 
