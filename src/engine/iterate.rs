@@ -111,6 +111,9 @@ impl Run {
         let Some(criterion) = found.filter(|_| task::usable(&task)).cloned() else {
             return Ok(None);
         };
+        // Where somebody changed the branch or began a merge since the last turn, an agent
+        // would only make it worse.
+        repo.ready(&parts.preflight.checkpoint.branch)?;
         let checkpoint = repo.checkpoint()?;
         let origin =
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());

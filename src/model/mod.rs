@@ -27,7 +27,7 @@ pub use evidence::{
     TaskFileChange,
 };
 pub use ids::{Oid, RunId, SessionId};
-pub use outcome::{CriterionSummary, Limit, Outcome, RunSummary};
+pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
 pub use prompt::{Cut, Prompt};
 pub use reporter::{ReportError, Reporter};

@@ -17,7 +17,7 @@ use super::ignored::Environment;
 use super::layout::Layout;
 use super::plan::PlannedCheck;
 use super::repo::{Repo, Status};
-use crate::model::CheckResult;
+use crate::model::{CheckResult, Oid};
 
 /// Where and how long a command runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct CheckRun {
     pub artefacts: BTreeSet<PathBuf>,
     /// Tracked files that were clean before, that a command changed, and that were put back.
     pub put_back: Vec<PathBuf>,
+    /// The working tree as a git tree, right before they were put back.
+    pub as_it_was: Option<Oid>,
 }
 
 /// Runs a plan in the repository's root and tidies up after it. `before` is the status of
@@ -86,11 +88,14 @@ pub async fn run_checks(
         .filter(|path| !dirty.contains(path) && !human.in_the_way(path))
         .cloned()
         .collect();
+    let mut as_it_was = None;
     if !put_back.is_empty() {
+        // It may have been a human who saved a file meanwhile.
+        as_it_was = Some(repo.snapshot(human)?);
         repo.restore(&head, &put_back)?;
     }
     let artefacts = after.untracked.difference(&before.untracked).cloned().collect();
-    Ok(CheckRun { results, artefacts, put_back })
+    Ok(CheckRun { results, artefacts, put_back, as_it_was })
 }
 
 /// Runs a plan in a clean worktree of HEAD, which is thrown away afterwards. Gives the

@@ -54,6 +54,8 @@ pub struct Inputs<'a> {
     pub writes: &'a [PathBuf],
     /// Executed calls that nobody decided.
     pub undecided: &'a [String],
+    /// Whether a path's name says that it holds secrets.
+    pub secret: &'a dyn Fn(&Path) -> bool,
     /// The iteration's date, `YYYY-MM-DD`.
     pub date: &'a str,
     /// What the checks said before the work ([`super::Baseline::before`]).
@@ -105,6 +107,8 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         focus: inputs.focus.clone(),
         task_file: seen.task_file(&now),
         history: since.history.clone(),
+        in_progress: since.in_progress.map(str::to_owned),
+        secrets: cut(seen.secrets()),
         commits: since.commits.iter().map(|commit| without_state(commit, layout)).collect(),
         worked_before: inputs.worked_before,
         uncommitted: cut(seen.uncommitted()),
@@ -168,6 +172,21 @@ impl Seen<'_> {
         Ok(touched)
     }
 
+    /// Secrets that are in the history of the branch now; one that was there before is
+    /// not this turn's fault.
+    fn secrets(&self) -> Vec<PathChange> {
+        let added = self.commits.iter().flat_map(|commit| &commit.paths);
+        let secret = added.filter(|change| {
+            change.kind == ChangeKind::Added
+                && (self.inputs.secret)(&change.path)
+                && !self.is_humans(&change.path)
+        });
+        let mut secrets: Vec<_> = secret.cloned().collect();
+        secrets.sort();
+        secrets.dedup();
+        secrets
+    }
+
     /// Whether a call or a commit of the agent changed a path. Where calls ran that nobody
     /// decided, nobody knows what they wrote: it was the agent.
     fn by_agent(&self, path: &Path) -> bool {
@@ -185,16 +204,7 @@ impl Seen<'_> {
             (false, true) => Attribution::Agent,
             (false, false) => Attribution::Human,
         };
-        match (self.inputs.state.bytes(&path), now.bytes(&path)) {
-            (Some(before), Some(after)) => (self.inputs.compare)(before, after, by),
-            (before, after) => {
-                let why = match (before.is_some(), after.is_some()) {
-                    (_, false) => "it is gone, or no regular file",
-                    (_, true) => "it was no regular file before",
-                };
-                unreadable(by, why)
-            }
-        }
+        compared(self.inputs.compare, self.inputs.state, now, &path, by)
     }
 
     fn guardrails(&self, now: &StateFiles) -> SignsChange {
@@ -231,6 +241,35 @@ impl Seen<'_> {
                 (false, !same)
             }
         }
+    }
+}
+
+/// What a human did to TASK.md while the verify commands ran: all that differs since the
+/// turn began. None if it is as `seen`, right before the commands.
+pub fn edited_meanwhile(
+    compare: Compare<'_>,
+    layout: &Layout,
+    before: &StateFiles,
+    seen: &StateFiles,
+    now: &StateFiles,
+) -> Option<TaskFileChange> {
+    let path = layout.file(TASK);
+    (seen.prints().get(&path) != now.prints().get(&path))
+        .then(|| compared(compare, before, now, &path, Attribution::Human))
+}
+
+/// TASK.md at two times.
+fn compared(
+    compare: Compare<'_>,
+    before: &StateFiles,
+    now: &StateFiles,
+    path: &Path,
+    by: Attribution,
+) -> TaskFileChange {
+    match (before.bytes(path), now.bytes(path)) {
+        (Some(before), Some(after)) => compare(before, after, by),
+        (_, None) => unreadable(by, "it is gone, or no regular file"),
+        (None, Some(_)) => unreadable(by, "it was no regular file before"),
     }
 }
 

@@ -11,6 +11,24 @@ use super::error::VerifyError;
 use super::fingerprint::{Fingerprint, Fingerprints};
 use super::layout::{GUARDRAILS, Layout, PROGRESS, TASK};
 
+/// What must stay as it is in the working tree when everything else is put back: what is
+/// the human's, and files in which a human may have written a moment ago.
+///
+/// # Errors
+/// If one of them is there and cannot be read.
+pub fn kept(
+    root: &Path,
+    human: &Fingerprints,
+    files: Vec<PathBuf>,
+) -> Result<Fingerprints, VerifyError> {
+    let mut kept = human.clone();
+    for path in files {
+        let print = Fingerprint::of(&root.join(&path))?;
+        kept.insert(path, print);
+    }
+    Ok(kept)
+}
+
 /// Their content at a checkpoint: of what people write the bytes, of the records a hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateFiles {

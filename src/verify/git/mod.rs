@@ -77,10 +77,15 @@ impl GitRepo {
 
     /// Names what git was doing when it failed.
     fn failed(&self, operation: &'static str) -> impl Fn(git2::Error) -> VerifyError + use<'_> {
-        move |source| VerifyError::Git {
-            operation,
-            path: self.root.clone(),
-            source: Box::new(source),
+        move |error| {
+            let path = self.root.clone();
+            let locked = error.code() == ErrorCode::Locked;
+            let source = Box::new(error);
+            if locked {
+                VerifyError::Locked { operation, path, source }
+            } else {
+                VerifyError::Git { operation, path, source }
+            }
         }
     }
 
@@ -190,13 +195,18 @@ impl Repo for GitRepo {
         self.settings_in(&self.lock())
     }
 
+    fn ready(&self, branch: &str) -> Result<(), VerifyError> {
+        self.ready_in(&self.lock(), branch)
+    }
+
     fn commit_paths(
         &self,
+        branch: &str,
         paths: &[PathBuf],
         message: &str,
         identity: &Identity,
     ) -> Result<Option<Oid>, VerifyError> {
-        self.commit_in(&self.lock(), paths, message, identity)
+        self.commit_in(&self.lock(), branch, paths, message, identity)
     }
 
     fn snapshot(&self, without: &Fingerprints) -> Result<Oid, VerifyError> {

@@ -237,6 +237,7 @@ impl TurnBegun<'_> {
             protection: &protection,
             writes: &self.writes,
             undecided: &self.undecided,
+            secret: &|path| path.ends_with(".env"),
             date: DATE,
             before: &self.before,
             proven: &self.proven,
