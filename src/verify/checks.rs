@@ -65,7 +65,8 @@ pub struct CheckRun {
 /// the moment ([`super::Collected::status`] after a turn).
 ///
 /// # Errors
-/// If the tree cannot be looked at or not be put back.
+/// If the tree cannot be looked at or not be put back, or the branch is no longer checked
+/// out.
 pub async fn run_checks(
     repo: &dyn Repo,
     checks: &dyn Checks,
@@ -77,8 +78,11 @@ pub async fn run_checks(
     if planned.is_empty() {
         return Ok(CheckRun::default());
     }
-    let head = repo.checkpoint()?.head;
+    let branch = repo.checkpoint()?.branch;
     let results = run_all(checks, planned, options).await;
+    // Where a human changed the branch or began a merge meanwhile, what differs is theirs.
+    repo.ready(&branch)?;
+    let head = repo.checkpoint()?.head;
     let after = repo.status()?;
     let dirty: BTreeSet<&PathBuf> = before.tracked.iter().map(|change| &change.path).collect();
     let put_back: Vec<PathBuf> = after

@@ -210,7 +210,7 @@ const STATES: &[State] = &[
 ];
 
 /// A submodule `lib`, committed.
-fn submodule(repo: &Repo) {
+pub(crate) fn submodule(repo: &Repo) {
     repo.git(&["clone", "--quiet", ".", "../lib"]);
     repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../lib", "lib"]);
     repo.commit("submodule");

@@ -52,8 +52,11 @@ pub(super) fn released(lock: &Path) -> bool {
 }
 
 impl GitRepo {
-    /// The commit of a branch, which must be checked out.
-    fn head_of(&self, repo: &Repository, branch: &str) -> Result<git2::Oid, VerifyError> {
+    /// The commit of a branch, which must be checked out, with nothing in progress.
+    fn at_rest_on(&self, repo: &Repository, branch: &str) -> Result<git2::Oid, VerifyError> {
+        if let Some((what, abort)) = in_progress(repo.state()) {
+            return Err(VerifyError::InProgress { what, abort });
+        }
         match self.head(repo)? {
             Head::Branch(found, head) if found == branch => Ok(head),
             Head::Branch(found, _) => {
@@ -66,10 +69,7 @@ impl GitRepo {
     }
 
     pub(super) fn ready_in(&self, repo: &Repository, branch: &str) -> Result<(), VerifyError> {
-        if let Some((what, abort)) = in_progress(repo.state()) {
-            return Err(VerifyError::InProgress { what, abort });
-        }
-        self.head_of(repo, branch)?;
+        self.at_rest_on(repo, branch)?;
         let lock = self.git_dir.join("index.lock");
         if released(&lock) {
             return Ok(());
@@ -86,7 +86,7 @@ impl GitRepo {
         message: &str,
         identity: &Identity,
     ) -> Result<Option<Oid>, VerifyError> {
-        let head = self.head_of(repo, branch)?;
+        let head = self.at_rest_on(repo, branch)?;
         let failed = self.failed("commit");
         let parent = repo.find_commit(head).map_err(&failed)?;
         let base = parent.tree().map_err(&failed)?;
