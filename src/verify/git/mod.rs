@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use git2::{ErrorCode, Repository};
+use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::clean::CleanTree;
 use super::error::{RepoProblem, VerifyError};
@@ -48,14 +48,19 @@ impl GitRepo {
     /// # Errors
     /// If there is none, it is bare, belongs to somebody else or cannot be read.
     pub fn discover(from: &Path) -> Result<Self, RepoProblem> {
-        let found = Repository::discover(from).map_err(|error| match error.code() {
-            ErrorCode::NotFound => RepoProblem::None { from: from.to_owned() },
-            ErrorCode::Owner => RepoProblem::NotOwned { path: from.to_owned() },
-            _ => RepoProblem::Unsupported {
-                path: from.to_owned(),
-                reason: error.message().to_owned(),
-            },
-        })?;
+        // Opened from below: opened by its own path, a git directory that lies elsewhere
+        // does not know its working tree.
+        let no_ceiling: [&Path; 0] = [];
+        let flags = RepositoryOpenFlags::CROSS_FS;
+        let found =
+            Repository::open_ext(from, flags, no_ceiling).map_err(|error| match error.code() {
+                ErrorCode::NotFound => RepoProblem::None { from: from.to_owned() },
+                ErrorCode::Owner => RepoProblem::NotOwned { path: from.to_owned() },
+                _ => RepoProblem::Unsupported {
+                    path: from.to_owned(),
+                    reason: error.message().to_owned(),
+                },
+            })?;
         let Some(work) = found.workdir() else {
             return Err(RepoProblem::Bare { path: found.path().to_owned() });
         };
