@@ -180,7 +180,7 @@ impl Run {
             let outcome = match next(&task, &self.state, &self.spent, &self.parts.limits) {
                 Next::Stop(outcome) => Some(outcome),
                 Next::Prove => self.prove(&task).await?,
-                Next::Work(criterion) => self.iterate(&task, criterion).await?,
+                Next::Work(criterion) => self.iterate(criterion).await?,
             };
             if let Some(outcome) = outcome {
                 return Ok(outcome);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::error::VerifyError;
 use super::fingerprint::{Fingerprint, Fingerprints};
 use super::layout::{GUARDRAILS, Layout, PROGRESS, TASK};
+use crate::model::Task;
 
 /// What must stay as it is in the working tree when everything else is put back: what is
 /// the human's, and files in which a human may have written a moment ago.
@@ -48,6 +49,9 @@ impl StateFiles {
             let path = layout.file(name);
             if let Some(Fingerprint::File { .. }) = prints.get(&path) {
                 let at = root.join(&path);
+                if name == TASK && fs::metadata(&at).is_ok_and(|it| it.len() > Task::MOST_BYTES) {
+                    continue;
+                }
                 let content = fs::read(&at).map_err(|source| VerifyError::Io {
                     operation: "read",
                     path: at,
@@ -59,7 +63,8 @@ impl StateFiles {
         Ok(Self { bytes, prints })
     }
 
-    /// The bytes of a file that people write; none if it is absent or no regular file.
+    /// The bytes of a file that people write; none if it is absent, no regular file, or a
+    /// TASK.md that nobody can have written.
     pub fn bytes(&self, path: &Path) -> Option<&[u8]> {
         self.bytes.get(path).map(Vec::as_slice)
     }
