@@ -54,6 +54,7 @@ fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
         artefacts: &artefacts,
         protection: &protection,
         writes: &[],
+        edits: &[],
         secret: &|_| false,
         undecided: &[],
         date: "2026-01-17",

@@ -44,11 +44,13 @@ enum Moment {
     Start,
     /// In the first turn, in which the agent does nothing else.
     Turn,
+    /// In the first turn, in the middle of honest work, which then commits all there is.
+    Work,
     /// While the verify commands run after the first turn, in which the agent worked.
     Checks,
 }
 
-const MOMENTS: [Moment; 3] = [Moment::Start, Moment::Turn, Moment::Checks];
+const MOMENTS: [Moment; 4] = [Moment::Start, Moment::Turn, Moment::Work, Moment::Checks];
 
 /// Runs the task with a hand that does this at that moment, in the repository's root.
 fn with_hand(repo: &Repo, moment: Moment, does: &str) -> Ran {
@@ -67,6 +69,16 @@ fn with_hand(repo: &Repo, moment: Moment, does: &str) -> Ran {
             let rest = HONEST.trim_start().trim_start_matches("turns:\n");
             repo.agent(&format!("turns:\n{idle}\n{rest}"))
         }
+        Moment::Work => {
+            // Reading from the pipe waits for the hand, and no command runs meanwhile.
+            beside("hand.sh", format!("{does}\necho done > pipe\n"));
+            let made = std::process::Command::new("mkfifo").arg(repo.path("pipe")).status();
+            assert!(made.expect("mkfifo runs").success());
+            let steps = "[{write: {path: a.txt, text: a}}, {spawn: {command: sh ../hand.sh}}, \
+                         {read: pipe}, {tick: \"{criterion}\"}, {progress: did a}, {commit: a}]";
+            let rest = HONEST.trim_start().trim_start_matches("turns:\n");
+            repo.agent(&format!("turns:\n- times: 1\n  steps: {steps}\n{rest}"))
+        }
         Moment::Checks => {
             let once = "test -e a.txt || exit 0; test -e ../done && exit 0; touch ../done";
             beside("checks.sh", format!("{once}\n{does}\n"));
@@ -77,7 +89,8 @@ fn with_hand(repo: &Repo, moment: Moment, does: &str) -> Ran {
 }
 
 fn new() -> Repo {
-    Repo::with(TASK, &[("wait.sh", "until test -e ../done; do sleep 0.01; done\n")])
+    let wait = "until test -e ../done; do sleep 0.01; done\n";
+    Repo::with(TASK, &[("wait.sh", wait), (".gitignore", "/pipe\n")])
 }
 
 /// The outcome in the last event, which is the run's end in the journal, too.
@@ -209,7 +222,7 @@ const BROKEN: [Broken; 9] = [
 #[test]
 fn a_task_that_cannot_be_worked_on_any_more_ends_the_run_and_stays_as_it_was_left() {
     std::thread::scope(|scope| {
-        for moment in MOMENTS {
+        for moment in [Moment::Start, Moment::Turn, Moment::Checks] {
             scope.spawn(move || {
                 for broken in &BROKEN {
                     let repo = new();

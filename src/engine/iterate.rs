@@ -131,6 +131,10 @@ impl Run {
         };
         let (criterion, named) = (&iteration.criterion, iteration.protection.named());
         parts.gate.focus(parts.rules.for_criterion(iteration.number, criterion, named)?);
+        let (name, key) = (parts.layout.task().to_owned(), criterion.key.clone());
+        parts.gate.follow(Box::new(move |bytes| {
+            task::find(&task::parse(&name, bytes), &key).map(|found| found.mark)
+        }));
         parts.events.record(EventKind::IterationStarted {
             iteration: iteration.number,
             criterion: criterion.key.clone(),

@@ -99,6 +99,7 @@ impl Run {
                 artefacts: &self.artefacts,
                 protection: &iteration.protection,
                 writes: &parts.gate.writes(),
+                edits: &parts.gate.task_edits(),
                 undecided: &turn.undecided,
                 secret: &secret_name,
                 date: &iteration.date.to_string(),

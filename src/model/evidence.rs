@@ -85,6 +85,17 @@ pub enum Attribution {
     Human,
 }
 
+/// A change of TASK.md between two looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskEdit {
+    /// The bytes before.
+    pub before: Vec<u8>,
+    /// The bytes after.
+    pub after: Vec<u8>,
+    /// A command was running of which nobody knows what it writes.
+    pub unseen: bool,
+}
+
 /// guardrails.md before and after the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

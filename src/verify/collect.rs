@@ -16,7 +16,7 @@ use super::repo::{Repo, Status};
 use super::state::StateFiles;
 use crate::model::{
     Attribution, ChangeKind, CheckResult, Checkpoint, CommitSeen, CriterionKey, Evidence, Oid,
-    PathChange, SignsChange, TaskFileChange,
+    PathChange, SignsChange, TaskEdit, TaskFileChange,
 };
 
 /// Compares TASK.md before and after, in terms of criteria; `task` knows how.
@@ -52,6 +52,8 @@ pub struct Inputs<'a> {
     pub protection: &'a Protection,
     /// Canonical paths that the allowed calls of this turn write.
     pub writes: &'a [PathBuf],
+    /// How TASK.md changed during the turn, step by step.
+    pub edits: &'a [TaskEdit],
     /// Executed calls that nobody decided.
     pub undecided: &'a [String],
     /// Whether a path's name says that it holds secrets.
@@ -196,10 +198,30 @@ impl Seen<'_> {
             || self.commits.iter().flat_map(|c| &c.paths).any(|change| change.path == path)
     }
 
+    /// Whether a human wrote in TASK.md besides the agent, which only ticked: its commit has
+    /// taken the human's words along. What an edit of the agent's does there the guard has
+    /// seen, so what came between is nobody's but the human's, unless a command ran.
+    fn by_human_too(&self) -> bool {
+        let ticks_only = |edit: &TaskEdit| {
+            let change = (self.inputs.compare)(&edit.before, &edit.after, Attribution::Agent);
+            change.others_ticked.is_empty()
+                && change.unticked.is_empty()
+                && change.removed.is_empty()
+                && change.added.is_empty()
+                && !change.verify_changed
+                && !change.text_changed
+                && change.unreadable.is_none()
+        };
+        let edits = self.inputs.edits;
+        self.inputs.undecided.is_empty()
+            && edits.iter().filter(|edit| edit.unseen).all(ticks_only)
+            && edits.iter().any(|edit| !edit.unseen && !ticks_only(edit))
+    }
+
     fn task_file(&self, now: &StateFiles) -> TaskFileChange {
         let path = self.inputs.layout.file(TASK);
         let same = self.inputs.state.prints().get(&path) == now.prints().get(&path);
-        let by = match (same, self.by_agent(&path)) {
+        let by = match (same, self.by_agent(&path) && !self.by_human_too()) {
             (true, _) => Attribution::Unchanged,
             (false, true) => Attribution::Agent,
             (false, false) => Attribution::Human,

@@ -236,6 +236,7 @@ impl TurnBegun<'_> {
             artefacts: &self.artefacts,
             protection: &protection,
             writes: &self.writes,
+            edits: &[],
             undecided: &self.undecided,
             secret: &|path| path.ends_with(".env"),
             date: DATE,
