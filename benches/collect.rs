@@ -81,7 +81,12 @@ fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
     for round in 0..ROUNDS {
         std::fs::write(root.join("tasks/demo/progress.md"), format!("{round}\n"))?;
         state_commit.push(time(|| {
-            repo.commit_paths(&layout.state_files(), &layout.state_message(), &identity)?;
+            repo.commit_paths(
+                &checkpoint.branch,
+                &layout.state_files(),
+                &layout.state_message(),
+                &identity,
+            )?;
             Ok(())
         })?);
     }

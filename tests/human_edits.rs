@@ -204,7 +204,7 @@ const BROKEN: [Broken; 9] = [
     Broken {
         name: "50 MB",
         does: "yes more | head -c 52428800 > tasks/demo/TASK.md",
-        says: "it is larger than 1 MiB",
+        says: "the file is larger than 16 MiB",
     },
     Broken {
         name: "no UTF-8",

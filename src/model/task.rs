@@ -24,7 +24,7 @@ pub struct Task {
 impl Task {
     /// A TASK.md with more bytes than this was written by no human, and fits into no
     /// prompt: it is not read.
-    pub const MOST_BYTES: u64 = 1024 * 1024;
+    pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
 }
 
 /// What tells one criterion from another across edits of the file: its text as

@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{TaskError, parse};
+use super::{TaskError, parse, parse::too_large};
 use crate::model::Task;
 
 /// The name of the file that makes a folder a task.
@@ -79,6 +79,9 @@ pub fn load(folder: &TaskFolder) -> Result<Task, TaskError> {
     if let Some(reason) = wrong_with_file(&meta) {
         return Err(TaskError::Unusable { path: path.clone(), reason });
     }
+    if meta.len() > Task::MOST_BYTES {
+        return Ok(too_large(&folder.name));
+    }
     let bytes = fs::read(&folder.task_file).map_err(io_error("read", &folder.task_file))?;
     Ok(parse(&folder.name, &bytes))
 }
@@ -113,13 +116,7 @@ fn folder(root: &Path, dir: &Path) -> Result<TaskFolder, TaskError> {
 
 /// Why something cannot be a TASK.md, whatever it holds.
 fn wrong_with_file(meta: &fs::Metadata) -> Option<&'static str> {
-    if !meta.is_file() {
-        Some("it must be a file, and no link")
-    } else if meta.len() > Task::MOST_BYTES {
-        Some("it is larger than 1 MiB")
-    } else {
-        None
-    }
+    (!meta.is_file()).then_some("it must be a file, and no link")
 }
 
 /// Why a folder's name cannot be a task's, if it cannot.
@@ -316,6 +313,6 @@ mod tests {
         assert_eq!((task.name.as_str(), task.criteria.len()), ("a", 1));
         fs::remove_file(&folder.task_file).expect("a file");
         let error = load(&folder).expect_err("no file").to_string();
-        assert!(error.starts_with("cannot read ") && error.contains("TASK.md"), "{error}");
+        assert!(error.starts_with("cannot look at ") && error.contains("TASK.md"), "{error}");
     }
 }

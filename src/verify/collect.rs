@@ -290,7 +290,7 @@ fn compared(
 ) -> TaskFileChange {
     match (before.bytes(path), now.bytes(path)) {
         (Some(before), Some(after)) => compare(before, after, by),
-        (_, None) => unreadable(by, "it is gone, no regular file, or larger than 1 MiB"),
+        (_, None) => unreadable(by, "it is gone, no regular file, or larger than 16 MiB"),
         (None, Some(_)) => unreadable(by, "it was no regular file before"),
     }
 }

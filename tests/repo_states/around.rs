@@ -11,6 +11,9 @@ use crate::repo::{Repo, finish, story};
 /// An agent that does nothing: what runs then is what the runner itself makes git run.
 const IDLE: &str = "turns: [{steps: [{say: Done!}]}]";
 
+/// A state with its name, and what makes it.
+type Named<T> = (&'static str, fn(&Repo) -> T);
+
 /// A program that leaves a mark beside the repository, and then hangs.
 fn trap(repo: &Repo, path: &str) -> String {
     let mark = repo.beside("mark");
@@ -26,7 +29,7 @@ fn program(path: &Path, text: &str) {
 }
 
 /// Every way in which a repository has a program run when somebody commits or looks.
-const PROGRAMS: &[(&str, fn(&Repo))] = &[
+const PROGRAMS: &[Named<()>] = &[
     ("hooks", |repo| {
         for name in [
             "pre-commit",
@@ -145,7 +148,7 @@ fn the_environment_does_not_lead_to_another_repository() {
 
 /// Kinds of checkouts in which all is as anywhere: where the run has to be started, and
 /// how git itself sees the tree afterwards.
-const CHECKOUTS: &[(&str, fn(&Repo) -> String)] = &[
+const CHECKOUTS: &[Named<String>] = &[
     ("packed refs", |repo| {
         repo.git(&["pack-refs", "--all"]);
         ".".into()
@@ -382,10 +385,8 @@ fn attributes_that_the_agent_writes_make_nothing_of_ours_run() {
     let repo = Repo::new(TASK);
     let filter = trap(&repo, ".git/filter");
     repo.git(&["config", "filter.trap.clean", &filter]);
-    let script = format!(
-        "turns: [{{steps: [{{write: {{path: .gitattributes, text: \"* filter=trap\\n\"}}}}]}}]\n"
-    );
-    let ran = repo.run(&script, &["--max-iterations", "1"]);
+    let script = "turns: [{steps: [{write: {path: .gitattributes, text: \"* filter=trap\\n\"}}]}]";
+    let ran = repo.run(script, &["--max-iterations", "1"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     ended(&repo, &ran);
     assert!(!repo.beside("mark").exists(), "the filter ran");
