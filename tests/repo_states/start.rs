@@ -198,8 +198,8 @@ const STATES: &[State] = &[
     State {
         name: "a HEAD that is damaged",
         make: |repo| repo.write(".git/HEAD", "nonsense\n"),
-        says: "is in no git repository",
-        way: "git init",
+        says: "cannot read HEAD in ",
+        way: "git fsck",
     },
     State {
         name: "an index that is damaged",
