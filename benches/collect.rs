@@ -54,6 +54,8 @@ fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
         artefacts: &artefacts,
         protection: &protection,
         writes: &[],
+        edits: &[],
+        secret: &|_| false,
         undecided: &[],
         date: "2026-01-17",
         before: &[],
@@ -79,7 +81,12 @@ fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
     for round in 0..ROUNDS {
         std::fs::write(root.join("tasks/demo/progress.md"), format!("{round}\n"))?;
         state_commit.push(time(|| {
-            repo.commit_paths(&layout.state_files(), &layout.state_message(), &identity)?;
+            repo.commit_paths(
+                &checkpoint.branch,
+                &layout.state_files(),
+                &layout.state_message(),
+                &identity,
+            )?;
             Ok(())
         })?);
     }

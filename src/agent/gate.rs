@@ -13,14 +13,17 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::decisions::{Decisions, EndedCall, Standing};
-use crate::guard::{Files, Policy, Redactor, decide};
+use super::task_watch::TaskWatch;
+use crate::guard::{Files, Policy, Redactor, TickRule, decide};
 use crate::hooks::ErrorReport;
-use crate::model::{Asked, Decision, EventKind, Record, RecordError, ToolRequest};
+use crate::model::{Asked, Decision, EventKind, Record, RecordError, TaskEdit, ToolRequest};
 
 /// Longest text of an argument that is kept in the journal, in bytes.
 const KEPT: usize = 4096;
 /// Entries of a list or an object that are kept.
 const MANY: usize = 100;
+/// The file that is watched in the task's folder.
+const TASK_FILE: &str = "TASK.md";
 /// Levels of an argument that are kept.
 const DEEP: usize = 16;
 /// Reports of the CLI that are kept: the last ones.
@@ -34,6 +37,9 @@ pub struct Focus {
     /// The guard's rules for it.
     pub policy: Arc<Policy>,
 }
+
+/// Finds the box of the criterion in focus in the bytes of TASK.md.
+pub type Locate = Box<dyn Fn(&[u8]) -> Option<usize> + Send>;
 
 /// Decides tool calls and remembers them.
 pub struct Gate {
@@ -56,6 +62,8 @@ struct State {
     greeted: HashSet<String>,
     reports: VecDeque<ErrorReport>,
     writes: BTreeSet<PathBuf>,
+    task: TaskWatch,
+    locate: Option<Locate>,
     asked: u32,
     denied: u32,
     repeated: Option<(String, u32)>,
@@ -77,6 +85,7 @@ impl Gate {
     pub fn focus(&self, focus: Focus) {
         let mut state = self.state();
         *state = State {
+            task: TaskWatch::new(focus.policy.task_dir.join(TASK_FILE)),
             focus: Some(focus),
             closed: std::mem::take(&mut state.closed),
             hooked: state.hooked,
@@ -86,9 +95,18 @@ impl Gate {
         };
     }
 
+    /// Follows the box of the criterion in focus when a human edits TASK.md during the turn.
+    pub fn follow(&self, locate: Locate) {
+        self.state().locate = Some(locate);
+    }
+
     /// Allows nothing until the next focus: what is being verified must not change.
     pub fn rest(&self) {
-        self.state().resting = true;
+        let mut state = self.state();
+        if !state.resting {
+            state.task.look();
+        }
+        state.resting = true;
     }
 
     /// Allows nothing in this session any more.
@@ -122,7 +140,8 @@ impl Gate {
     }
 
     fn judge(&self, request: &ToolRequest) -> Decision {
-        let state = self.state();
+        let mut state = self.state();
+        state.task.look();
         if state.closed.contains(request.session.as_str()) {
             return Decision::deny("run.session-over", "Nothing ran: this session is over.");
         }
@@ -140,8 +159,9 @@ impl Gate {
             let reason = "Nothing ran: the guard's hook is not in force in this session.";
             return Decision::deny("guard.not-in-force", reason);
         }
+        let policy = state.policy_as_it_stands(&focus);
         drop(state);
-        catch_unwind(AssertUnwindSafe(|| decide(request, &focus.policy, self.files.as_ref())))
+        catch_unwind(AssertUnwindSafe(|| decide(request, &policy, self.files.as_ref())))
             .unwrap_or_else(|_| {
                 Decision::deny("guard.fault", "Nothing ran: the guard failed on this call.")
             })
@@ -203,6 +223,7 @@ impl Gate {
         state.decisions.add(session, call, &request.input, decision.allowed());
         if decision.allowed() {
             state.writes.extend(decision.writes.iter().cloned());
+            state.task.begins(&request.input);
             state.repeated = None;
         } else {
             state.denied = state.denied.saturating_add(1);
@@ -217,7 +238,9 @@ impl Gate {
 
     /// What was decided on a call that ran; each decision counts for one call.
     pub fn standing(&self, ended: &EndedCall<'_>) -> Standing {
-        self.state().decisions.take(ended)
+        let mut state = self.state();
+        state.task.ends(ended.input);
+        state.decisions.take(ended)
     }
 
     /// The call was denied, as the agent says too.
@@ -280,6 +303,11 @@ impl Gate {
         self.state().writes.iter().cloned().collect()
     }
 
+    /// What changed in TASK.md from the focus to the turn's end.
+    pub fn task_edits(&self) -> Vec<TaskEdit> {
+        self.state().task.edits()
+    }
+
     /// The error that made recording impossible, once.
     pub fn take_broken(&self) -> Option<RecordError> {
         self.state().broken.take()
@@ -291,6 +319,16 @@ impl Gate {
 }
 
 impl State {
+    /// The rules, with the box of the focus where it stands after somebody's edit.
+    fn policy_as_it_stands(&self, focus: &Focus) -> Arc<Policy> {
+        let (Some(locate), Some(now)) = (&self.locate, self.task.changed()) else {
+            return Arc::clone(&focus.policy);
+        };
+        let mut policy = Policy::clone(&focus.policy);
+        policy.focus = locate(now).map(|mark| TickRule { mark });
+        Arc::new(policy)
+    }
+
     fn iteration(&self) -> u32 {
         self.focus.as_ref().map_or(0, |focus| focus.iteration)
     }

@@ -15,6 +15,7 @@ mod gate;
 mod guarded;
 pub mod scripted;
 mod stuck;
+mod task_watch;
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub use decisions::{EndedCall, Standing};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 pub use fault::{classify_code, classify_text, way_out};
-pub use gate::{Focus, Gate};
+pub use gate::{Focus, Gate, Locate};
 pub use guarded::{Greeting, GuardServer};
 pub use stuck::{Pulse, TurnLimits, observe};
 

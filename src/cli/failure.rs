@@ -51,19 +51,28 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.source)?;
-        let mut said = self.source.to_string();
+impl Failure {
+    /// What went wrong, and because of what, without the hints.
+    pub(crate) fn reason(&self) -> String {
+        let mut reason = self.source.to_string();
+        let mut said = reason.clone();
         let mut cause = self.source.source();
         while let Some(error) = cause {
             let text = error.to_string();
             if !said.contains(&text) {
-                write!(f, "\n  because: {text}")?;
+                reason.push_str("\n  because: ");
+                reason.push_str(&text);
                 said = text;
             }
             cause = error.source();
         }
+        reason
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.reason())?;
         for hint in &self.hints {
             write!(f, "\nhint: {hint}")?;
         }

@@ -65,7 +65,8 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         let repo = &at.place.repo;
         let identity = repo.identity()?.unwrap_or_else(Identity::of_the_runner);
         let files = [at.layout.file("state.json")];
-        repo.commit_paths(&files, &at.layout.state_message(), &identity)?;
+        let branch = repo.checkpoint()?.branch;
+        repo.commit_paths(&branch, &files, &at.layout.state_message(), &identity)?;
     }
     if args.json {
         say_json(&json!({ "cleared": cleared }));

@@ -2,29 +2,64 @@
 
 use std::path::Path;
 
+use serde_json::json;
+use tokio::runtime::Runtime;
+
 use super::args::RunArgs;
 use super::assemble::{Assembled, assemble};
 use super::failure::{Failure, Kind};
 use super::place::TaskPlace;
-use super::{dry_run, runtime};
+use super::{dry_run, runtime, say};
 use crate::engine::{EngineError, Run};
-use crate::verify::VerifyError;
+use crate::model::Obstacle;
 
-/// Works on a task and gives the exit code.
+/// Works on a task and gives the exit code. Whoever reads JSON gets the reason why no run
+/// began as JSON, too.
 pub(super) fn run(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failure> {
+    match begin(directory, args) {
+        Ok(Begun::Shown(code)) => Ok(code),
+        Ok(Begun::Run(runtime, assembled)) => runtime.block_on(drive(*assembled)),
+        Err(failure) => {
+            if args.json {
+                refused(&failure);
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// What came of the command line.
+enum Begun {
+    /// What a run would do.
+    Shown(u8),
+    /// A run.
+    Run(Runtime, Box<Assembled>),
+}
+
+fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     let Some(name) = args.task.as_deref() else {
         return Err(Failure::new(Kind::Usage, "no task is named")
             .hint("ralph-copilot <task>; `ralph-copilot --help` tells the rest"));
     };
     let place = TaskPlace::find(directory, name)?;
     if args.dry_run {
-        return dry_run::dry_run(&place, args);
+        return dry_run::dry_run(&place, args).map(Begun::Shown);
     }
     let task = place.usable()?;
-    runtime()?.block_on(async {
-        let assembled = assemble(place, &task, args).await?;
-        drive(assembled).await
-    })
+    let runtime = runtime()?;
+    let assembled = runtime.block_on(assemble(place, &task, args))?;
+    Ok(Begun::Run(runtime, Box::new(assembled)))
+}
+
+/// One line in place of the event stream.
+fn refused(failure: &Failure) {
+    let value = json!({
+        "event": "refused",
+        "exit_code": failure.kind.code(),
+        "reason": failure.reason(),
+        "hints": failure.hints,
+    });
+    say(&value.to_string());
 }
 
 /// Runs what was assembled to its end.
@@ -41,32 +76,18 @@ pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     }
 }
 
-/// The kind of an engine's error.
+/// An engine's error with its kind and the way out.
 pub(super) fn failure(error: EngineError) -> Failure {
-    let kind = match &error {
-        EngineError::Record(_) | EngineError::State(_) => Kind::Write,
-        EngineError::Task(_)
-        | EngineError::TaskInvalid { .. }
-        | EngineError::StateBroken { .. }
-        | EngineError::Journal(_)
-        | EngineError::Prompt(_)
-        | EngineError::Policy(_) => Kind::Invalid,
-        EngineError::StateRead { .. } => Kind::Write,
-        EngineError::Verify(error) => match error {
-            VerifyError::Io { .. } => Kind::Write,
-            VerifyError::Glob { .. } => Kind::Invalid,
-            VerifyError::Git { .. } | VerifyError::Moved { .. } | VerifyError::NoBranch { .. } => {
-                Kind::Repository
-            }
-        },
-        EngineError::Agent(_) => return agent_failure(error),
+    let kind = match error.obstacle() {
+        Obstacle::Invalid => Kind::Invalid,
+        Obstacle::Repository => Kind::Repository,
+        Obstacle::Write => Kind::Write,
+        Obstacle::Agent => Kind::Agent,
     };
-    Failure::new(kind, error)
-}
-
-fn agent_failure(error: EngineError) -> Failure {
-    match error {
-        EngineError::Agent(error) => Failure::from(error),
-        other => Failure::new(Kind::Internal, other),
+    let hint = error.hint();
+    let failure = Failure::new(kind, error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
     }
 }

@@ -6,12 +6,12 @@ use super::EngineError;
 use super::run::{BaselineRun, Parts, Run};
 use super::words::folder_of;
 use crate::model::{
-    CriterionKey, CriterionSummary, EventKind, Outcome, Record as _, RunSummary, Task, TaskState,
-    Totals,
+    CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, Record as _, RunSummary, Task,
+    TaskState, Totals,
 };
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
-use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, plan};
+use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, kept, plan};
 
 /// The file that outlives a machine.
 const STATE: &str = "state.json";
@@ -59,7 +59,9 @@ impl Run {
             let names = names.collect::<Vec<_>>().join(", ");
             self.notice(&format!("committing what was prepared for the task: {names}"))?;
             let message = parts.layout.state_message();
-            parts.repo.commit_paths(&parts.preflight.prepared, &message, &parts.identity)?;
+            let branch = &parts.preflight.checkpoint.branch;
+            let prepared = &parts.preflight.prepared;
+            parts.repo.commit_paths(branch, prepared, &message, &parts.identity)?;
         }
         match self.parts.baseline {
             BaselineRun::Taken => self.take_baseline(&task).await,
@@ -160,8 +162,14 @@ impl Run {
         text.push('\n');
         atomic::write(&path, text.as_bytes(), Durability::Process, Access::Umask)?;
         parts.events.flush()?;
-        let files = parts.layout.state_files();
-        parts.repo.commit_paths(&files, &parts.layout.state_message(), &parts.identity)?;
+        let mut files = parts.layout.state_files();
+        if self.task().is_err() {
+            // A human is in the middle of something with it: it is theirs to commit.
+            files.retain(|path| *path != parts.layout.file(TASK));
+        }
+        let branch = &parts.preflight.checkpoint.branch;
+        let message = parts.layout.state_message();
+        parts.repo.commit_paths(branch, &files, &message, &parts.identity)?;
         Ok(())
     }
 
@@ -190,18 +198,60 @@ impl Run {
         Ok(())
     }
 
+    /// The end of a run that lacks something it cannot do without.
+    pub(super) fn end_for(&mut self, error: &EngineError) -> Result<Outcome, EngineError> {
+        let obstacle = error.obstacle();
+        match obstacle {
+            Obstacle::Invalid | Obstacle::Agent => self.try_to_tidy_up()?,
+            // A repository in the human's hands, or a full disk, is left as it is.
+            Obstacle::Repository | Obstacle::Write => {}
+        }
+        let reason = self.parts.gate.redactor().redact_str(&error.to_string()).into_owned();
+        self.end(Outcome::CannotGoOn { obstacle, reason })
+    }
+
+    /// Whether the run's branch can be committed to.
+    fn ready(&self) -> Result<(), EngineError> {
+        Ok(self.parts.repo.ready(&self.parts.preflight.checkpoint.branch)?)
+    }
+
+    /// Leaves the tree as the outcome promises, so that what the journal says at its end
+    /// is true.
+    pub(super) fn tidy_up(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
+        match &outcome {
+            // Everything stays as it is, for the human to look at.
+            Outcome::Tampered { .. } | Outcome::CannotGoOn { .. } => {}
+            Outcome::Proven | Outcome::Stuck { .. } => {
+                if self.worked_at_all {
+                    self.ready()?;
+                }
+            }
+            Outcome::LimitReached { .. }
+            | Outcome::AgentUnusable { .. }
+            | Outcome::RateLimited { .. } => {
+                if self.worked_at_all {
+                    self.ready()?;
+                }
+                self.keep_leftovers()?;
+            }
+            // Whoever ended it wants it to end: its code stands, whatever is in the way.
+            Outcome::Interrupted { .. } => {
+                self.try_to_tidy_up()?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Keeps what is unfinished, or says why it stays in the tree.
+    fn try_to_tidy_up(&mut self) -> Result<(), EngineError> {
+        match self.ready().and_then(|()| self.keep_leftovers()) {
+            Ok(()) => Ok(()),
+            Err(error) => self.notice(&format!("what is unfinished stays in the tree: {error}")),
+        }
+    }
+
     /// Everything after the last iteration.
     pub(super) fn end(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
-        let tampered = matches!(outcome, Outcome::Tampered { .. });
-        if matches!(
-            outcome,
-            Outcome::LimitReached { .. }
-                | Outcome::AgentUnusable { .. }
-                | Outcome::RateLimited { .. }
-                | Outcome::Interrupted { .. }
-        ) {
-            self.keep_leftovers()?;
-        }
         let summary = self.summary(&outcome);
         self.parts.events.record(EventKind::RunEnded {
             exit_code: outcome.exit_code(),
@@ -209,8 +259,22 @@ impl Run {
             summary,
         })?;
         // A run that found nothing to do, or no agent to do it, leaves no commit behind.
-        if !tampered && self.worked_at_all {
-            self.commit_state()?;
+        if !self.worked_at_all {
+            return Ok(outcome);
+        }
+        match &outcome {
+            Outcome::Tampered { .. } => {}
+            Outcome::Proven
+            | Outcome::LimitReached { .. }
+            | Outcome::Stuck { .. }
+            | Outcome::AgentUnusable { .. }
+            | Outcome::RateLimited { .. } => self.commit_state()?,
+            // What cannot be committed now is committed when the next run begins.
+            Outcome::Interrupted { .. } | Outcome::CannotGoOn { .. } => {
+                if let Err(error) = self.commit_state() {
+                    tracing::debug!(%error, "the state stays uncommitted");
+                }
+            }
         }
         Ok(outcome)
     }
@@ -230,13 +294,12 @@ impl Run {
         }
         let message = format!("{}unfinished", parts.layout.prefix());
         let number = self.state.attempt_refs.max(1);
-        let kept = parts.repo.save_attempt(&parts.layout, number, &message, human)?;
-        let files = self.read_state_files()?;
-        let left = parts.repo.back_to(&parts.repo.checkpoint()?, human)?;
-        self.write_state_files(&files)?;
+        let saved = parts.repo.save_attempt(&parts.layout, number, &message, human)?;
+        let keep = kept(parts.repo.root(), human, parts.layout.state_files())?;
+        let left = parts.repo.back_to(&parts.repo.checkpoint()?, &keep)?;
         self.tell_left(&left)?;
-        self.state.attempt_refs = kept.number + 1;
-        self.notice(&format!("uncommitted work is kept under {}", kept.name))
+        self.state.attempt_refs = saved.number + 1;
+        self.notice(&format!("uncommitted work is kept under {}", saved.name))
     }
 
     fn summary(&self, outcome: &Outcome) -> RunSummary {
@@ -286,6 +349,9 @@ impl Run {
                     "start it again after {}: {again}",
                     resume_at.format("%Y-%m-%d %H:%M UTC")
                 )]
+            }
+            Outcome::CannotGoOn { .. } => {
+                vec![format!("put right what is in the way, then: {again}")]
             }
             Outcome::Tampered { .. } => {
                 vec!["look at what changed before anything else: ralph-copilot log".to_owned()]

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::agent::AgentError;
+use crate::agent::{AgentError, way_out};
 use crate::guard::PolicyError;
-use crate::model::RecordError;
+use crate::model::{Obstacle, RecordError};
 use crate::prompt::PromptError;
 use crate::sys;
 use crate::task::TaskError;
@@ -61,4 +61,61 @@ pub enum EngineError {
     /// The agent's side failed in a way that is ours to mend.
     #[error(transparent)]
     Agent(AgentError),
+}
+
+impl EngineError {
+    /// What the run cannot do without and lacks.
+    pub fn obstacle(&self) -> Obstacle {
+        match self {
+            Self::Record(_) | Self::State(_) | Self::StateRead { .. } => Obstacle::Write,
+            Self::Task(_)
+            | Self::TaskInvalid { .. }
+            | Self::StateBroken { .. }
+            | Self::Journal(_)
+            | Self::Prompt(_)
+            | Self::Policy(_) => Obstacle::Invalid,
+            Self::Verify(error) => match error {
+                VerifyError::Io { .. } => Obstacle::Write,
+                VerifyError::Glob { .. } => Obstacle::Invalid,
+                VerifyError::Git { .. }
+                | VerifyError::Locked { .. }
+                | VerifyError::OtherBranch { .. }
+                | VerifyError::InProgress { .. }
+                | VerifyError::Moved { .. }
+                | VerifyError::NoBranch { .. } => Obstacle::Repository,
+            },
+            Self::Agent(error) => match error {
+                AgentError::Record(_) | AgentError::Prepare { .. } | AgentError::Guard(_) => {
+                    Obstacle::Write
+                }
+                AgentError::Command { .. } => Obstacle::Invalid,
+                AgentError::NotFound { .. }
+                | AgentError::Start { .. }
+                | AgentError::Refused { .. }
+                | AgentError::Silent { .. }
+                | AgentError::Lost { .. } => Obstacle::Agent,
+            },
+        }
+    }
+
+    /// The way out, where there is one to tell.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Verify(error) => error.hint(),
+            Self::Task(_) => Some(
+                "put TASK.md back (git log -- TASK.md tells of it), then start it again".into(),
+            ),
+            Self::TaskInvalid { .. } => Some("put it right, then start it again".into()),
+            Self::Record(_) | Self::State(_) | Self::StateRead { .. } => {
+                Some("make room or give the right to write, then start it again".into())
+            }
+            Self::StateBroken { path, .. } => Some(format!(
+                "take the last good one from git (git log -- {}), or remove it: attempts and \
+                 proofs are then forgotten",
+                path.display()
+            )),
+            Self::Agent(error) => error.fault().map(|fault| way_out(fault.class).to_owned()),
+            Self::Prompt(_) | Self::Policy(_) | Self::Journal(_) => None,
+        }
+    }
 }

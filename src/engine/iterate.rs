@@ -53,7 +53,6 @@ impl Run {
     /// Works on one criterion once; gives an outcome if the run ends with it.
     pub(super) async fn iterate(
         &mut self,
-        task: &Task,
         criterion: &Criterion,
     ) -> Result<Option<Outcome>, EngineError> {
         // The agent comes first: an iteration that cannot be asked for is none.
@@ -63,7 +62,7 @@ impl Run {
             Err(Turned::Stopped(_, outcome)) => return Ok(Some(outcome)),
             Err(Turned::Ended(_)) => return Ok(None),
         };
-        let Some(mut iteration) = self.open(task, criterion)? else {
+        let Some(mut iteration) = self.open(criterion)? else {
             self.let_go(session).await;
             return Ok(None);
         };
@@ -93,24 +92,21 @@ impl Run {
 
     /// Takes the checkpoint and tells the guard what is in focus. `None` if TASK.md was
     /// edited since the criterion was chosen, so that there is nothing to do for it.
-    fn open(
-        &mut self,
-        task: &Task,
-        criterion: &Criterion,
-    ) -> Result<Option<Iteration>, EngineError> {
+    fn open(&mut self, criterion: &Criterion) -> Result<Option<Iteration>, EngineError> {
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
         // One reading serves the prompt, the guard and the comparison afterwards: what the
         // human writes between two readings would be taken for the agent's.
         let files = StateFiles::read(repo.root(), &parts.layout)?;
-        let task = match files.bytes(&parts.layout.file(TASK)) {
-            Some(bytes) => task::parse(parts.layout.task(), bytes),
-            None => task.clone(),
-        };
+        let Some(bytes) = files.bytes(&parts.layout.file(TASK)) else { return Ok(None) };
+        let task = task::parse(parts.layout.task(), bytes);
         let found = task::find(&task, &criterion.key).filter(|found| !found.checked);
         let Some(criterion) = found.filter(|_| task::usable(&task)).cloned() else {
             return Ok(None);
         };
+        // Where somebody changed the branch or began a merge since the last turn, an agent
+        // would only make it worse.
+        repo.ready(&parts.preflight.checkpoint.branch)?;
         let checkpoint = repo.checkpoint()?;
         let origin =
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());
@@ -135,6 +131,10 @@ impl Run {
         };
         let (criterion, named) = (&iteration.criterion, iteration.protection.named());
         parts.gate.focus(parts.rules.for_criterion(iteration.number, criterion, named)?);
+        let (name, key) = (parts.layout.task().to_owned(), criterion.key.clone());
+        parts.gate.follow(Box::new(move |bytes| {
+            task::find(&task::parse(&name, bytes), &key).map(|found| found.mark)
+        }));
         parts.events.record(EventKind::IterationStarted {
             iteration: iteration.number,
             criterion: criterion.key.clone(),

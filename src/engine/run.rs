@@ -157,11 +157,11 @@ impl Run {
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
         self.stop_agent().await;
-        match worked {
+        match worked.and_then(|outcome| self.tidy_up(outcome)) {
             Ok(outcome) => self.end(outcome),
             Err(error) => {
                 // The journal says why it ends here, where it can still be written.
-                if let Err(unwritten) = self.notice(&format!("the run cannot go on: {error}")) {
+                if let Err(unwritten) = self.end_for(&error) {
                     tracing::debug!(%unwritten, "the journal does not know why the run ended");
                 }
                 Err(error)
@@ -180,7 +180,7 @@ impl Run {
             let outcome = match next(&task, &self.state, &self.spent, &self.parts.limits) {
                 Next::Stop(outcome) => Some(outcome),
                 Next::Prove => self.prove(&task).await?,
-                Next::Work(criterion) => self.iterate(&task, criterion).await?,
+                Next::Work(criterion) => self.iterate(criterion).await?,
             };
             if let Some(outcome) = outcome {
                 return Ok(outcome);

@@ -4,14 +4,16 @@ use super::EngineError;
 use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
+use crate::guard::secret_name;
 use crate::model::{
-    Attribution, EventKind, Evidence, Finding, FindingKind, History, Mend, OnStuck, Outcome,
-    Record as _, Stuck, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    Attribution, CriterionKey, EventKind, Evidence, Finding, FindingKind, History, Mend, OnStuck,
+    Outcome, Record as _, Stuck, TaskFileChange, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 use crate::task;
 use crate::verify::{
     CheckOptions, CheckRun, Collected, Inputs, JudgeRules, KeepTick, Mended, Phase, PlannedCheck,
-    Repair, Status, collect, judge, mend, plan, run_checks, worked,
+    Repair, StateFiles, Status, collect, edited_meanwhile, judge, kept, mend, plan, run_checks,
+    worked,
 };
 
 /// How a turn ended, as far as the count of attempts goes.
@@ -50,6 +52,8 @@ impl Run {
             let focus = &iteration.criterion.key;
             let phase = Phase::Iteration { focus, others: self.parts.regression_budget };
             let planned = plan(&iteration.task, phase, self.baseline.millis());
+            let (root, layout) = (self.parts.repo.root(), &self.parts.layout);
+            let seen = StateFiles::read(root, layout)?;
             let ran = self.run_checks(&planned, &status).await?;
             for check in &ran.results {
                 let check = check.clone();
@@ -58,6 +62,13 @@ impl Run {
             }
             self.artefacts.extend(ran.artefacts);
             evidence.checks = ran.results;
+            let (root, layout) = (self.parts.repo.root(), &self.parts.layout);
+            let now = StateFiles::read(root, layout)?;
+            let edited =
+                edited_meanwhile(&self.compare(focus), layout, &iteration.files, &seen, &now);
+            if let Some(edited) = edited {
+                evidence.task_file = edited;
+            }
             if self.interrupted().is_some() {
                 // Its checks were ended, not the agent's work found wanting.
                 ending = Ending::CutOff;
@@ -73,10 +84,6 @@ impl Run {
     fn look(&self, iteration: &Iteration, turn: &Turn) -> Result<Collected, EngineError> {
         let parts = &self.parts;
         let focus = &iteration.criterion.key;
-        let name = parts.layout.task();
-        let compare = |before: &[u8], after: &[u8], by: Attribution| {
-            task::compare(&task::parse(name, before), &task::parse(name, after), focus, by)
-        };
         let proven = self.state.criteria.iter().filter(|entry| entry.proof.is_some());
         let proven: Vec<_> = proven.map(|entry| entry.key.clone()).collect();
         Ok(collect(
@@ -92,14 +99,27 @@ impl Run {
                 artefacts: &self.artefacts,
                 protection: &iteration.protection,
                 writes: &parts.gate.writes(),
+                edits: &parts.gate.task_edits(),
                 undecided: &turn.undecided,
+                secret: &secret_name,
                 date: &iteration.date.to_string(),
                 before: &self.baseline.before(),
                 proven: &proven,
                 worked_before: self.worked.contains(focus),
-                compare: &compare,
+                compare: &self.compare(focus),
             },
         )?)
+    }
+
+    /// Compares TASK.md before and after, in terms of criteria.
+    fn compare(
+        &self,
+        focus: &CriterionKey,
+    ) -> impl Fn(&[u8], &[u8], Attribution) -> TaskFileChange {
+        let name = self.parts.layout.task();
+        move |before, after, by| {
+            task::compare(&task::parse(name, before), &task::parse(name, after), focus, by)
+        }
     }
 
     fn conclude(
@@ -289,8 +309,18 @@ impl Run {
         let parts = &self.parts;
         let options = self.check_options(parts.repo.root());
         let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
-        let human = &parts.preflight.human;
-        Ok(run_checks(repo, checks, planned, &options, status, human).await?)
+        let keep = kept(repo.root(), &parts.preflight.human, parts.layout.peoples_files())?;
+        let ran = run_checks(repo, checks, planned, &options, status, &keep).await?;
+        if let Some(tree) = &ran.as_it_was {
+            let paths: Vec<_> = ran.put_back.iter().map(|it| it.display().to_string()).collect();
+            self.notice(&format!(
+                "put back, because it changed while verify commands ran: {}; as it was then: \
+                 git show {}:PATH",
+                paths.join(", "),
+                tree.short()
+            ))?;
+        }
+        Ok(ran)
     }
 
     /// What stays as it is although it was to be put back.
@@ -332,7 +362,7 @@ fn tell_stuck(verdict: &mut Verdict, stuck: &Stuck) {
 /// Whether running the checks can change anything: there is something to check, on the
 /// branch where it has to be. Elsewhere everything is put back whatever they say.
 fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
-    if evidence.history != History::Straight {
+    if evidence.history != History::Straight || evidence.in_progress.is_some() {
         return false;
     }
     let ticked = evidence.task_file.focus_ticked;

@@ -26,4 +26,5 @@ mod tools;
 pub use files::{Files, Kind, OsFiles};
 pub use policy::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
 pub use redact::{Redactor, Stream as RedactStream};
+pub use secrets::path as secret_name;
 pub use tools::decide;

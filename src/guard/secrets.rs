@@ -78,7 +78,7 @@ pub(super) const EXAMPLES: &[&str] = &[
 ];
 
 /// Whether a path holds secrets, by its components.
-pub(super) fn path(path: &Path) -> bool {
+pub fn path(path: &Path) -> bool {
     let parts: Vec<String> =
         path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase()).collect();
     if parts.iter().any(|part| FOLDERS.contains(&part.as_str())) {

@@ -24,8 +24,14 @@ pub struct Evidence {
     pub task_file: TaskFileChange,
     /// What happened to the branch.
     pub history: History,
+    /// A merge, rebase or the like that was begun and is not finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_progress: Option<String>,
     /// Commits since the checkpoint, oldest first.
     pub commits: Vec<CommitSeen>,
+    /// Files that these commits add and whose names say that they hold secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<PathChange>,
     /// An earlier attempt at this same criterion left a commit that counts as work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worked_before: bool,
@@ -77,6 +83,17 @@ pub enum Attribution {
     Agent,
     /// Nobody we watched: the human.
     Human,
+}
+
+/// A change of TASK.md between two looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskEdit {
+    /// The bytes before.
+    pub before: Vec<u8>,
+    /// The bytes after.
+    pub after: Vec<u8>,
+    /// A command was running of which nobody knows what it writes.
+    pub unseen: bool,
 }
 
 /// guardrails.md before and after the turn.

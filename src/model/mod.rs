@@ -24,10 +24,10 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Record, RecordError, Totals};
 pub use evidence::{
     Attribution, ChangeKind, Checkpoint, CommitSeen, Evidence, History, PathChange, SignsChange,
-    TaskFileChange,
+    TaskEdit, TaskFileChange,
 };
 pub use ids::{Oid, RunId, SessionId};
-pub use outcome::{CriterionSummary, Limit, Outcome, RunSummary};
+pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
 pub use prompt::{Cut, Prompt};
 pub use reporter::{ReportError, Reporter};

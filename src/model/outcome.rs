@@ -45,6 +45,39 @@ pub enum Outcome {
         /// The signal's number.
         signal: i32,
     },
+    /// Something that a run cannot do without failed it on the way.
+    CannotGoOn {
+        /// What.
+        obstacle: Obstacle,
+        /// In words.
+        reason: String,
+    },
+}
+
+/// What a run cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// The task, a template or a setting is not usable any more.
+    Invalid,
+    /// The repository is not usable any more.
+    Repository,
+    /// State or journal cannot be written, or not be read.
+    Write,
+    /// The agent's program.
+    Agent,
+}
+
+impl Obstacle {
+    /// The exit code, as documented in docs/exit-codes.md.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Agent => 5,
+            Self::Invalid => 7,
+            Self::Repository => 8,
+            Self::Write => 11,
+        }
+    }
 }
 
 impl Outcome {
@@ -58,6 +91,7 @@ impl Outcome {
             Self::RateLimited { .. } => 6,
             Self::Tampered { .. } => 10,
             Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
+            Self::CannotGoOn { obstacle, .. } => obstacle.exit_code(),
         }
     }
 }

@@ -21,6 +21,12 @@ pub struct Task {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+impl Task {
+    /// A TASK.md with more bytes than this was written by no human, and fits into no
+    /// prompt: it is not read.
+    pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
+}
+
 /// What tells one criterion from another across edits of the file: its text as
 /// written, and which of several equal texts it is (0 for the first).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

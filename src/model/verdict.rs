@@ -101,6 +101,10 @@ pub enum FindingKind {
     HistoryRewritten,
     /// HEAD is on another branch, or on none.
     WrongBranch,
+    /// A merge, rebase or the like was begun and not finished.
+    OperationInProgress,
+    /// A file that holds secrets, by its name, was committed.
+    SecretCommitted,
     /// Work was left uncommitted.
     Uncommitted,
     /// A check passes only thanks to something that is not in HEAD.

@@ -242,6 +242,7 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
         ),
         Outcome::Tampered { reason } => format!("tampering: {}", sentence(reason)),
         Outcome::Interrupted { signal } => format!("interrupted by signal {signal}"),
+        Outcome::CannotGoOn { reason, .. } => format!("it cannot go on: {}", sentence(reason)),
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{TaskError, parse};
+use super::{TaskError, parse, parse::too_large};
 use crate::model::Task;
 
 /// The name of the file that makes a folder a task.
@@ -71,8 +71,17 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
 /// Reads the TASK.md of a folder that was found.
 ///
 /// # Errors
-/// [`TaskError::Io`] if the file cannot be read; what it holds never fails.
+/// [`TaskError::Io`] if the file cannot be read, [`TaskError::Unusable`] if something else
+/// stands in its place; what it holds never fails.
 pub fn load(folder: &TaskFolder) -> Result<Task, TaskError> {
+    let path = &folder.task_file;
+    let meta = fs::symlink_metadata(path).map_err(io_error("look at", path))?;
+    if let Some(reason) = wrong_with_file(&meta) {
+        return Err(TaskError::Unusable { path: path.clone(), reason });
+    }
+    if meta.len() > Task::MOST_BYTES {
+        return Ok(too_large(&folder.name));
+    }
     let bytes = fs::read(&folder.task_file).map_err(io_error("read", &folder.task_file))?;
     Ok(parse(&folder.name, &bytes))
 }
@@ -94,15 +103,20 @@ fn folder(root: &Path, dir: &Path) -> Result<TaskFolder, TaskError> {
     if dir.strip_prefix(&root).is_ok_and(|inside| inside.starts_with(".git")) {
         return Err(unusable(&dir, "it lies in git's own folder"));
     }
-    let kind = fs::symlink_metadata(&task_file).map_err(io_error("look at", &task_file))?;
-    if !kind.is_file() {
-        return Err(unusable(&task_file, "it must be a file, and no link"));
+    let meta = fs::symlink_metadata(&task_file).map_err(io_error("look at", &task_file))?;
+    if let Some(reason) = wrong_with_file(&meta) {
+        return Err(unusable(&task_file, reason));
     }
     let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match wrong_with_name(&name) {
         Some(reason) => Err(TaskError::Name { name, reason }),
         None => Ok(TaskFolder { dir, task_file, name }),
     }
+}
+
+/// Why something cannot be a TASK.md, whatever it holds.
+fn wrong_with_file(meta: &fs::Metadata) -> Option<&'static str> {
+    (!meta.is_file()).then_some("it must be a file, and no link")
 }
 
 /// Why a folder's name cannot be a task's, if it cannot.
@@ -299,6 +313,6 @@ mod tests {
         assert_eq!((task.name.as_str(), task.criteria.len()), ("a", 1));
         fs::remove_file(&folder.task_file).expect("a file");
         let error = load(&folder).expect_err("no file").to_string();
-        assert!(error.starts_with("cannot read ") && error.contains("TASK.md"), "{error}");
+        assert!(error.starts_with("cannot look at ") && error.contains("TASK.md"), "{error}");
     }
 }

@@ -27,6 +27,23 @@ pub fn parse(name: &str, bytes: &[u8]) -> Task {
     }
 }
 
+/// A task whose file is too large to be read.
+pub(super) fn too_large(name: &str) -> Task {
+    let lines = Lines::of("");
+    let mut remarks = Remarks::on(&lines);
+    let help = "a task is a page or two of text: keep long material in files of its own";
+    remarks.error(0..0, "the file is larger than 16 MiB", help);
+    let diagnostics = remarks.finish();
+    Task {
+        name: name.to_owned(),
+        title: None,
+        criteria: Vec::new(),
+        settings: TaskSettings::default(),
+        diagnostics,
+        source: String::new(),
+    }
+}
+
 fn parse_text(name: &str, source: &str) -> Task {
     let lines = Lines::of(source);
     let mut remarks = Remarks::on(&lines);

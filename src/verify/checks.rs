@@ -17,7 +17,7 @@ use super::ignored::Environment;
 use super::layout::Layout;
 use super::plan::PlannedCheck;
 use super::repo::{Repo, Status};
-use crate::model::CheckResult;
+use crate::model::{CheckResult, Oid};
 
 /// Where and how long a command runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,13 +57,16 @@ pub struct CheckRun {
     pub artefacts: BTreeSet<PathBuf>,
     /// Tracked files that were clean before, that a command changed, and that were put back.
     pub put_back: Vec<PathBuf>,
+    /// The working tree as a git tree, right before they were put back.
+    pub as_it_was: Option<Oid>,
 }
 
 /// Runs a plan in the repository's root and tidies up after it. `before` is the status of
 /// the moment ([`super::Collected::status`] after a turn).
 ///
 /// # Errors
-/// If the tree cannot be looked at or not be put back.
+/// If the tree cannot be looked at or not be put back, or the branch is no longer checked
+/// out.
 pub async fn run_checks(
     repo: &dyn Repo,
     checks: &dyn Checks,
@@ -75,8 +78,11 @@ pub async fn run_checks(
     if planned.is_empty() {
         return Ok(CheckRun::default());
     }
-    let head = repo.checkpoint()?.head;
+    let branch = repo.checkpoint()?.branch;
     let results = run_all(checks, planned, options).await;
+    // Where a human changed the branch or began a merge meanwhile, what differs is theirs.
+    repo.ready(&branch)?;
+    let head = repo.checkpoint()?.head;
     let after = repo.status()?;
     let dirty: BTreeSet<&PathBuf> = before.tracked.iter().map(|change| &change.path).collect();
     let put_back: Vec<PathBuf> = after
@@ -86,11 +92,14 @@ pub async fn run_checks(
         .filter(|path| !dirty.contains(path) && !human.in_the_way(path))
         .cloned()
         .collect();
+    let mut as_it_was = None;
     if !put_back.is_empty() {
+        // It may have been a human who saved a file meanwhile.
+        as_it_was = Some(repo.snapshot(human)?);
         repo.restore(&head, &put_back)?;
     }
     let artefacts = after.untracked.difference(&before.untracked).cloned().collect();
-    Ok(CheckRun { results, artefacts, put_back })
+    Ok(CheckRun { results, artefacts, put_back, as_it_was })
 }
 
 /// Runs a plan in a clean worktree of HEAD, which is thrown away afterwards. Gives the

@@ -16,7 +16,7 @@ use super::repo::{Repo, Status};
 use super::state::StateFiles;
 use crate::model::{
     Attribution, ChangeKind, CheckResult, Checkpoint, CommitSeen, CriterionKey, Evidence, Oid,
-    PathChange, SignsChange, TaskFileChange,
+    PathChange, SignsChange, TaskEdit, TaskFileChange,
 };
 
 /// Compares TASK.md before and after, in terms of criteria; `task` knows how.
@@ -52,8 +52,12 @@ pub struct Inputs<'a> {
     pub protection: &'a Protection,
     /// Canonical paths that the allowed calls of this turn write.
     pub writes: &'a [PathBuf],
+    /// How TASK.md changed during the turn, step by step.
+    pub edits: &'a [TaskEdit],
     /// Executed calls that nobody decided.
     pub undecided: &'a [String],
+    /// Whether a path's name says that it holds secrets.
+    pub secret: &'a dyn Fn(&Path) -> bool,
     /// The iteration's date, `YYYY-MM-DD`.
     pub date: &'a str,
     /// What the checks said before the work ([`super::Baseline::before`]).
@@ -105,6 +109,8 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         focus: inputs.focus.clone(),
         task_file: seen.task_file(&now),
         history: since.history.clone(),
+        in_progress: since.in_progress.map(str::to_owned),
+        secrets: cut(seen.secrets()),
         commits: since.commits.iter().map(|commit| without_state(commit, layout)).collect(),
         worked_before: inputs.worked_before,
         uncommitted: cut(seen.uncommitted()),
@@ -168,6 +174,21 @@ impl Seen<'_> {
         Ok(touched)
     }
 
+    /// Secrets that are in the history of the branch now; one that was there before is
+    /// not this turn's fault.
+    fn secrets(&self) -> Vec<PathChange> {
+        let added = self.commits.iter().flat_map(|commit| &commit.paths);
+        let secret = added.filter(|change| {
+            change.kind == ChangeKind::Added
+                && (self.inputs.secret)(&change.path)
+                && !self.is_humans(&change.path)
+        });
+        let mut secrets: Vec<_> = secret.cloned().collect();
+        secrets.sort();
+        secrets.dedup();
+        secrets
+    }
+
     /// Whether a call or a commit of the agent changed a path. Where calls ran that nobody
     /// decided, nobody knows what they wrote: it was the agent.
     fn by_agent(&self, path: &Path) -> bool {
@@ -177,24 +198,35 @@ impl Seen<'_> {
             || self.commits.iter().flat_map(|c| &c.paths).any(|change| change.path == path)
     }
 
+    /// Whether a human wrote in TASK.md besides the agent, which only ticked: its commit has
+    /// taken the human's words along. What an edit of the agent's does there the guard has
+    /// seen, so what came between is nobody's but the human's, unless a command ran.
+    fn by_human_too(&self) -> bool {
+        let ticks_only = |edit: &TaskEdit| {
+            let change = (self.inputs.compare)(&edit.before, &edit.after, Attribution::Agent);
+            change.others_ticked.is_empty()
+                && change.unticked.is_empty()
+                && change.removed.is_empty()
+                && change.added.is_empty()
+                && !change.verify_changed
+                && !change.text_changed
+                && change.unreadable.is_none()
+        };
+        let edits = self.inputs.edits;
+        self.inputs.undecided.is_empty()
+            && edits.iter().filter(|edit| edit.unseen).all(ticks_only)
+            && edits.iter().any(|edit| !edit.unseen && !ticks_only(edit))
+    }
+
     fn task_file(&self, now: &StateFiles) -> TaskFileChange {
         let path = self.inputs.layout.file(TASK);
         let same = self.inputs.state.prints().get(&path) == now.prints().get(&path);
-        let by = match (same, self.by_agent(&path)) {
+        let by = match (same, self.by_agent(&path) && !self.by_human_too()) {
             (true, _) => Attribution::Unchanged,
             (false, true) => Attribution::Agent,
             (false, false) => Attribution::Human,
         };
-        match (self.inputs.state.bytes(&path), now.bytes(&path)) {
-            (Some(before), Some(after)) => (self.inputs.compare)(before, after, by),
-            (before, after) => {
-                let why = match (before.is_some(), after.is_some()) {
-                    (_, false) => "it is gone, or no regular file",
-                    (_, true) => "it was no regular file before",
-                };
-                unreadable(by, why)
-            }
-        }
+        compared(self.inputs.compare, self.inputs.state, now, &path, by)
     }
 
     fn guardrails(&self, now: &StateFiles) -> SignsChange {
@@ -231,6 +263,35 @@ impl Seen<'_> {
                 (false, !same)
             }
         }
+    }
+}
+
+/// What a human did to TASK.md while the verify commands ran: all that differs since the
+/// turn began. None if it is as `seen`, right before the commands.
+pub fn edited_meanwhile(
+    compare: Compare<'_>,
+    layout: &Layout,
+    before: &StateFiles,
+    seen: &StateFiles,
+    now: &StateFiles,
+) -> Option<TaskFileChange> {
+    let path = layout.file(TASK);
+    (seen.prints().get(&path) != now.prints().get(&path))
+        .then(|| compared(compare, before, now, &path, Attribution::Human))
+}
+
+/// TASK.md at two times.
+fn compared(
+    compare: Compare<'_>,
+    before: &StateFiles,
+    now: &StateFiles,
+    path: &Path,
+    by: Attribution,
+) -> TaskFileChange {
+    match (before.bytes(path), now.bytes(path)) {
+        (Some(before), Some(after)) => compare(before, after, by),
+        (_, None) => unreadable(by, "it is gone, no regular file, or larger than 16 MiB"),
+        (None, Some(_)) => unreadable(by, "it was no regular file before"),
     }
 }
 

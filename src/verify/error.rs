@@ -21,6 +21,33 @@ pub enum VerifyError {
         /// Git's own words.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// Another git process held its lock all the while that it was waited for, or died and
+    /// left it behind.
+    #[error("cannot {operation} in {path}: {source}")]
+    Locked {
+        /// What was attempted, as in `write the index`.
+        operation: &'static str,
+        /// The repository.
+        path: PathBuf,
+        /// Git's own words, with the lock's path.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// HEAD is not where the run works.
+    #[error("HEAD is on {found} now, and the run works on {expected}: nothing is committed there")]
+    OtherBranch {
+        /// The run's branch, in full.
+        expected: String,
+        /// The one that is checked out.
+        found: String,
+    },
+    /// A merge, rebase or the like was begun and is not finished.
+    #[error("a {what} is in progress")]
+    InProgress {
+        /// Which.
+        what: &'static str,
+        /// What git calls to end it.
+        abort: &'static str,
+    },
     /// A file could not be read or written.
     #[error("cannot {operation} {path}: {source}")]
     Io {
@@ -53,6 +80,35 @@ pub enum VerifyError {
         /// Why.
         source: globset::Error,
     },
+}
+
+impl VerifyError {
+    /// The way out, where there is one to tell.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Locked { .. } => Some(
+                "wait for the other git process; if there is none, remove the lock file that \
+                 is named above"
+                    .into(),
+            ),
+            Self::OtherBranch { expected, .. } => {
+                let name = expected.strip_prefix("refs/heads/").unwrap_or(expected);
+                Some(format!("change back with git switch {name}, then start it again"))
+            }
+            Self::NoBranch { .. } => {
+                Some("change to the run's branch: git switch NAME, then start it again".into())
+            }
+            Self::InProgress { abort, .. } => {
+                Some(format!("finish it, or end it: {abort}; then start it again"))
+            }
+            Self::Moved { .. } => Some("look at git log, then start it again".into()),
+            Self::Git { .. } => Some("see what git says about it: git status, git fsck".into()),
+            Self::Io { .. } => {
+                Some("make room or give the right to write, then start it again".into())
+            }
+            Self::Glob { .. } => None,
+        }
+    }
 }
 
 /// Why a run cannot begin in this repository (exit 8).
@@ -159,11 +215,7 @@ impl RepoProblem {
                     path.display()
                 )
             }
-            Self::Unsupported { .. } => {
-                "split and sparse indexes, SHA-256 and reftable repositories are not supported: \
-                 use a plain clone of it"
-                    .into()
-            }
+            Self::Unsupported { reason, .. } => unsupported(reason).into(),
             Self::Bare { .. } => "add a working tree: git worktree add ../work".into(),
             Self::Unborn => "make the first commit: git add . && git commit".into(),
             Self::Detached { .. } => {
@@ -182,8 +234,26 @@ impl RepoProblem {
                 format!("change to it first: git switch {name}; or name another branch")
             }
             Self::BranchInUse { .. } => "work there, or name another branch".into(),
-            Self::Failed(_) => "see what git says about it: git status".into(),
+            Self::Failed(error) => {
+                error.hint().unwrap_or_else(|| "see what git says about it: git status".into())
+            }
         }
+    }
+}
+
+/// The way out of what git's library cannot read, by the words that it has for it.
+fn unsupported(reason: &str) -> &'static str {
+    let says = |word: &str| reason.to_lowercase().contains(word);
+    if says("'link'") {
+        "a split index is not supported: git update-index --no-split-index"
+    } else if says("'sdir'") {
+        "a sparse index is not supported: git sparse-checkout reapply --no-sparse-index"
+    } else if says("objectformat") || says("object format") {
+        "SHA-256 repositories are not supported: use one with SHA-1 ids"
+    } else if says("refstorage") || says("reftable") {
+        "reftable repositories are not supported: git refs migrate --ref-format=files"
+    } else {
+        "see what git says about it: git status, git fsck"
     }
 }
 

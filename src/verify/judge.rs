@@ -37,6 +37,8 @@ pub fn judge(evidence: &Evidence, rules: &JudgeRules<'_>) -> Verdict {
     let mut case = Case { evidence, rules, findings: Vec::new(), mends: Vec::new() };
     case.guard();
     case.history();
+    case.operation();
+    case.secrets();
     case.task_file();
     case.state();
     case.commits();
@@ -87,6 +89,40 @@ impl Case<'_> {
                 format!("The runner's own records changed during the turn: {paths}."),
             );
         }
+    }
+
+    /// Where a merge or a rebase is left half done, nothing that follows can be judged,
+    /// and nothing be committed.
+    fn operation(&mut self) {
+        let Some(what) = &self.evidence.in_progress else { return };
+        self.find(
+            FindingKind::OperationInProgress,
+            Weight::Fails,
+            format!(
+                "A {what} was begun and is not finished. Only add commits; never merge, rebase, \
+                 cherry-pick, revert or bisect."
+            ),
+        );
+        self.mends.push(Mend::BackToCheckpoint);
+    }
+
+    /// A secret in the history goes wherever the branch is pushed, even if a later commit
+    /// removes it: the commits go, and stay under the attempt's ref on this machine.
+    fn secrets(&mut self) {
+        if self.evidence.secrets.is_empty() {
+            return;
+        }
+        let paths = words::changes(&self.evidence.secrets);
+        self.find(
+            FindingKind::SecretCommitted,
+            Weight::Fails,
+            format!(
+                "Files were committed whose names say that they hold secrets: {paths}. The \
+                 commits are taken back; commit your own files by name, and put such files \
+                 into .gitignore."
+            ),
+        );
+        self.mends.push(Mend::BackToCheckpoint);
     }
 
     fn history(&mut self) {

@@ -47,7 +47,14 @@ impl Layout {
 
     /// The state files, relative to the repository's root.
     pub fn state_files(&self) -> Vec<PathBuf> {
-        [TASK, PROGRESS, GUARDRAILS].iter().chain(&RECORDS).map(|name| self.file(name)).collect()
+        let mut files = self.peoples_files();
+        files.extend(RECORDS.iter().map(|name| self.file(name)));
+        files
+    }
+
+    /// Those of the state files in which people write.
+    pub fn peoples_files(&self) -> Vec<PathBuf> {
+        [TASK, PROGRESS, GUARDRAILS].iter().map(|name| self.file(name)).collect()
     }
 
     /// Whether a path, relative to the repository's root, is a state file. Other files of

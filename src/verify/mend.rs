@@ -13,7 +13,7 @@ use super::error::VerifyError;
 use super::fingerprint::Fingerprints;
 use super::layout::{Layout, TASK};
 use super::repo::{Identity, Kept, Repo};
-use super::state::StateFiles;
+use super::state::{StateFiles, kept};
 use crate::model::{Checkpoint, Mend, Oid};
 
 /// What a repair works from.
@@ -80,7 +80,10 @@ pub fn mend(repo: &dyn Repo, mends: &[Mend], repair: &Repair<'_>) -> Result<Mend
     for mend in mends {
         match mend {
             Mend::BackToCheckpoint => {
-                mended.left = repo.back_to(repair.checkpoint, repair.human)?;
+                // State files have repairs of their own, which know whose change it was: a
+                // human may have written in one of them meanwhile.
+                let keep = kept(repo.root(), repair.human, repair.layout.state_files())?;
+                mended.left = repo.back_to(repair.checkpoint, &keep)?;
             }
             Mend::RestoreTask { keep_tick } => {
                 let keep = if *keep_tick { KeepTick::Yes } else { KeepTick::No };
@@ -110,7 +113,8 @@ pub fn mend(repo: &dyn Repo, mends: &[Mend], repair: &Repair<'_>) -> Result<Mend
     if !protected.is_empty() {
         repo.restore(repair.origin, &protected)?;
         let message = format!("{}put protected files back", repair.layout.prefix());
-        mended.commit = repo.commit_paths(&protected, &message, repair.identity)?;
+        mended.commit =
+            repo.commit_paths(&repair.checkpoint.branch, &protected, &message, repair.identity)?;
     }
     Ok(mended)
 }

@@ -116,6 +116,8 @@ pub struct Since {
     pub history: History,
     /// The new commits, oldest first, with every path; at most [`COMMITS`], the newest.
     pub commits: Vec<CommitSeen>,
+    /// A merge, rebase or the like that is not finished.
+    pub in_progress: Option<&'static str>,
 }
 
 /// More commits than this in one turn are not looked at one by one. What they change in
@@ -212,14 +214,23 @@ pub trait Repo: Send + Sync {
     /// If one of them cannot be read.
     fn settings(&self) -> Result<Fingerprints, VerifyError>;
 
-    /// Commits these paths as they are in the working tree, on top of HEAD, and nothing
-    /// else: what is staged stays staged. A path that is gone is removed; one that git
+    /// Whether work can go on here on this branch: it is checked out, no merge or the like
+    /// is in progress, and no git process holds the index for longer than a moment.
+    ///
+    /// # Errors
+    /// What is in the way.
+    fn ready(&self, branch: &str) -> Result<(), VerifyError>;
+
+    /// Commits these paths as they are in the working tree, on top of this branch, which
+    /// must be checked out, and nothing else: what is staged stays staged. A path that is gone is removed; one that git
     /// ignores and does not hold yet is left out. Gives `None` if nothing differs.
     ///
     /// # Errors
+    /// [`VerifyError::OtherBranch`] if another branch is checked out,
     /// [`VerifyError::Moved`] if the branch moved meanwhile; otherwise as git says.
     fn commit_paths(
         &self,
+        branch: &str,
         paths: &[PathBuf],
         message: &str,
         identity: &Identity,

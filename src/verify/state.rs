@@ -10,6 +10,25 @@ use std::path::{Path, PathBuf};
 use super::error::VerifyError;
 use super::fingerprint::{Fingerprint, Fingerprints};
 use super::layout::{GUARDRAILS, Layout, PROGRESS, TASK};
+use crate::model::Task;
+
+/// What must stay as it is in the working tree when everything else is put back: what is
+/// the human's, and files in which a human may have written a moment ago.
+///
+/// # Errors
+/// If one of them is there and cannot be read.
+pub fn kept(
+    root: &Path,
+    human: &Fingerprints,
+    files: Vec<PathBuf>,
+) -> Result<Fingerprints, VerifyError> {
+    let mut kept = human.clone();
+    for path in files {
+        let print = Fingerprint::of(&root.join(&path))?;
+        kept.insert(path, print);
+    }
+    Ok(kept)
+}
 
 /// Their content at a checkpoint: of what people write the bytes, of the records a hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +49,9 @@ impl StateFiles {
             let path = layout.file(name);
             if let Some(Fingerprint::File { .. }) = prints.get(&path) {
                 let at = root.join(&path);
+                if name == TASK && fs::metadata(&at).is_ok_and(|it| it.len() > Task::MOST_BYTES) {
+                    continue;
+                }
                 let content = fs::read(&at).map_err(|source| VerifyError::Io {
                     operation: "read",
                     path: at,
@@ -41,7 +63,8 @@ impl StateFiles {
         Ok(Self { bytes, prints })
     }
 
-    /// The bytes of a file that people write; none if it is absent or no regular file.
+    /// The bytes of a file that people write; none if it is absent, no regular file, or a
+    /// TASK.md that nobody can have written.
     pub fn bytes(&self, path: &Path) -> Option<&[u8]> {
         self.bytes.get(path).map(Vec::as_slice)
     }

@@ -1,7 +1,8 @@
 //! The table at the end.
 
 use ralph_copilot::model::{
-    CriterionKey, CriterionSummary, EventKind, Fault, FaultClass, Limit, Outcome, Proof, RunSummary,
+    CriterionKey, CriterionSummary, EventKind, Fault, FaultClass, Limit, Obstacle, Outcome, Proof,
+    RunSummary,
 };
 use ralph_copilot::report::summary;
 
@@ -68,6 +69,10 @@ fn every_outcome_has_words() {
         },
         Outcome::Tampered { reason: "a hook was added".to_owned() },
         Outcome::Interrupted { signal: 2 },
+        Outcome::CannotGoOn {
+            obstacle: Obstacle::Repository,
+            reason: "HEAD is elsewhere".to_owned(),
+        },
     ];
     let said: Vec<String> = outcomes
         .iter()

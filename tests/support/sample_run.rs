@@ -67,6 +67,8 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
             unreadable: None,
         },
         history: History::Straight,
+        in_progress: None,
+        secrets: Vec::new(),
         commits: (1..=commits).map(commit).collect(),
         worked_before: false,
         guardrails: SignsChange::Unchanged,

@@ -157,7 +157,11 @@ async fn an_unreadable_task_in_the_middle_of_a_run_is_an_error_that_the_journal_
     let mut scene = Scene::new("# Demo\n\n- [ ] one\n- [ ] two\n", vec![breaking]);
     let error = scene.run().await.expect_err("it cannot be understood");
     assert!(error.contains("TASK.md has errors"), "{error}");
-    assert!(scene.told().contains("notice: the run cannot go on: "), "{}", scene.told());
+    let told = scene.told();
+    assert!(
+        told.trim_end().lines().last().is_some_and(|it| it.contains("run ended 7: CannotGoOn")),
+        "{told}"
+    );
     assert_eq!(scene.script().stops, 1, "the agent is stopped all the same");
 }
 

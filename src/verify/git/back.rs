@@ -17,6 +17,10 @@ use crate::model::{Checkpoint, Oid};
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::Fingerprints;
 
+/// Where git notes what it stashed for the time of an operation.
+const AUTOSTASHES: [&str; 3] =
+    ["rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"];
+
 impl GitRepo {
     pub(super) fn back_in(
         &self,
@@ -51,9 +55,27 @@ impl GitRepo {
         patiently(|| repo.reference(&checkpoint.branch, commit.id(), true, log).map(drop))
             .map_err(&failed)?;
         patiently(|| repo.set_head(&checkpoint.branch)).map_err(&failed)?;
-        // A merge or rebase that the agent began is over.
+        // A merge or rebase that was begun is over.
+        self.keep_stashed(repo)?;
         repo.cleanup_state().map_err(&failed)?;
         Ok(left)
+    }
+
+    /// What a merge or a rebase put aside for its time (`--autostash`) goes to the stash,
+    /// where git itself puts it when that is given up.
+    fn keep_stashed(&self, repo: &Repository) -> Result<(), VerifyError> {
+        let failed = self.failed("keep what was stashed");
+        for name in AUTOSTASHES {
+            let text = Self::bytes(&self.git_dir.join(name))?;
+            let Ok(id) = git2::Oid::from_str(String::from_utf8_lossy(&text).trim()) else {
+                continue;
+            };
+            if repo.find_commit(id).is_ok() {
+                repo.reference_ensure_log("refs/stash").map_err(&failed)?;
+                repo.reference("refs/stash", id, true, "autostash").map_err(&failed)?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes the index hold at a path what a tree holds, without looking at the file.

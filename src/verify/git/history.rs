@@ -7,6 +7,7 @@ use std::path::Path;
 
 use git2::{Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree};
 
+use super::preflight::in_progress;
 use super::{GitRepo, oid, path};
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
 use crate::verify::error::VerifyError;
@@ -84,7 +85,8 @@ impl GitRepo {
             }
             commits.reverse();
         }
-        Ok(Since { history, commits })
+        let in_progress = in_progress(repo.state()).map(|(what, _)| what);
+        Ok(Since { history, commits, in_progress })
     }
 
     fn seen(

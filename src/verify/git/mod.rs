@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use git2::{ErrorCode, Repository};
+use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::clean::CleanTree;
 use super::error::{RepoProblem, VerifyError};
@@ -48,14 +48,19 @@ impl GitRepo {
     /// # Errors
     /// If there is none, it is bare, belongs to somebody else or cannot be read.
     pub fn discover(from: &Path) -> Result<Self, RepoProblem> {
-        let found = Repository::discover(from).map_err(|error| match error.code() {
-            ErrorCode::NotFound => RepoProblem::None { from: from.to_owned() },
-            ErrorCode::Owner => RepoProblem::NotOwned { path: from.to_owned() },
-            _ => RepoProblem::Unsupported {
-                path: from.to_owned(),
-                reason: error.message().to_owned(),
-            },
-        })?;
+        // Opened from below: opened by its own path, a git directory that lies elsewhere
+        // does not know its working tree.
+        let no_ceiling: [&Path; 0] = [];
+        let flags = RepositoryOpenFlags::CROSS_FS;
+        let found =
+            Repository::open_ext(from, flags, no_ceiling).map_err(|error| match error.code() {
+                ErrorCode::NotFound => RepoProblem::None { from: from.to_owned() },
+                ErrorCode::Owner => RepoProblem::NotOwned { path: from.to_owned() },
+                _ => RepoProblem::Unsupported {
+                    path: from.to_owned(),
+                    reason: error.message().to_owned(),
+                },
+            })?;
         let Some(work) = found.workdir() else {
             return Err(RepoProblem::Bare { path: found.path().to_owned() });
         };
@@ -77,10 +82,15 @@ impl GitRepo {
 
     /// Names what git was doing when it failed.
     fn failed(&self, operation: &'static str) -> impl Fn(git2::Error) -> VerifyError + use<'_> {
-        move |source| VerifyError::Git {
-            operation,
-            path: self.root.clone(),
-            source: Box::new(source),
+        move |error| {
+            let path = self.root.clone();
+            let locked = error.code() == ErrorCode::Locked;
+            let source = Box::new(error);
+            if locked {
+                VerifyError::Locked { operation, path, source }
+            } else {
+                VerifyError::Git { operation, path, source }
+            }
         }
     }
 
@@ -190,13 +200,18 @@ impl Repo for GitRepo {
         self.settings_in(&self.lock())
     }
 
+    fn ready(&self, branch: &str) -> Result<(), VerifyError> {
+        self.ready_in(&self.lock(), branch)
+    }
+
     fn commit_paths(
         &self,
+        branch: &str,
         paths: &[PathBuf],
         message: &str,
         identity: &Identity,
     ) -> Result<Option<Oid>, VerifyError> {
-        self.commit_in(&self.lock(), paths, message, identity)
+        self.commit_in(&self.lock(), branch, paths, message, identity)
     }
 
     fn snapshot(&self, without: &Fingerprints) -> Result<Oid, VerifyError> {

@@ -10,6 +10,7 @@ use std::path::{Component, PathBuf};
 use git2::{BranchType, ErrorCode, Repository, RepositoryState};
 
 use super::history::Head;
+use super::write::released;
 use super::{GitRepo, oid};
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
@@ -29,7 +30,7 @@ impl GitRepo {
             return Err(RepoProblem::InProgress { what, abort });
         }
         let lock = self.git_dir.join("index.lock");
-        if lock.symlink_metadata().is_ok() {
+        if !released(&lock) {
             return Err(RepoProblem::IndexLocked { path: lock });
         }
         let head = match self.head(&repo)? {
@@ -69,6 +70,9 @@ impl GitRepo {
                 RepoProblem::Unsupported { path: self.root.clone(), reason: source.to_string() }
             }
             other @ (VerifyError::Io { .. }
+            | VerifyError::Locked { .. }
+            | VerifyError::OtherBranch { .. }
+            | VerifyError::InProgress { .. }
             | VerifyError::Moved { .. }
             | VerifyError::NoBranch { .. }
             | VerifyError::Glob { .. }) => RepoProblem::Failed(other),
@@ -149,7 +153,7 @@ impl GitRepo {
 }
 
 /// An operation that is not finished, and what ends it.
-fn in_progress(state: RepositoryState) -> Option<(&'static str, &'static str)> {
+pub(super) fn in_progress(state: RepositoryState) -> Option<(&'static str, &'static str)> {
     match state {
         RepositoryState::Clean => None,
         RepositoryState::Merge => Some(("merge", "git merge --abort")),

@@ -13,6 +13,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, ObjectType, Repository, Signature, Tree};
 
 use super::history::Head;
+use super::preflight::in_progress;
 use super::{GitRepo, oid};
 use crate::model::Oid;
 use crate::verify::error::VerifyError;
@@ -20,9 +21,9 @@ use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
 use crate::verify::repo::{Identity, Kept};
 
-/// Another git process holds its locks for milliseconds; a lock older than this second
-/// stays and is reported.
-const TRIES: u32 = 50;
+/// Another git process holds its locks for milliseconds; a lock that is still there after
+/// these two seconds is left where it is and reported.
+const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Repeats what fails because of somebody else's lock.
@@ -38,17 +39,54 @@ pub(super) fn patiently<T>(
     attempt()
 }
 
+/// Gives a lock of somebody else the time to go; says whether it is gone.
+pub(super) fn released(lock: &Path) -> bool {
+    let held = || lock.symlink_metadata().is_ok();
+    for _ in 1..TRIES {
+        if !held() {
+            return true;
+        }
+        thread::sleep(PAUSE);
+    }
+    !held()
+}
+
 impl GitRepo {
+    /// The commit of a branch, which must be checked out, with nothing in progress.
+    fn at_rest_on(&self, repo: &Repository, branch: &str) -> Result<git2::Oid, VerifyError> {
+        if let Some((what, abort)) = in_progress(repo.state()) {
+            return Err(VerifyError::InProgress { what, abort });
+        }
+        match self.head(repo)? {
+            Head::Branch(found, head) if found == branch => Ok(head),
+            Head::Branch(found, _) => {
+                Err(VerifyError::OtherBranch { expected: branch.to_owned(), found })
+            }
+            Head::Unborn(_) | Head::Detached(_) => {
+                Err(VerifyError::NoBranch { path: self.root.clone() })
+            }
+        }
+    }
+
+    pub(super) fn ready_in(&self, repo: &Repository, branch: &str) -> Result<(), VerifyError> {
+        self.at_rest_on(repo, branch)?;
+        let lock = self.git_dir.join("index.lock");
+        if released(&lock) {
+            return Ok(());
+        }
+        let source = format!("{} exists", lock.display()).into();
+        Err(VerifyError::Locked { operation: "lock the index", path: self.root.clone(), source })
+    }
+
     pub(super) fn commit_in(
         &self,
         repo: &Repository,
+        branch: &str,
         paths: &[PathBuf],
         message: &str,
         identity: &Identity,
     ) -> Result<Option<Oid>, VerifyError> {
-        let Head::Branch(branch, head) = self.head(repo)? else {
-            return Err(VerifyError::NoBranch { path: self.root.clone() });
-        };
+        let head = self.at_rest_on(repo, branch)?;
         let failed = self.failed("commit");
         let parent = repo.find_commit(head).map_err(&failed)?;
         let base = parent.tree().map_err(&failed)?;
@@ -72,9 +110,9 @@ impl GitRepo {
         // next commit would silently take these paths back.
         self.index_follows(repo, &tree, &wanted)?;
         let log = format!("commit: {}", message.lines().next().unwrap_or_default());
-        patiently(|| repo.reference_matching(&branch, id, true, head, &log)).map_err(|error| {
+        patiently(|| repo.reference_matching(branch, id, true, head, &log)).map_err(|error| {
             if error.code() == ErrorCode::Modified {
-                VerifyError::Moved { branch: branch.clone(), expected: oid(head) }
+                VerifyError::Moved { branch: branch.to_owned(), expected: oid(head) }
             } else {
                 failed(error)
             }

@@ -40,6 +40,8 @@ fn good() -> Evidence {
             unreadable: None,
         },
         history: History::Straight,
+        in_progress: None,
+        secrets: Vec::new(),
         commits: vec![CommitSeen {
             id: Oid::new("0123456789abcdef0123456789abcdef01234567"),
             subject: "ralph(demo): one - work".into(),
@@ -69,7 +71,7 @@ fn good() -> Evidence {
 type Spoil = (FindingKind, Weight, fn(&mut Evidence));
 
 /// Every way to spoil a turn, and the finding it leads to.
-const SPOILS: [Spoil; 26] = [
+const SPOILS: [Spoil; 28] = [
     (FindingKind::NotTicked, Weight::Fails, |e| e.task_file.focus_ticked = false),
     (FindingKind::OthersTicked, Weight::Fails, |e| e.task_file.others_ticked = vec![key("two")]),
     (FindingKind::Unticked, Weight::Fails, |e| e.task_file.unticked = vec![key("two")]),
@@ -93,6 +95,8 @@ const SPOILS: [Spoil; 26] = [
     (FindingKind::WrongBranch, Weight::Fails, |e| {
         e.history = History::OtherBranch("refs/heads/x".into());
     }),
+    (FindingKind::OperationInProgress, Weight::Fails, |e| e.in_progress = Some("merge".into())),
+    (FindingKind::SecretCommitted, Weight::Fails, |e| e.secrets = changed(".env")),
     (FindingKind::Uncommitted, Weight::Fails, |e| e.uncommitted = changed("a")),
     (FindingKind::NotReproducible, Weight::Fails, |e| {
         e.clean = vec![check(Some("one"), CheckStatus::Failed(1))];

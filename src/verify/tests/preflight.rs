@@ -219,6 +219,7 @@ fn dirt_in_the_task_folder_is_the_human_preparing_the_task() {
     let committed = scene
         .repo()
         .commit_paths(
+            "refs/heads/main",
             &ready.prepared,
             &layout().state_message(),
             &crate::verify::Identity::of_the_runner(),
@@ -271,7 +272,12 @@ fn an_ignored_task_folder_is_no_dirt() {
     let identity = crate::verify::Identity::of_the_runner();
     let nothing = scene
         .repo()
-        .commit_paths(&layout().state_files(), "ralph(demo): state update", &identity)
+        .commit_paths(
+            "refs/heads/main",
+            &layout().state_files(),
+            "ralph(demo): state update",
+            &identity,
+        )
         .expect("no error");
     assert_eq!(nothing, None);
 }

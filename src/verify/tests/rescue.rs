@@ -199,8 +199,13 @@ fn state_that_has_to_survive_is_kept_and_uncommitted_again() {
     let keep = Fingerprints::below(&scene.root, records.clone()).expect("seen");
     repo.back_to(&checkpoint, &keep).expect("back");
     assert_eq!(scene.porcelain(), " M tasks/demo/progress.md\n M tasks/demo/state.json");
-    repo.commit_paths(&records, "ralph(demo): state update", &Identity::of_the_runner())
-        .expect("committed");
+    repo.commit_paths(
+        "refs/heads/main",
+        &records,
+        "ralph(demo): state update",
+        &Identity::of_the_runner(),
+    )
+    .expect("committed");
     assert_eq!(scene.porcelain(), "");
     assert!(scene.read("tasks/demo/progress.md").contains("tried"));
 }

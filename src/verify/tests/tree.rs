@@ -88,8 +88,13 @@ fn names_that_are_no_utf8_survive_every_way() {
     let json = serde_json::to_string(&seen).expect("written as JSON");
     assert!(json.contains('\u{fffd}'), "{json}");
     let checkpoint = repo.checkpoint().expect("checkpoint");
-    repo.commit_paths(std::slice::from_ref(&odd), "ralph(demo): odd", &Identity::of_the_runner())
-        .expect("committed");
+    repo.commit_paths(
+        "refs/heads/main",
+        std::slice::from_ref(&odd),
+        "ralph(demo): odd",
+        &Identity::of_the_runner(),
+    )
+    .expect("committed");
     let since = repo.since(&checkpoint, "ralph(demo): ").expect("history");
     assert_eq!(since.commits[0].paths, seen);
     assert!(repo.exists_at(&since.commits[0].id, &odd).expect("looked"));
@@ -193,7 +198,9 @@ fn a_commit_of_paths_takes_nothing_else_along() {
     let repo = scene.repo();
     let ada = repo.identity().expect("readable").expect("somebody");
     let files = layout().state_files();
-    let id = repo.commit_paths(&files, "ralph(demo): state update", &ada).expect("committed");
+    let id = repo
+        .commit_paths("refs/heads/main", &files, "ralph(demo): state update", &ada)
+        .expect("committed");
     assert_eq!(id.expect("a commit").as_str(), scene.head());
     assert_eq!(
         scene.git(&["show", "--format=%s", "--name-status", "HEAD"]),
@@ -203,7 +210,9 @@ fn a_commit_of_paths_takes_nothing_else_along() {
     assert_eq!(scene.git(&["show", ":src/lib.txt"]), "staged by the human");
     assert_eq!(scene.git(&["fsck", "--strict", "--no-dangling"]), "");
 
-    let nothing = repo.commit_paths(&files, "ralph(demo): state update", &ada).expect("no error");
+    let nothing = repo
+        .commit_paths("refs/heads/main", &files, "ralph(demo): state update", &ada)
+        .expect("no error");
     assert_eq!(nothing, None);
 }
 
@@ -214,7 +223,7 @@ fn a_commit_is_refused_on_no_branch() {
     scene.write("x", "x");
     let error = scene
         .repo()
-        .commit_paths(&["x".into()], "m", &Identity::of_the_runner())
+        .commit_paths("refs/heads/main", &["x".into()], "m", &Identity::of_the_runner())
         .expect_err("detached");
     assert!(matches!(error, VerifyError::NoBranch { .. }), "{error}");
 }
@@ -225,7 +234,8 @@ fn line_ends_are_stored_as_git_would() {
     scene.git(&["config", "core.autocrlf", "input"]);
     scene.write("tasks/demo/progress.md", "a\r\nb\r\n");
     let repo = scene.repo();
-    repo.commit_paths(&layout().state_files(), "m", &Identity::of_the_runner()).expect("done");
+    repo.commit_paths("refs/heads/main", &layout().state_files(), "m", &Identity::of_the_runner())
+        .expect("done");
     assert_eq!(scene.git(&["cat-file", "-s", "HEAD:tasks/demo/progress.md"]), "4");
     assert_eq!(scene.porcelain(), "");
 }
@@ -238,7 +248,8 @@ fn a_link_in_a_files_place_is_committed_as_a_link() {
     std::os::unix::fs::symlink("/etc/hosts", scene.root.join("tasks/demo/progress.md"))
         .expect("linked");
     let repo = scene.repo();
-    repo.commit_paths(&layout().state_files(), "m", &Identity::of_the_runner()).expect("done");
+    repo.commit_paths("refs/heads/main", &layout().state_files(), "m", &Identity::of_the_runner())
+        .expect("done");
     let shown = scene.git(&["ls-tree", "HEAD", "tasks/demo/progress.md"]);
     assert!(shown.starts_with("120000"), "{shown}");
     assert_eq!(scene.git(&["show", "HEAD:tasks/demo/progress.md"]), "/etc/hosts");

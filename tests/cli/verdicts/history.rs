@@ -162,20 +162,19 @@ fn a_merge_that_is_left_unfinished() {
          git checkout -q main; echo b > README.md; git commit -qam 'ralph(demo): b'
          git merge -q side || true",
     );
-    insta::assert_snapshot!(story, @r"
+    insta::assert_snapshot!(story, @"
     iteration 1: fail
+      fails: operation_in_progress
       fails: not_ticked
       fails: uncommitted
-      fails: check_failed
       said: no_progress_entry
+      mended: back_to_checkpoint
       mended: progress_line
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] notes exist
     state: out.txt says hello, unproven, 1 attempts failed
     on refs/heads/main
-    commit: ralph(demo): b
-    commit: ralph(demo): state update
     commit: ralph(demo): state update
     kept: refs/ralph/demo/attempts/1
     ");

@@ -1,0 +1,168 @@
+//! TASK.md over a turn: what changed in it, and whether a tool call can have done it.
+//!
+//! A commit of the agent takes along whatever stands in the tree, a human's edit too, so
+//! that what a commit holds does not tell whose it is. What the guard lets an edit do to
+//! TASK.md it has seen beforehand; only a command can do there what nobody saw. So the file
+//! is looked at whenever a call is decided, whenever a command ends, and at the turn's end.
+//!
+//! Invariant: what changed while a command may have run counts as the command's. What does
+//! NOT live here: what a change means.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::model::{Task, TaskEdit};
+
+/// Changes that are kept; more in one turn are nobody's honest work.
+const MANY: usize = 64;
+
+/// Commands that write nothing but git's own files.
+const GIT: [&str; 6] = ["git add ", "git commit ", "git status", "git diff", "git log", "git show"];
+
+/// Follows TASK.md.
+#[derive(Debug, Default)]
+pub(super) struct TaskWatch {
+    path: PathBuf,
+    last: Vec<u8>,
+    /// Commands that were allowed and have not ended.
+    running: BTreeSet<String>,
+    edits: Vec<TaskEdit>,
+}
+
+impl TaskWatch {
+    /// Begins with the file as it stands.
+    pub(super) fn new(path: PathBuf) -> Self {
+        let mut watch = Self { path, ..Self::default() };
+        watch.last = watch.read();
+        watch
+    }
+
+    /// Looks whether it changed since the last look.
+    pub(super) fn look(&mut self) {
+        let now = self.read();
+        if now == self.last {
+            return;
+        }
+        let before = std::mem::replace(&mut self.last, now.clone());
+        if self.edits.len() < MANY {
+            self.edits.push(TaskEdit { before, after: now, unseen: !self.running.is_empty() });
+        }
+    }
+
+    /// A call was allowed.
+    pub(super) fn begins(&mut self, input: &Value) {
+        if let Some(command) = command(input)
+            && !only_git(command)
+        {
+            self.running.insert(command.to_owned());
+        }
+    }
+
+    /// A call ended.
+    pub(super) fn ends(&mut self, input: &Value) {
+        if let Some(command) = command(input)
+            && self.running.contains(command)
+        {
+            self.look();
+            self.running.remove(command);
+        }
+    }
+
+    /// The bytes as they were seen last, if they are not those of the beginning.
+    pub(super) fn changed(&self) -> Option<&[u8]> {
+        (!self.edits.is_empty()).then_some(&self.last)
+    }
+
+    /// What changed.
+    pub(super) fn edits(&self) -> Vec<TaskEdit> {
+        self.edits.clone()
+    }
+
+    /// The bytes; none where there is no file that a human can have written.
+    fn read(&self) -> Vec<u8> {
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(meta) if meta.is_file() && meta.len() <= Task::MOST_BYTES => {
+                std::fs::read(&self.path).unwrap_or_default()
+            }
+            Ok(_) | Err(_) => Vec::new(),
+        }
+    }
+}
+
+fn command(input: &Value) -> Option<&str> {
+    input.get("command").and_then(Value::as_str)
+}
+
+/// Whether a command stages, commits or looks, and does nothing else.
+fn only_git(command: &str) -> bool {
+    // Between single quotes nothing means anything to a shell.
+    let mut bare: String = command.split('\'').step_by(2).collect();
+    let quotes = command.matches('\'').count();
+    let parts: Vec<String> = bare.split("&&").map(|part| part.trim_start().to_owned()).collect();
+    bare = parts.concat();
+    quotes.is_multiple_of(2)
+        && !bare.contains(['`', '$', '|', ';', '>', '<', '(', '&', '\\', '\n'])
+        && parts.iter().all(|part| GIT.iter().any(|git| part.starts_with(git)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_changes_while_a_command_may_run_is_unseen() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("TASK.md");
+        let write = |text: &str| std::fs::write(&path, text).expect("written");
+        write("0");
+        let mut watch = TaskWatch::new(path.clone());
+        let (build, commit) =
+            (json!({"command": "sh build.sh"}), json!({"command": "git commit -m x"}));
+        write("1");
+        watch.look();
+        watch.begins(&commit);
+        write("2");
+        watch.look();
+        watch.begins(&build);
+        write("3");
+        watch.look();
+        write("4");
+        watch.ends(&build);
+        write("5");
+        watch.look();
+        watch.look();
+        let seen: Vec<_> = watch.edits().iter().map(|it| (it.after.clone(), it.unseen)).collect();
+        let text = |text: &str| text.as_bytes().to_vec();
+        assert_eq!(
+            seen,
+            [
+                (text("1"), false),
+                (text("2"), false),
+                (text("3"), true),
+                (text("4"), true),
+                (text("5"), false)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_command_that_does_more_than_git_is_no_git() {
+        for yes in ["git add -A && git commit -m 'ralph(demo)'", "git status", "git add a"] {
+            assert!(only_git(yes), "{yes}");
+        }
+        for no in [
+            "git add a; sh x",
+            "git commit -m \"$(x)\"",
+            "git add a & sh x",
+            "sh x && git add a",
+            "git diff > TASK.md",
+            "git add 'a",
+        ] {
+            assert!(!only_git(no), "{no}");
+        }
+    }
+}
