@@ -25,7 +25,7 @@ pub use command::{AgentCommand, AgentKind, Lookup};
 pub use decisions::{EndedCall, Standing};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
-pub use fault::{classify_code, classify_text, way_out};
+pub use fault::{classify, classify_json, classify_line, classify_message, reset_in, way_out};
 pub use gate::{Focus, Gate};
 pub use guarded::{Greeting, GuardServer};
 pub use stuck::{Pulse, TurnLimits, observe};

@@ -113,6 +113,7 @@ pub(super) async fn assemble(
         cwd: at.place.root().to_owned(),
         folder: folder.clone(),
         home: launch::copilot_home(),
+        logs: scratch.path().join("logs"),
         gate: Arc::clone(&gate),
         command: command.clone(),
     });
@@ -137,6 +138,7 @@ pub(super) async fn assemble(
             iterations: settings.max_iterations,
             duration: settings.max_duration.map(|span| span.0),
             premium_requests: settings.max_premium_requests,
+            tokens: settings.max_tokens,
             attempts: settings.stuck_threshold.max(1),
             on_stuck: settings.on_stuck,
         },
@@ -146,6 +148,7 @@ pub(super) async fn assemble(
             ..TurnLimits::default()
         },
         max_wait: settings.max_wait.0,
+        max_retries: settings.max_retries,
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,
         check_environment: identity_variables,

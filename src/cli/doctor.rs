@@ -245,6 +245,7 @@ async fn probe(
         cwd: place.root().to_owned(),
         folder: scratch.path().to_owned(),
         home: launch::copilot_home(),
+        logs: scratch.path().join("logs"),
         gate: Arc::clone(&gate),
     });
     let mut agent = start(launch::model(settings, command.kind)).await?;

@@ -104,6 +104,8 @@ pub(super) struct Start {
     pub(super) cwd: PathBuf,
     pub(super) folder: PathBuf,
     pub(super) home: Option<PathBuf>,
+    /// Where the Copilot CLI writes its log.
+    pub(super) logs: PathBuf,
     pub(super) gate: Arc<Gate>,
 }
 
@@ -126,6 +128,10 @@ async fn launch(start: &Start, model: Option<String>) -> Result<AcpAgent, AgentE
         extra.push("--plugin-dir".into());
         extra.push(plugin.folder().into());
     }
+    if start.command.kind == AgentKind::Copilot {
+        extra.push("--log-dir".into());
+        extra.push(start.logs.clone().into());
+    }
     if let (Some(model), AgentKind::Copilot) = (model, start.command.kind) {
         extra.push("--model".into());
         extra.push(model.into());
@@ -138,6 +144,7 @@ async fn launch(start: &Start, model: Option<String>) -> Result<AcpAgent, AgentE
         cwd: &start.cwd,
         folder: &start.folder,
         home: start.home.clone(),
+        logs: (start.command.kind == AgentKind::Copilot).then(|| start.logs.clone()),
         plugin: start.plugin.clone(),
         gate: Arc::clone(&start.gate),
     })

@@ -7,6 +7,7 @@ mod agent;
 mod args;
 mod assemble;
 mod check;
+mod classify;
 mod demo;
 mod doctor;
 mod dry_run;
@@ -82,6 +83,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Tick(args)) => tick::tick(directory, &args),
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
+        Some(Command::Classify(args)) => classify::classify(&args),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

@@ -51,6 +51,8 @@ pub struct Launch<'a> {
     pub folder: &'a Path,
     /// Where the CLI keeps its records, for Copilot.
     pub home: Option<PathBuf>,
+    /// Where the CLI is told to write its log, for Copilot.
+    pub logs: Option<PathBuf>,
     /// The guard's plugin, for Copilot: checked before each session.
     pub plugin: Option<Plugin>,
     /// Decides what the agent asks for.
@@ -93,6 +95,7 @@ impl AcpAgent {
             kind: launch.command.kind,
             plugin: launch.plugin,
             home: launch.home,
+            logs: launch.logs,
             cwd: launch.cwd.to_owned(),
             stderr: stderr.clone(),
         };

@@ -99,6 +99,7 @@ impl Scene {
             kind: self.kind,
             plugin: None,
             home: self.home.clone(),
+            logs: None,
             cwd: PathBuf::from("/w/repo"),
             stderr,
         };
