@@ -72,7 +72,7 @@ pub(super) async fn assemble(
     let preflight = preflight(&at, &settings)?;
     make_private(&folder)?;
     let templates = templates(&at.place)?;
-    let command = launch::find_agent(settings.agent.as_deref())?;
+    let command = launch::find_agent(&settings)?;
     let scratch = launch::scratch()?;
     let stop = Stop::default();
     let run_of_signal = run.clone();
@@ -88,7 +88,7 @@ pub(super) async fn assemble(
     );
     let record: Arc<dyn Record> = Arc::clone(&events) as _;
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
-    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
+    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via)?;
     let known = at.place.repo.identity()?;
     let (identity, identity_notice) = match known {
         Some(identity) => (identity, None),
@@ -116,6 +116,7 @@ pub(super) async fn assemble(
         logs: scratch.path().join("logs"),
         gate: Arc::clone(&gate),
         command: command.clone(),
+        via: settings.via,
     });
     let parts = Parts {
         repo: Arc::new(at.place.repo),

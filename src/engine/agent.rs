@@ -22,7 +22,9 @@ impl Run {
                 let agent = (self.parts.start)(self.parts.model.clone()).await?;
                 let (identity, pid) = (agent.identity(), agent.pid());
                 let agent = self.agent.insert(agent);
-                self.parts.events.record(EventKind::AgentStarted { agent: identity, pid })?;
+                if let Some(pid) = pid {
+                    self.parts.events.record(EventKind::AgentStarted { agent: identity, pid })?;
+                }
                 agent
             }
         };

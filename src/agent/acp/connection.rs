@@ -24,12 +24,12 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::copilot::SessionRecords;
 use super::session::AcpSession;
-use super::stderr::StderrTail;
 use super::updates::Updates;
-use super::wire_log::WireLog;
 use super::{convert, transport};
+use crate::agent::records::SessionRecords;
+use crate::agent::stderr::StderrTail;
+use crate::agent::wire_log::WireLog;
 use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};

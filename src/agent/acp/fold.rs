@@ -8,10 +8,10 @@
 use tokio::time::Instant;
 
 use super::convert;
-use super::copilot::{self, Last};
 use super::seen::Call;
 use super::session::{AcpSession, Gathered};
 use crate::agent::gate::bounded;
+use crate::agent::records::{self, Last};
 use crate::agent::{classify_message, reset_in};
 use crate::model::{ExecutedCall, Fault, FaultClass, Stuck, Turn, TurnEnd};
 
@@ -125,7 +125,7 @@ impl AcpSession {
         };
         let reset = match (&fault.reset, fault.class, &self.logs) {
             // Over ACP no rate limit says when it passes; the CLI's own log does.
-            (None, FaultClass::RateLimit, Some(logs)) => copilot::reset_in_logs(logs).await,
+            (None, FaultClass::RateLimit, Some(logs)) => records::reset_in_logs(logs).await,
             (reset, _, _) => *reset,
         };
         let message = self.line.gate.redactor().redact_str(&fault.message).into_owned();

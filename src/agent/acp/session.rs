@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::Line;
 use super::convert;
-use super::copilot::SessionRecords;
 use super::seen::Call;
+use crate::agent::records::SessionRecords;
 use crate::agent::{
     AgentError, AgentKind, Closed, EndedCall, Pulse, Session, Standing, TurnLimits, observe,
 };

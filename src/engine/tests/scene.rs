@@ -124,8 +124,8 @@ impl Agent for Fake {
         None
     }
 
-    fn pid(&self) -> u32 {
-        1
+    fn pid(&self) -> Option<u32> {
+        Some(1)
     }
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
