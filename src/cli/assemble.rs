@@ -104,6 +104,7 @@ pub(super) async fn assemble(
     let rules = rules(&at, &settings, &preflight, scratch.path())?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
     notices.extend(ended);
+    notices.extend(super::quota::warning(run.as_str(), at.place.root()).await);
     notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {

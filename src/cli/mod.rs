@@ -18,6 +18,7 @@ mod init;
 mod launch;
 mod log;
 mod place;
+mod quota;
 mod retry;
 mod run;
 mod screen;

@@ -86,7 +86,8 @@ fn a_liar_is_not_believed() {
 #[test]
 fn a_cli_that_runs_without_the_guard_ends_the_run() {
     let Some(mut scene) = Scene::new(ONE) else { return };
-    let fake = scene.tmp().with_file_name("copilot");
+    let fake = scene.tmp().with_file_name("bin").join("copilot");
+    std::fs::create_dir(fake.parent().expect("a folder")).expect("a folder");
     std::fs::write(&fake, "#!/bin/sh\necho made > out.txt\necho Done.\n").expect("written");
     let made = std::process::Command::new("chmod").arg("+x").arg(&fake).status();
     assert!(made.expect("chmod").success());

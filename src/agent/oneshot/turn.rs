@@ -22,7 +22,9 @@ use crate::agent::gate::bounded;
 use crate::agent::records::{SessionRecords, reset_in_logs};
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{Way, WireLog};
-use crate::agent::{AgentError, EndedCall, Pulse, Session, Standing, TurnLimits, observe, prepare};
+use crate::agent::{
+    AgentError, EndedCall, Pulse, Session, Standing, TurnLimits, classify_line, observe, prepare,
+};
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
     Stuck, Turn, TurnEnd, Usage,
@@ -344,7 +346,10 @@ impl OneShotSession {
             return (TurnEnd::EndTurn, Some(Fault { message, reset, ..fault }));
         }
         if !status.success() {
-            return lost(format!("it ended with {status}"), FaultClass::Died);
+            // All of its standard error is about why it could not take the prompt.
+            let words = stderr.text();
+            let class = words.lines().find_map(classify_line).unwrap_or(FaultClass::Died);
+            return lost(format!("it ended with {status}"), class);
         }
         if !self.recipe.gate.in_force(self.id.as_str()) {
             let alarm = "the guard's hook did not report: `copilot -p` ran without it".to_owned();
