@@ -92,7 +92,7 @@ fn a_server_that_fails_is_no_network_and_given_up_after_its_retries() {
 
 #[test]
 fn tokens_end_the_run_between_turns_and_within_one() {
-    let Some(scene) = Scene::new(ONE) else { return };
+    let Some(scene) = Scene::new(&format!("{ONE}- [ ] two\n")) else { return };
     let model = Model::start([route(focus("one"), honest(&scene, "one"))]);
     let scene = scene.with(&model);
     let ended = scene.run(&["job", "--max-tokens", "200", "--json"]).expect(3);

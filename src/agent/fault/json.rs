@@ -54,10 +54,9 @@ fn error_in(value: &Value) -> Option<&Value> {
     if has("errorContext") {
         return fields.get("error");
     }
-    match fields.get("error") {
+    if let Some(Value::Object(_) | Value::String(_)) = fields.get("error") {
         // The frame's own status stands beside the error.
-        Some(Value::Object(_) | Value::String(_)) => return Some(value),
-        Some(_) | None => {}
+        return Some(value);
     }
     let itself = has("errorType")
         || has("errorKind")

@@ -67,6 +67,9 @@ pub fn classify_line(line: &str) -> Option<FaultClass> {
     let line = bounded(line);
     let (rest, named, told) = unwrapped(line);
     let prose = || PROSE.is_match(rest) || CODE.is_match(rest);
+    if RETRIED.is_match(rest) {
+        return stated(rest, true);
+    }
     if BEGINS_AS_CODE.is_match(rest) || ABOUT.is_match(rest) || (!told && prose()) {
         return None;
     }
@@ -77,7 +80,7 @@ pub fn classify_line(line: &str) -> Option<FaultClass> {
 pub fn classify_message(message: &str) -> Option<FaultClass> {
     message.lines().find_map(|line| {
         let (rest, named, _) = unwrapped(bounded(line));
-        if ABOUT.is_match(rest) {
+        if ABOUT.is_match(rest) && !RETRIED.is_match(rest) {
             return None;
         }
         stated(rest, true).or(named)

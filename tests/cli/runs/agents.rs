@@ -239,6 +239,52 @@ fn a_rate_limit_as_the_answer_to_a_prompt() {
 }
 
 #[test]
+fn the_user_s_number_of_retries_is_honoured_and_what_it_cannot_be_is_told() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{say: 'Error: 429 Rate limit reached for requests'}]}]";
+    let mut command = repo.run_command(script, &[]);
+    command.env("COPILOT_MAX_RETRIES", "0");
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(6), "{} {}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("waiting until"), "{}", ran.stdout);
+    let mut command = repo.run_command(script, &[]);
+    command.env("COPILOT_MAX_RETRIES", "many");
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(7));
+    assert!(ran.stderr.contains("COPILOT_MAX_RETRIES=many"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_low_quota_is_told_where_a_script_knows_it_and_anything_but_a_number_is_ignored() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for (prints, warns) in [("echo 7", true), ("echo 42", false), ("echo none; exit 1", false)] {
+        let repo = Repo::new(THREE);
+        let script = repo.beside("bin/copilot-usage.sh");
+        std::fs::create_dir_all(repo.beside("bin")).expect("a folder");
+        let text = format!("#!/bin/sh\n[ \"$1\" = --remaining ] && {prints}\n");
+        std::fs::write(&script, text).expect("written");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&script, mode).expect("executable");
+        let mut command = repo.run_command(HONEST, &["--max-iterations", "1"]);
+        let path = std::env::var("PATH").expect("PATH");
+        command.env("PATH", format!("{}:{path}", repo.beside("bin").display()));
+        let ran = finish(command);
+        assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+        let told = ran.stdout.contains("Low premium request quota: 7 remaining");
+        assert_eq!(told, warns, "{prints}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn via_cli_is_for_copilot_alone() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run(HONEST, &["--via", "cli"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("`--via cli` drives the Copilot CLI alone"), "{}", ran.stderr);
+    assert_eq!(repo.status(), "");
+}
+
+#[test]
 fn a_model_that_is_not_there_and_a_network_that_is_not() {
     for (text, class) in [
         ("Error: Model 'x' not found on provider http://localhost", "model_unavailable"),
