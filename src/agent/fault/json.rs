@@ -61,7 +61,10 @@ fn error_in(value: &Value) -> Option<&Value> {
     let itself = has("errorType")
         || has("errorKind")
         || (has("message") && (has("code") || has("status") || has("statusCode")));
-    itself.then_some(value)
+    let refused = |name: &str| {
+        fields.get(name).and_then(Value::as_u64).is_some_and(|status| (400..600).contains(&status))
+    };
+    (itself || refused("status") || refused("statusCode")).then_some(value)
 }
 
 /// What an error's fields say.

@@ -135,6 +135,9 @@ fn json_is_read_by_its_fields_first() {
             r#"{"code":"EACCES","message":"EACCES: permission denied, open 'x'"}"#,
             "permission_denied",
         ),
+        (r#"{"status":401}"#, "auth"),
+        (r#"{"error":{"code":429,"message":"slow"}}"#, "rate_limit"),
+        (r#"{"status":200,"lines":429}"#, "fatal"),
         // What says of itself that it is something else is no failure.
         (
             r#"{"type":"assistant.message","data":{"content":"Error: 429 Rate limit reached"}}"#,
