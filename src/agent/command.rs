@@ -45,6 +45,22 @@ impl AgentCommand {
         }
     }
 
+    /// The same program for one prompt at a time, without ACP.
+    ///
+    /// # Errors
+    /// If it is not the Copilot CLI: no other agent is known to take a prompt that way.
+    pub fn for_prompts(self) -> Result<Self, AgentError> {
+        let copilot = self.program.file_stem().is_some_and(|stem| stem == "copilot");
+        if self.kind != AgentKind::Copilot && !copilot {
+            return Err(AgentError::Command {
+                command: self.program.display().to_string(),
+                why: "`--via cli` drives the Copilot CLI alone".to_owned(),
+            });
+        }
+        let args = self.args.into_iter().filter(|arg| arg != "--acp").collect();
+        Ok(Self { args, kind: AgentKind::Copilot, ..self })
+    }
+
     fn named(command: &str, lookup: &Lookup<'_>) -> Result<Self, AgentError> {
         let mut words = shlex::split(command).unwrap_or_default().into_iter();
         let Some(first) = words.next() else {
@@ -145,6 +161,23 @@ mod tests {
             AgentCommand::find(Some("agent --script 'a b.yaml'"), &lookup).expect("found");
         assert_eq!(command.args, ["--script", "a b.yaml"]);
         assert_eq!(command.kind, AgentKind::Other);
+    }
+
+    #[test]
+    fn one_prompt_at_a_time_is_for_copilot_alone() {
+        let folder = tempfile::tempdir().expect("temp dir");
+        for name in ["copilot", "agent"] {
+            std::fs::write(folder.path().join(name), "").expect("write");
+        }
+        let which = lookup_in(folder.path());
+        let lookup = Lookup { variable: &|_| None, which: &which };
+        let find = |named| AgentCommand::find(named, &lookup).expect("found").for_prompts();
+        for named in [None, Some("copilot --acp"), Some("copilot")] {
+            let command = find(named).expect("Copilot");
+            assert_eq!((command.args.len(), command.kind), (0, AgentKind::Copilot), "{named:?}");
+        }
+        let other = find(Some("agent --acp")).expect_err("another agent");
+        assert!(matches!(other, AgentError::Command { .. }), "{other}");
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn tail(stderr: &str) -> String {
 /// What the last lines tell; what was said long before the end is no reason for it.
 fn last_words(stderr: &str) -> Option<FaultClass> {
     let lines = stderr.lines().rev().filter(|line| !line.trim().is_empty()).take(5);
-    super::classify_text(&lines.collect::<Vec<_>>().join("\n"))
+    lines.into_iter().find_map(super::classify_line)
 }
 
 impl AgentError {
@@ -121,6 +121,6 @@ impl AgentError {
                 return None;
             }
         };
-        Some(Fault { class, message: self.to_string() })
+        Some(Fault::new(class, self.to_string()))
     }
 }

@@ -117,6 +117,10 @@ fn reply(gate: &Gate, question: &[u8], greeting: Greeting) -> String {
             Ok(call) => decide(gate, call),
             Err(error) => hooks::denial(&format!("Nothing ran: {error}.")),
         },
+        b"permissionRequest" => match hooks::read_permission(input) {
+            Ok(call) => permit(gate, call),
+            Err(error) => hooks::forbid(&format!("Nothing ran: {error}.")),
+        },
         b"errorOccurred" => {
             match hooks::read_error(input) {
                 Ok(report) => gate.report(report),
@@ -155,6 +159,20 @@ fn decide(gate: &Gate, call: hooks::HookCall) -> String {
     };
     let decision = gate.decide(&request);
     if decision.allowed() { hooks::pass() } else { hooks::denial(&decision.reason) }
+}
+
+/// The second layer where no client is asked: what the hook says here is all there is.
+fn permit(gate: &Gate, call: hooks::HookCall) -> String {
+    let request = ToolRequest {
+        session: SessionId::new(call.session),
+        // It names no call. What it says vouches for none: the first layer's yes does.
+        call: Some("permissionRequest".to_owned()),
+        tool: call.tool,
+        input: call.input,
+        asked: Asked::Permission,
+    };
+    let decision = gate.decide(&request);
+    if decision.allowed() { hooks::permit() } else { hooks::forbid(&decision.reason) }
 }
 
 #[cfg(test)]

@@ -13,20 +13,28 @@ mod error;
 mod fault;
 mod gate;
 mod guarded;
+pub mod oneshot;
+mod records;
 pub mod scripted;
+mod stderr;
 mod stuck;
 mod task_watch;
+mod wire_log;
 
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 pub use command::{AgentCommand, AgentKind, Lookup};
 pub use decisions::{EndedCall, Standing};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
-pub use fault::{classify_code, classify_text, way_out};
+pub use fault::{classify, classify_json, classify_line, classify_message, reset_in, way_out};
 pub use gate::{Focus, Gate, Locate};
 pub use guarded::{Greeting, GuardServer};
 pub use stuck::{Pulse, TurnLimits, observe};
@@ -40,8 +48,8 @@ pub trait Agent: Send {
     /// Who it says it is.
     fn identity(&self) -> Option<AgentIdentity>;
 
-    /// Its process id.
-    fn pid(&self) -> u32;
+    /// The process that serves the run; none where each prompt has its own.
+    fn pid(&self) -> Option<u32>;
 
     /// Opens a fresh session.
     ///
@@ -84,4 +92,16 @@ pub enum Closed {
     /// The agent did not answer, now or when its turn was cancelled: it may still be at
     /// work, and has to be stopped before anything it did is looked at.
     Unanswered,
+}
+
+/// What an agent's process is given whoever talks to it: environment, folder, and pipes to
+/// read its output from.
+fn prepare(command: &mut Command, environment: &[(OsString, Option<OsString>)], cwd: &Path) {
+    command.current_dir(cwd).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for (name, value) in environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
 }

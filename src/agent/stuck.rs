@@ -17,6 +17,8 @@ pub struct TurnLimits {
     pub calls: u32,
     /// How long a cancelled turn may take to end.
     pub grace: Duration,
+    /// Tokens that are left to the run: a turn that is seen to use them up is cancelled.
+    pub tokens: Option<u64>,
 }
 
 impl Default for TurnLimits {
@@ -27,6 +29,7 @@ impl Default for TurnLimits {
             repeats: 5,
             calls: 1000,
             grace: Duration::from_secs(3),
+            tokens: None,
         }
     }
 }
@@ -77,6 +80,7 @@ mod tests {
         repeats: 3,
         calls: 10,
         grace: Duration::from_secs(1),
+        tokens: None,
     };
 
     fn pulse(since_start: u64, since_life: u64) -> Pulse {

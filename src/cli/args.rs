@@ -7,8 +7,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use super::classify::ClassifyArgs;
 use crate::config::{Span, Written};
-use crate::model::{OnStuck, WriteScope};
+use crate::model::{OnStuck, Via, WriteScope};
 
 /// Works through a task's criteria with a coding agent, unattended, and believes
 /// only what git and the checks show.
@@ -113,6 +114,8 @@ Names, hosts and ordinary words stay; JSON stays JSON."
         #[arg(long)]
         socket: PathBuf,
     },
+    /// What class, action and wait an error text gets: a filter
+    Classify(ClassifyArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.
@@ -151,6 +154,9 @@ pub(crate) struct SettingArgs {
     /// Stop after this many premium requests
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_premium_requests: Option<u32>,
+    /// Stop after this many tokens, as far as the agent reports them
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_tokens: Option<u64>,
     /// Wait at most this long for a rate limit to pass [default: 2h]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_wait: Option<Span>,
@@ -177,6 +183,11 @@ pub(crate) struct SettingArgs {
     /// Any command that speaks ACP on its standard streams [default: copilot --acp]
     #[arg(long, value_name = "COMMAND", help_heading = "Agent")]
     agent: Option<String>,
+    /// How Copilot is driven: `acp`, or `cli` for one `copilot -p` per iteration, where ACP
+    /// does not come up [default: acp]
+    #[arg(long, value_name = "HOW", help_heading = "Agent",
+        value_parser = PossibleValuesParser::new(["acp", "cli"]).map(via))]
+    via: Option<Via>,
     /// Make or take this branch first, without touching the tree
     #[arg(long, value_name = "NAME", help_heading = "Repository")]
     branch: Option<String>,
@@ -214,11 +225,13 @@ impl SettingArgs {
             max_iterations: self.max_iterations,
             max_duration: self.max_duration,
             max_premium_requests: self.max_premium_requests,
+            max_tokens: self.max_tokens,
             max_wait: self.max_wait,
             stuck_threshold: self.stuck_threshold,
             on_stuck: self.on_stuck,
             model: self.model.clone(),
             agent: self.agent.clone(),
+            via: self.via,
             branch: self.branch.clone(),
             allow_dirty: set(self.allow_dirty),
             require_checks: set(self.require_checks),
@@ -242,6 +255,11 @@ fn on_stuck(word: String) -> OnStuck {
 #[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
 fn write_scope(word: String) -> WriteScope {
     if word == "task" { WriteScope::Task } else { WriteScope::Workspace }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+fn via(word: String) -> Via {
+    if word == "cli" { Via::Cli } else { Via::Acp }
 }
 
 /// Flags of `demo`.

@@ -72,7 +72,7 @@ pub(super) async fn assemble(
     let preflight = preflight(&at, &settings)?;
     make_private(&folder)?;
     let templates = templates(&at.place)?;
-    let command = launch::find_agent(settings.agent.as_deref())?;
+    let command = launch::find_agent(&settings)?;
     let scratch = launch::scratch()?;
     let stop = Stop::default();
     let run_of_signal = run.clone();
@@ -88,7 +88,7 @@ pub(super) async fn assemble(
     );
     let record: Arc<dyn Record> = Arc::clone(&events) as _;
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
-    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
+    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via)?;
     let known = at.place.repo.identity()?;
     let (identity, identity_notice) = match known {
         Some(identity) => (identity, None),
@@ -104,6 +104,7 @@ pub(super) async fn assemble(
     let rules = rules(&at, &settings, &preflight, scratch.path())?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
     notices.extend(ended);
+    notices.extend(super::quota::warning(run.as_str(), at.place.root()).await);
     notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
@@ -113,8 +114,10 @@ pub(super) async fn assemble(
         cwd: at.place.root().to_owned(),
         folder: folder.clone(),
         home: launch::copilot_home(),
+        logs: scratch.path().join("logs"),
         gate: Arc::clone(&gate),
         command: command.clone(),
+        via: settings.via,
     });
     let parts = Parts {
         repo: Arc::new(at.place.repo),
@@ -137,6 +140,7 @@ pub(super) async fn assemble(
             iterations: settings.max_iterations,
             duration: settings.max_duration.map(|span| span.0),
             premium_requests: settings.max_premium_requests,
+            tokens: settings.max_tokens,
             attempts: settings.stuck_threshold.max(1),
             on_stuck: settings.on_stuck,
         },
@@ -146,6 +150,7 @@ pub(super) async fn assemble(
             ..TurnLimits::default()
         },
         max_wait: settings.max_wait.0,
+        max_retries: settings.max_retries,
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,
         check_environment: identity_variables,

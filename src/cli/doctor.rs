@@ -116,7 +116,7 @@ fn look(
         Ok(_) => {}
         Err(failure) => findings.push(Finding::bad("templates", &failure)),
     }
-    match launch::find_agent(settings.agent.as_deref()) {
+    match launch::find_agent(&settings) {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(agent(&place, &settings, &command, findings)),
             Err(failure) => findings.push(Finding::bad("agent", &failure)),
@@ -236,15 +236,17 @@ async fn probe(
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(place.root(), place.root().join("tasks")));
     gate.focus(Focus { iteration: 0, policy });
-    let mount = launch::mount(command, scratch.path(), &gate, Greeting::TurnBack)?;
+    let mount = launch::mount(command, scratch.path(), &gate, Greeting::TurnBack, settings.via)?;
     let mut start = launch::starter(Start {
         command: command.clone(),
+        via: settings.via,
         environment: launch::environment(command, &scratch.path().join("tmp"), &[]),
         plugin: mount.plugin,
         run: RunId::new("doctor"),
         cwd: place.root().to_owned(),
         folder: scratch.path().to_owned(),
         home: launch::copilot_home(),
+        logs: scratch.path().join("logs"),
         gate: Arc::clone(&gate),
     });
     let mut agent = start(launch::model(settings, command.kind)).await?;

@@ -17,7 +17,7 @@ pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
     let task = at.usable()?;
     let settings = assemble::settings(&at.place, args, &task)?;
     let preflight = assemble::preflight(at, &settings)?;
-    let command = launch::find_agent(settings.agent.as_deref())?;
+    let command = launch::find_agent(&settings)?;
     let templates = assemble::templates(&at.place)?;
     let state = super::status::read_state(at)?;
     let next = task.criteria.iter().find(|criterion| {

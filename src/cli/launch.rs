@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::failure::Failure;
 use crate::agent::acp::{AcpAgent, Launch};
+use crate::agent::oneshot::{OneShot, Recipe};
 use crate::agent::{
     Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, for_agent,
 };
@@ -16,7 +17,7 @@ use crate::config::Settings;
 use crate::engine::Starter;
 use crate::guard::Redactor;
 use crate::hooks::Plugin;
-use crate::model::{Premium, RunId};
+use crate::model::{Premium, RunId, Via};
 use crate::report::PremiumTable;
 use crate::sys::env;
 use crate::verify::Identity;
@@ -28,15 +29,18 @@ const MODEL: &str = "claude-sonnet-4.5";
 const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
 
 /// The agent's command.
-pub(super) fn find_agent(named: Option<&str>) -> Result<AgentCommand, Failure> {
+pub(super) fn find_agent(settings: &Settings) -> Result<AgentCommand, Failure> {
     let found = AgentCommand::find(
-        named,
+        settings.agent.as_deref(),
         &Lookup {
             variable: &|name| std::env::var(name).ok(),
             which: &|name| which::which(name).ok(),
         },
     );
-    Ok(found?)
+    match settings.via {
+        Via::Acp => Ok(found?),
+        Via::Cli => Ok(found?.for_prompts()?),
+    }
 }
 
 /// The model to ask for, if any.
@@ -80,6 +84,7 @@ pub(super) fn mount(
     scratch: &Path,
     gate: &Arc<Gate>,
     greeting: Greeting,
+    via: Via,
 ) -> Result<Mount, Failure> {
     match command.kind {
         AgentKind::Other => Ok(Mount { server: None, plugin: None }),
@@ -88,8 +93,12 @@ pub(super) fn mount(
             let server = GuardServer::start(&socket, Arc::clone(gate), greeting)?;
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
-            let plugin = Plugin::write(&scratch.join("plugin"), &program, &socket)
-                .map_err(AgentError::from)?;
+            let write = match via {
+                Via::Acp => Plugin::write,
+                Via::Cli => Plugin::write_for_prompts,
+            };
+            let plugin =
+                write(&scratch.join("plugin"), &program, &socket).map_err(AgentError::from)?;
             Ok(Mount { server: Some(server), plugin: Some(plugin) })
         }
     }
@@ -98,12 +107,15 @@ pub(super) fn mount(
 /// Everything a start of the agent takes.
 pub(super) struct Start {
     pub(super) command: AgentCommand,
+    pub(super) via: Via,
     pub(super) environment: (Vec<(OsString, Option<OsString>)>, Vec<OsString>),
     pub(super) plugin: Option<Plugin>,
     pub(super) run: RunId,
     pub(super) cwd: PathBuf,
     pub(super) folder: PathBuf,
     pub(super) home: Option<PathBuf>,
+    /// Where the Copilot CLI writes its log.
+    pub(super) logs: PathBuf,
     pub(super) gate: Arc<Gate>,
 }
 
@@ -112,25 +124,40 @@ pub(super) fn starter(start: Start) -> Starter {
     let start = Arc::new(start);
     Box::new(move |model| {
         let start = Arc::clone(&start);
-        Box::pin(async move {
-            let agent = launch(&start, model).await?;
-            Ok(Box::new(agent) as Box<dyn Agent>)
-        })
+        Box::pin(async move { launch(&start, model).await })
     })
 }
 
-async fn launch(start: &Start, model: Option<String>) -> Result<AcpAgent, AgentError> {
+async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, AgentError> {
     let (variables, arguments) = start.environment.clone();
     let mut extra = arguments;
     if let Some(plugin) = &start.plugin {
         extra.push("--plugin-dir".into());
         extra.push(plugin.folder().into());
     }
+    if start.command.kind == AgentKind::Copilot {
+        extra.push("--log-dir".into());
+        extra.push(start.logs.clone().into());
+    }
     if let (Some(model), AgentKind::Copilot) = (model, start.command.kind) {
         extra.push("--model".into());
         extra.push(model.into());
     }
-    AcpAgent::start(Launch {
+    if let (Via::Cli, Some(plugin)) = (start.via, &start.plugin) {
+        return Ok(Box::new(OneShot::new(Recipe {
+            command: start.command.clone(),
+            extra,
+            environment: variables,
+            run: start.run.clone(),
+            cwd: start.cwd.clone(),
+            folder: start.folder.clone(),
+            home: start.home.clone(),
+            logs: start.logs.clone(),
+            plugin: plugin.clone(),
+            gate: Arc::clone(&start.gate),
+        })));
+    }
+    let agent = AcpAgent::start(Launch {
         command: &start.command,
         extra,
         environment: variables,
@@ -138,10 +165,12 @@ async fn launch(start: &Start, model: Option<String>) -> Result<AcpAgent, AgentE
         cwd: &start.cwd,
         folder: &start.folder,
         home: start.home.clone(),
+        logs: (start.command.kind == AgentKind::Copilot).then(|| start.logs.clone()),
         plugin: start.plugin.clone(),
         gate: Arc::clone(&start.gate),
     })
-    .await
+    .await?;
+    Ok(Box::new(agent))
 }
 
 /// The agent's environment, and the arguments that go with it.

@@ -7,6 +7,7 @@ mod agent;
 mod args;
 mod assemble;
 mod check;
+mod classify;
 mod demo;
 mod doctor;
 mod dry_run;
@@ -18,6 +19,7 @@ mod launch;
 mod log;
 mod place;
 mod redact;
+mod quota;
 mod retry;
 mod run;
 mod screen;
@@ -84,6 +86,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
         Some(Command::Redact(args)) => redact::redact(&args),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
+        Some(Command::Classify(args)) => classify::classify(&args),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

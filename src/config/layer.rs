@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::Span;
-use crate::model::{OnStuck, WriteScope};
+use crate::model::{OnStuck, Via, WriteScope};
 
 /// Where a value was written, strongest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +58,12 @@ pub struct Written {
     pub max_duration: Option<Span>,
     /// Premium requests a run may use.
     pub max_premium_requests: Option<u32>,
+    /// Tokens a run may use, as far as the agent reports them.
+    pub max_tokens: Option<u64>,
     /// How long a run waits for a rate limit to pass.
     pub max_wait: Option<Span>,
+    /// How often a failure of the model is tried again at most.
+    pub max_retries: Option<u32>,
     /// Attempts on a criterion before it counts as stuck.
     pub stuck_threshold: Option<u32>,
     /// What to do with a stuck criterion.
@@ -68,6 +72,8 @@ pub struct Written {
     pub model: Option<String>,
     /// The command that speaks ACP on its standard streams.
     pub agent: Option<String>,
+    /// How Copilot is driven.
+    pub via: Option<Via>,
     /// The branch to be on.
     pub branch: Option<String>,
     /// Go on although the human left changes in the tree.

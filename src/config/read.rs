@@ -6,7 +6,7 @@ use std::str::FromStr;
 use etcetera::BaseStrategy as _;
 
 use super::{Span, Written};
-use crate::model::{OnStuck, TaskSettings, WriteScope};
+use crate::model::{OnStuck, TaskSettings, Via, WriteScope};
 
 /// A layer that cannot be understood.
 #[derive(Debug, thiserror::Error)]
@@ -125,15 +125,30 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
             _ => Err(refused(&name, &value, "it is `workspace` or `task`")),
         })
         .transpose()?;
+    let via = read("VIA")
+        .map(|(name, value)| match value.as_str() {
+            "acp" => Ok(Via::Acp),
+            "cli" => Ok(Via::Cli),
+            _ => Err(refused(&name, &value, "it is `acp` or `cli`")),
+        })
+        .transpose()?;
+    // The variable that Copilot's own tools know, too.
+    let retries = || {
+        let name = "COPILOT_MAX_RETRIES".to_owned();
+        get(&name).filter(|value| !value.is_empty()).map(|value| (name, value))
+    };
     Ok(Written {
         max_iterations: number(read("MAX_ITERATIONS"))?,
         max_duration: typed(read("MAX_DURATION"))?,
         max_premium_requests: number(read("MAX_PREMIUM_REQUESTS"))?,
+        max_tokens: plain(read("MAX_TOKENS"), "it is a whole number")?,
         max_wait: typed(read("MAX_WAIT"))?,
+        max_retries: number(read("MAX_RETRIES").or_else(retries))?,
         stuck_threshold: number(read("STUCK_THRESHOLD"))?,
         on_stuck,
         model: typed(read("MODEL"))?,
         agent: typed(read("AGENT"))?,
+        via,
         branch: typed(read("BRANCH"))?,
         allow_dirty: flag(read("ALLOW_DIRTY"))?,
         require_checks: flag(read("REQUIRE_CHECKS"))?,
@@ -177,6 +192,11 @@ mod tests {
         assert_eq!(written.max_wait.map(|span| span.0.as_secs()), Some(5400));
         let written = environment("RALPH_COPILOT_ON_STUCK", "skip").expect("valid");
         assert_eq!(written.on_stuck, Some(OnStuck::Skip));
+        let written = environment("RALPH_COPILOT_VIA", "cli").expect("valid");
+        assert_eq!(written.via, Some(Via::Cli));
+        for name in ["COPILOT_MAX_RETRIES", "RALPH_COPILOT_MAX_RETRIES"] {
+            assert_eq!(environment(name, "1").expect("valid").max_retries, Some(1));
+        }
     }
 
     #[test]
@@ -186,6 +206,8 @@ mod tests {
             ("RALPH_COPILOT_MAX_ITERATIONS", "-3"),
             ("RALPH_COPILOT_MAX_DURATION", "soon"),
             ("RALPH_COPILOT_ON_STUCK", "cry"),
+            ("RALPH_COPILOT_VIA", "telnet"),
+            ("COPILOT_MAX_RETRIES", "many"),
         ] {
             let error = environment(name, value).expect_err(name).to_string();
             assert!(error.starts_with(&format!("{name}={value}: ")), "{error}");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Layer, Source, Span, Written};
-use crate::model::{OnStuck, WriteScope};
+use crate::model::{OnStuck, Via, WriteScope};
 
 /// What won, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,10 @@ macro_rules! settings {
             pub max_duration: Option<Span>,
             /// Premium requests a run may use, where they are limited.
             pub max_premium_requests: Option<u32>,
+            /// Tokens a run may use, where they are limited.
+            pub max_tokens: Option<u64>,
+            /// How often a failure of the model is tried again, where that is limited.
+            pub max_retries: Option<u32>,
             /// Models that count as free, where the built-in table is overridden.
             pub free_models: Option<Vec<String>>,
             /// Globs the agent must not change.
@@ -59,6 +63,10 @@ macro_rules! settings {
             let max_premium_requests = optional(&mut chosen, "max_premium_requests", layers, |written| {
                 written.max_premium_requests
             });
+            let max_tokens =
+                optional(&mut chosen, "max_tokens", layers, |written| written.max_tokens);
+            let max_retries =
+                optional(&mut chosen, "max_retries", layers, |written| written.max_retries);
             let (free_models, _) = first(layers, |written| written.free_models.clone());
             Settings {
                 $( $name, )*
@@ -67,6 +75,8 @@ macro_rules! settings {
                 branch,
                 max_duration,
                 max_premium_requests,
+                max_tokens,
+                max_retries,
                 free_models,
                 protect: all(layers, |written| &written.protect),
                 allow: all(layers, |written| &written.allow),
@@ -85,6 +95,8 @@ settings! {
     stuck_threshold: u32 = 3, u32::to_string;
     /// What to do with a stuck criterion.
     on_stuck: OnStuck = OnStuck::Stop, OnStuck::to_string;
+    /// How Copilot is driven.
+    via: Via = Via::Acp, Via::to_string;
     /// Go on although the human left changes in the tree.
     allow_dirty: bool = false, bool::to_string;
     /// Refuse criteria that only a commit proves.

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::run::Run;
-use super::{EngineError, Patience, Recovery, recover};
+use super::{EngineError, Patience, Recovery, Retries, recover};
 use crate::agent::{AgentError, Session};
-use crate::model::{EventKind, Fault, FaultClass, Outcome, Record as _};
+use crate::model::{EventKind, Fault, Outcome, Record as _};
 
 impl Run {
     /// A fresh session of the running agent, which is started if there is none.
@@ -22,7 +22,9 @@ impl Run {
                 let agent = (self.parts.start)(self.parts.model.clone()).await?;
                 let (identity, pid) = (agent.identity(), agent.pid());
                 let agent = self.agent.insert(agent);
-                self.parts.events.record(EventKind::AgentStarted { agent: identity, pid })?;
+                if let Some(pid) = pid {
+                    self.parts.events.record(EventKind::AgentStarted { agent: identity, pid })?;
+                }
                 agent
             }
         };
@@ -46,40 +48,41 @@ impl Run {
         self.parts.limits.duration.map(|limit| self.started + limit)
     }
 
-    /// Bears a failure of the agent: waits or restarts, or ends the run.
+    /// Bears a failure of the agent: waits, restarts it or takes another model. Gives the
+    /// outcome if the run ends with it.
     pub(super) async fn bear(&mut self, fault: &Fault) -> Result<Option<Outcome>, EngineError> {
-        if fault.class == FaultClass::ModelUnavailable
-            && let Some(next) = self.parts.fallbacks.pop_front()
-        {
-            let missing = self.parts.model.as_deref().unwrap_or("the agent's own model");
-            self.notice(&format!("{missing} is not available: going on with {next}"))?;
-            self.parts.model = Some(next);
-            self.stop_agent().await;
-            return Ok(None);
-        }
-        self.failures += 1;
-        let patience = Patience {
-            failures: self.failures,
-            waited: self.waited,
-            max_wait: self.parts.max_wait,
-        };
-        let delay = match recover(fault, &patience, self.parts.clock.now()) {
+        let retries =
+            Retries { most: self.parts.max_retries, fallback: !self.parts.fallbacks.is_empty() };
+        let patience = Patience { retries, max_wait: self.parts.max_wait };
+        let now = self.parts.clock.now();
+        let delay = match recover(fault, &mut self.borne, &patience, now) {
             Recovery::Stop(outcome) => return Ok(Some(outcome)),
-            Recovery::Wait(delay) => {
-                self.waited += delay;
-                delay
-            }
+            Recovery::Fallback => return self.fall_back().await,
+            // What was skipped in a turn is never brought here: there was no turn.
+            Recovery::Skip => return Ok(Some(Outcome::AgentUnusable { fault: fault.clone() })),
+            Recovery::Wait(delay) => delay,
             Recovery::Restart(delay) => {
                 self.stop_agent().await;
                 delay
             }
         };
         let delay = self.within_the_run(delay);
-        let until = self.parts.clock.now() + delay;
+        let until = now + delay;
         self.parts.events.record(EventKind::Waiting { until, reason: fault.message.clone() })?;
         tokio::select! {
             () = tokio::time::sleep(delay) => {}
             () = self.parts.stop.token().cancelled() => {}
+        }
+        Ok(None)
+    }
+
+    /// Goes on with the next model of the list.
+    async fn fall_back(&mut self) -> Result<Option<Outcome>, EngineError> {
+        if let Some(next) = self.parts.fallbacks.pop_front() {
+            let missing = self.parts.model.as_deref().unwrap_or("the agent's own model");
+            self.notice(&format!("{missing} is not available: going on with {next}"))?;
+            self.parts.model = Some(next);
+            self.stop_agent().await;
         }
         Ok(None)
     }

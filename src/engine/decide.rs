@@ -19,6 +19,8 @@ pub struct Limits {
     pub duration: Option<Duration>,
     /// Premium requests.
     pub premium_requests: Option<u32>,
+    /// Tokens, as far as the agent reports them.
+    pub tokens: Option<u64>,
     /// Attempts on one criterion.
     pub attempts: u32,
     /// What to do with a criterion that used them up.
@@ -74,6 +76,9 @@ pub(super) fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
     if limits.premium_requests.is_some_and(|limit| spent.premium_requests >= limit) {
         return Some(Limit::PremiumRequests);
     }
+    if limits.tokens.is_some_and(|limit| spent.tokens.unwrap_or(0) >= limit) {
+        return Some(Limit::Tokens);
+    }
     None
 }
 
@@ -122,6 +127,7 @@ mod tests {
         iterations: 5,
         duration: Some(Duration::from_secs(100)),
         premium_requests: Some(10),
+        tokens: Some(1000),
         attempts: 3,
         on_stuck: OnStuck::Skip,
     };
@@ -180,6 +186,7 @@ mod tests {
             (Spent { iterations: 5, ..Spent::default() }, Limit::Iterations),
             (Spent { duration: Duration::from_secs(100), ..Spent::default() }, Limit::Duration),
             (Spent { premium_requests: 10, ..Spent::default() }, Limit::PremiumRequests),
+            (Spent { tokens: Some(1000), ..Spent::default() }, Limit::Tokens),
         ];
         for (spent, limit) in spent {
             let open = task(&[("a", false)]);

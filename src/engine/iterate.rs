@@ -5,11 +5,11 @@ use std::time::Duration;
 use chrono::NaiveDate;
 use tokio::time::Instant;
 
-use super::EngineError;
 use super::decide::reached;
 use super::run::Run;
 use super::settle::Ending;
-use crate::agent::{AgentError, Closed, Session};
+use super::{Borne, EngineError};
+use crate::agent::{AgentError, Closed, Session, TurnLimits};
 use crate::model::{
     Checkpoint, Criterion, EventKind, Fault, FaultClass, Limit, Oid, Outcome, Premium, Prompt,
     Record as _, Task, Turn, TurnEnd,
@@ -69,8 +69,7 @@ impl Run {
         let turned = self.turn(session, &mut iteration).await?;
         match turned {
             Turned::Ended(turn) => {
-                self.failures = 0;
-                self.waited = Duration::ZERO;
+                self.borne = Borne::default();
                 self.spent.iterations += 1;
                 Ok(self.settle(iteration, turn, Ending::Whole).await?.outcome)
             }
@@ -224,11 +223,16 @@ impl Run {
                 return Ok(Turned::Stopped(Some(turn), outcome));
             }
             if end == TurnEnd::Interrupted && turn.undecided.is_empty() {
-                let outcome = Outcome::LimitReached { limit: Limit::Duration };
+                let outcome = Outcome::LimitReached { limit: self.limit_within_a_turn() };
                 return Ok(Turned::Stopped(Some(turn), outcome));
             }
-            if let Some(fault) = turn.fault.clone() {
-                return Ok(Turned::Failed(Some(turn), fault));
+            match turn.fault.clone() {
+                Some(fault) if is_skipped(fault.class) => {
+                    self.notice(&format!("skipped: {}", fault.message))?;
+                    return Ok(Turned::Ended(turn));
+                }
+                Some(fault) => return Ok(Turned::Failed(Some(turn), fault)),
+                None => {}
             }
             match end {
                 TurnEnd::CutByDenial { reason } if number < PROMPTS && !self.budget_is_used() => {
@@ -237,7 +241,7 @@ impl Run {
                 }
                 TurnEnd::Lost => {
                     let message = "the stream was lost: it was cancelled and nobody asked for that";
-                    let fault = Fault { class: FaultClass::Died, message: message.to_owned() };
+                    let fault = Fault::new(FaultClass::Died, message);
                     return Ok(Turned::Failed(Some(turn), fault));
                 }
                 TurnEnd::CutByDenial { .. }
@@ -276,14 +280,25 @@ impl Run {
         self.spent.duration = self.started.elapsed();
         matches!(
             reached(&self.spent, &self.parts.limits),
-            Some(Limit::Duration | Limit::PremiumRequests)
+            Some(Limit::Duration | Limit::PremiumRequests | Limit::Tokens)
         )
+    }
+
+    /// The limit for which a turn was cancelled.
+    fn limit_within_a_turn(&self) -> Limit {
+        match self.deadline() {
+            Some(deadline) if Instant::now() >= deadline => Limit::Duration,
+            Some(_) | None => Limit::Tokens,
+        }
     }
 
     /// Prompts, and ends the turn when the run's time is up.
     async fn watch(&self, session: &mut dyn Session, prompt: &Prompt) -> Result<Turn, AgentError> {
         let stop = self.parts.stop.token().child_token();
-        let answer = session.prompt(prompt, &self.parts.turn, &stop);
+        let used = self.spent.tokens.unwrap_or(0);
+        let tokens = self.parts.limits.tokens.map(|limit| limit.saturating_sub(used));
+        let limits = TurnLimits { tokens, ..self.parts.turn };
+        let answer = session.prompt(prompt, &limits, &stop);
         tokio::pin!(answer);
         let Some(deadline) = self.deadline() else { return answer.await };
         tokio::select! {
@@ -308,6 +323,23 @@ impl Run {
                 other => EngineError::Agent(other),
             }),
         }
+    }
+}
+
+/// Whether a failure is noted and passed over: what it kept the agent from doing is seen in
+/// the evidence.
+fn is_skipped(class: FaultClass) -> bool {
+    match class {
+        FaultClass::FileNotFound | FaultClass::PermissionDenied => true,
+        FaultClass::NotFound
+        | FaultClass::Auth
+        | FaultClass::ModelUnavailable
+        | FaultClass::RateLimit
+        | FaultClass::Network
+        | FaultClass::Transient
+        | FaultClass::Died
+        | FaultClass::Protocol
+        | FaultClass::Fatal => false,
     }
 }
 

@@ -24,6 +24,6 @@ mod words;
 pub use decide::{After, Limits, Next, Spent, after, next};
 pub use error::EngineError;
 pub use focus::GuardRules;
-pub use recover::{Patience, Recovery, recover};
+pub use recover::{Action, Advice, Borne, Patience, Recovery, Retries, advise, recover};
 pub use resume::{Resumed, resume};
 pub use run::{BaselineRun, Parts, Run, Starter};

@@ -6,85 +6,229 @@ use std::time::Duration;
 use backoff::ExponentialBackoffBuilder;
 use backoff::backoff::Backoff as _;
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 
-use crate::model::{Fault, FaultClass, Outcome};
+use crate::model::{Fault, FaultClass, Outcome, Reset};
 
 /// Failures of the agent's process in a row that end the run.
 const DEATHS: u32 = 3;
-/// Failures of the network in a row that end the run; the agent has tried several times
-/// by itself before each.
-const DROPS: u32 = 6;
-/// The first pause after the agent's process failed, and after the network did.
+/// The first pause after the agent's process failed.
 const RESTART: Duration = Duration::from_millis(500);
-const RECONNECT: Duration = Duration::from_secs(5);
+/// The pauses before the network is tried again; the agent has tried several times by
+/// itself before each.
+const RECONNECT: [Duration; 3] =
+    [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(30)];
+/// Retries after a failure of the provider's server.
+const TRANSIENT: u32 = 2;
+/// What a run says that has tried often enough.
+const USED_UP: &str = "Failed after max retries";
 
-/// How much is borne, and how much was.
+/// What is done about a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Wait until the limit has passed, then try again.
+    Wait,
+    /// Try again after a while.
+    Retry,
+    /// Start the agent anew after a while.
+    Restart,
+    /// Go on with the next model.
+    Fallback,
+    /// Note it and go on: nothing depends on it.
+    Skip,
+    /// End the run: only a human can mend it, or it was tried often enough.
+    Fail,
+    /// End the run: nothing is known that would mend it.
+    Abort,
+}
+
+/// What is done about a failure, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What.
+    pub action: Action,
+    /// How long is waited before.
+    pub wait: Duration,
+    /// In one sentence.
+    pub reason: &'static str,
+}
+
+/// What may be tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retries {
+    /// How often a failure is tried again at most, where the user says so.
+    pub most: Option<u32>,
+    /// Whether there is another model to go on with.
+    pub fallback: bool,
+}
+
+/// Advises on a failure that was tried again `retry` times before.
+pub fn advise(fault: &Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) -> Advice {
+    let most = |ours: u32| allowed.most.map_or(ours, |most| most.min(ours));
+    let advice = |action, wait, reason| Advice { action, wait, reason };
+    let (none, known) = (Duration::ZERO, passes_in(fault.reset, now));
+    match fault.class {
+        FaultClass::RateLimit => {
+            let wait = rate_limit_wait(retry).max(known.unwrap_or_default());
+            match (allowed.most.is_none_or(|most| retry < most), known) {
+                (false, _) => advice(Action::Fail, none, USED_UP),
+                (true, Some(_)) => {
+                    advice(Action::Wait, wait, "rate limited; it is known when that passes")
+                }
+                (true, None) => advice(Action::Wait, wait, "rate limited"),
+            }
+        }
+        FaultClass::Network | FaultClass::Transient => {
+            let (reason, ours) = match fault.class {
+                FaultClass::Network => ("the network failed", 3),
+                _ => ("the provider's server failed", TRANSIENT),
+            };
+            let step = usize::try_from(retry).unwrap_or(usize::MAX);
+            match RECONNECT.get(step).filter(|_| retry < most(ours)) {
+                Some(wait) => advice(Action::Retry, (*wait).max(known.unwrap_or_default()), reason),
+                None => advice(Action::Fail, none, USED_UP),
+            }
+        }
+        FaultClass::Died | FaultClass::Protocol if retry + 1 < DEATHS => {
+            advice(Action::Restart, pause(RESTART, retry), "the agent's process failed")
+        }
+        FaultClass::Died | FaultClass::Protocol => {
+            advice(Action::Fail, none, "the agent's process keeps failing")
+        }
+        FaultClass::ModelUnavailable if allowed.fallback => {
+            advice(Action::Fallback, none, "the model is not available; there is another one")
+        }
+        FaultClass::ModelUnavailable => advice(Action::Fail, none, "the model is not available"),
+        FaultClass::Auth => {
+            advice(Action::Fail, none, "nobody is logged in, or the key is refused")
+        }
+        FaultClass::NotFound => advice(Action::Fail, none, "the agent's program is not there"),
+        FaultClass::FileNotFound => advice(Action::Skip, none, "a file is not there"),
+        FaultClass::PermissionDenied => advice(Action::Skip, none, "something is not allowed"),
+        FaultClass::Fatal => advice(Action::Abort, none, "no failure that waiting would mend"),
+    }
+}
+
+/// What was borne since something last went well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Borne {
+    limits: u32,
+    drops: u32,
+    transients: u32,
+    deaths: u32,
+    waited: Duration,
+}
+
+impl Borne {
+    /// Counts a failure; gives how many of its kind were borne before.
+    fn count(&mut self, class: FaultClass) -> u32 {
+        let counter = match class {
+            FaultClass::RateLimit => &mut self.limits,
+            FaultClass::Network => &mut self.drops,
+            FaultClass::Transient => &mut self.transients,
+            FaultClass::Died | FaultClass::Protocol => &mut self.deaths,
+            FaultClass::NotFound
+            | FaultClass::Auth
+            | FaultClass::ModelUnavailable
+            | FaultClass::FileNotFound
+            | FaultClass::PermissionDenied
+            | FaultClass::Fatal => return 0,
+        };
+        let before = *counter;
+        *counter = before.saturating_add(1);
+        before
+    }
+}
+
+/// How much a run bears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Failures in a row, this one included.
-    pub failures: u32,
-    /// What was waited in a row, without a restart.
-    pub waited: Duration,
-    /// What may be waited in all.
+    /// What may be tried.
+    pub retries: Retries,
+    /// What may be waited in all, in a row.
     pub max_wait: Duration,
 }
 
-/// What to do.
+/// What a run does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Start the agent anew after a while.
     Restart(Duration),
     /// Wait for the rate limit or the network, with the same agent.
     Wait(Duration),
+    /// Go on with the next model.
+    Fallback,
+    /// Go on as if nothing had happened.
+    Skip,
     /// End the run.
     Stop(Outcome),
 }
 
-/// Decides it.
-pub fn recover(fault: &Fault, patience: &Patience, now: DateTime<Utc>) -> Recovery {
-    match fault.class {
-        FaultClass::RateLimit => {
-            let wait = rate_limit_wait(patience.failures);
-            if patience.waited + wait > patience.max_wait {
-                let later = chrono::Duration::from_std(wait).unwrap_or_default();
-                return Recovery::Stop(Outcome::RateLimited {
-                    message: fault.message.clone(),
-                    resume_at: now + later,
-                    estimated: true,
-                });
-            }
+/// Decides it, and counts what is borne.
+pub fn recover(
+    fault: &Fault,
+    borne: &mut Borne,
+    patience: &Patience,
+    now: DateTime<Utc>,
+) -> Recovery {
+    let before = borne.count(fault.class);
+    let Advice { action, wait, .. } = advise(fault, before, &patience.retries, now);
+    match action {
+        Action::Wait | Action::Retry if borne.waited.saturating_add(wait) <= patience.max_wait => {
+            borne.waited += wait;
             Recovery::Wait(wait)
         }
-        FaultClass::Network if patience.failures < DROPS => {
-            let wait = pause(RECONNECT, patience.failures);
-            if patience.waited + wait > patience.max_wait {
-                return Recovery::Stop(Outcome::AgentUnusable { fault: fault.clone() });
-            }
-            Recovery::Wait(wait)
+        Action::Restart => Recovery::Restart(wait),
+        Action::Fallback => Recovery::Fallback,
+        Action::Skip => Recovery::Skip,
+        Action::Wait | Action::Retry | Action::Fail | Action::Abort => {
+            Recovery::Stop(given_up(fault, before, action, now))
         }
-        FaultClass::Died | FaultClass::Protocol | FaultClass::Other
-            if patience.failures < DEATHS =>
-        {
-            Recovery::Restart(pause(RESTART, patience.failures))
-        }
-        FaultClass::NotFound
-        | FaultClass::Auth
-        | FaultClass::ModelUnavailable
-        | FaultClass::Network
-        | FaultClass::Died
-        | FaultClass::Protocol
-        | FaultClass::Other => Recovery::Stop(Outcome::AgentUnusable { fault: fault.clone() }),
     }
 }
 
+/// The outcome of a run that bears no more.
+fn given_up(fault: &Fault, before: u32, action: Action, now: DateTime<Utc>) -> Outcome {
+    let used_up =
+        |fault: &Fault| Fault { message: format!("{USED_UP}: {}", fault.message), ..fault.clone() };
+    match (fault.class, action) {
+        (FaultClass::RateLimit, _) => {
+            let known = passes_in(fault.reset, now);
+            let wait = rate_limit_wait(before).max(known.unwrap_or_default());
+            let later = chrono::Duration::from_std(wait).unwrap_or_default();
+            Outcome::RateLimited {
+                message: fault.message.clone(),
+                resume_at: now + later,
+                estimated: known.is_none(),
+            }
+        }
+        (FaultClass::Network | FaultClass::Transient, Action::Fail) => {
+            Outcome::AgentUnusable { fault: used_up(fault) }
+        }
+        _ => Outcome::AgentUnusable { fault: fault.clone() },
+    }
+}
+
+/// How long it takes until a failure passes by itself, where that is known and ahead.
+fn passes_in(reset: Option<Reset>, now: DateTime<Utc>) -> Option<Duration> {
+    let wait = match reset? {
+        Reset::After(seconds) => Duration::from_secs(seconds),
+        // Rounded up: a wait that ends too early meets the limit again.
+        Reset::At(time) => Duration::from_millis(
+            u64::try_from((time - now).num_milliseconds()).unwrap_or(0).div_ceil(1000) * 1000,
+        ),
+    };
+    Some(wait).filter(|wait| !wait.is_zero())
+}
+
 /// The seed's formula: 30 s, doubled each time, at most five minutes.
-fn rate_limit_wait(failures: u32) -> Duration {
-    let doublings = failures.saturating_sub(1).min(10);
-    Duration::from_secs((30 << doublings).min(300))
+fn rate_limit_wait(retry: u32) -> Duration {
+    Duration::from_secs((30 << retry.min(10)).min(300))
 }
 
 /// Doubled each time, with some jitter, so that a failure is no tight loop.
-fn pause(first: Duration, failures: u32) -> Duration {
+fn pause(first: Duration, retry: u32) -> Duration {
     let mut backoff = ExponentialBackoffBuilder::new()
         .with_initial_interval(first)
         .with_multiplier(2.0)
@@ -93,7 +237,7 @@ fn pause(first: Duration, failures: u32) -> Duration {
         .with_max_elapsed_time(None)
         .build();
     let mut delay = first;
-    for _ in 0..failures.clamp(1, 16) {
+    for _ in 0..=retry.min(16) {
         delay = backoff.next_backoff().unwrap_or(delay);
     }
     delay
@@ -103,66 +247,156 @@ fn pause(first: Duration, failures: u32) -> Duration {
 mod tests {
     use super::*;
 
+    const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
+    const PATIENCE: Patience = Patience {
+        retries: Retries { most: None, fallback: false },
+        max_wait: Duration::from_secs(600),
+    };
+
     fn fault(class: FaultClass) -> Fault {
-        Fault { class, message: "it said so".into() }
+        Fault::new(class, "it said so")
     }
 
-    fn patience(failures: u32, waited: u64) -> Patience {
-        Patience {
-            failures,
-            waited: Duration::from_secs(waited),
-            max_wait: Duration::from_secs(600),
+    fn advised(class: FaultClass, retry: u32, most: Option<u32>) -> (Action, u64) {
+        let allowed = Retries { most, fallback: false };
+        let advice = advise(&fault(class), retry, &allowed, NOW);
+        (advice.action, advice.wait.as_secs())
+    }
+
+    /// What a run does about the same failure again and again, until it ends.
+    fn borne(fault: &Fault, patience: &Patience) -> (Vec<Recovery>, Outcome) {
+        let (mut done, mut borne) = (Vec::new(), Borne::default());
+        loop {
+            match recover(fault, &mut borne, patience, NOW) {
+                Recovery::Stop(outcome) => return (done, outcome),
+                other => done.push(other),
+            }
+            assert!(done.len() < 100, "it goes on without end");
         }
     }
 
     #[test]
-    fn a_rate_limit_is_waited_for_by_the_formula_then_given_up() {
-        let now = DateTime::UNIX_EPOCH;
-        for (failures, seconds) in [(1, 30), (2, 60), (3, 120), (4, 240), (5, 300), (60, 300)] {
-            let wait = recover(&fault(FaultClass::RateLimit), &patience(failures, 0), now);
-            assert_eq!(wait, Recovery::Wait(Duration::from_secs(seconds)));
+    fn each_class_is_tried_again_as_often_as_it_is_worth() {
+        use Action::{Abort, Fail, Retry, Skip, Wait};
+        for (class, most, expected) in [
+            (
+                FaultClass::RateLimit,
+                None,
+                &[(Wait, 30), (Wait, 60), (Wait, 120), (Wait, 240), (Wait, 300), (Wait, 300)][..],
+            ),
+            (FaultClass::RateLimit, Some(2), &[(Wait, 30), (Wait, 60), (Fail, 0)]),
+            (FaultClass::Network, None, &[(Retry, 5), (Retry, 15), (Retry, 30), (Fail, 0)]),
+            (FaultClass::Network, Some(1), &[(Retry, 5), (Fail, 0)]),
+            (FaultClass::Transient, None, &[(Retry, 5), (Retry, 15), (Fail, 0)]),
+            (FaultClass::Transient, Some(0), &[(Fail, 0)]),
+            (FaultClass::Auth, None, &[(Fail, 0)]),
+            (FaultClass::NotFound, None, &[(Fail, 0)]),
+            (FaultClass::ModelUnavailable, None, &[(Fail, 0)]),
+            (FaultClass::FileNotFound, None, &[(Skip, 0)]),
+            (FaultClass::PermissionDenied, None, &[(Skip, 0)]),
+            (FaultClass::Fatal, None, &[(Abort, 0)]),
+        ] {
+            for (retry, step) in (0..).zip(expected) {
+                assert_eq!(advised(class, retry, most), *step, "{class:?} {retry} of {most:?}");
+            }
         }
-        let stop = recover(&fault(FaultClass::RateLimit), &patience(2, 541), now);
-        let Recovery::Stop(Outcome::RateLimited { resume_at, estimated, .. }) = stop else {
-            panic!("{stop:?}");
+        assert_eq!(advised(FaultClass::RateLimit, u32::MAX, None).1, 300);
+    }
+
+    #[test]
+    fn a_reset_that_is_known_makes_a_wait_longer_and_never_shorter() {
+        let wait = |reset| {
+            let fault = Fault { reset: Some(reset), ..fault(FaultClass::RateLimit) };
+            advise(&fault, 0, &Retries::default(), NOW).wait.as_secs()
         };
-        assert_eq!((resume_at.timestamp(), estimated), (60, true));
+        assert_eq!(wait(Reset::After(3600)), 3600);
+        assert_eq!(wait(Reset::After(2)), 30);
+        assert_eq!(wait(Reset::At(NOW + chrono::Duration::milliseconds(90_500))), 91);
+        assert_eq!(wait(Reset::At(NOW - chrono::Duration::seconds(90))), 30);
+    }
+
+    #[test]
+    fn a_rate_limit_is_waited_for_up_to_the_patience() {
+        let (done, outcome) = borne(&fault(FaultClass::RateLimit), &PATIENCE);
+        let waits = [30, 60, 120, 240].map(|wait| Recovery::Wait(Duration::from_secs(wait)));
+        assert_eq!(done, waits, "300 more would be 750 s");
+        let Outcome::RateLimited { resume_at, estimated, .. } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!((resume_at.timestamp(), estimated), (300, true));
+    }
+
+    #[test]
+    fn a_reset_beyond_the_patience_ends_the_run_at_once_with_the_time_itself() {
+        let hours = Fault { reset: Some(Reset::After(58 * 3600)), ..fault(FaultClass::RateLimit) };
+        let (done, outcome) = borne(&hours, &PATIENCE);
+        assert_eq!(done, []);
+        let Outcome::RateLimited { resume_at, estimated, .. } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!((resume_at.timestamp(), estimated), (58 * 3600, false));
+    }
+
+    #[test]
+    fn the_user_s_number_of_retries_ends_a_rate_limit_too() {
+        let retries = Retries { most: Some(1), fallback: false };
+        let (done, outcome) =
+            borne(&fault(FaultClass::RateLimit), &Patience { retries, ..PATIENCE });
+        assert_eq!(done, [Recovery::Wait(Duration::from_secs(30))]);
+        assert_eq!(outcome.exit_code(), 6);
+    }
+
+    #[test]
+    fn the_network_and_the_server_are_given_up_with_the_words_that_say_so() {
+        for (class, waits) in
+            [(FaultClass::Network, &[5, 15, 30][..]), (FaultClass::Transient, &[5, 15])]
+        {
+            let (done, outcome) = borne(&fault(class), &PATIENCE);
+            let expected: Vec<_> =
+                waits.iter().map(|wait| Recovery::Wait(Duration::from_secs(*wait))).collect();
+            assert_eq!(done, expected);
+            let fault = Fault::new(class, "Failed after max retries: it said so");
+            assert_eq!(outcome, Outcome::AgentUnusable { fault });
+        }
     }
 
     #[test]
     fn a_dead_agent_is_restarted_with_growing_delays_then_given_up() {
-        let delay = |failures| match recover(
-            &fault(FaultClass::Died),
-            &patience(failures, 0),
-            DateTime::UNIX_EPOCH,
-        ) {
-            Recovery::Restart(delay) => Some(delay),
-            Recovery::Wait(_) | Recovery::Stop(_) => None,
-        };
-        let (first, second) = (delay(1).expect("first"), delay(2).expect("second"));
-        assert!(first >= Duration::from_millis(400) && second > first, "{first:?} {second:?}");
-        assert_eq!(delay(3), None);
+        for class in [FaultClass::Died, FaultClass::Protocol] {
+            let (done, outcome) = borne(&fault(class), &PATIENCE);
+            let [Recovery::Restart(first), Recovery::Restart(second)] = done[..] else {
+                panic!("{done:?}");
+            };
+            assert!(first >= Duration::from_millis(400) && second > first, "{first:?} {second:?}");
+            assert_eq!(outcome, Outcome::AgentUnusable { fault: fault(class) });
+        }
     }
 
     #[test]
-    fn the_network_is_waited_for_with_the_same_agent_then_given_up() {
-        let network = fault(FaultClass::Network);
-        let recovery =
-            |failures, waited| recover(&network, &patience(failures, waited), DateTime::UNIX_EPOCH);
-        let Recovery::Wait(first) = recovery(1, 0) else { panic!("{:?}", recovery(1, 0)) };
-        assert!((Duration::from_secs(4)..=Duration::from_secs(6)).contains(&first), "{first:?}");
-        assert!(matches!(recovery(5, 75), Recovery::Wait(_)));
-        let stop = Recovery::Stop(Outcome::AgentUnusable { fault: network.clone() });
-        assert_eq!(recovery(6, 0), stop);
-        assert_eq!(recovery(1, 599), stop);
+    fn failures_of_several_kinds_in_turn_do_not_go_on_for_ever() {
+        let kinds = [FaultClass::Died, FaultClass::Network, FaultClass::Transient];
+        let mut borne = Borne::default();
+        let done = kinds.into_iter().cycle().take_while(|class| {
+            !matches!(recover(&fault(*class), &mut borne, &PATIENCE, NOW), Recovery::Stop(_))
+        });
+        assert_eq!(done.count(), 6);
     }
 
     #[test]
     fn what_waiting_cannot_mend_stops_at_once() {
-        for class in [FaultClass::Auth, FaultClass::ModelUnavailable, FaultClass::NotFound] {
-            let fault = fault(class);
-            let stop = recover(&fault, &patience(1, 0), DateTime::UNIX_EPOCH);
-            assert_eq!(stop, Recovery::Stop(Outcome::AgentUnusable { fault }));
+        for class in [
+            FaultClass::Auth,
+            FaultClass::ModelUnavailable,
+            FaultClass::NotFound,
+            FaultClass::Fatal,
+        ] {
+            let (done, outcome) = borne(&fault(class), &PATIENCE);
+            assert_eq!((done, outcome.exit_code()), (Vec::new(), 5), "{class:?}");
         }
+        let retries = Retries { fallback: true, ..Retries::default() };
+        let patience = Patience { retries, ..PATIENCE };
+        let missing = fault(FaultClass::ModelUnavailable);
+        let recovery = recover(&missing, &mut Borne::default(), &patience, NOW);
+        assert_eq!(recovery, Recovery::Fallback);
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::decide::{Limits, Next, Spent, next};
 use super::until_stopped::UntilStopped;
-use super::{EngineError, GuardRules, Resumed};
+use super::{Borne, EngineError, GuardRules, Resumed};
 use crate::agent::{Agent, AgentError, Gate, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
@@ -58,6 +58,8 @@ pub struct Parts {
     pub turn: TurnLimits,
     /// What is waited for rate limits in all.
     pub max_wait: Duration,
+    /// How often a failure of the model is tried again, where the user says so.
+    pub max_retries: Option<u32>,
     /// One verify command's limit.
     pub verify_limit: Duration,
     /// What others' commands may cost in an iteration.
@@ -114,10 +116,8 @@ pub struct Run {
     pub(super) open_before: BTreeSet<CriterionKey>,
     /// Something was recorded in the task's folder.
     pub(super) worked_at_all: bool,
-    /// Failures of the agent in a row.
-    pub(super) failures: u32,
-    /// Waited for rate limits in a row.
-    pub(super) waited: Duration,
+    /// Failures of the agent since something last went well.
+    pub(super) borne: Borne,
 }
 
 impl Run {
@@ -145,8 +145,7 @@ impl Run {
             started: Instant::now(),
             open_before: BTreeSet::new(),
             worked_at_all: false,
-            failures: 0,
-            waited: Duration::ZERO,
+            borne: Borne::default(),
         })
     }
 

@@ -10,5 +10,6 @@ mod wire;
 pub use ask::{ASK_LIMIT, AskError, ask};
 pub use plugin::{HOOK_LIMIT, Plugin, PluginError};
 pub use wire::{
-    ErrorReport, HookCall, WireError, denial, pass, read_call, read_error, read_session, turn_back,
+    ErrorReport, HookCall, WireError, denial, forbid, pass, permit, read_call, read_error,
+    read_permission, read_session, turn_back,
 };

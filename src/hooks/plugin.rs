@@ -20,6 +20,10 @@ pub const HOOK_LIMIT: u64 = 86_400;
 /// The hooks that the guard listens to.
 const EVENTS: [&str; 3] = ["preToolUse", "userPromptSubmitted", "errorOccurred"];
 
+/// The hook that answers the permission requests of `copilot -p`, where nobody else is
+/// asked. Over ACP they come to the runner itself.
+const PERMISSION: &str = "permissionRequest";
+
 /// The plugin cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
@@ -52,13 +56,35 @@ impl Plugin {
     /// # Errors
     /// If the folder or a file cannot be written.
     pub fn write(folder: &Path, program: &Path, socket: &Path) -> Result<Self, PluginError> {
+        Self::with(folder, program, socket, &EVENTS)
+    }
+
+    /// The same for `copilot -p`: it answers the permission requests as well.
+    ///
+    /// # Errors
+    /// If the folder or a file cannot be written.
+    pub fn write_for_prompts(
+        folder: &Path,
+        program: &Path,
+        socket: &Path,
+    ) -> Result<Self, PluginError> {
+        let [first, second, third] = EVENTS;
+        Self::with(folder, program, socket, &[first, second, third, PERMISSION])
+    }
+
+    fn with(
+        folder: &Path,
+        program: &Path,
+        socket: &Path,
+        events: &[&str],
+    ) -> Result<Self, PluginError> {
         let manifest = json!({
             "name": "ralph-guard",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "Asks the running ralph-copilot about every tool call",
             "hooks": "hooks.json",
         });
-        let hooks: serde_json::Map<String, Value> = EVENTS
+        let hooks: serde_json::Map<String, Value> = events
             .iter()
             .map(|event| ((*event).to_owned(), json!([hook(program, event, socket)])))
             .collect();
@@ -134,6 +160,22 @@ mod tests {
             let limit = hook["timeoutSec"].as_u64().expect("a positive number");
             assert!(limit > super::super::ASK_LIMIT.as_secs() * 10);
         }
+    }
+
+    #[test]
+    fn permission_requests_are_answered_only_where_nobody_else_is_asked() {
+        let (folder, plugin) = written();
+        let hooks_of = |plugin: &Plugin| {
+            let text = std::fs::read_to_string(plugin.folder().join("hooks.json")).expect("hooks");
+            serde_json::from_str::<Value>(&text).expect("JSON")["hooks"].clone()
+        };
+        assert!(hooks_of(&plugin).get(PERMISSION).is_none());
+        let (program, socket) = (Path::new("/bin/ralph"), Path::new("/s"));
+        let own = folder.path().join("prompts");
+        let plugin = Plugin::write_for_prompts(&own, program, socket).expect("written");
+        let hooks = hooks_of(&plugin);
+        assert_eq!(hooks.as_object().map(serde_json::Map::len), Some(EVENTS.len() + 1));
+        assert_eq!(hooks[PERMISSION][0]["args"][1], PERMISSION);
     }
 
     #[test]

@@ -68,6 +68,15 @@ struct Occurred {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
+struct Permission {
+    #[serde(default)]
+    session_id: String,
+    tool_name: String,
+    tool_input: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Named {
     session_id: String,
 }
@@ -88,6 +97,19 @@ pub fn read_call(input: &[u8]) -> Result<HookCall, WireError> {
         return Err(WireError::Arguments { tool: call.tool_name, found: kind_of(&arguments) });
     }
     Ok(HookCall { session: call.session_id, tool: call.tool_name, input: arguments })
+}
+
+/// Reads the input of `permissionRequest`, which shows a call in a form of its own: without
+/// the description, and an edit as a diff.
+///
+/// # Errors
+/// If it is not JSON, names no tool, or its arguments are no object.
+pub fn read_permission(input: &[u8]) -> Result<HookCall, WireError> {
+    let Permission { session_id, tool_name, tool_input } = serde_json::from_slice(input)?;
+    if !tool_input.is_object() {
+        return Err(WireError::Arguments { tool: tool_name, found: kind_of(&tool_input) });
+    }
+    Ok(HookCall { session: session_id, tool: tool_name, input: tool_input })
 }
 
 /// Reads the input of `errorOccurred`.
@@ -124,6 +146,17 @@ pub fn denial(reason: &str) -> String {
 /// The output that leaves the call to ACP's permission request, the second layer.
 pub fn pass() -> String {
     "{}".to_owned()
+}
+
+/// The output of `permissionRequest` that allows the call; whatever else is printed, or
+/// nothing, denies it.
+pub fn permit() -> String {
+    json!({ "behavior": "allow" }).to_string()
+}
+
+/// The output of `permissionRequest` that denies the call.
+pub fn forbid(reason: &str) -> String {
+    json!({ "behavior": "deny", "message": reason }).to_string()
 }
 
 /// The output of `userPromptSubmitted` that ends the prompt before any model is asked.
@@ -169,6 +202,21 @@ mod tests {
         ] {
             assert!(read_call(input).is_err(), "{}", String::from_utf8_lossy(input));
         }
+    }
+
+    #[test]
+    fn a_permission_request_is_read_and_answered_in_its_own_form() {
+        let input = br#"{"hookName":"permissionRequest","sessionId":"s","toolName":"edit","toolInput":{"file_path":"/w/x"},"permissionSuggestions":[]}"#;
+        let expected = HookCall {
+            session: "s".into(),
+            tool: "edit".into(),
+            input: json!({"file_path": "/w/x"}),
+        };
+        assert_eq!(read_permission(input).expect("read"), expected);
+        assert!(read_permission(br#"{"sessionId":"s","toolName":"edit","toolInput":7}"#).is_err());
+        assert!(read_permission(br#"{"sessionId":"s","toolName":"edit"}"#).is_err());
+        assert_eq!(permit(), r#"{"behavior":"allow"}"#);
+        assert_eq!(forbid("no"), r#"{"behavior":"deny","message":"no"}"#);
     }
 
     #[test]

@@ -106,6 +106,8 @@ pub enum Limit {
     Duration,
     /// `--max-premium-requests`.
     PremiumRequests,
+    /// `--max-tokens`.
+    Tokens,
 }
 
 /// What stands at the end of a run, for the table.

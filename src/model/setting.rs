@@ -44,6 +44,26 @@ impl fmt::Display for WriteScope {
     }
 }
 
+/// How the Copilot CLI is driven.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// As a server of the Agent Client Protocol: one process for the whole run.
+    #[default]
+    Acp,
+    /// With `copilot -p`: one process for each iteration.
+    Cli,
+}
+
+impl fmt::Display for Via {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Acp => "acp",
+            Self::Cli => "cli",
+        })
+    }
+}
+
 /// What a prompt costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Premium {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -139,6 +140,26 @@ pub struct Fault {
     pub class: FaultClass,
     /// The agent's words, redacted and bounded.
     pub message: String,
+    /// When it passes by itself, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<Reset>,
+}
+
+impl Fault {
+    /// A failure of which nobody knows when it passes.
+    pub fn new(class: FaultClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), reset: None }
+    }
+}
+
+/// When a failure passes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reset {
+    /// So many seconds after it was told.
+    After(u64),
+    /// At this time.
+    At(DateTime<Utc>),
 }
 
 /// Kinds of failure that call for different answers.
@@ -153,12 +174,18 @@ pub enum FaultClass {
     ModelUnavailable,
     /// Too many requests, or the quota is used up.
     RateLimit,
-    /// The network or the provider's server.
+    /// The network: no connection, or a broken one.
     Network,
+    /// The provider's server is overloaded, or failed for once.
+    Transient,
+    /// A file that is not there.
+    FileNotFound,
+    /// A file or an operation that is not allowed.
+    PermissionDenied,
     /// The agent's process ended.
     Died,
     /// The agent does not speak the protocol.
     Protocol,
-    /// Anything else.
-    Other,
+    /// Anything else: nothing is known that would mend it.
+    Fatal,
 }

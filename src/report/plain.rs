@@ -111,9 +111,9 @@ impl Plain {
                 vec![words::reopened(criterion, reason)]
             }
             EventKind::Waiting { until, reason } => vec![format!(
-                "waiting {}, until {}: {}",
-                words::duration(words::millis(event.time, *until)),
+                "waiting until {} ({}): {}",
                 self.clock.local(*until).format("%F %T"),
+                words::duration(words::millis(event.time, *until)),
                 words::sentence(reason)
             )],
             EventKind::TurnEnded { turn, .. } => match (&turn.fault, &turn.end) {

@@ -228,6 +228,7 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
             Limit::PremiumRequests => {
                 "the limit of premium requests is reached (--max-premium-requests)"
             }
+            Limit::Tokens => "the limit of tokens is reached (--max-tokens)",
         }
         .to_owned(),
         Outcome::Stuck { reason } => format!("stuck: {}", sentence(reason)),
@@ -347,7 +348,7 @@ mod tests {
         `make` failed 5 times in a row
         more than 200 tool calls
         ");
-        let fault = Fault { class: FaultClass::Died, message: "exit 1".to_owned() };
+        let fault = Fault::new(FaultClass::Died, "exit 1");
         assert_eq!(turn(&Turn { fault: Some(fault), ..Turn::default() }), "exit 1");
     }
 }

@@ -58,11 +58,55 @@ fn a_login_that_is_missing_is_told_with_the_way_out() {
 fn a_rate_limit_beyond_the_patience_says_when_to_go_on() {
     let limit = Step::Status(429, vec![("retry-after", "3600")], "Rate limit reached for requests");
     let Some(end) = run_against(limit, &["--max-wait", "1s"], 6) else { return };
-    assert_eq!((&end["outcome"], &end["estimated"]), (&"rate_limited".into(), &true.into()));
-    let resume = end["resume_at"].as_str().expect("a time");
-    let ended = end["time"].as_str().expect("a time");
-    assert!(resume > ended, "{resume} is not after {ended}");
+    // The time itself does not cross ACP: the CLI's own log tells it.
+    assert_eq!((&end["outcome"], &end["estimated"]), (&"rate_limited".into(), &false.into()));
+    let wait = seconds_until_resume(&end);
+    assert!((3500..=3601).contains(&wait), "{wait}");
     assert!(end["message"].to_string().contains("429"), "{end}");
+}
+
+/// Seconds from the end of a run until it is to be started again.
+fn seconds_until_resume(end: &Value) -> i64 {
+    let time = |name: &str| -> chrono::DateTime<chrono::Utc> {
+        end[name].as_str().expect("a time").parse().expect("RFC 3339")
+    };
+    (time("resume_at") - time("time")).num_seconds()
+}
+
+/// The CLI waits for about a minute by itself before it tells.
+#[test]
+fn a_rate_limit_of_which_nobody_knows_the_end_is_guessed() {
+    let limit = Step::Status(429, vec![], "Rate limit reached for requests");
+    let Some(end) = run_against(limit, &["--max-wait", "1s"], 6) else { return };
+    assert_eq!((&end["outcome"], &end["estimated"]), (&"rate_limited".into(), &true.into()));
+    let wait = seconds_until_resume(&end);
+    assert!((29..=31).contains(&wait), "{wait}");
+}
+
+#[test]
+fn a_server_that_fails_is_no_network_and_given_up_after_its_retries() {
+    let fails = Step::Status(500, vec![], "boom");
+    let Some(end) = run_against(fails, &["--max-wait", "1s"], 5) else { return };
+    assert_eq!(end["fault"]["class"], "transient", "{end}");
+}
+
+#[test]
+fn tokens_end_the_run_between_turns_and_within_one() {
+    let Some(scene) = Scene::new(&format!("{ONE}- [ ] two\n")) else { return };
+    let model = Model::start([route(focus("one"), honest(&scene, "one"))]);
+    let scene = scene.with(&model);
+    let ended = scene.run(&["job", "--max-tokens", "200", "--json"]).expect(3);
+    assert_eq!(last(&ended.stdout)["limit"], "tokens");
+    scene.assert_nothing_left();
+
+    let Some(waiting) = Waiting::new() else { return };
+    let model = Model::start([route(focus("one"), [bash("sh wait.sh"), say("Done.")])]);
+    let Waiting { scene, started } = waiting;
+    let waiting = Waiting { scene: scene.with(&model), started };
+    let ended = waiting.scene.run(&["job", "--max-tokens", "50", "--json"]).expect(3);
+    assert_eq!(last(&ended.stdout)["limit"], "tokens", "the tool would never have ended");
+    assert!(!lives(&waiting.until_it_runs()), "the tool lives on");
+    waiting.scene.assert_nothing_left();
 }
 
 #[test]

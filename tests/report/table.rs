@@ -53,13 +53,13 @@ fn ten_thousand_criteria_give_a_bounded_one() {
 
 #[test]
 fn every_outcome_has_words() {
-    let fault =
-        Fault { class: FaultClass::Auth, message: "log in with `copilot login`".to_owned() };
+    let fault = Fault::new(FaultClass::Auth, "log in with `copilot login`");
     let outcomes = [
         Outcome::Proven,
         Outcome::LimitReached { limit: Limit::Iterations },
         Outcome::LimitReached { limit: Limit::Duration },
         Outcome::LimitReached { limit: Limit::PremiumRequests },
+        Outcome::LimitReached { limit: Limit::Tokens },
         Outcome::Stuck { reason: "why".to_owned() },
         Outcome::AgentUnusable { fault },
         Outcome::RateLimited {

@@ -348,10 +348,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 3,
                 TurnEnd::EndTurn,
                 None,
-                Some(Fault {
-                    class: FaultClass::RateLimit,
-                    message: "429 Rate limit reached for requests".to_owned(),
-                }),
+                Some(Fault::new(FaultClass::RateLimit, "429 Rate limit reached for requests")),
             ),
         ),
         (

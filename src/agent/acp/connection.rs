@@ -24,12 +24,12 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::copilot::SessionRecords;
 use super::session::AcpSession;
-use super::stderr::StderrTail;
 use super::updates::Updates;
-use super::wire_log::WireLog;
 use super::{convert, transport};
+use crate::agent::records::SessionRecords;
+use crate::agent::stderr::StderrTail;
+use crate::agent::wire_log::WireLog;
 use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
@@ -47,6 +47,7 @@ pub(super) struct Setup {
     pub(super) kind: AgentKind,
     pub(super) plugin: Option<Plugin>,
     pub(super) home: Option<PathBuf>,
+    pub(super) logs: Option<PathBuf>,
     pub(super) cwd: PathBuf,
     pub(super) stderr: StderrTail,
 }
@@ -77,9 +78,10 @@ impl Line {
             && !is_incoming_transport_closed(error)
             && !is_connection_terminated(error)
         {
-            let Fault { class, message } = convert::fault(error);
-            let message = self.gate.redactor().redact_str(&message).chars().take(1000).collect();
-            return AgentError::Refused { operation, fault: Fault { class, message } };
+            let fault = convert::fault(error);
+            let message = self.gate.redactor().redact_str(&fault.message);
+            let message = message.chars().take(1000).collect();
+            return AgentError::Refused { operation, fault: Fault { message, ..fault } };
         }
         tokio::time::sleep(LAST_WORDS).await;
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
@@ -134,7 +136,7 @@ impl Connection {
             let message = format!("it speaks protocol {} and not 1", response.protocol_version);
             return Err(AgentError::Refused {
                 operation: "initialize",
-                fault: Fault { class: FaultClass::Protocol, message },
+                fault: Fault::new(FaultClass::Protocol, message),
             });
         }
         let identity =
@@ -155,6 +157,7 @@ impl Connection {
         let home = self.setup.home.as_deref().filter(|_| self.setup.kind == AgentKind::Copilot);
         Ok(AcpSession {
             records: home.map(|home| SessionRecords::of(home, id.as_str())),
+            logs: self.setup.logs.clone(),
             id,
             line: self.line.clone(),
             kind: self.setup.kind,
@@ -167,7 +170,7 @@ impl Connection {
     async fn assert_mode(&self, session: &NewSessionResponse) -> Result<(), AgentError> {
         let refused = |message| AgentError::Refused {
             operation: "session/set_mode",
-            fault: Fault { class: FaultClass::Protocol, message },
+            fault: Fault::new(FaultClass::Protocol, message),
         };
         let current = session.modes.as_ref().map(|modes| modes.current_mode_id.0.as_ref());
         if current.is_none_or(convert::asks) {

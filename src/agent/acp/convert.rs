@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
 };
 use serde_json::{Value, json};
 
-use crate::agent::{classify_code, classify_text};
+use crate::agent::classify_json;
 use crate::model::{
     Answer, Asked, CallStatus, Fault, FaultClass, SessionId, ToolRequest, TurnEnd, Usage,
 };
@@ -138,22 +138,20 @@ pub(super) fn since(now: Usage, before: Usage) -> Usage {
     }
 }
 
-/// A JSON-RPC error, classified: its data first, then its code, then its words.
+/// A JSON-RPC error, classified.
 pub(super) fn fault(error: &agent_client_protocol::Error) -> Fault {
     let data = error.data.clone().unwrap_or_default();
-    let kind = data.get("errorKind").or_else(|| data.get("errorType")).and_then(Value::as_str);
-    let status = data.get("statusCode").or_else(|| data.get("status")).and_then(Value::as_u64);
-    let code = i32::from(error.code);
     let message = match &data {
         Value::Null => error.message.clone(),
         Value::String(text) => format!("{}: {text}", error.message),
         other => format!("{}: {other}", error.message),
     };
-    let class = classify_code(status, kind.unwrap_or_default())
-        .or((code == -32000).then_some(FaultClass::Auth))
-        .or_else(|| classify_text(&message))
-        .unwrap_or(FaultClass::Other);
-    Fault { class, message }
+    let code = i32::from(error.code);
+    let told = json!({ "code": code, "message": error.message, "data": data });
+    match classify_json(&told) {
+        Some(fault) => Fault { message, ..fault },
+        None => Fault::new(FaultClass::Fatal, message),
+    }
 }
 
 /// Whether a mode lets the agent act without asking.

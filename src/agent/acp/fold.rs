@@ -8,11 +8,11 @@
 use tokio::time::Instant;
 
 use super::convert;
-use super::copilot::{self, Last};
 use super::seen::Call;
 use super::session::{AcpSession, Gathered};
 use crate::agent::gate::bounded;
-use crate::agent::{AgentKind, classify_text};
+use crate::agent::records::{self, Last};
+use crate::agent::{classify_message, reset_in};
 use crate::model::{ExecutedCall, Fault, FaultClass, Stuck, Turn, TurnEnd};
 
 /// What is kept of the agent's words in a turn, in bytes.
@@ -108,22 +108,28 @@ impl AcpSession {
         };
         let reports = self.line.gate.reports(self.id.as_str());
         let report = reports.into_iter().rfind(|report| report.context == "model_call");
-        let (class, message) = match (last, errors.last(), report) {
-            (Last::Error(error), _, _) => (copilot::class_of(&error), error.message),
+        let told =
+            |class, words: &str| Fault { reset: reset_in(words), ..Fault::new(class, words) };
+        let fault = match (last, errors.last(), report) {
+            (Last::Error(fault), _, _) => fault,
             // The model said it, and the CLI reported nothing: these are its own words.
             (_, None, _) | (Last::Model, Some(_), None) => return None,
             (_, Some(error), Some(report)) => {
-                (classify_text(error).or_else(|| classify_text(&report.message)), report.message)
+                let class = classify_message(error).or_else(|| classify_message(&report.message));
+                let fault = told(class.unwrap_or(FaultClass::Fatal), error);
+                Fault { message: report.message, ..fault }
             }
-            (Last::Nothing, Some(error), None) => match (classify_text(error), self.kind) {
-                (Some(class), _) => (Some(class), error.clone()),
-                (None, AgentKind::Copilot) => (None, error.clone()),
-                // Another agent's model may well begin a sentence like this.
-                (None, AgentKind::Other) => return None,
-            },
+            // A model may well begin a sentence like this: what has not the shape of a
+            // failure is none.
+            (Last::Nothing, Some(error), None) => told(classify_message(error)?, error),
         };
-        let message = self.line.gate.redactor().redact_str(&message).into_owned();
+        let reset = match (&fault.reset, fault.class, &self.logs) {
+            // Over ACP no rate limit says when it passes; the CLI's own log does.
+            (None, FaultClass::RateLimit, Some(logs)) => records::reset_in_logs(logs).await,
+            (reset, _, _) => *reset,
+        };
+        let message = self.line.gate.redactor().redact_str(&fault.message).into_owned();
         let message = message.chars().take(MESSAGE).collect();
-        Some(Fault { class: class.unwrap_or(FaultClass::Other), message })
+        Some(Fault { message, reset, ..fault })
     }
 }

@@ -7,17 +7,14 @@
 
 mod connection;
 mod convert;
-mod copilot;
 mod fold;
 mod seen;
 pub mod serve;
 mod session;
-mod stderr;
 #[cfg(test)]
 mod tests;
 mod transport;
 mod updates;
-mod wire_log;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,9 +25,9 @@ use async_trait::async_trait;
 use tokio::process::Command;
 
 use self::connection::{Connection, Setup};
-use self::stderr::StderrTail;
-use self::wire_log::{WireLog, WireWriter};
-use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session};
+use crate::agent::stderr::StderrTail;
+use crate::agent::wire_log::{WireLog, WireWriter};
+use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session, prepare};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, FaultClass, RunId};
 use crate::sys::process::{Ladder, Supervised};
@@ -51,6 +48,8 @@ pub struct Launch<'a> {
     pub folder: &'a Path,
     /// Where the CLI keeps its records, for Copilot.
     pub home: Option<PathBuf>,
+    /// Where the CLI is told to write its log, for Copilot.
+    pub logs: Option<PathBuf>,
     /// The guard's plugin, for Copilot: checked before each session.
     pub plugin: Option<Plugin>,
     /// Decides what the agent asks for.
@@ -93,6 +92,7 @@ impl AcpAgent {
             kind: launch.command.kind,
             plugin: launch.plugin,
             home: launch.home,
+            logs: launch.logs,
             cwd: launch.cwd.to_owned(),
             stderr: stderr.clone(),
         };
@@ -125,8 +125,8 @@ impl Agent for AcpAgent {
         self.identity.clone()
     }
 
-    fn pid(&self) -> u32 {
-        self.child.pid()
+    fn pid(&self) -> Option<u32> {
+        Some(self.child.pid())
     }
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
@@ -149,18 +149,7 @@ impl Agent for AcpAgent {
 
 fn command(launch: &Launch<'_>) -> Command {
     let mut command = Command::new(&launch.command.program);
-    command
-        .args(&launch.command.args)
-        .args(&launch.extra)
-        .current_dir(launch.cwd)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    for (name, value) in &launch.environment {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    command.args(&launch.command.args).args(&launch.extra).stdin(Stdio::piped());
+    prepare(&mut command, &launch.environment, launch.cwd);
     command
 }

@@ -4,6 +4,7 @@
 //! however it ended. How the turn is put together lives in `fold`.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
@@ -16,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::Line;
 use super::convert;
-use super::copilot::SessionRecords;
 use super::seen::Call;
+use crate::agent::records::SessionRecords;
 use crate::agent::{
     AgentError, AgentKind, Closed, EndedCall, Pulse, Session, Standing, TurnLimits, observe,
 };
@@ -38,6 +39,8 @@ pub(super) struct AcpSession {
     pub(super) counted: Usage,
     /// The CLI's own records of this session.
     pub(super) records: Option<SessionRecords>,
+    /// Where the CLI writes its log.
+    pub(super) logs: Option<PathBuf>,
     /// A cancelled prompt was never answered: the agent may still be at work.
     pub(super) deaf: bool,
 }
@@ -85,12 +88,13 @@ impl Session for AcpSession {
         let mut clock = interval(LOOK);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let over = loop {
+            let mut ticked = false;
             tokio::select! {
                 biased;
                 answered = &mut answer => break Over::Answered(Box::new(answered)),
                 () = stop.cancelled() => break Over::Cancel(TurnEnd::Interrupted),
                 () = self.line.updates.changed() => {}
-                _ = clock.tick() => {}
+                _ = clock.tick() => ticked = true,
             }
             self.gather(&mut gathered)?;
             if !gathered.undecided.is_empty() {
@@ -98,6 +102,13 @@ impl Session for AcpSession {
             }
             if let Some(stuck) = observe(&self.pulse(limits), limits) {
                 break Over::Cancel(TurnEnd::Stuck(self.redacted(stuck)));
+            }
+            if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records) {
+                let used = convert::since(records.tokens().await, self.counted);
+                if used.total >= left {
+                    gathered.usage = Some(records.tokens().await);
+                    break Over::Cancel(TurnEnd::Interrupted);
+                }
             }
         };
         let (answered, cancelled) = match over {
@@ -109,7 +120,7 @@ impl Session for AcpSession {
         };
         let end = match (answered, cancelled) {
             (Some(Ok(response)), why) => {
-                gathered.usage = response.usage.as_ref().map(convert::usage);
+                gathered.usage = response.usage.as_ref().map(convert::usage).or(gathered.usage);
                 why.unwrap_or_else(|| convert::end(response.stop_reason))
             }
             (Some(Err(error)), Some(why)) => {

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 
 use super::updates::Updates;
-use super::wire_log::{Way, WireLog};
+use crate::agent::wire_log::{Way, WireLog};
 
 /// Longest line, in bytes.
 const LONGEST: usize = 16 << 20;

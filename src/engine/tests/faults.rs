@@ -3,7 +3,7 @@
 use super::scene::{Act, Scene, TASK, act, ending, failing, honest, only};
 use crate::agent::AgentError;
 use crate::agent::PluginError;
-use crate::model::{FaultClass, Outcome, RecordError, Turn, TurnEnd};
+use crate::model::{Fault, FaultClass, Outcome, RecordError, Reset, Turn, TurnEnd};
 
 fn died() -> Act {
     failing(TurnEnd::Lost, FaultClass::Died)
@@ -75,6 +75,79 @@ async fn the_network_may_come_back() {
     let mut scene = Scene::new(TASK, vec![drop(), drop(), honest("one"), honest("two")]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert_eq!(only(&scene.told(), &["waiting"]).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_network_that_stays_away_is_tried_three_times_then_given_up_in_so_many_words() {
+    let drop = || failing(TurnEnd::EndTurn, FaultClass::Network);
+    let mut scene = Scene::new(TASK, vec![drop(), drop(), drop(), drop()]);
+    let outcome = scene.run().await.expect("an outcome");
+    let waits = only(&scene.told(), &["waiting"]);
+    let until = [5, 20, 50].map(|time| format!("waiting until {time}: it said so"));
+    assert_eq!(waits, until, "after 5, 15 and 30 s");
+    let fault = Fault::new(FaultClass::Network, "Failed after max retries: it said so");
+    assert_eq!(outcome, Outcome::AgentUnusable { fault });
+    assert_eq!(scene.script().starts, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_fails_is_tried_twice_and_what_goes_well_between_counts_anew() {
+    let fails = || failing(TurnEnd::EndTurn, FaultClass::Transient);
+    let acts = vec![fails(), fails(), honest("one"), fails(), fails(), honest("two")];
+    assert_eq!(Scene::new(TASK, acts).run().await, Ok(Outcome::Proven));
+    let mut scene = Scene::new(TASK, vec![fails(), fails(), fails()]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert_eq!(only(&scene.told(), &["waiting"]).len(), 2);
+    assert_eq!(outcome.exit_code(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_user_s_number_of_retries_ends_the_wait_for_a_rate_limit() {
+    let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
+    let mut scene = Scene::new(TASK, vec![limited(), limited()]);
+    scene.parts.as_mut().expect("not begun").max_retries = Some(1);
+    let outcome = scene.run().await.expect("an outcome");
+    assert_eq!(only(&scene.told(), &["waiting"]).len(), 1);
+    assert_eq!(outcome.exit_code(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reset_that_is_known_is_waited_for_and_beyond_the_patience_ends_the_run_at_once() {
+    let limited = |seconds| -> Act {
+        Box::new(move |place| {
+            let turn = failing(TurnEnd::EndTurn, FaultClass::RateLimit)(place);
+            let fault =
+                turn.fault.map(|fault| Fault { reset: Some(Reset::After(seconds)), ..fault });
+            Turn { fault, ..turn }
+        })
+    };
+    let mut scene = Scene::new(TASK, vec![limited(70), honest("one"), limited(58 * 3600)]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert_eq!(only(&scene.told(), &["waiting"]), ["waiting until 70: it said so"]);
+    let Outcome::RateLimited { resume_at, estimated, .. } = outcome else { panic!("{outcome:?}") };
+    let later = (resume_at - super::scene::start()).num_seconds();
+    assert_eq!((later, estimated), (70 + 58 * 3600, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_is_not_there_or_not_allowed_is_noted_and_passed_over() {
+    for class in [FaultClass::FileNotFound, FaultClass::PermissionDenied] {
+        let skipped: Act = Box::new(move |place| {
+            place.honest("one");
+            failing(TurnEnd::EndTurn, class)(place)
+        });
+        let mut scene = Scene::new(TASK, vec![skipped, honest("two")]);
+        assert_eq!(scene.run().await, Ok(Outcome::Proven));
+        assert_eq!(only(&scene.told(), &["notice: skipped"]), ["notice: skipped: it said so"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_nothing_is_known_of_ends_the_run_and_is_no_attempt() {
+    let mut scene = Scene::new(TASK, vec![failing(TurnEnd::EndTurn, FaultClass::Fatal)]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert_eq!(outcome.exit_code(), 5);
+    assert_eq!(only(&scene.told(), &["waiting"]).len(), 0);
 }
 
 #[tokio::test(start_paused = true)]

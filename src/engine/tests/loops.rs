@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::scene::{Scene, TASK, act, ending, exists, honest, only};
 use crate::engine::BaselineRun;
-use crate::model::{Limit, OnStuck, Outcome, Turn, TurnEnd};
+use crate::model::{Limit, OnStuck, Outcome, Turn, TurnEnd, Usage};
 
 #[tokio::test(start_paused = true)]
 async fn an_honest_run_from_the_first_event_to_the_last() {
@@ -87,6 +87,30 @@ async fn each_limit_ends_the_run_between_turns() {
     let limit = Limit::PremiumRequests;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
     assert_eq!(only(&scene.told(), &["iteration 1 ended"]), ["iteration 1 ended, 1 premium"]);
+    let mut scene = Scene::new(TASK, vec![costly(TurnEnd::EndTurn)]);
+    scene.limits().tokens = Some(1000);
+    let limit = Limit::Tokens;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+    assert_eq!(scene.counts(), (1, 1));
+}
+
+/// Honest work on `one` that takes a thousand tokens.
+fn costly(end: TurnEnd) -> super::scene::Act {
+    Box::new(move |place| {
+        place.honest("one");
+        let usage = Some(Usage { input: 900, output: 100, total: 1000 });
+        Turn { end, usage, ..Turn::default() }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_cancelled_for_its_tokens_ends_the_run_by_that_limit() {
+    let mut scene = Scene::new(TASK, vec![costly(TurnEnd::Interrupted)]);
+    scene.limits().tokens = Some(500);
+    scene.limits().duration = Some(Duration::from_secs(60));
+    let limit = Limit::Tokens;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+    assert!(scene.told().contains("verdict: Pass"), "work that is whole counts all the same");
 }
 
 #[tokio::test(start_paused = true)]

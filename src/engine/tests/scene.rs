@@ -124,8 +124,8 @@ impl Agent for Fake {
         None
     }
 
-    fn pid(&self) -> u32 {
-        1
+    fn pid(&self) -> Option<u32> {
+        Some(1)
     }
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
@@ -294,11 +294,13 @@ impl Scene {
                 iterations: 10,
                 duration: None,
                 premium_requests: None,
+                tokens: None,
                 attempts: 3,
                 on_stuck: OnStuck::Stop,
             },
             turn: TurnLimits::default(),
             max_wait: Duration::from_secs(100),
+            max_retries: None,
             verify_limit: Duration::from_secs(600),
             regression_budget: Duration::from_secs(30),
             check_environment: Vec::new(),
@@ -374,7 +376,7 @@ pub(super) fn honest(criterion: &'static str) -> Act {
 
 pub(super) fn failing(end: TurnEnd, class: FaultClass) -> Act {
     Box::new(move |_| {
-        let fault = Some(Fault { class, message: "it said so".to_owned() });
+        let fault = Some(Fault::new(class, "it said so"));
         Turn { end, fault, ..Turn::default() }
     })
 }

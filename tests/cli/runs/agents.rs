@@ -16,23 +16,79 @@ fn outcome(ran: &Ran) -> serde_json::Value {
     serde_json::from_str(last).expect("an event")
 }
 
+/// Where the built-in agent can die outside of a turn, and how.
+const MOMENTS: [&str; 6] =
+    ["initialize", "initialized", "session_new", "session_ready", "prompt", "turn_ended"];
+const ENDS: [&str; 3] = ["kill", "{exit: 1}", "close_stdout"];
+
 #[test]
-fn one_that_dies_once_is_started_again_at_whatever_moment_it_died() {
-    let dies_at = |at: &str| {
+fn one_that_dies_once_is_started_again_at_whatever_moment_and_however_it_died() {
+    let dies_at = |at: &str, by: &str| {
         let repo = Repo::new(THREE);
-        let script = format!("memory: seen.txt\ndie: {{at: {at}, by: kill, times: 1}}\n{HONEST}");
+        let script = format!("memory: seen.txt\ndie: {{at: {at}, by: {by}, times: 1}}\n{HONEST}");
         let ran = repo.run(&script, &["--max-iterations", "1"]);
-        assert_eq!(ran.code, Some(3), "{at}: {}", ran.stderr);
-        assert!(repo.task().contains("- [x] a is there"), "{at}");
-        assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{at}");
-        assert_eq!(repo.status(), "", "{at}");
+        assert_eq!(ran.code, Some(3), "{at} {by}: {}", ran.stderr);
+        assert!(repo.task().contains("- [x] a is there"), "{at} {by}");
+        assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{at} {by}");
+        assert_eq!(repo.status(), "", "{at} {by}");
+        assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new(), "{at} {by}");
     };
     // Each waits half a second before it starts again: they wait together.
     std::thread::scope(|scope| {
-        for at in ["initialize", "session_new", "session_ready", "prompt", "turn_ended"] {
-            scope.spawn(move || dies_at(at));
+        for at in MOMENTS {
+            for by in ENDS {
+                scope.spawn(move || dies_at(at, by));
+            }
         }
     });
+}
+
+/// Each step is the last that the agent does in its first turn.
+#[test]
+fn one_that_dies_within_a_turn_is_started_again_at_whatever_moment() {
+    let dies_after = |steps: &str| {
+        let repo = Repo::new(THREE);
+        let honest = HONEST.trim_start().trim_start_matches("turns:\n");
+        let script = format!("memory: seen.txt\nturns:\n- times: 1\n  steps: [{steps}]\n{honest}");
+        let ran = repo.run(&script, &["--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(3), "{steps}: {} {}", ran.stdout, ran.stderr);
+        assert!(repo.task().contains("- [x] a is there"), "{steps}");
+        assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{steps}");
+        assert_eq!(repo.status(), "", "{steps}");
+        assert_eq!(starts(&ran), 2, "{steps}");
+        assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new(), "{steps}");
+    };
+    let dying = |how: &str| {
+        [
+            // Within a stream of updates.
+            format!("{{say: working}}, {{say: on it}}, {{die: {how}}}"),
+            // While its permission request is pending.
+            format!("{{ask_only: {{run: 'echo x > x.txt'}}}}, {{die: {how}}}"),
+            // In the middle of a frame.
+            format!("{{raw: '{{\"jsonrpc\":\"2.0\",\"id\":'}}, {{die: {how}}}"),
+            // With a tool of its own still running.
+            format!("{{spawn: {{command: 'sleep 1000'}}}}, {{die: {how}}}"),
+        ]
+    };
+    std::thread::scope(|scope| {
+        for steps in ENDS.iter().flat_map(|how| dying(how)) {
+            scope.spawn(move || dies_after(&steps));
+        }
+    });
+}
+
+#[test]
+fn one_that_dies_over_its_cancellation_costs_no_more_than_the_turn_that_was_stuck() {
+    let repo = Repo::new(THREE);
+    let honest = HONEST.trim_start().trim_start_matches("turns:\n");
+    let script = format!(
+        "memory: seen.txt\ndie: {{at: cancel, by: kill, times: 1}}\nturns:\n- times: 1\n  steps: [{{say: hm}}, {{hang: }}]\n{honest}"
+    );
+    let ran = repo.run(&script, &["--max-iterations", "2", "--idle-timeout", "1s"]);
+    assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+    assert!(repo.task().contains("- [x] a is there"), "{}", ran.stdout);
+    assert_eq!(repo.state()["criteria"][0]["attempts"], 1, "the stuck turn is an attempt");
+    assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new());
 }
 
 #[test]
@@ -92,8 +148,8 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
         [clock] before the work: `test -e a.txt` failed (exit 1), [span]
         [clock] before the work: `test -e b.txt` failed (exit 1), [span]
         [clock] before the work: `test -e c.txt` failed (exit 1), [span]
-        [clock] waiting [span], until [time]: the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
-        [clock] waiting [span], until [time]: the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
+        [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
 
           line  criterion   proof   attempts
         ·    3  a is there  open           0
@@ -180,6 +236,52 @@ fn a_rate_limit_as_the_answer_to_a_prompt() {
     let script = "turns: [{steps: [{error: {code: -32603, message: Internal error, data: {statusCode: 429}}}]}]";
     let ran = repo.run(script, &["--max-wait", "1s"]);
     assert_eq!((ran.code, &outcome(&ran)["outcome"]), (Some(6), &"rate_limited".into()));
+}
+
+#[test]
+fn the_user_s_number_of_retries_is_honoured_and_what_it_cannot_be_is_told() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{say: 'Error: 429 Rate limit reached for requests'}]}]";
+    let mut command = repo.run_command(script, &[]);
+    command.env("COPILOT_MAX_RETRIES", "0");
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(6), "{} {}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("waiting until"), "{}", ran.stdout);
+    let mut command = repo.run_command(script, &[]);
+    command.env("COPILOT_MAX_RETRIES", "many");
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(7));
+    assert!(ran.stderr.contains("COPILOT_MAX_RETRIES=many"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_low_quota_is_told_where_a_script_knows_it_and_anything_but_a_number_is_ignored() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for (prints, warns) in [("echo 7", true), ("echo 42", false), ("echo none; exit 1", false)] {
+        let repo = Repo::new(THREE);
+        let script = repo.beside("bin/copilot-usage.sh");
+        std::fs::create_dir_all(repo.beside("bin")).expect("a folder");
+        let text = format!("#!/bin/sh\n[ \"$1\" = --remaining ] && {prints}\n");
+        std::fs::write(&script, text).expect("written");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&script, mode).expect("executable");
+        let mut command = repo.run_command(HONEST, &["--max-iterations", "1"]);
+        let path = std::env::var("PATH").expect("PATH");
+        command.env("PATH", format!("{}:{path}", repo.beside("bin").display()));
+        let ran = finish(command);
+        assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+        let told = ran.stdout.contains("Low premium request quota: 7 remaining");
+        assert_eq!(told, warns, "{prints}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn via_cli_is_for_copilot_alone() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run(HONEST, &["--via", "cli"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(ran.stderr.contains("`--via cli` drives the Copilot CLI alone"), "{}", ran.stderr);
+    assert_eq!(repo.status(), "");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::scene::{Scene, read};
 use crate::agent::AgentKind;
-use crate::agent::acp::stderr::StderrTail;
-use crate::agent::acp::wire_log::{Way, WireLog};
+use crate::agent::stderr::StderrTail;
+use crate::agent::wire_log::{Way, WireLog};
 use crate::guard::Redactor;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::peer::Peer;
 use crate::agent::acp::connection::{Connection, Setup};
 use crate::agent::acp::session::AcpSession;
-use crate::agent::acp::stderr::StderrTail;
-use crate::agent::acp::wire_log::{WireLog, WireWriter};
+use crate::agent::stderr::StderrTail;
+use crate::agent::wire_log::{WireLog, WireWriter};
 use crate::agent::{AgentError, AgentKind, Focus, Gate, Session as _, TurnLimits};
 use crate::guard::{OsFiles, Policy, Redactor};
 use crate::model::{
@@ -99,6 +99,7 @@ impl Scene {
             kind: self.kind,
             plugin: None,
             home: self.home.clone(),
+            logs: None,
             cwd: PathBuf::from("/w/repo"),
             stderr,
         };

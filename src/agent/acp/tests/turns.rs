@@ -348,7 +348,7 @@ async fn an_error_answer_is_classified_and_is_no_finished_turn() {
         ),
         (json!({"code": -32603, "message": "m", "data": {"statusCode": 401}}), FaultClass::Auth),
         (json!({"code": -32000, "message": "Authentication required"}), FaultClass::Auth),
-        (json!({"code": -32603, "message": "strange"}), FaultClass::Other),
+        (json!({"code": -32603, "message": "strange"}), FaultClass::Fatal),
     ] {
         let turn = turn(AgentKind::Other, limits(), async |peer| {
             let prompt = peer.prompted().await;
@@ -362,7 +362,7 @@ async fn an_error_answer_is_classified_and_is_no_finished_turn() {
 
 #[tokio::test]
 async fn words_that_look_like_an_error_are_believed_only_where_nothing_speaks_against_them() {
-    let words = "Error: connection refused in my own test";
+    let words = "Error: connection refused";
     let say = async |peer: &mut Peer| {
         let prompt = peer.prompted().await;
         peer.say(words).await;

@@ -1,0 +1,67 @@
+//! What kind of failure an agent's error is: pure, from the most reliable sign that there
+//! is: a status, the name of its kind, and last its words.
+//!
+//! Invariant: words count only in the shape of an error. A file, a criterion or a test that
+//! mentions a rate limit is none. What is done about a failure is decided in `engine`.
+
+mod json;
+mod reset;
+mod status;
+mod text;
+
+use crate::model::{Fault, FaultClass};
+
+pub use json::classify_json;
+pub use reset::reset_in;
+pub use text::{classify_line, classify_message};
+
+/// A failure in whatever form it is told: a JSON-RPC error, a `session.error` record, a
+/// hook's report, or plain text, in one line or many. The last line that tells of one
+/// counts. What is not understood is fatal.
+pub fn classify(input: &str) -> Fault {
+    let whole = serde_json::from_str(input).ok().and_then(|value| classify_json(&value));
+    let found = whole.or_else(|| {
+        let lines: Vec<&str> = input.lines().collect();
+        let (at, mut fault) = lines.iter().enumerate().rev().find_map(|(at, line)| {
+            let fault = match serde_json::from_str::<serde_json::Value>(line) {
+                Ok(value) if value.is_object() => classify_json(&value),
+                Ok(_) | Err(_) => classify_line(line)
+                    .map(|class| Fault { reset: reset_in(line), ..Fault::new(class, line.trim()) }),
+            };
+            fault.map(|fault| (at, fault))
+        })?;
+        // `Retry-After: 3600` stands on a line of its own, beside the status.
+        let near = lines.iter().skip(at.saturating_sub(5)).take(20);
+        fault.reset = fault.reset.or_else(|| near.rev().find_map(|line| reset_in(line)));
+        Some(fault)
+    });
+    found.unwrap_or_else(|| Fault::new(FaultClass::Fatal, input.trim()))
+}
+
+/// What to do about an agent that cannot be used.
+pub fn way_out(class: FaultClass) -> &'static str {
+    match class {
+        FaultClass::NotFound => {
+            "install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`"
+        }
+        FaultClass::Auth => {
+            "log in with `copilot login` (or set COPILOT_GITHUB_TOKEN), then start it again"
+        }
+        FaultClass::ModelUnavailable => {
+            "choose a model that your plan has with `--model`, or let it fall back with RALPH_COPILOT_FALLBACK=true"
+        }
+        FaultClass::RateLimit => "start it again later, or wait longer with `--max-wait`",
+        FaultClass::Network => "check the connection and the proxy settings, then start it again",
+        FaultClass::Transient => "the provider's server fails: start it again later",
+        FaultClass::FileNotFound
+        | FaultClass::PermissionDenied
+        | FaultClass::Died
+        | FaultClass::Protocol
+        | FaultClass::Fatal => {
+            "the agent's own words are in stderr.log and wire.log of the run's folder below .ralph/runs/"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

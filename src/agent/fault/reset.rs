@@ -1,0 +1,228 @@
+//! When a failure passes by itself, where its words or fields tell: `Retry-After: 3600`,
+//! "try again in 58 hours", "resets at 2026-11-22T09:00:00Z".
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use regex::Regex;
+use serde_json::Value;
+
+use crate::model::Reset;
+
+/// A time that lies further ahead than this many seconds is none that anybody waits for.
+const FURTHEST: f64 = 366.0 * 86_400.0;
+
+const UNIT: &str = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)";
+
+fn compiled(pattern: &str) -> Regex {
+    // The patterns are constants, and a test compiles each of them.
+    Regex::new(pattern).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+/// "try again in 1 hour and 30 minutes", "wait 30 seconds", "resets in ~2h".
+static IN: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(&format!(
+        r"(?i)(?:\b(?:try|retry|retrying|available|resets?|again|resume|next)\b[^\n]{{0,60}}?\b(?:in|for|after)|\bwait(?:\s+for)?)\s+(?:about |approximately |around |~\s*)?((?:an?|\d+(?:\.\d+)?)\s*{UNIT}(?:(?:\s*,\s*|\s+and\s+|\s*)\d+(?:\.\d+)?\s*{UNIT})*\b)"
+    ))
+});
+
+/// One amount of it.
+static AMOUNT: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i)(an?\b|\d+(?:\.\d+)?)\s*([a-z]+)"));
+
+/// `Retry-After: 3600`, `retry_after_ms=500`, `"retryAfter": "30s"`.
+static RETRY_AFTER: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(&format!(
+        r#"(?i)\bretry[-_ ]?after(?:[-_]?(ms|seconds))?\b["']?\s*[:=]?\s*["']?(\d+(?:\.\d+)?)\s*({UNIT}\b)?"#
+    ))
+});
+
+/// `Retry-After: Wed, 21 Oct 2026 07:28:00 GMT`.
+static RETRY_AFTER_DATE: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)\bretry-after\s*:\s*((?:mon|tue|wed|thu|fri|sat|sun), \d{1,2} \w{3} \d{4} [\d:]{8} GMT)",
+    )
+});
+
+/// "resets at 2026-11-22 09:00 UTC", "try again after 2026-11-22T09:00:00+01:00".
+static AT: LazyLock<Regex> = LazyLock::new(|| {
+    compiled(
+        r"(?i)\b(?:resets?|reset|again|available|until|resume|retry)(?:[-_ ]?(?:at|on|after|time|date))?\b\W{0,4}(?:at |on |after )?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?",
+    )
+});
+
+/// `X-RateLimit-Reset: 1795308480`: seconds since 1970.
+static EPOCH: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i)\brate-?limit-reset\b\W{1,3}(\d{10})\b"));
+
+/// The time that a text tells.
+pub fn reset_in(text: &str) -> Option<Reset> {
+    if let Some(found) = RETRY_AFTER_DATE.captures(text) {
+        let date = DateTime::parse_from_rfc2822(&found[1].replace("GMT", "+0000")).ok()?;
+        return Some(Reset::At(date.with_timezone(&Utc)));
+    }
+    if let Some(found) = RETRY_AFTER.captures(text) {
+        let unit = found.get(3).or_else(|| found.get(1)).map_or("s", |unit| unit.as_str());
+        return after(found[2].parse::<f64>().ok()? * seconds_of(unit));
+    }
+    if let Some(found) = AT.captures(text) {
+        let (day, minute) = (&found[1], &found[2]);
+        let second = found.get(3).map_or(":00", |second| second.as_str());
+        let zone = found.get(4).map_or("+0000", |zone| match zone.as_str() {
+            "Z" | "z" | "UTC" | "GMT" | "utc" | "gmt" => "+0000",
+            offset => offset,
+        });
+        let time = format!("{day}T{minute}{second}{zone}");
+        let time = DateTime::parse_from_str(&time, "%Y-%m-%dT%H:%M:%S%.f%z").ok()?;
+        return Some(Reset::At(time.with_timezone(&Utc)));
+    }
+    if let Some(found) = EPOCH.captures(text) {
+        return DateTime::from_timestamp(found[1].parse().ok()?, 0).map(Reset::At);
+    }
+    let found = IN.captures(text)?;
+    let amounts = AMOUNT.captures_iter(&found[1]).map(|amount| {
+        let number = amount[1].parse::<f64>().unwrap_or(1.0);
+        number * seconds_of(&amount[2])
+    });
+    after(amounts.sum())
+}
+
+/// The time that a field of some JSON tells.
+pub(super) fn reset_of(value: &Value) -> Option<Reset> {
+    let fields = match value {
+        Value::Object(fields) => fields,
+        Value::Array(items) => return items.iter().find_map(reset_of),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+    };
+    fields.iter().find_map(|(name, field)| {
+        let name = name.to_lowercase().replace(['-', '_'], "");
+        match name.as_str() {
+            "retryafter" | "retryafterseconds" | "retryafterms" => {
+                let factor = if name.ends_with("ms") { 0.001 } else { 1.0 };
+                match field {
+                    Value::String(text) => match text.trim().parse::<f64>() {
+                        Ok(number) => after(number * factor),
+                        Err(_) => reset_in(&format!("retry-after: {text}")),
+                    },
+                    other => after(other.as_f64()? * factor),
+                }
+            }
+            "reset" | "resetat" | "resetsat" | "resumeat" | "resettime" | "xratelimitreset"
+            | "quotaresetdate" => time_of(field),
+            _ => reset_of(field),
+        }
+    })
+}
+
+fn time_of(field: &Value) -> Option<Reset> {
+    match field {
+        Value::String(text) => {
+            let zoned = DateTime::parse_from_rfc3339(text).map(|time| time.with_timezone(&Utc));
+            let plain = || NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f");
+            let time = zoned.ok().or_else(|| plain().ok().map(|time| time.and_utc()));
+            time.map(Reset::At).or_else(|| {
+                let seconds: i64 = text.parse().ok()?;
+                DateTime::from_timestamp(seconds, 0).map(Reset::At)
+            })
+        }
+        // Small numbers are spans, and say so in no field that is read here.
+        Value::Number(number) => match number.as_i64()? {
+            seconds @ 1_000_000_000..=9_999_999_999 => {
+                DateTime::from_timestamp(seconds, 0).map(Reset::At)
+            }
+            millis if millis > 9_999_999_999 => {
+                DateTime::from_timestamp_millis(millis).map(Reset::At)
+            }
+            _ => None,
+        },
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => reset_of(field),
+    }
+}
+
+fn after(seconds: f64) -> Option<Reset> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+    (0.0..=FURTHEST).contains(&seconds).then(|| Reset::After(seconds.ceil() as u64))
+}
+
+fn seconds_of(unit: &str) -> f64 {
+    let unit = unit.to_lowercase();
+    match unit.as_str() {
+        "ms" => 0.001,
+        _ if unit.starts_with("mil") => 0.001,
+        _ if unit.starts_with('s') => 1.0,
+        _ if unit.starts_with('m') => 60.0,
+        _ if unit.starts_with('h') => 3600.0,
+        _ => 86_400.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_s_time_is_found() {
+        for (text, seconds) in [
+            ("Please try again in 58 hours. (Request ID: 1)", 58 * 3600),
+            ("Retry-After: 3600", 3600),
+            ("retry-after: 15", 15),
+            ("retry_after_ms: 1500", 2),
+            (r#"{"retry_after_ms":3600000}"#, 3600),
+            ("rate limit reached, please wait 30 seconds", 30),
+            ("wait for 2 minutes", 120),
+            ("This limit resets in about 2h", 7200),
+            ("try again in 1 hour and 30 minutes", 5400),
+            ("Try again in 1h 30m", 5400),
+            ("try again in 6m0s", 360),
+            ("try again in an hour", 3600),
+            ("try again in a few seconds", 0),
+            ("Please retry after 20s", 20),
+            ("try again in 1.5 seconds", 2),
+            ("available again in 3 days", 3 * 86_400),
+        ] {
+            let expected = (seconds > 0).then_some(Reset::After(seconds));
+            assert_eq!(reset_in(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_day_is_found_in_its_zone() {
+        for (text, expected) in [
+            ("your limit resets at 2026-11-22T09:00:00Z", "2026-11-22T09:00:00Z"),
+            ("Resets at 2026-11-22 09:00 UTC.", "2026-11-22T09:00:00Z"),
+            ("try again after 2026-11-22T10:00:00+01:00", "2026-11-22T09:00:00Z"),
+            ("Retry-After: Sun, 22 Nov 2026 09:00:00 GMT", "2026-11-22T09:00:00Z"),
+            ("x-ratelimit-reset: 1795338000", "2026-11-22T09:00:00Z"),
+        ] {
+            let time = expected.parse().expect("a time");
+            assert_eq!(reset_in(text), Some(Reset::At(time)), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_numbers_are_no_time() {
+        for text in [
+            "retried 5 times (total retry wait time: 5 seconds)",
+            "the test took 30 seconds",
+            "429 lines changed in 3 files",
+            "run 2026-11-22 09:00",
+        ] {
+            assert_eq!(reset_in(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_tell_it_too() {
+        for (json, expected) in [
+            (r#"{"a":{"retryAfter":30}}"#, Some(Reset::After(30))),
+            (r#"{"headers":{"Retry-After":"3600"}}"#, Some(Reset::After(3600))),
+            (r#"{"retry_after_ms":2500}"#, Some(Reset::After(3))),
+            (r#"{"reset_at":1795338000}"#, reset_in("x-ratelimit-reset: 1795338000")),
+            (r#"{"resetsAt":"2026-11-22T09:00:00Z"}"#, reset_in("x-ratelimit-reset: 1795338000")),
+            (r#"{"reset":true,"number":30}"#, None),
+        ] {
+            let value: Value = serde_json::from_str(json).expect("JSON");
+            assert_eq!(reset_of(&value), expected, "{json}");
+        }
+    }
+}

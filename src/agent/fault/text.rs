@@ -1,0 +1,243 @@
+//! Errors that come as text, the last resort: the shape of an error is demanded, words
+//! alone are not enough.
+//!
+//! A line counts if, behind what programs write before an error (a time, a level, the name
+//! of an exception, their own name), it *begins* with the statement of a failure, and
+//! nothing in it speaks of code, tests or plans about such failures.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::status::{is_network_code, of_kind, of_status};
+use crate::model::FaultClass;
+
+/// Characters of a line that are looked at.
+const LONGEST: usize = 2000;
+
+fn compiled(pattern: &str) -> Regex {
+    // The patterns are constants, and a test compiles each of them.
+    Regex::new(&format!("(?i){pattern}")).unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+macro_rules! patterns {
+    ($( $name:ident = $pattern:expr; )*) => {
+        $( static $name: LazyLock<Regex> = LazyLock::new(|| compiled($pattern)); )*
+    };
+}
+
+patterns! {
+    // What stands before an error and says nothing of it.
+    TIME = r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[.,\d]*\s*(?:Z|UTC|[+-]\d\d:?\d\d)?\]?\s+";
+    MARK = r"^(?:(?:[✗✘×❌✖⚠❗🛑]\u{fe0f}?\s*)+|\[errno -?\d+\]\s+)";
+    PROGRAM = r"^(?:copilot|ghcs?|curl|git|npm|node|npx|python3?|claude|opencode)(?:\s+\([^)]*\)|\[\d+\])?:\s+(?:\(\d+\)\s+)?";
+    // What stands before an error and says that it is one.
+    LEVEL = r"^(?:\[(?:error|err|fatal|critical)\]:?|(?:error|err|fatal|critical)\s*:|(?-i:ERROR|FATAL|CRITICAL)\b)\s+";
+    NAMED = r"^((?:[a-z_]\w*\.)*[a-z_]\w*(?:error|exception))(?:\s*\[[\w ]+\])?\s*:\s+";
+    PHRASE = r"^(?:unhandled|uncaught|caused by|last error|(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)|execution failed|request failed|unexpected error|an error occurred)\s*[:\-–]\s+";
+
+    // What makes a sentence one about failures, not one that tells of a failure.
+    ABOUT = r"\b(?:handl(?:e|es|ed|ing|er)|implement(?:s|ed|ation|ing)?|added|adds?|fix(?:es|ed)?|tests?|tested|spec|assert\w*|expect(?:s|ed)?|to_?equal|mock(?:s|ed)?|todo|criteri(?:on|a)|docs?|document(?:s|ed|ation)|comment|example|refactor\w*|unit)\b";
+    PROSE = r"\b(?:should|shall|must|means|when|whenever|whether|if|case|shows?|raised|thrown|returns|supports?|retries|now|instead|e\.g)\b";
+    BEGINS_AS_CODE = r"^(?:[{}\[(<|/#*+>@'\x22\x60]|-\s)";
+    CODE = r"=>|==|!=|&&|\|\||::|\(\)|[{};]\s*$|\bfn \b|\bdef \b";
+
+    STATUS = r"^(?:(?:http(?:/\d(?:\.\d)?)?(?:\s+(?:error|status|code))*|status(?:\s*code)?|error\s+code|code|unexpected\s+status(?:\s+code)?|request\s+failed\s+with\s+status(?:\s+code)?|(?:the\s+)?(?:server|api|provider|upstream|requested\s+url)?\s*(?:responded|returned|replied|answered)(?:\s+with)?(?:\s+an?)?(?:\s+error)?(?:\s+http)?(?:\s+status)?(?:\s+code)?)\s*[:=]?\s*)?\(?(?P<code>[45]\d\d)\)?(?P<rest>.*)$";
+    REASON = r"^[\s:,.;()\-–]*(?:$|\{|\[|[45]\d\d\b|too many requests|rate[ -]?limit|quota|payment required|unauthorized|forbidden|not found|model\b|no such model|internal(?: server)? error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded|status code|error\b\s*(?:$|[:({]))";
+    IN_PARENTHESES = r"\((?:http|status(?: code)?)[ :]*([45]\d\d)\)";
+    // Enough only where something before it said that it is an error.
+    BARE = r"^(?:(?:api )?rate[ -]?limit(?:s|ed)?(?: error)?)\s*(?:$|[.!(:])";
+    RETRIED = r"^failed to get response from the ai model\b";
+    LAST = r"\blast error\s*:\s*(?:[a-z]*error:\s*)?(?:([45]\d\d)\b)?(.*)$";
+
+    RATE = r"^(?:(?:(?:the|your|an?|api|secondary|primary|global|model|user|daily|weekly|hourly|monthly|session|usage|request|token|github|copilot|openai|anthropic)\s+){0,4}(?:rate[ -]?limits?)\s*(?:error)?\s*(?:(?:was|has been|is|have been)\s+)?(?:exceeded|reached|hit)|too many (?:requests|tokens)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve|'re|’re| have| are)?\s+(?:been\s+|being\s+|currently\s+|temporarily\s+)*(?:rate[ -]?limited|throttled)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)?\s+(?:hit|reached|exceeded|exhausted|used(?: up)?)\s+(?:an?|the|your|all)\b[^.]{0,60}?\b(?:rate[ -]?limits?|quota|limits?|allowance|premium requests|credits)|(?:(?:the|your|monthly|premium|request|requests|api|daily|weekly|usage|token|model)\s+){0,4}(?:quota|usage limit|premium requests?(?: limit| allowance)?)\s+(?:(?:has been|was|is|have been)\s+)?(?:exceeded|exhausted|reached|used up)|no (?:more )?(?:quota|premium requests) (?:left|remaining)|this request would exceed\b.{0,60}\brate limit|rate[ -]?limited\s*(?:$|[.!])|(?:the )?(?:request|requests) (?:was|were) (?:throttled|rate[ -]?limited)|rate_limit_(?:exceeded|error|reached)|insufficient_quota)";
+    AUTH = r"^(?:authentication (?:is )?(?:required|failed|failure|error|expired|token)|not (?:logged|signed) in|you(?:'re|’re| are) not (?:logged|signed) in|not authenticated|no authentication information(?: was)?(?: found)?|you (?:must|need to) (?:be logged in|log in|sign in|authenticate)|no authentication information|unauthorized|unauthenticated|bad credentials|(?:invalid|expired|incorrect|missing|no|bad) (?:api key|access token|token|credentials|login)|(?:the |your )?(?:github |access |oauth |copilot |api )?(?:token|session|credentials?|login|api key|key)\s+(?:has |have |is |are |was )?(?:expired|invalid|revoked|not valid|no longer valid)|please (?:log|sign) in|login required|requires authentication|access denied by policy|to authenticate, you can use|forbidden\s*(?:$|[.!]))";
+    MODEL = r"^(?:(?:the )?(?:requested )?model\b.{0,120}?\b(?:not found|is not available|not available|does not exist|is not supported|not supported|is not enabled|is unavailable)|(?:unknown|no such|unsupported) model|invalid model\b|model_not_(?:found|supported|available))";
+    NETWORK = r"^(?:(?:could|can) ?not connect|(?:unable|failed) to connect|connection (?:refused|reset|closed|lost|timed out|error|aborted|terminated|dropped|failed|broken|to \S+ (?:failed|refused|lost|closed|timed out))|network (?:error|failure|is unreachable|unreachable|connection|timeout|timed out)|fetch failed|socket hang up|could not resolve|getaddrinfo e[a-z_]+(?: \S+)?|getaddrinfo|dns (?:lookup|resolution|error)|no route to host|error sending request|temporary failure in name resolution|name or service not known|(?:read|write|connect) e[a-z]{4,}\b|(?:the )?stream (?:was |has been )?(?:closed|disconnected|interrupted|ended unexpectedly)|(?:the )?connection (?:was|has been) (?:refused|reset|closed|lost|dropped|aborted)|request to \S+ failed|tls (?:handshake|connection)|unable to access\b.{0,200}could not resolve host|server closed the connection|broken pipe|you (?:are|seem to be) offline|lost connection)";
+    TRANSIENT = r"^(?:internal server error|bad gateway|service (?:is )?(?:temporarily )?unavailable|gateway time-?out|overloaded\s*(?:$|[.!])|(?:the )?(?:server|model|api|service|engine|provider|system|upstream)\s+(?:is |had |has )?(?:currently |temporarily )?(?:overloaded|busy|at capacity|unavailable|an error)|(?:the )?(?:request|operation|model|api call|call|response)\s+(?:has )?timed out|timed out\s*(?:$|[.!]|after|waiting)|timeout(?: error)?\s*(?:$|[.!])|deadline exceeded|(?:a )?transient (?:api |network )?(?:error|failure)|request failed due to a transient(?: api)? error|temporary failure|temporarily unavailable|server[_ ]error|server had an error|overloaded_error|please try again later)";
+    ABSENT = r"^(?:enoent\b|no such file or directory|(?:file|path|directory|folder)\b.{0,200}?\b(?:not found|does not exist|was not found|doesn't exist)|cannot find (?:the |a )?(?:file|path)|(?:the )?(?:file|path|directory) (?:does not exist|was not found)|(?:the )?file .{0,200}(?:does not exist|not found|was not found)|(?:[^:]{1,120}: ){0,3}no such file or directory)";
+    DENIED = r"^(?:eacces\b|eperm\b|permission denied|operation not permitted|permission to use\b.{0,80}denied|(?:[^:]{1,120}: ){0,3}(?:permission denied|operation not permitted))";
+    OS_ERROR = r"\(os error (2|13|1|104|111|110)\)";
+    // How a statement may go on; anything else makes it a part of some other sentence.
+    END = r"^\s*(?:$|[.!,;:()\[\]'\x22\-–—]|\d|(?:for|on|by|that|host|please|in|with|to|until|try|retry|at|after|while|from|of|at|code|error|status)\b)";
+}
+
+/// The class of a line of plain text, which must show by itself that it tells of a failure.
+pub fn classify_line(line: &str) -> Option<FaultClass> {
+    let line = bounded(line);
+    let (rest, named, told) = unwrapped(line);
+    let prose = || PROSE.is_match(rest) || CODE.is_match(rest);
+    if RETRIED.is_match(rest) {
+        return stated(rest, true);
+    }
+    if BEGINS_AS_CODE.is_match(rest) || ABOUT.is_match(rest) || (!told && prose()) {
+        return None;
+    }
+    stated(rest, told).or(named)
+}
+
+/// The class of a message from a channel that carries nothing but errors.
+pub fn classify_message(message: &str) -> Option<FaultClass> {
+    message.lines().find_map(|line| {
+        let (rest, named, _) = unwrapped(bounded(line));
+        if ABOUT.is_match(rest) && !RETRIED.is_match(rest) {
+            return None;
+        }
+        stated(rest, true).or(named)
+    })
+}
+
+fn bounded(line: &str) -> &str {
+    line[..line.floor_char_boundary(LONGEST)].trim()
+}
+
+/// A line without what stands before the error; the class that an exception's name tells;
+/// and whether anything said that it is an error.
+fn unwrapped(line: &str) -> (&str, Option<FaultClass>, bool) {
+    let (mut rest, mut named, mut told) = (line, None, false);
+    for _ in 0..8 {
+        let end = |pattern: &Regex| pattern.find(rest).map(|found| found.end());
+        if let Some(found) = NAMED.captures(rest) {
+            let name = found[1].rsplit('.').next().unwrap_or_default();
+            named = named.or_else(|| of_exception(name));
+            (rest, told) = (&rest[found[0].len()..], true);
+        } else if let Some(at) = end(&LEVEL).or_else(|| end(&PHRASE)) {
+            (rest, told) = (&rest[at..], true);
+        } else if let Some(at) = end(&TIME).or_else(|| end(&MARK)).or_else(|| end(&PROGRAM)) {
+            rest = &rest[at..];
+        } else {
+            break;
+        }
+    }
+    (rest, named, told)
+}
+
+/// `RateLimitError`, `ConnectionRefusedError`, `FileNotFoundError`.
+fn of_exception(name: &str) -> Option<FaultClass> {
+    let name = name.to_lowercase();
+    let any = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if any(&["ratelimit", "quota", "throttl", "toomanyrequests"]) {
+        Some(FaultClass::RateLimit)
+    } else if any(&["authentication", "unauthorized"]) {
+        Some(FaultClass::Auth)
+    } else if any(&["modelunavailable", "modelnotfound"]) {
+        Some(FaultClass::ModelUnavailable)
+    } else if any(&["connection", "network", "socket"]) {
+        Some(FaultClass::Network)
+    } else if any(&["timeout", "internalserver", "serviceunavailable", "overloaded"]) {
+        Some(FaultClass::Transient)
+    } else if name == "filenotfounderror" {
+        Some(FaultClass::FileNotFound)
+    } else if name == "permissionerror" {
+        Some(FaultClass::PermissionDenied)
+    } else {
+        None
+    }
+}
+
+/// The class of the statement that a text begins with.
+fn stated(text: &str, told: bool) -> Option<FaultClass> {
+    if let Some(class) = of_status_line(text, told) {
+        return Some(class);
+    }
+    if RETRIED.is_match(text) {
+        // The CLI's own sum: its last error tells, else there was no answer at all.
+        let last = LAST.captures(text);
+        let status = last.as_ref().and_then(|last| last.get(1)?.as_str().parse().ok());
+        let words = || classify_message(&last?[2]);
+        return status.and_then(of_status).or_else(words).or(Some(FaultClass::Network));
+    }
+    let begins = |pattern: &Regex| {
+        pattern
+            .find(text)
+            .is_some_and(|found| !found.is_empty() && END.is_match(&text[found.end()..]))
+    };
+    let statements: [(&Regex, FaultClass); 7] = [
+        (&RATE, FaultClass::RateLimit),
+        (&AUTH, FaultClass::Auth),
+        (&MODEL, FaultClass::ModelUnavailable),
+        (&NETWORK, FaultClass::Network),
+        (&TRANSIENT, FaultClass::Transient),
+        (&ABSENT, FaultClass::FileNotFound),
+        (&DENIED, FaultClass::PermissionDenied),
+    ];
+    if told && BARE.is_match(text) {
+        return Some(FaultClass::RateLimit);
+    }
+    let found = statements.into_iter().find(|(pattern, _)| begins(pattern));
+    found.map(|(_, class)| class).or_else(|| of_system(text, told))
+}
+
+/// `429 Too Many Requests`, `Request failed with status code 503`, `… (HTTP 401).`
+fn of_status_line(text: &str, told: bool) -> Option<FaultClass> {
+    if let Some(found) = STATUS.captures(text) {
+        let rest = found.name("rest").map_or("", |rest| rest.as_str());
+        let code = found["code"].parse().ok();
+        if REASON.is_match(rest) {
+            return code.and_then(of_status);
+        }
+    }
+    let within = IN_PARENTHESES.captures(text).filter(|_| told)?;
+    within[1].parse().ok().and_then(of_status)
+}
+
+/// `connect ECONNREFUSED 127.0.0.1:80`, `No such file or directory (os error 2)`.
+fn of_system(text: &str, told: bool) -> Option<FaultClass> {
+    if let Some(found) = OS_ERROR.captures(text) {
+        return match &found[1] {
+            "2" => Some(FaultClass::FileNotFound),
+            "1" | "13" => Some(FaultClass::PermissionDenied),
+            _ => Some(FaultClass::Network),
+        };
+    }
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let mut words = words.enumerate().filter(|(at, word)| {
+        // Such names are written in capitals where they are meant.
+        word.len() > 3 && word.chars().all(|c| !c.is_ascii_lowercase()) && (told || *at == 0)
+    });
+    words.find_map(|(_, word)| {
+        let word = word.to_lowercase();
+        if is_network_code(&word) {
+            return Some(FaultClass::Network);
+        }
+        of_kind(&word).filter(|_| matches!(word.as_str(), "enoent" | "eacces" | "eperm"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        for pattern in [
+            &TIME,
+            &MARK,
+            &PROGRAM,
+            &LEVEL,
+            &NAMED,
+            &PHRASE,
+            &ABOUT,
+            &PROSE,
+            &BEGINS_AS_CODE,
+            &CODE,
+            &STATUS,
+            &REASON,
+            &IN_PARENTHESES,
+            &BARE,
+            &RETRIED,
+            &LAST,
+            &RATE,
+            &AUTH,
+            &MODEL,
+            &NETWORK,
+            &TRANSIENT,
+            &ABSENT,
+            &DENIED,
+            &OS_ERROR,
+            &END,
+        ] {
+            assert!(!pattern.as_str().is_empty());
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What the records of one `copilot -p` tell, folded as they are read: pure.
+//!
+//! Invariant: bounded, however much is told. Kinds of records that are not known here count
+//! as life and are otherwise left alone.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::agent::classify_json;
+use crate::agent::gate::wanted;
+use crate::model::{CallStatus, Fault, FaultClass};
+
+/// Calls that are followed; the limit of a turn is below this.
+const FOLLOWED: usize = 5000;
+/// Bytes of the agent's own text that are kept: its end.
+const SAID: usize = 16 << 10;
+/// Characters of a title that are kept.
+const TITLE: usize = 200;
+
+/// A tool call as the CLI records it.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) title: String,
+    pub(super) input: Value,
+    pub(super) status: CallStatus,
+    pub(super) exit: Option<i64>,
+    /// The sub-agent that made it.
+    pub(super) asker: Option<String>,
+    /// It was the `preToolUse` hook that denied it, so that nothing else was asked.
+    pub(super) by_hook: bool,
+    reported: bool,
+}
+
+/// Everything that was told since the prompt.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) records: u64,
+    pub(super) calls: Vec<Call>,
+    pub(super) begun: u32,
+    pub(super) said: String,
+    /// The model is at work, or a tool is.
+    pub(super) working: bool,
+    /// A failure that nothing followed.
+    pub(super) fault: Option<Fault>,
+    pub(super) failing: Option<(String, u32)>,
+    by_id: HashMap<String, usize>,
+}
+
+impl Seen {
+    /// Takes one line; what is no record is nothing.
+    pub(super) fn take(&mut self, line: &[u8]) {
+        let Ok(record) = serde_json::from_slice::<Value>(line) else { return };
+        let Some(kind) = record["type"].as_str() else { return };
+        self.records += 1;
+        let data = &record["data"];
+        match kind {
+            "assistant.turn_start" => self.working = true,
+            "assistant.message" => {
+                self.fault = None;
+                if record.get("agentId").is_none() {
+                    self.say(data["content"].as_str().unwrap_or_default());
+                }
+            }
+            "tool.execution_start" => self.begin(data, record["agentId"].as_str()),
+            "tool.execution_complete" => self.end(data, record["agentId"].as_str()),
+            "session.error" => {
+                let unknown = || Fault::new(FaultClass::Fatal, "the CLI reports an error");
+                self.fault = Some(classify_json(&record).unwrap_or_else(unknown));
+            }
+            // Of all other kinds there is nothing to learn here.
+            _ => {}
+        }
+    }
+
+    /// Whether there were more calls than can be followed.
+    pub(super) fn overrun(&self) -> bool {
+        self.calls.len() >= FOLLOWED
+    }
+
+    /// Whether a call has begun and not ended.
+    pub(super) fn pending(&self) -> bool {
+        self.calls.iter().any(|call| call.status == CallStatus::Pending)
+    }
+
+    /// The calls that ended and were not handed out yet, with their places.
+    pub(super) fn take_ended(&mut self) -> Vec<(usize, Call)> {
+        let mut ended = Vec::new();
+        for (at, call) in self.calls.iter_mut().enumerate() {
+            if call.status != CallStatus::Pending && !call.reported {
+                call.reported = true;
+                let input = std::mem::take(&mut call.input);
+                ended.push((at, Call { input, ..call.clone() }));
+            }
+        }
+        ended
+    }
+
+    fn say(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.said.push_str(text);
+            self.said.push('\n');
+        }
+        let keep = self.said.ceil_char_boundary(self.said.len().saturating_sub(SAID));
+        self.said.drain(..keep);
+    }
+
+    fn begin(&mut self, data: &Value, asker: Option<&str>) {
+        self.working = true;
+        self.fault = None;
+        self.begun = self.begun.saturating_add(1);
+        if self.overrun() {
+            return;
+        }
+        let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
+        let call = Call {
+            id: text("toolCallId"),
+            tool: text("toolName"),
+            title: text("toolTitle").chars().take(TITLE).collect(),
+            input: data["arguments"].clone(),
+            status: CallStatus::Pending,
+            exit: None,
+            asker: asker.map(str::to_owned),
+            by_hook: false,
+            reported: false,
+        };
+        self.by_id.insert(call.id.clone(), self.calls.len());
+        self.calls.push(call);
+    }
+
+    fn end(&mut self, data: &Value, asker: Option<&str>) {
+        self.fault = None;
+        let id = data["toolCallId"].as_str().unwrap_or_default();
+        if !self.by_id.contains_key(id) {
+            // It ended and was never seen to begin: it is followed all the same, without
+            // arguments that a decision could be joined by.
+            self.begin(data, asker);
+        }
+        let Some(call) = self.by_id.get(id).and_then(|at| self.calls.get_mut(*at)) else { return };
+        let error = &data["error"];
+        call.status = match (data["success"].as_bool(), error["code"].as_str()) {
+            (Some(true), _) => CallStatus::Completed,
+            (_, Some("denied" | "rejected")) => CallStatus::Denied,
+            (_, _) => CallStatus::Failed,
+        };
+        let words = error["message"].as_str().unwrap_or_default();
+        call.by_hook = words.starts_with("Denied by preToolUse hook");
+        call.exit = data["shellExecution"]["exitCode"].as_i64();
+        let failed = match call.status {
+            CallStatus::Completed => call.exit.is_some_and(|code| code != 0),
+            CallStatus::Failed => true,
+            CallStatus::Pending | CallStatus::Denied => return,
+        };
+        let what = wanted(&call.input);
+        self.failing = match (failed, self.failing.take()) {
+            (false, _) => None,
+            (true, Some((before, times))) if before == what => Some((what, times + 1)),
+            (true, Some(_) | None) => Some((what, 1)),
+        };
+    }
+}
+
+/// ACP's word for what a tool does, so that both ways are reported alike.
+pub(super) fn kind(tool: &str) -> &'static str {
+    match tool {
+        "bash" | "stop_bash" | "write_bash" => "execute",
+        "create" | "edit" => "edit",
+        "view" | "read_bash" | "list_bash" | "read_agent" | "list_agents" => "read",
+        "grep" | "glob" => "search",
+        _ => "other",
+    }
+}
+
+/// A call that the CLI makes by itself, with no hook: it shows the rest of a background
+/// shell's output.
+pub(super) fn is_shell_echo(call: &Call) -> bool {
+    let only = |fields: &serde_json::Map<String, Value>| {
+        fields.contains_key("shellId")
+            && fields.keys().all(|key| matches!(key.as_str(), "shellId" | "delay"))
+    };
+    call.tool == "read_bash" && call.input.as_object().is_some_and(only)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn seen(records: &[Value]) -> Seen {
+        let mut seen = Seen::default();
+        for record in records {
+            seen.take(record.to_string().as_bytes());
+        }
+        seen
+    }
+
+    fn start(id: &str, command: &str) -> Value {
+        json!({"type": "tool.execution_start", "data": {
+            "toolCallId": id, "toolName": "bash", "arguments": {"command": command}}})
+    }
+
+    fn complete(id: &str, data: &Value) -> Value {
+        let mut data = data.clone();
+        data["toolCallId"] = json!(id);
+        json!({"type": "tool.execution_complete", "data": data})
+    }
+
+    #[test]
+    fn a_call_is_followed_to_its_end() {
+        let denied =
+            |words: &str| json!({"success": false, "error": {"code": "denied", "message": words}});
+        let mut seen = seen(&[
+            start("1", "ls"),
+            complete("1", &json!({"success": true, "shellExecution": {"exitCode": 3}})),
+            start("2", "rm x"),
+            complete("2", &denied("Denied by preToolUse hook: no")),
+            start("3", "rm y"),
+            complete("3", &denied("Permission denied")),
+            start("4", "cat"),
+            complete("4", &json!({"success": false, "error": {"code": "failure"}})),
+            start("5", "sleep"),
+        ]);
+        let calls: Vec<_> = seen.take_ended().into_iter().map(|(_, call)| call).collect();
+        let told: Vec<_> = calls.iter().map(|it| (it.status, it.exit, it.by_hook)).collect();
+        assert_eq!(
+            told,
+            [
+                (CallStatus::Completed, Some(3), false),
+                (CallStatus::Denied, None, true),
+                (CallStatus::Denied, None, false),
+                (CallStatus::Failed, None, false),
+            ]
+        );
+        assert!(seen.pending() && seen.take_ended().is_empty());
+        assert_eq!(seen.failing, Some(("cat".to_owned(), 1)));
+    }
+
+    #[test]
+    fn a_call_that_ends_without_having_begun_is_one_that_nothing_vouches_for() {
+        let mut seen = seen(&[complete("9", &json!({"success": true}))]);
+        let (_, call) = seen.take_ended().pop().expect("a call");
+        assert_eq!((call.status, call.input), (CallStatus::Completed, Value::Null));
+        assert_eq!(seen.begun, 1);
+    }
+
+    #[test]
+    fn only_an_error_that_nothing_followed_is_the_turn_s() {
+        let error = json!({"type": "session.error", "data": {"errorType": "rate_limit", "message": "429", "statusCode": 429}});
+        let message = json!({"type": "assistant.message", "data": {"content": "Done."}});
+        let fault = seen(&[message.clone(), error.clone()]).fault.map(|fault| fault.class);
+        assert_eq!(fault, Some(FaultClass::RateLimit));
+        let after = seen(&[error, message]);
+        assert_eq!((after.fault, after.said.as_str()), (None, "Done.\n"));
+    }
+
+    #[test]
+    fn text_that_is_no_record_is_nothing() {
+        let mut seen = Seen::default();
+        for line in ["", "Done.", "[1]", "{\"a\":1}", "{"] {
+            seen.take(line.as_bytes());
+        }
+        assert_eq!((seen.records, seen.begun), (0, 0));
+    }
+}

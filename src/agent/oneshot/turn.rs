@@ -1,0 +1,406 @@
+//! One `copilot -p`, watched until it ends, is stuck or stopped.
+//!
+//! Invariant: every wait has a limit, the process and all it started are gone when the turn
+//! is handed out, and what was seen until then becomes the turn.
+
+use std::collections::HashMap;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::StreamExt as _;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{ChildStdout, Command};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
+use tokio_util::sync::CancellationToken;
+
+use super::seen::{self, Call, Seen};
+use super::{Closed, Recipe};
+use crate::agent::gate::bounded;
+use crate::agent::records::{SessionRecords, reset_in_logs};
+use crate::agent::stderr::StderrTail;
+use crate::agent::wire_log::{Way, WireLog};
+use crate::agent::{
+    AgentError, EndedCall, Pulse, Session, Standing, TurnLimits, classify_line, observe, prepare,
+};
+use crate::model::{
+    Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
+    Stuck, Turn, TurnEnd, Usage,
+};
+use crate::sys::process::{Ladder, Supervised};
+
+/// Longest record, in bytes.
+const LONGEST: usize = 16 << 20;
+/// Longest prompt that is handed over as an argument; a longer one goes to standard input.
+const ARGUMENT: usize = 100_000;
+/// How often the clocks are looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long the output is read after the process ended: a process that it left behind may
+/// hold the other end open for ever.
+const DRAIN: Duration = Duration::from_millis(500);
+/// What is kept of the agent's words in a turn, in bytes, and of an error's, in characters.
+const SAID: usize = 4000;
+const MESSAGE: usize = 1000;
+
+/// One conversation, which is one prompt.
+pub(super) struct OneShotSession {
+    id: SessionId,
+    recipe: Arc<Recipe>,
+    records: Option<SessionRecords>,
+    /// Tokens that were counted in earlier turns.
+    counted: Usage,
+}
+
+/// What is gathered while the process runs.
+#[derive(Default)]
+struct Gathered {
+    seen: Seen,
+    undecided: Vec<String>,
+    ended: HashMap<usize, ExecutedCall>,
+    life: Option<Instant>,
+}
+
+/// Why nothing more is waited for.
+enum Over {
+    Exited(ExitStatus),
+    Broken(String),
+    Cancel(TurnEnd),
+}
+
+type Lines = FramedRead<ChildStdout, AnyDelimiterCodec>;
+
+impl OneShotSession {
+    pub(super) fn new(id: SessionId, recipe: Arc<Recipe>, records: Option<SessionRecords>) -> Self {
+        Self { id, recipe, records, counted: Usage::default() }
+    }
+}
+
+#[async_trait]
+impl Session for OneShotSession {
+    fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    async fn prompt(
+        &mut self,
+        prompt: &Prompt,
+        limits: &TurnLimits,
+        stop: &CancellationToken,
+    ) -> Result<Turn, AgentError> {
+        let recipe = Arc::clone(&self.recipe);
+        let started = Instant::now();
+        let denied_before = recipe.gate.denied();
+        let redactor = recipe.gate.redactor();
+        let path = recipe.folder.join("wire.log");
+        let (log, wire) = WireLog::open(&path, Arc::clone(redactor))
+            .map_err(|source| AgentError::Prepare { path, source })?;
+        let (mut child, mut lines) = self.start(prompt)?;
+        let stderr = child.stderr.take().ok_or_else(|| self.unconnected())?;
+        let stderr =
+            StderrTail::drain(stderr, &recipe.folder.join("stderr.log"), Arc::clone(redactor));
+        let mut gathered = Gathered::default();
+        let watched =
+            self.watch(&mut child, &mut lines, &log, &mut gathered, limits, (started, stop)).await;
+        // Nothing of it may be at work when anybody looks at what it did.
+        recipe.gate.rest();
+        let over = matches!(watched, Ok(Over::Exited(_)));
+        let term = if over { Duration::ZERO } else { limits.grace };
+        let report = child.stop(Ladder { term, ..Ladder::AT_ONCE }).await;
+        if !report.left.is_empty() {
+            tracing::warn!(?report, "processes of the agent are still there");
+        }
+        let watched = watched?;
+        while let Ok(Some(Ok(line))) = timeout(DRAIN, lines.next()).await {
+            log.note(Way::Received, &String::from_utf8_lossy(&line));
+            gathered.seen.take(&line);
+        }
+        self.gather(&mut gathered)?;
+        drop((log, wire));
+        let (end, fault) = self.end(watched, &mut gathered, &stderr).await;
+        let usage = self.usage().await;
+        Ok(self.turn(end, fault, usage, gathered, denied_before, started))
+    }
+
+    async fn close(self: Box<Self>, _: Duration) -> Closed {
+        self.recipe.gate.close(self.id.as_str());
+        Closed::LetGo
+    }
+}
+
+impl OneShotSession {
+    fn unconnected(&self) -> AgentError {
+        let source = std::io::Error::other("its streams are not connected");
+        AgentError::Start { program: self.recipe.command.program.clone(), source }
+    }
+
+    fn start(&self, prompt: &Prompt) -> Result<(Supervised, Lines), AgentError> {
+        let recipe = &self.recipe;
+        let mut command = Command::new(&recipe.command.program);
+        command.args(&recipe.command.args).args(&recipe.extra);
+        command.arg("--session-id").arg(self.id.as_str()).args(["--output-format", "json"]);
+        let piped = prompt.text.len() > ARGUMENT;
+        if piped {
+            command.stdin(Stdio::piped());
+        } else {
+            command.arg("-p").arg(&prompt.text).stdin(Stdio::null());
+        }
+        prepare(&mut command, &recipe.environment, &recipe.cwd);
+        let mut child = Supervised::spawn(command, recipe.run.as_str()).map_err(|error| {
+            let source = std::io::Error::other(error);
+            AgentError::Start { program: recipe.command.program.clone(), source }
+        })?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let text = prompt.text.clone();
+            tokio::spawn(async move {
+                if let Err(error) = stdin.write_all(text.as_bytes()).await {
+                    tracing::debug!(%error, "the prompt was not read");
+                }
+            });
+        }
+        let stdout = child.stdout.take().ok_or_else(|| self.unconnected())?;
+        let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LONGEST);
+        Ok((child, FramedRead::with_capacity(stdout, codec, 64 << 10)))
+    }
+
+    async fn watch(
+        &mut self,
+        child: &mut Supervised,
+        lines: &mut Lines,
+        log: &WireLog,
+        gathered: &mut Gathered,
+        limits: &TurnLimits,
+        (started, stop): (Instant, &CancellationToken),
+    ) -> Result<Over, AgentError> {
+        let mut clock = interval(LOOK);
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut open = true;
+        loop {
+            let mut ticked = false;
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ok(Over::Cancel(TurnEnd::Interrupted)),
+                line = lines.next(), if open => match line {
+                    Some(Ok(line)) => {
+                        log.note(Way::Received, &String::from_utf8_lossy(&line));
+                        gathered.seen.take(&line);
+                        gathered.life = Some(Instant::now());
+                    }
+                    Some(Err(AnyDelimiterCodecError::MaxChunkLengthExceeded)) => {
+                        let why = format!("it printed a line of more than {} MiB", LONGEST >> 20);
+                        return Ok(Over::Broken(why));
+                    }
+                    Some(Err(AnyDelimiterCodecError::Io(error))) => {
+                        return Ok(Over::Broken(format!("its output broke: {error}")));
+                    }
+                    None => open = false,
+                },
+                status = child.wait() => {
+                    let lost = |error: crate::sys::Error| Over::Broken(error.to_string());
+                    return Ok(status.map_or_else(lost, Over::Exited));
+                }
+                _ = clock.tick() => ticked = true,
+            }
+            self.gather(gathered)?;
+            if !gathered.undecided.is_empty() {
+                return Ok(Over::Cancel(TurnEnd::Interrupted));
+            }
+            if let Some(stuck) = observe(&self.pulse(gathered, started, limits), limits) {
+                return Ok(Over::Cancel(TurnEnd::Stuck(self.redacted(stuck))));
+            }
+            if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records)
+                && records.tokens().await.total.saturating_sub(self.counted.total) >= left
+            {
+                return Ok(Over::Cancel(TurnEnd::Interrupted));
+            }
+        }
+    }
+
+    /// Records the calls that ended, finds those that nobody allowed, and looks for
+    /// anything else that makes going on unsafe.
+    fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
+        let gate = &self.recipe.gate;
+        if let Some(broken) = gate.take_broken() {
+            return Err(broken.into());
+        }
+        for (at, mut call) in gathered.seen.take_ended() {
+            let decided = self.settle(&mut call);
+            let call = self.executed(&call);
+            if decided == Decided::Missing {
+                let what = format!("{} ran without a decision: {}", call.kind, call.input);
+                gathered.undecided.push(what);
+            }
+            gathered.ended.insert(at, call.clone());
+            gate.record(|iteration| EventKind::ToolFinished { iteration, decided, call })?;
+        }
+        let seen = &gathered.seen;
+        let unguarded = seen.working && !gate.in_force(self.id.as_str());
+        let alarm = if seen.overrun() {
+            Some(format!("{} tool calls in one turn: more than can be followed", seen.begun))
+        } else {
+            unguarded.then(|| "the guard's hook did not report before the model's turn".to_owned())
+        };
+        gathered.undecided.extend(alarm.filter(|alarm| !gathered.undecided.contains(alarm)));
+        Ok(())
+    }
+
+    /// Joins a call that ended with its decision.
+    fn settle(&self, call: &mut Call) -> Decided {
+        let gate = &self.recipe.gate;
+        let ended = EndedCall {
+            session: self.id.as_str(),
+            asker: call.asker.as_deref(),
+            call: &call.id,
+            input: &call.input,
+            vouched_by: Asked::Hook,
+        };
+        match call.status {
+            // Its hook had said nothing against it: that yes stands for no other call.
+            CallStatus::Denied if !call.by_hook => {
+                let _used_up = gate.standing(&ended);
+                return Decided::Yes;
+            }
+            CallStatus::Denied => return Decided::Yes,
+            CallStatus::Pending | CallStatus::Completed | CallStatus::Failed => {}
+        }
+        let no_arguments =
+            call.input.is_null() || call.input.as_object().is_some_and(serde_json::Map::is_empty);
+        match (gate.standing(&ended), call.status) {
+            (Standing::Allowed, _) => Decided::Yes,
+            (Standing::Denied, CallStatus::Failed) => {
+                call.status = CallStatus::Denied;
+                Decided::Yes
+            }
+            (Standing::Denied, _) => Decided::Missing,
+            // Arguments that were no JSON: such a call is shown to no hook, and does not run.
+            (Standing::Undecided, CallStatus::Failed) if no_arguments => Decided::NotAsked,
+            (Standing::Undecided, _) if seen::is_shell_echo(call) => Decided::NotNeeded,
+            (Standing::Undecided, _) => Decided::Missing,
+        }
+    }
+
+    fn executed(&self, call: &Call) -> ExecutedCall {
+        let redactor = self.recipe.gate.redactor();
+        ExecutedCall {
+            id: call.id.clone(),
+            kind: seen::kind(&call.tool).to_owned(),
+            title: redactor.redact_str(&call.title).into_owned(),
+            input: bounded(&redactor.redact_json(&call.input)),
+            status: call.status,
+            exit: call.exit,
+        }
+    }
+
+    fn pulse(&self, gathered: &Gathered, started: Instant, limits: &TurnLimits) -> Pulse {
+        let (gate, seen) = (&self.recipe.gate, &gathered.seen);
+        let last = [gathered.life, gate.last_life()].into_iter().flatten().max();
+        let worst = [seen.failing.clone(), gate.denied_in_a_row()].into_iter().flatten();
+        let (failing, times) = worst
+            .max_by_key(|(_, times)| *times)
+            .map_or((None, 0), |(command, times)| (Some(command), times));
+        Pulse {
+            since_start: started.elapsed(),
+            since_life: last.unwrap_or(started).max(started).elapsed(),
+            pending: seen.pending(),
+            calls: seen.begun.max(gate.asked().saturating_sub(limits.calls)),
+            failing,
+            times,
+        }
+    }
+
+    fn redacted(&self, stuck: Stuck) -> Stuck {
+        match stuck {
+            Stuck::Repeating { command, times } => {
+                let command = self.recipe.gate.redactor().redact_str(&command).into_owned();
+                Stuck::Repeating { command: command.chars().take(MESSAGE).collect(), times }
+            }
+            Stuck::Idle(_) | Stuck::TooLong(_) | Stuck::TooManyCalls(_) => stuck,
+        }
+    }
+
+    /// How the turn ended, and what went wrong.
+    async fn end(
+        &self,
+        over: Over,
+        gathered: &mut Gathered,
+        stderr: &StderrTail,
+    ) -> (TurnEnd, Option<Fault>) {
+        let lost = |why: String, class| {
+            let error =
+                AgentError::Lost { operation: "copilot -p", why, stderr: stderr.text(), class };
+            (TurnEnd::Lost, error.fault())
+        };
+        let status = match over {
+            Over::Cancel(end) => return (end, None),
+            Over::Broken(why) => return lost(why, FaultClass::Protocol),
+            Over::Exited(status) => status,
+        };
+        if let Some(fault) = gathered.seen.fault.take() {
+            let reset = match (fault.reset, fault.class) {
+                (None, FaultClass::RateLimit) => reset_in_logs(&self.recipe.logs).await,
+                (reset, _) => reset,
+            };
+            let message = self.recipe.gate.redactor().redact_str(&fault.message).into_owned();
+            let message = message.chars().take(MESSAGE).collect();
+            return (TurnEnd::EndTurn, Some(Fault { message, reset, ..fault }));
+        }
+        if !status.success() {
+            // All of its standard error is about why it could not take the prompt.
+            let words = stderr.text();
+            let class = words.lines().find_map(classify_line).unwrap_or(FaultClass::Died);
+            return lost(format!("it ended with {status}"), class);
+        }
+        if !self.recipe.gate.in_force(self.id.as_str()) {
+            let alarm = "the guard's hook did not report: `copilot -p` ran without it".to_owned();
+            gathered.undecided.push(alarm);
+        } else if gathered.seen.records == 0 {
+            let why = "it printed no records, so that nobody can tell what it did".to_owned();
+            return lost(why, FaultClass::Protocol);
+        }
+        (TurnEnd::EndTurn, None)
+    }
+
+    /// The tokens of this turn.
+    async fn usage(&mut self) -> Option<Usage> {
+        let all = self.records.as_mut()?.tokens().await;
+        let since = Usage {
+            input: all.input.saturating_sub(self.counted.input),
+            output: all.output.saturating_sub(self.counted.output),
+            total: all.total.saturating_sub(self.counted.total),
+        };
+        self.counted = all;
+        (since.total > 0).then_some(since)
+    }
+
+    fn turn(
+        &self,
+        end: TurnEnd,
+        fault: Option<Fault>,
+        usage: Option<Usage>,
+        gathered: Gathered,
+        denied_before: u32,
+        started: Instant,
+    ) -> Turn {
+        let Gathered { seen, undecided, mut ended, .. } = gathered;
+        let calls = seen.calls.iter().enumerate();
+        let calls =
+            calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
+        let calls: Vec<ExecutedCall> = calls.collect();
+        let gate = &self.recipe.gate;
+        let said = gate.redactor().redact_str(seen.said.trim_end()).into_owned();
+        let keep = said.ceil_char_boundary(said.len().saturating_sub(SAID));
+        Turn {
+            end,
+            calls,
+            denied: gate.denied().saturating_sub(denied_before),
+            undecided,
+            updates: seen.records,
+            unknown: Vec::new(),
+            usage,
+            said: said[keep..].to_owned(),
+            fault,
+            millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What is particular to the Copilot CLI: its own records of a session.
+//!
+//! A failed model call ends a turn like a finished one, so the CLI's record of it
+//! (`session-state/<id>/events.jsonl`) is read after the turn. What cannot be read
+//! there is not an error: the CLI's hook reports and words remain.
+
+use std::io::{Read as _, Seek as _};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
+
+use crate::agent::{classify_json, reset_in};
+use crate::model::{Fault, FaultClass, Reset, Usage};
+
+/// Most that is read of the CLI's log: its end.
+const LOG: u64 = 256 << 10;
+/// Most that is read of the records after one turn: their end.
+const READ: u64 = 4 << 20;
+
+/// What the new records end with.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) enum Last {
+    /// An error after which the model said or did nothing more.
+    Error(Fault),
+    /// The model's own words or deeds.
+    Model,
+    /// Neither; or there are no records, or they cannot be read.
+    #[default]
+    Nothing,
+}
+
+/// The CLI's records of one session, read from where we stopped.
+pub(super) struct SessionRecords {
+    path: PathBuf,
+    read: u64,
+    last: Last,
+    tokens: Usage,
+}
+
+impl SessionRecords {
+    /// The records below the CLI's home.
+    pub(super) fn of(home: &Path, session: &str) -> Self {
+        let path = home.join("session-state").join(session).join("events.jsonl");
+        Self { path, read: 0, last: Last::Nothing, tokens: Usage::default() }
+    }
+
+    /// What was recorded last since this was asked before.
+    pub(super) async fn last(&mut self) -> Last {
+        self.look().await;
+        std::mem::take(&mut self.last)
+    }
+
+    /// The tokens of all that was recorded since this was asked first.
+    pub(super) async fn tokens(&mut self) -> Usage {
+        self.look().await;
+        self.tokens
+    }
+
+    async fn look(&mut self) {
+        match self.fresh().await {
+            Ok(bytes) => self.take(&bytes),
+            Err(error) => {
+                tracing::debug!(%error, path = %self.path.display(), "no records of the session");
+            }
+        }
+    }
+
+    /// The whole lines that are new.
+    async fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut file = tokio::fs::File::open(&self.path).await?;
+        let length = file.metadata().await?.len();
+        let from = self.read.max(length.saturating_sub(READ));
+        file.seek(SeekFrom::Start(from)).await?;
+        let mut bytes = Vec::new();
+        file.take(READ).read_to_end(&mut bytes).await?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        bytes.truncate(whole);
+        self.read = from + u64::try_from(whole).unwrap_or(0);
+        Ok(bytes)
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Ok(value) = serde_json::from_slice::<Value>(line) else { continue };
+            match value["type"].as_str().unwrap_or_default() {
+                "session.error" => {
+                    let unknown = || Fault::new(FaultClass::Fatal, "the CLI reports an error");
+                    self.last = Last::Error(classify_json(&value).unwrap_or_else(unknown));
+                }
+                "assistant.message" | "tool.execution_complete" => self.last = Last::Model,
+                "session.usage_record" => {
+                    let usage = &value["data"]["usage"];
+                    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+                    self.tokens.input += count("inputTokens");
+                    self.tokens.output += count("outputTokens");
+                    self.tokens.total = self.tokens.input + self.tokens.output;
+                }
+                // Of all other kinds there is nothing to learn here.
+                _ => {}
+            }
+        }
+    }
+}
+
+/// When the rate limit passes that the CLI's newest log tells of last.
+pub(super) async fn reset_in_logs(folder: &Path) -> Option<Reset> {
+    let folder = folder.to_owned();
+    let found = tokio::task::spawn_blocking(move || {
+        let files = std::fs::read_dir(folder)?.filter_map(Result::ok);
+        let dated = files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file)));
+        let Some((_, newest)) = dated.max_by_key(|(time, _)| *time) else { return Ok(None) };
+        let mut file = std::fs::File::open(newest.path())?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG)))?;
+        let mut bytes = Vec::new();
+        file.take(LOG).read_to_end(&mut bytes)?;
+        Ok(reset_in_log(&String::from_utf8_lossy(&bytes)))
+    });
+    match found.await {
+        Ok(Ok(reset)) => reset,
+        Ok(Err(error)) => {
+            let error: std::io::Error = error;
+            tracing::debug!(%error, "the CLI's log cannot be read");
+            None
+        }
+        Err(error) => {
+            tracing::debug!(%error, "the CLI's log was not read");
+            None
+        }
+    }
+}
+
+/// `2026-11-22T00:51:13.803Z [WARNING] … {"http_status":429,…,"retry_after_ms":3600000}`
+fn reset_in_log(text: &str) -> Option<Reset> {
+    let limited = |line: &&str| line.contains("\"http_status\":429");
+    let line = text.lines().rfind(limited)?;
+    let (time, rest) = line.split_once(' ')?;
+    let Reset::After(seconds) = reset_in(rest)? else { return None };
+    let told: DateTime<Utc> = time.parse().ok()?;
+    let wait = TimeDelta::try_seconds(i64::try_from(seconds).ok()?)?;
+    Some(Reset::At(told.checked_add_signed(wait)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ERROR: &str = r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"429","statusCode":429}}"#;
+    const MESSAGE: &str = r#"{"type":"assistant.message","data":{}}"#;
+
+    fn last(records: &str) -> Last {
+        let mut read = SessionRecords::of(Path::new("/"), "s");
+        read.take(records.as_bytes());
+        read.last
+    }
+
+    #[test]
+    fn only_an_error_that_nothing_followed_counts() {
+        let Last::Error(found) = last(&format!("{MESSAGE}\n{ERROR}\nnot json\n")) else {
+            panic!("no error");
+        };
+        assert_eq!(found, Fault::new(FaultClass::RateLimit, "429"));
+        assert_eq!(last(&format!("{ERROR}\n{MESSAGE}\n")), Last::Model);
+        assert_eq!(last("{\"type\":\"session.start\"}\n"), Last::Nothing);
+    }
+
+    #[test]
+    fn an_error_of_an_unknown_shape_is_one_all_the_same() {
+        let Last::Error(found) = last(r#"{"type":"session.error","data":[1]}"#) else {
+            panic!("no error");
+        };
+        assert_eq!(found.class, FaultClass::Fatal);
+    }
+
+    #[test]
+    fn the_log_tells_when_a_rate_limit_passes() {
+        let log = "2026-11-22T00:51:13.803Z [WARNING] [rust:model_events::producer] Model provider request failed {\"stage\":\"inference\",\"http_status\":429,\"failure_kind\":\"http_error\",\"retry_after_ms\":3600000}\n2026-11-22T00:51:14.000Z [INFO] idle\n";
+        let passes = "2026-11-22T01:51:13.803Z".parse().expect("a time");
+        assert_eq!(reset_in_log(log), Some(Reset::At(passes)));
+        let unsaid = log.replace(",\"retry_after_ms\":3600000", "");
+        assert_eq!(reset_in_log(&unsaid), None);
+        assert_eq!(reset_in_log(""), None);
+    }
+
+    #[tokio::test]
+    async fn tokens_add_up_while_a_turn_goes_on_and_half_a_line_waits_for_its_end() {
+        let home = tempfile::tempdir().expect("home");
+        let folder = home.path().join("session-state/s");
+        std::fs::create_dir_all(&folder).expect("folder");
+        let line = r#"{"type":"session.usage_record","data":{"usage":{"inputTokens":100,"outputTokens":10}}}"#;
+        let mut records = SessionRecords::of(home.path(), "s");
+        let file = folder.join("events.jsonl");
+        std::fs::write(&file, format!("{line}\n{}", &line[..30])).expect("write");
+        assert_eq!(records.tokens().await.total, 110);
+        std::fs::write(&file, format!("{line}\n{line}\n")).expect("write");
+        assert_eq!(records.tokens().await.total, 220);
+        assert_eq!(records.last().await, Last::Nothing);
+    }
+
+    #[tokio::test]
+    async fn each_turn_reads_only_what_is_new() {
+        let home = tempfile::tempdir().expect("home");
+        let folder = home.path().join("session-state/s");
+        std::fs::create_dir_all(&folder).expect("folder");
+        let file = folder.join("events.jsonl");
+        let mut records = SessionRecords::of(home.path(), "s");
+        assert_eq!(records.last().await, Last::Nothing);
+        std::fs::write(&file, format!("{ERROR}\n")).expect("write");
+        assert!(matches!(records.last().await, Last::Error(_)));
+        assert_eq!(records.last().await, Last::Nothing, "it is told once");
+        std::fs::write(&file, format!("{ERROR}\n{MESSAGE}\n")).expect("write");
+        assert_eq!(records.last().await, Last::Model);
+    }
+}

@@ -1,0 +1,102 @@
+//! `classify`: what class, action and wait an error text gets.
+//!
+//! A filter over what a run itself decides with: the classes of `agent` and the advice of
+//! `engine`. Nothing is waited for here.
+
+use std::io::Read as _;
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use clap::Args;
+use serde::Serialize;
+
+use super::failure::{Failure, Kind};
+use super::say;
+use crate::agent;
+use crate::config::from_environment;
+use crate::engine::{Action, Advice, Retries, advise};
+use crate::model::{Fault, FaultClass};
+use crate::sys::clock::Clock;
+
+/// Most that is read, in bytes.
+const LONGEST: u64 = 16 << 20;
+
+/// Flags of `classify`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Standard input: a JSON-RPC error, a `session.error` record of the Copilot CLI, what its
+`errorOccurred` hook reports, or plain text. Text counts only in the shape of an error: one
+that merely mentions a rate limit is none.
+
+Standard output: one JSON object
+  class         rate_limit, network, auth, model_unavailable, transient, file_not_found,
+                permission_denied, or fatal for everything else
+  action        wait, retry, fallback, skip, fail, or abort
+  wait_seconds  how long a run waits before; 0 where it does not wait
+  retry         the number of the retry, as given
+  resume_at     when it goes on, where the error itself tells
+  reason        why, in one sentence
+  then          what to do, where the run ends
+  message       the error's own words
+
+COPILOT_MAX_RETRIES and RALPH_COPILOT_FALLBACK are honoured. docs/failures.md tells more.")]
+pub(crate) struct ClassifyArgs {
+    /// How often it was tried again before: 0 for the first failure
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub(crate) retry: u32,
+}
+
+/// What is printed.
+#[derive(Serialize)]
+struct Classified {
+    class: FaultClass,
+    action: Action,
+    wait_seconds: u64,
+    retry: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resume_at: Option<String>,
+    reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    then: Option<&'static str>,
+    message: String,
+}
+
+/// Reads standard input and prints what a run would do.
+pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
+    let mut input = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(LONGEST)
+        .read_to_end(&mut input)
+        .map_err(|error| Failure::new(Kind::Usage, format!("standard input: {error}")))?;
+    let environment = from_environment(&|name| std::env::var(name).ok())?;
+    let allowed = Retries {
+        most: environment.max_retries,
+        fallback: environment.fallback.unwrap_or_default(),
+    };
+    let fault = agent::classify(&String::from_utf8_lossy(&input));
+    let told = told(fault, args.retry, &allowed, Clock::system().now());
+    let text = serde_json::to_string(&told).map_err(|error| Failure::new(Kind::Internal, error))?;
+    say(&text);
+    Ok(0)
+}
+
+fn told(fault: Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) -> Classified {
+    let Advice { action, wait, reason } = advise(&fault, retry, allowed, now);
+    let ends = match action {
+        Action::Fail | Action::Abort => true,
+        Action::Wait | Action::Retry | Action::Restart | Action::Fallback | Action::Skip => false,
+    };
+    let wait_seconds = wait.as_secs();
+    let waits = i64::try_from(wait_seconds).ok().and_then(TimeDelta::try_seconds);
+    let until = waits.filter(|_| fault.reset.is_some() && wait_seconds > 0).map(|it| now + it);
+    Classified {
+        class: fault.class,
+        action,
+        wait_seconds,
+        retry,
+        resume_at: until.map(|time| time.to_rfc3339_opts(SecondsFormat::Secs, true)),
+        reason: reason.to_owned(),
+        then: ends.then(|| agent::way_out(fault.class)),
+        message: fault.message,
+    }
+}
