@@ -97,6 +97,8 @@ docs/scripted-agent.md."
     Tick(TickArgs),
     /// What is missing on this machine, and which layer each setting comes from
     Doctor(Box<DoctorArgs>),
+    /// Run recipes of `recipe-runner-rs`
+    Recipe(super::recipe::RecipeArgs),
     /// The CLI's hook: asks the running runner (used by the guard's plugin)
     #[command(hide = true)]
     Hook {
