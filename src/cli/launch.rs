@@ -70,7 +70,7 @@ pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
 
 /// What mounts the guard.
 pub(super) struct Mount {
-    pub(super) server: Option<GuardServer>,
+    pub(super) server: GuardServer,
     pub(super) plugin: Option<Plugin>,
 }
 
@@ -81,16 +81,19 @@ pub(super) fn mount(
     gate: &Arc<Gate>,
     greeting: Greeting,
 ) -> Result<Mount, Failure> {
+    let socket = scratch.join("guard.sock");
     match command.kind {
-        AgentKind::Other => Ok(Mount { server: None, plugin: None }),
+        AgentKind::Other => {
+            let server = GuardServer::beside(&socket, Arc::clone(gate), greeting)?;
+            Ok(Mount { server, plugin: None })
+        }
         AgentKind::Copilot => {
-            let socket = scratch.join("guard.sock");
             let server = GuardServer::start(&socket, Arc::clone(gate), greeting)?;
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
             let plugin = Plugin::write(&scratch.join("plugin"), &program, &socket)
                 .map_err(AgentError::from)?;
-            Ok(Mount { server: Some(server), plugin: Some(plugin) })
+            Ok(Mount { server, plugin: Some(plugin) })
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn failure(error: EngineError) -> Failure {
         | EngineError::Journal(_)
         | EngineError::Prompt(_)
         | EngineError::Policy(_) => Kind::Invalid,
-        EngineError::StateRead { .. } => Kind::Write,
+        EngineError::StateRead { .. } | EngineError::Recipe(_) => Kind::Write,
         EngineError::Verify(error) => match error {
             VerifyError::Io { .. } => Kind::Write,
             VerifyError::Glob { .. } => Kind::Invalid,

@@ -6,6 +6,7 @@ use crate::agent::AgentError;
 use crate::guard::PolicyError;
 use crate::model::RecordError;
 use crate::prompt::PromptError;
+use crate::recipe::RecipeError;
 use crate::sys;
 use crate::task::TaskError;
 use crate::verify::VerifyError;
@@ -58,6 +59,9 @@ pub enum EngineError {
     /// The journal of an earlier run cannot be read.
     #[error(transparent)]
     Journal(#[from] crate::events::Error),
+    /// A recipe cannot be given what it needs.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
     /// The agent's side failed in a way that is ours to mend.
     #[error(transparent)]
     Agent(AgentError),
