@@ -23,6 +23,7 @@ use super::response::{Response, parse};
 use super::spill::{self, Place, Spilled};
 use super::version::{Version, VersionProblem, check};
 use crate::model::{RecipeStep, StepStatus};
+use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
 
 /// How long `--version` may take.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
@@ -191,11 +192,14 @@ impl Bridge {
         argv.extend(arguments(request, &places, &spill::example(&self.around.tmp)));
         let environment = self.environment(found.as_ref().map(|found| found.path.as_path()));
         let names = environment.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
+        // Every process of ours is marked with these when it is started.
+        let marks = [RUN_VARIABLE, CHILD_VARIABLE].map(str::to_owned);
+        let names: std::collections::BTreeSet<String> = names.chain(marks).collect();
         let spilled = places.iter().filter_map(|place| match place {
             Place::File(value, _) => Some(value.key.clone()),
             Place::Inline(_) => None,
         });
-        Plan { argv, environment: names.collect(), spilled: spilled.collect() }
+        Plan { argv, environment: names.into_iter().collect(), spilled: spilled.collect() }
     }
 
     fn places<'r>(&self, request: &'r Request) -> Vec<Place<'r>> {
