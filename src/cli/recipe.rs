@@ -145,9 +145,16 @@ fn code(error: &RecipeError) -> u8 {
     }
 }
 
-/// An error for people, redacted, with what to do.
+/// What a recipe or its runner says, for people: redacted, and without what would steer a
+/// terminal.
+fn plain(text: &str, redactor: &Redactor) -> String {
+    let steers = |letter: &char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    redactor.redact_str(text).chars().filter(|letter| !steers(letter)).collect()
+}
+
+/// An error for people, with what to do.
 fn explain(error: &RecipeError, redactor: &Redactor) -> String {
-    let mut text = format!("error: {}", redactor.redact_str(&error.to_string()));
+    let mut text = format!("error: {}", plain(&error.to_string(), redactor));
     if let Some(hint) = error.hint() {
         text.push_str(&format!("\nhint: {hint}"));
     }

@@ -255,13 +255,16 @@ fn mode(path: &Path) -> Result<u32, RecipeError> {
 /// without one the code, the signal or the odd output is the reason, in that order.
 fn read(ended: &Ended, request: &Request, limit: Duration) -> Report {
     let answer = parse(&ended.stdout);
+    let said = ended.said.last();
     let error = match (ended.end, &answer) {
         (End::TimedOut, _) => Some(RecipeError::TimedOut { seconds: limit.as_secs() }),
         (End::Stopped, _) => Some(RecipeError::Stopped),
-        (End::Signalled(signal), _) => Some(RecipeError::Signal { signal }),
+        (End::Signalled(signal), _) => Some(RecipeError::Signal { signal, said }),
         (End::Exited(code), Ok(response)) => failed(request, code, response),
-        (End::Exited(0), Err(why)) => Some(RecipeError::Unparseable { code: 0, why: why.clone() }),
-        (End::Exited(code), Err(_)) => Some(RecipeError::Exit { code, said: ended.said.last() }),
+        (End::Exited(0), Err(why)) => {
+            Some(RecipeError::Unparseable { code: 0, why: why.clone(), said })
+        }
+        (End::Exited(code), Err(_)) => Some(RecipeError::Exit { code, said }),
     };
     let Response { steps, context, .. } = answer.unwrap_or_default();
     Report { steps, context, error, millis: 0 }

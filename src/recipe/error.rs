@@ -74,26 +74,30 @@ pub enum RecipeError {
     #[error(transparent)]
     Start(#[from] sys::Error),
     /// The runner ended with a code and without an answer.
-    #[error("recipe-runner-rs failed (exit {code}): {said}")]
+    #[error("recipe-runner-rs failed (exit {code}): {}", said.as_deref().unwrap_or("no stderr"))]
     Exit {
         /// Its exit code.
         code: i32,
-        /// The end of what it said on standard error.
-        said: String,
+        /// The end of what it said on standard error, if anything.
+        said: Option<String>,
     },
     /// The runner was killed.
-    #[error("recipe-runner-rs was killed by signal {} ({signal})", signal_name(*signal))]
+    #[error("recipe-runner-rs was killed by signal {} ({signal}){}", signal_name(*signal), below(said))]
     Signal {
         /// The signal's number.
         signal: i32,
+        /// The end of what it said on standard error, if anything.
+        said: Option<String>,
     },
     /// The runner ended well and its answer is none.
-    #[error("recipe-runner-rs returned unparseable output (exit {code}): {why}")]
+    #[error("recipe-runner-rs returned unparseable output (exit {code}): {why}{}", below(said))]
     Unparseable {
         /// Its exit code.
         code: i32,
         /// What it printed instead, or what is wrong with it.
         why: String,
+        /// The end of what it said on standard error, if anything.
+        said: Option<String>,
     },
     /// The recipe ran longer than it may; it was ended with all it had started.
     #[error("the recipe ran longer than {seconds} s and was ended")]
@@ -132,6 +136,11 @@ pub enum RecipeError {
         /// The limit.
         seconds: u64,
     },
+}
+
+/// What was said, on lines of its own.
+fn below(said: &Option<String>) -> String {
+    said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
 }
 
 impl RecipeError {

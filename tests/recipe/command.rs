@@ -35,6 +35,16 @@ fn an_answer_comes_back_and_both_banners_stand_on_standard_error() {
 }
 
 #[test]
+fn help_for_a_stranger() {
+    let scene = Scene::new("exit 70");
+    for args in [&["--help"][..], &["run", "--help"], &["install", "--help"]] {
+        let ran = scene.recipe(args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+        insta::assert_snapshot!(args.join("_").replace("--", ""), ran.stdout);
+    }
+}
+
+#[test]
 fn what_is_typed_goes_over_to_the_runner() {
     let scene = Scene::new(&format!("{NOTE}; pwd > \"$RECIPE_RUNNER_OUT/pwd\"; {DONE}"));
     scene.repo.write("sub/values.json", r#"{"list":[1,"a"],"n":7,"who":"file","yes":true}"#);

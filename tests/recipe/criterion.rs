@@ -297,6 +297,9 @@ fn check_shows_the_recipe_and_refuses_a_name_that_is_none() {
     let told = scene.repo.ralph(&["check", "demo", "--json"]).json();
     assert_eq!(told["criteria"][0]["recipe"], "make-a");
     assert_eq!(told["criteria"][0]["verify"][0], "test -e a.txt");
+    let agent = scene.repo.agent(NOBODY);
+    let told = scene.repo.ralph(&["run", "demo", "--dry-run", "--json", "--agent", &agent]).json();
+    assert_eq!(told["next"]["recipe"], "make-a");
     let shown = scene.repo.ralph(&["check", "demo"]).stdout;
     assert!(shown.contains("recipe: make-a"), "{shown}");
     for (item, message) in [

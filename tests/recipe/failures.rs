@@ -21,6 +21,8 @@ fn a_runner_that_misbehaves() {
         ("exit 3", 4, "exit", "(exit 3): no stderr"),
         ("echo 'not JSON'; echo why >&2; exit 1", 4, "exit", "(exit 1): why"),
         ("kill -TERM $$", 4, "signal", "killed by signal SIGTERM (15)"),
+        ("echo last words >&2; kill -TERM $$", 4, "signal", "SIGTERM (15)\nlast words"),
+        ("echo oops; echo why >&2", 4, "unparseable", "(exit 0): oops\nwhy"),
         ("kill -KILL $$", 4, "signal", "killed by signal SIGKILL (9)"),
         ("echo '{\"success\":true}'; kill -TERM $$", 4, "signal", "killed by signal SIGTERM (15)"),
         ("exit 0", 4, "unparseable", "unparseable output (exit 0): empty stdout"),

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use super::super::{complain, launch, runtime, say};
-use super::{InstallRunnerArgs, bridge, code, end_now, explain, run_name};
+use super::{InstallRunnerArgs, bridge, code, end_now, explain, plain, run_name};
 use crate::cli::failure::{Failure, Kind};
 use crate::guard::Redactor;
 use crate::recipe::{
@@ -53,7 +53,7 @@ fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure>
     let outcome = runtime.block_on(async {
         let stop = Stop::default();
         stop.listen(end_now)?;
-        let mut tell = |line: &str| complain(&redactor.redact_str(line));
+        let mut tell = |line: &str| complain(&plain(line, redactor));
         let done = run_cargo(&cargo, limit, &run_name(), stop.token(), &mut tell).await;
         Ok::<_, Failure>(match done {
             Ok(()) => checked(&bridge).await.map_err(|error| (error, None)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::{complain, launch, place, runtime, say, say_json};
-use super::{RunRecipeArgs, bridge, code, end_now, explain};
+use super::{RunRecipeArgs, bridge, code, end_now, explain, plain};
 use crate::cli::failure::{Failure, Kind};
 use crate::guard::Redactor;
 use crate::model::{RecipeName, StepStatus};
@@ -132,10 +132,9 @@ async fn work(
         if !args.progress {
             return;
         }
-        let line = redactor.redact_str(line);
         if !args.json {
-            complain(&line);
-        } else if let Some(step) = read_line(&line) {
+            complain(&plain(line, redactor));
+        } else if let Some(step) = read_line(&redactor.redact_str(line)) {
             let event = json!({
                 "event": "recipe_progress",
                 "recipe": request.recipe,
@@ -188,7 +187,7 @@ fn tell(
         let why = step.error.trim().lines().next().unwrap_or_default();
         let why = if why.is_empty() { String::new() } else { format!("  {why}") };
         let line = format!("{:<10} {}{why}", word(step.status), step.step_id);
-        say(&redactor.redact_str(&line));
+        say(&plain(&line, redactor));
     }
     match &report.error {
         None => {
