@@ -12,6 +12,7 @@ pub mod guard;
 pub mod hooks;
 pub mod model;
 pub mod prompt;
+pub mod recipe;
 pub mod report;
 pub mod sys;
 pub mod task;

@@ -43,6 +43,9 @@ fn understood(task: &Task) -> String {
             number => format!(" ({})", number + 1),
         };
         writeln!(text, "line {}, {state}: {}{again}", it.line, it.key.text).expect("a string");
+        if let Some(recipe) = &it.recipe {
+            writeln!(text, "  recipe: {recipe}").expect("a string");
+        }
         for verify in &it.verify {
             writeln!(text, "  verify on line {}: {}", verify.line, verify.command)
                 .expect("a string");

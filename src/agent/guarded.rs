@@ -43,9 +43,19 @@ impl GuardServer {
     /// # Errors
     /// If the socket cannot be made.
     pub fn start(socket: &Path, gate: Arc<Gate>, greeting: Greeting) -> Result<Self, AgentError> {
+        let server = Self::beside(socket, Arc::clone(&gate), greeting)?;
+        gate.expect_hooks();
+        Ok(server)
+    }
+
+    /// The same for an agent that has no hooks of its own: only what is launched inside a
+    /// recipe asks here.
+    ///
+    /// # Errors
+    /// If the socket cannot be made.
+    pub fn beside(socket: &Path, gate: Arc<Gate>, greeting: Greeting) -> Result<Self, AgentError> {
         let listener = UnixListener::bind(socket)
             .map_err(|source| AgentError::Prepare { path: socket.to_owned(), source })?;
-        gate.expect_hooks();
         let task = tokio::spawn(async move {
             loop {
                 match listener.accept().await {

@@ -105,6 +105,8 @@ docs/scripted-agent.md."
 Names, hosts and ordinary words stay; JSON stays JSON."
     )]
     Redact(super::redact::RedactArgs),
+    /// Run recipes of `recipe-runner-rs`
+    Recipe(super::recipe::RecipeArgs),
     /// The CLI's hook: asks the running runner (used by the guard's plugin)
     #[command(hide = true)]
     Hook {

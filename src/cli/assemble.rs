@@ -1,5 +1,6 @@
 //! Puts the parts of a run together.
 
+use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +18,9 @@ use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::model::{Record, RunId, Task};
 use crate::prompt::{PromptError, Templates};
+use crate::recipe::{Around, Bridge, Nested, RecipeError};
 use crate::sys::clock::Clock;
+use crate::sys::depth::Depth;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{Sweep, reap_orphans, sweep};
 use crate::sys::stop::Stop;
@@ -39,7 +42,7 @@ pub(super) struct Keep {
     /// The run's folder below `.ralph/runs/`.
     pub(super) folder: PathBuf,
     _lock: TreeLock,
-    _server: Option<GuardServer>,
+    _server: GuardServer,
     _scratch: tempfile::TempDir,
 }
 
@@ -67,6 +70,7 @@ pub(super) async fn assemble(
     make_private(&runs)?;
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     let ended = end_the_last_run(&runs).await?;
+    let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
     let number = super::status::read_state(&at)?.attempt_refs;
     let resumed = resume(&at.place.repo, &at.layout, &runs, number).map_err(super::run::failure)?;
     let preflight = preflight(&at, &settings)?;
@@ -102,6 +106,11 @@ pub(super) async fn assemble(
     let own_identity = identity_notice.is_some().then_some(&identity);
     let identity_variables = launch::identity_variables(own_identity);
     let rules = rules(&at, &settings, &preflight, scratch.path())?;
+    let recipes = recipes(depth, &mount, &rules.tmp, &identity_variables, &run, &redactor)?;
+    if task.criteria.iter().any(|criterion| criterion.recipe.is_some() && !criterion.checked) {
+        // In the middle of the night it would be too late to hear of it.
+        recipes.runner().await?;
+    }
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
     notices.extend(ended);
     notices.extend(super::quota::warning(run.as_str(), at.place.root()).await);
@@ -125,6 +134,7 @@ pub(super) async fn assemble(
             Arc::new(move |text: &str| redact.redact_str(text).into_owned()),
             run.as_str(),
         )),
+        recipes: Arc::new(recipes),
         start,
         gate,
         events,
@@ -208,6 +218,34 @@ pub(super) fn templates(place: &Place) -> Result<Templates, Failure> {
     let folder = place.templates();
     let loaded = if folder.is_dir() { Templates::load(&folder) } else { Templates::builtin() };
     Ok(loaded?)
+}
+
+/// The bridge to the recipe runner, whose launches stand under this run's guard.
+fn recipes(
+    depth: Depth,
+    mount: &launch::Mount,
+    tmp: &Path,
+    identity: &[(String, String)],
+    run: &RunId,
+    redactor: &Arc<Redactor>,
+) -> Result<Bridge, Failure> {
+    let launcher = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
+    let mut more: Vec<(OsString, OsString)> =
+        identity.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    more.push(("TMPDIR".into(), tmp.into()));
+    Ok(Bridge::new(Around {
+        ours: std::env::vars_os().collect(),
+        home: etcetera::home_dir().ok(),
+        nested: Nested {
+            launcher,
+            depth: depth.inside(),
+            socket: Some(mount.server.socket().to_owned()),
+            more,
+        },
+        run: run.as_str().to_owned(),
+        tmp: tmp.to_owned(),
+        secret: super::recipe::secret(Arc::clone(redactor)),
+    }))
 }
 
 fn rules(

@@ -58,6 +58,7 @@ fn criterion(criterion: &Criterion) -> Value {
         "checked": criterion.checked,
         "text": criterion.key.text,
         "occurrence": criterion.key.occurrence,
+        "recipe": criterion.recipe,
         "verify": criterion.verify.iter().map(|verify| &verify.command).collect::<Vec<_>>(),
     })
 }
@@ -72,6 +73,9 @@ fn overview(at: &TaskPlace, task: &Task) -> String {
     for criterion in &task.criteria {
         let mark = if criterion.checked { "x" } else { " " };
         text.push_str(&format!("\n{:>5}  [{mark}] {}", criterion.line, criterion.key.text));
+        if let Some(recipe) = &criterion.recipe {
+            text.push_str(&format!("\n             recipe: {recipe}"));
+        }
         for verify in &criterion.verify {
             text.push_str(&format!("\n             verify: {}", verify.command));
         }

@@ -67,7 +67,11 @@ pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
             "head": preflight.checkpoint.head,
             "agent": { "program": command.program, "args": command.args },
             "model": launch::model(&settings, command.kind),
-            "next": next.map(|criterion| json!({ "line": criterion.line, "text": criterion.key.text })),
+            "next": next.map(|criterion| json!({
+                "line": criterion.line,
+                "text": criterion.key.text,
+                "recipe": criterion.recipe,
+            })),
             "checks": checks,
             "prompt": prompt.map(|prompt| prompt.text),
         }));
@@ -78,6 +82,9 @@ pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
     say(&format!("agent   {} {}", command.program.display(), command.args.join(" ")));
     for check in &checks {
         say(&format!("check   {check}"));
+    }
+    if let Some(recipe) = next.and_then(|criterion| criterion.recipe.as_ref()) {
+        say(&format!("recipe  {recipe}, in the place of the prompt, which it gets as a value"));
     }
     match prompt {
         Some(prompt) => say(&format!("\nThe first prompt would be:\n\n{}", prompt.text)),

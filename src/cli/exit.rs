@@ -123,7 +123,8 @@ pub fn document() -> String {
     }
     text.push_str(
         "\nThe other commands: 0 when they did what was asked, and the codes above for the same\n\
-         reasons (`check` of a task with errors: 7; outside a repository where one is needed: 8).\n",
+         reasons (`check` of a task with errors: 7; outside a repository where one is needed: 8).\n\
+         `recipe` has codes of its own: [recipes.md](recipes.md#exit-codes).\n",
     );
     text
 }

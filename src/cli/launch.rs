@@ -74,7 +74,7 @@ pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
 
 /// What mounts the guard.
 pub(super) struct Mount {
-    pub(super) server: Option<GuardServer>,
+    pub(super) server: GuardServer,
     pub(super) plugin: Option<Plugin>,
 }
 
@@ -86,10 +86,13 @@ pub(super) fn mount(
     greeting: Greeting,
     via: Via,
 ) -> Result<Mount, Failure> {
+    let socket = scratch.join("guard.sock");
     match command.kind {
-        AgentKind::Other => Ok(Mount { server: None, plugin: None }),
+        AgentKind::Other => {
+            let server = GuardServer::beside(&socket, Arc::clone(gate), greeting)?;
+            Ok(Mount { server, plugin: None })
+        }
         AgentKind::Copilot => {
-            let socket = scratch.join("guard.sock");
             let server = GuardServer::start(&socket, Arc::clone(gate), greeting)?;
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
@@ -99,7 +102,7 @@ pub(super) fn mount(
             };
             let plugin =
                 write(&scratch.join("plugin"), &program, &socket).map_err(AgentError::from)?;
-            Ok(Mount { server: Some(server), plugin: Some(plugin) })
+            Ok(Mount { server, plugin: Some(plugin) })
         }
     }
 }

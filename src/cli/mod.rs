@@ -18,8 +18,9 @@ mod init;
 mod launch;
 mod log;
 mod place;
-mod redact;
 mod quota;
+mod recipe;
+mod redact;
 mod retry;
 mod run;
 mod screen;
@@ -85,6 +86,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Tick(args)) => tick::tick(directory, &args),
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
         Some(Command::Redact(args)) => redact::redact(&args),
+        Some(Command::Recipe(args)) => recipe::recipe(directory, &args),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
         Some(Command::Classify(args)) => classify::classify(&args),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),

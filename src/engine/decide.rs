@@ -144,6 +144,7 @@ mod tests {
             checked: *checked,
             mark: 0,
             verify: Vec::new(),
+            recipe: None,
         });
         Task {
             name: "demo".into(),

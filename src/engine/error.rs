@@ -6,6 +6,7 @@ use crate::agent::{AgentError, way_out};
 use crate::guard::PolicyError;
 use crate::model::{Obstacle, RecordError};
 use crate::prompt::PromptError;
+use crate::recipe::RecipeError;
 use crate::sys;
 use crate::task::TaskError;
 use crate::verify::VerifyError;
@@ -58,6 +59,9 @@ pub enum EngineError {
     /// The journal of an earlier run cannot be read.
     #[error(transparent)]
     Journal(#[from] crate::events::Error),
+    /// A recipe cannot be given what it needs.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
     /// The agent's side failed in a way that is ours to mend.
     #[error(transparent)]
     Agent(AgentError),
@@ -67,7 +71,9 @@ impl EngineError {
     /// What the run cannot do without and lacks.
     pub fn obstacle(&self) -> Obstacle {
         match self {
-            Self::Record(_) | Self::State(_) | Self::StateRead { .. } => Obstacle::Write,
+            Self::Record(_) | Self::State(_) | Self::StateRead { .. } | Self::Recipe(_) => {
+                Obstacle::Write
+            }
             Self::Task(_)
             | Self::TaskInvalid { .. }
             | Self::StateBroken { .. }
@@ -106,7 +112,7 @@ impl EngineError {
                 "put TASK.md back (git log -- TASK.md tells of it), then start it again".into(),
             ),
             Self::TaskInvalid { .. } => Some("put it right, then start it again".into()),
-            Self::Record(_) | Self::State(_) | Self::StateRead { .. } => {
+            Self::Record(_) | Self::State(_) | Self::StateRead { .. } | Self::Recipe(_) => {
                 Some("make room or give the right to write, then start it again".into())
             }
             Self::StateBroken { path, .. } => Some(format!(

@@ -40,7 +40,7 @@ pub(super) struct Iteration {
 }
 
 /// What became of a turn.
-enum Turned {
+pub(super) enum Turned {
     /// It came to an end of its own, well or badly.
     Ended(Turn),
     /// The agent or its model failed.
@@ -56,17 +56,25 @@ impl Run {
         criterion: &Criterion,
     ) -> Result<Option<Outcome>, EngineError> {
         // The agent comes first: an iteration that cannot be asked for is none.
-        let session = match self.fresh_session().await? {
-            Ok(session) => session,
-            Err(Turned::Failed(_, fault)) => return self.bear(&fault).await,
-            Err(Turned::Stopped(_, outcome)) => return Ok(Some(outcome)),
-            Err(Turned::Ended(_)) => return Ok(None),
+        let session = match &criterion.recipe {
+            Some(_) => None,
+            None => match self.fresh_session().await? {
+                Ok(session) => Some(session),
+                Err(Turned::Failed(_, fault)) => return self.bear(&fault).await,
+                Err(Turned::Stopped(_, outcome)) => return Ok(Some(outcome)),
+                Err(Turned::Ended(_)) => return Ok(None),
+            },
         };
         let Some(mut iteration) = self.open(criterion)? else {
-            self.let_go(session).await;
+            if let Some(session) = session {
+                self.let_go(session).await;
+            }
             return Ok(None);
         };
-        let turned = self.turn(session, &mut iteration).await?;
+        let turned = match session {
+            Some(session) => self.turn(session, &mut iteration).await?,
+            None => self.recipe(&iteration).await?,
+        };
         match turned {
             Turned::Ended(turn) => {
                 self.borne = Borne::default();
@@ -99,7 +107,8 @@ impl Run {
         let files = StateFiles::read(repo.root(), &parts.layout)?;
         let Some(bytes) = files.bytes(&parts.layout.file(TASK)) else { return Ok(None) };
         let task = task::parse(parts.layout.task(), bytes);
-        let found = task::find(&task, &criterion.key).filter(|found| !found.checked);
+        let found = task::find(&task, &criterion.key)
+            .filter(|found| !found.checked && found.recipe == criterion.recipe);
         let Some(criterion) = found.filter(|_| task::usable(&task)).cloned() else {
             return Ok(None);
         };
@@ -111,7 +120,8 @@ impl Run {
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());
         let exists =
             |path: &std::path::Path| repo.exists_at(&checkpoint.head, path).unwrap_or(true);
-        let protection = Protection::of(&task, &exists)?;
+        let protection =
+            Protection::of(&task, &exists)?.with(super::recipe::protected(&task, repo.root()));
         let attempt = self.state.find(&criterion.key).map_or(0, |entry| entry.attempts) + 1;
         self.state.iteration += 1;
         let iteration = Iteration {

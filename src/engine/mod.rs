@@ -12,6 +12,7 @@ mod error;
 mod focus;
 mod iterate;
 mod prove;
+mod recipe;
 mod recover;
 mod resume;
 mod run;

@@ -15,6 +15,7 @@ use crate::agent::{Agent, AgentError, Gate, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
 use crate::prompt::Templates;
+use crate::recipe::Bridge;
 use crate::sys::clock::Clock;
 use crate::sys::stop::Stop;
 use crate::task::TaskFolder;
@@ -30,6 +31,8 @@ pub struct Parts {
     pub repo: Arc<dyn Repo>,
     /// Runs verify commands.
     pub checks: Arc<dyn Checks>,
+    /// Runs recipes.
+    pub recipes: Arc<Bridge>,
     /// Starts the agent.
     pub start: Starter,
     /// Decides its tool calls.

@@ -78,6 +78,11 @@ impl Run {
         if let TurnEnd::Stuck(stuck) = &turn.end {
             tell_stuck(&mut verdict, stuck);
         }
+        if iteration.criterion.recipe.is_some()
+            && let Some(fault) = &turn.fault
+        {
+            tell_first(&mut verdict, FindingKind::RecipeFailed, fault.message.clone());
+        }
         self.conclude(&iteration, evidence, verdict, ending)
     }
 
@@ -98,7 +103,7 @@ impl Run {
                 human: &parts.preflight.human,
                 artefacts: &self.artefacts,
                 protection: &iteration.protection,
-                writes: &parts.gate.writes(),
+                writes: &self.writes(iteration),
                 edits: &parts.gate.task_edits(),
                 undecided: &turn.undecided,
                 secret: &secret_name,
@@ -120,6 +125,18 @@ impl Run {
         move |before, after, by| {
             task::compare(&task::parse(name, before), &task::parse(name, after), focus, by)
         }
+    }
+
+    /// What the turn wrote. A recipe's steps are not decided one by one, and so nobody
+    /// knows what they wrote: every state file, then.
+    fn writes(&self, iteration: &Iteration) -> Vec<std::path::PathBuf> {
+        let parts = &self.parts;
+        let mut writes = parts.gate.writes();
+        if iteration.criterion.recipe.is_some() {
+            let root = parts.repo.root();
+            writes.extend(parts.layout.state_files().into_iter().map(|path| root.join(path)));
+        }
+        writes
     }
 
     fn conclude(
@@ -348,7 +365,12 @@ impl Run {
 /// first thing that the next attempt should know.
 fn tell_stuck(verdict: &mut Verdict, stuck: &Stuck) {
     let message = format!("The turn had to be ended: {stuck}. Do not wait, and do not repeat it.");
-    let finding = |weight| Finding { kind: FindingKind::TurnStuck, weight, message };
+    tell_first(verdict, FindingKind::TurnStuck, message);
+}
+
+/// Says what went wrong before anything else, unless the work is proven all the same.
+fn tell_first(verdict: &mut Verdict, kind: FindingKind, message: String) {
+    let finding = |weight| Finding { kind, weight, message };
     match verdict.result {
         VerdictResult::Fail if !verdict.tampered() => {
             verdict.findings.insert(0, finding(Weight::Fails));

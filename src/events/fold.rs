@@ -287,6 +287,9 @@ impl RunView {
                 });
             }
             EventKind::BaselineChecked { .. }
+            | EventKind::RecipeStarted { .. }
+            | EventKind::RecipeProgress { .. }
+            | EventKind::RecipeEnded { .. }
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. } => {}
         }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{
     Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence, ExecutedCall,
-    Mend, OnStuck, Outcome, RunId, RunSummary, SessionId, Turn, Verdict,
+    Mend, OnStuck, Outcome, RecipeFault, RecipeName, RunId, RunSummary, SessionId, StepStatus,
+    Turn, Verdict,
 };
 
 /// One thing that happened, in order.
@@ -155,6 +156,40 @@ pub enum EventKind {
         #[serde(flatten)]
         call: ExecutedCall,
     },
+    /// A criterion's recipe is run in the place of a prompt.
+    RecipeStarted {
+        /// The iteration.
+        iteration: u32,
+        /// The recipe.
+        recipe: RecipeName,
+        /// The runner's binary.
+        runner: String,
+        /// The runner's version.
+        version: String,
+    },
+    /// A step of the recipe began or ended.
+    RecipeProgress {
+        /// The iteration.
+        iteration: u32,
+        /// The step's name, redacted.
+        step: String,
+        /// Where it stands.
+        status: StepStatus,
+    },
+    /// The recipe ended.
+    RecipeEnded {
+        /// The iteration.
+        iteration: u32,
+        /// The recipe.
+        recipe: RecipeName,
+        /// How many steps the runner told of in its answer.
+        steps: usize,
+        /// Why it did not succeed; absent where it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<RecipeFault>,
+        /// Milliseconds it took.
+        millis: u64,
+    },
     /// The agent answered the prompt, or had to be stopped.
     TurnEnded {
         /// The iteration.
@@ -237,7 +272,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as they stand in the JSON field `event`.
-    pub const NAMES: [&'static str; 17] = [
+    pub const NAMES: [&'static str; 20] = [
         "run_started",
         "notice",
         "baseline_checked",
@@ -246,6 +281,9 @@ impl EventKind {
         "prompt_sent",
         "tool_decided",
         "tool_finished",
+        "recipe_started",
+        "recipe_progress",
+        "recipe_ended",
         "turn_ended",
         "check_finished",
         "verdict_reached",
@@ -268,6 +306,9 @@ impl EventKind {
             Self::PromptSent { .. } => "prompt_sent",
             Self::ToolDecided { .. } => "tool_decided",
             Self::ToolFinished { .. } => "tool_finished",
+            Self::RecipeStarted { .. } => "recipe_started",
+            Self::RecipeProgress { .. } => "recipe_progress",
+            Self::RecipeEnded { .. } => "recipe_ended",
             Self::TurnEnded { .. } => "turn_ended",
             Self::CheckFinished { .. } => "check_finished",
             Self::VerdictReached { .. } => "verdict_reached",

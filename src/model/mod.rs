@@ -12,6 +12,7 @@ mod ids;
 mod outcome;
 mod permission;
 mod prompt;
+mod recipe;
 mod reporter;
 mod setting;
 mod state;
@@ -30,6 +31,9 @@ pub use ids::{Oid, RunId, SessionId};
 pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
 pub use prompt::{Cut, Prompt};
+pub use recipe::{
+    RECIPE_FOLDERS, RecipeFault, RecipeName, RecipeNameError, RecipeStep, StepStatus,
+};
 pub use reporter::{ReportError, Reporter};
 pub use setting::{OnStuck, Premium, Via, WriteScope};
 pub use state::{CriterionState, TaskState};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Diagnostic, OnStuck, WriteScope};
+use super::{Diagnostic, OnStuck, RecipeName, WriteScope};
 
 /// A task: a folder with a TASK.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Criterion {
     pub mark: usize,
     /// Its own verify commands, in order.
     pub verify: Vec<VerifyCommand>,
+    /// The recipe that is run for it in the place of a prompt.
+    pub recipe: Option<RecipeName>,
 }
 
 /// A command under a criterion, with the place it was written.

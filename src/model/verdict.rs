@@ -133,6 +133,8 @@ pub enum FindingKind {
     UndecidedCall,
     /// The runner had to end the turn: it hung, or did the same thing again and again.
     TurnStuck,
+    /// The criterion's recipe failed, or its runner gave no answer.
+    RecipeFailed,
     /// progress.md has no entry of this iteration.
     NoProgressEntry,
     /// Only a commit proves it, and checks are required.

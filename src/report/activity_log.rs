@@ -24,7 +24,8 @@ use crate::sys::clock::Clock;
 struct Entry {
     timestamp: String,
     iteration: u32,
-    /// The tool's name; `check` for a verify command that the runner ran.
+    /// The tool's name; `check` for a verify command and `recipe` for a recipe that the
+    /// runner ran.
     operation: String,
     args: Value,
     approved: bool,
@@ -172,13 +173,26 @@ impl ActivityLog {
     }
 
     fn checked(&mut self, time: DateTime<Utc>, iteration: u32, check: &CheckResult) {
+        let result = if check.passed() { Success::Success } else { Success::Failed };
+        self.ran(time, iteration, "check", json!({ "command": check.command }), result);
+    }
+
+    /// Something that the runner itself ran.
+    fn ran(
+        &mut self,
+        time: DateTime<Utc>,
+        iteration: u32,
+        operation: &str,
+        args: Value,
+        result: Success,
+    ) {
         self.entries.push(Entry {
             timestamp: self.timestamp(time),
             iteration,
-            operation: "check".to_owned(),
-            args: json!({ "command": check.command }),
+            operation: operation.to_owned(),
+            args,
             approved: true,
-            result: if check.passed() { Success::Success } else { Success::Failed },
+            result,
             rule: None,
             reason: None,
             asked: Vec::new(),
@@ -249,12 +263,19 @@ impl Reporter for ActivityLog {
             EventKind::CheckFinished { iteration, check } => {
                 self.checked(event.time, *iteration, check);
             }
+            EventKind::RecipeEnded { iteration, recipe, error, .. } => {
+                let result = if error.is_none() { Success::Success } else { Success::Failed };
+                let args = json!({ "recipe": recipe });
+                self.ran(event.time, *iteration, "recipe", args, result);
+            }
             EventKind::RunStarted { .. }
             | EventKind::Notice { .. }
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
             | EventKind::IterationStarted { .. }
             | EventKind::PromptSent { .. }
+            | EventKind::RecipeStarted { .. }
+            | EventKind::RecipeProgress { .. }
             | EventKind::TurnEnded { .. }
             | EventKind::VerdictReached { .. }
             | EventKind::SignAdded { .. }

@@ -68,6 +68,9 @@ impl Reporter for CostLog {
             | EventKind::IterationStarted { .. }
             | EventKind::ToolDecided { .. }
             | EventKind::ToolFinished { .. }
+            | EventKind::RecipeStarted { .. }
+            | EventKind::RecipeProgress { .. }
+            | EventKind::RecipeEnded { .. }
             | EventKind::CheckFinished { .. }
             | EventKind::VerdictReached { .. }
             | EventKind::SignAdded { .. }

@@ -80,6 +80,13 @@ impl Plain {
                     words::sentence(rule)
                 )],
             },
+            EventKind::RecipeStarted { recipe, version, .. } => {
+                let recipe = words::sentence(recipe.as_str());
+                vec![format!("  recipe {recipe} (recipe-runner-rs {version})")]
+            }
+            EventKind::RecipeProgress { step, status, .. } => words::step(step, *status),
+            // What went wrong stands in the turn's line.
+            EventKind::RecipeEnded { .. } => Vec::new(),
             EventKind::CheckFinished { check, .. } => vec![format!("  {}", words::check(check))],
             EventKind::VerdictReached { iteration, criterion, evidence, verdict, mended } => {
                 let millis = words::millis(self.since.unwrap_or(event.time), event.time);

@@ -96,6 +96,9 @@ impl Reporter for ProgressMd {
             | EventKind::PromptSent { .. }
             | EventKind::ToolDecided { .. }
             | EventKind::ToolFinished { .. }
+            | EventKind::RecipeStarted { .. }
+            | EventKind::RecipeProgress { .. }
+            | EventKind::RecipeEnded { .. }
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. }
             | EventKind::IterationEnded { .. }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::model::{
     CheckResult, CheckStatus, CriterionKey, Evidence, Finding, Limit, Mend, OnStuck, Outcome,
-    Proof, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    Proof, StepStatus, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 
 /// Columns that a criterion's text may take in a line.
@@ -189,6 +189,18 @@ pub(super) fn turn(turn: &Turn) -> String {
         TurnEnd::Other(reason) => format!("the agent stopped: {}", sentence(reason)),
         TurnEnd::Stuck(stuck) => sentence(&stuck.to_string()),
     }
+}
+
+/// A step of a recipe that ended: `step greet completed`. One that begins is not told of.
+pub(super) fn step(name: &str, status: StepStatus) -> Vec<String> {
+    let word = match status {
+        StepStatus::Pending | StepStatus::Running => return Vec::new(),
+        StepStatus::Completed => "completed",
+        StepStatus::Skipped => "skipped",
+        StepStatus::Failed => "failed",
+        StepStatus::Degraded => "degraded",
+    };
+    vec![format!("  step {} {word}", sentence(name))]
 }
 
 /// A verify command and how it went: `` `cargo test` passed, 3.2 s ``.

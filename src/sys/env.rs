@@ -66,9 +66,11 @@ pub fn is_git_context(name: &str) -> bool {
     ) || name.starts_with("GIT_CONFIG")
 }
 
-/// Whether a variable is the runner's own business, or would switch the guard off.
+/// Whether a variable is the runner's own business, or would switch the guard off. The
+/// depth goes on into every child: one that forgot it could launch us without an end.
 pub fn is_internal(name: &str) -> bool {
-    name.starts_with("RALPH_") || name == "COPILOT_ALLOW_ALL"
+    (name.starts_with("RALPH_") && name != super::depth::DEPTH_VARIABLE)
+        || name == "COPILOT_ALLOW_ALL"
 }
 
 /// Whether a child must not see a variable, for any of these reasons.
@@ -168,6 +170,7 @@ mod tests {
             "XDG_CONFIG_HOME",
             "COMPASS",
             "PATTERN",
+            "RALPH_COPILOT_DEPTH",
         ] {
             assert!(!is_kept_back(name), "{name}");
         }

@@ -15,6 +15,7 @@ mod front;
 mod lines;
 mod lookalike;
 mod parse;
+mod recipe_item;
 mod remarks;
 mod scan;
 #[cfg(test)]

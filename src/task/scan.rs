@@ -12,6 +12,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use super::{
     lines::Lines,
     lookalike::{self, Hidden},
+    recipe_item,
     remarks::Remarks,
     verify_item,
 };
@@ -270,6 +271,7 @@ impl Walk<'_, '_> {
             checked,
             mark,
             verify: Vec::new(),
+            recipe: None,
         });
         if let Some(item) = self.items.last_mut() {
             item.criterion = Some(number);
@@ -300,7 +302,10 @@ impl Walk<'_, '_> {
                     self.verify(within, read);
                     lookalike::lines(&segments[1..], self.remarks);
                 }
-                None => lookalike::item(&segments, self.remarks),
+                None => match recipe_item::read(&segments, &block.code) {
+                    Some(read) => self.recipe(within, read),
+                    None => lookalike::item(&segments, self.remarks),
+                },
             },
             Kind::Paragraph => lookalike::lines(&segments, self.remarks),
         }
@@ -311,7 +316,7 @@ impl Walk<'_, '_> {
             segments.iter().map(|it| it.text).filter(|text| !text.is_empty()).collect();
         let criterion = &mut self.found.criteria[number];
         criterion.key.text = texts.join(" ");
-        let bracket = criterion.mark - 1..criterion.mark + 2;
+        let bracket = bracket_of(criterion);
         if texts.is_empty() {
             self.remarks.error(
                 bracket,
@@ -329,7 +334,37 @@ impl Walk<'_, '_> {
                 "take the box away: `- verify: …`, indented below its criterion",
             );
         }
+        if let [first, ..] = segments
+            && recipe_item::is_recipe(first.text)
+        {
+            self.remarks.warning(
+                bracket_of(&self.found.criteria[number]),
+                "this is a criterion of its own, and names no recipe",
+                "take the box away: `- recipe: …`, indented below its criterion",
+            );
+        }
         lookalike::lines(segments.get(1..).unwrap_or_default(), self.remarks);
+    }
+
+    fn recipe(&mut self, within: Option<usize>, read: recipe_item::Read) {
+        let recipe_item::Read { span, name } = read;
+        let Some(number) = within else {
+            self.remarks.warning(
+                span,
+                "this recipe belongs to no criterion and is never run",
+                "indent it below its criterion",
+            );
+            return;
+        };
+        match name {
+            Err(message) => self.remarks.error(span, message, recipe_item::EXAMPLE),
+            Ok(_) if self.found.criteria[number].recipe.is_some() => self.remarks.error(
+                span,
+                "this criterion names a second recipe",
+                "give each recipe a criterion of its own",
+            ),
+            Ok(name) => self.found.criteria[number].recipe = Some(name),
+        }
     }
 
     fn verify(&mut self, within: Option<usize>, read: verify_item::Read) {
@@ -350,6 +385,11 @@ impl Walk<'_, '_> {
             ),
         }
     }
+}
+
+/// The bytes of a criterion's box.
+fn bracket_of(criterion: &Criterion) -> Range<usize> {
+    criterion.mark - 1..criterion.mark + 2
 }
 
 /// The lines of a block, each without its indentation and quote marks.

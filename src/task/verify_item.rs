@@ -19,7 +19,7 @@ pub(super) struct Read {
     pub(super) command: Result<String, Problem>,
 }
 
-/// Why no command can be taken from the item.
+/// Why nothing can be taken from an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
     /// Nothing stands behind the word.
@@ -60,26 +60,31 @@ pub(super) fn is_verify(text: &str) -> bool {
 pub(super) fn read(segments: &[Segment<'_>], code: &[(Range<usize>, String)]) -> Option<Read> {
     let first = segments.first().filter(|first| is_verify(first.text))?;
     let command = if segments[1..].iter().all(|segment| segment.text.is_empty()) {
-        command(first, code)
+        value(first, WORD, code).map(str::to_owned)
     } else {
         Err(Problem::Lines)
     };
     Some(Read { span: first.span(), command })
 }
 
-fn command(first: &Segment<'_>, code: &[(Range<usize>, String)]) -> Result<String, Problem> {
-    let rest = first.text[WORD.len()..].trim_ascii_start();
+/// What stands behind an item's word.
+pub(super) fn value<'a>(
+    first: &Segment<'a>,
+    word: &str,
+    code: &'a [(Range<usize>, String)],
+) -> Result<&'a str, Problem> {
+    let rest = first.text[word.len()..].trim_ascii_start();
     let end = first.start + first.text.len();
     let range = end - rest.len()..end;
-    let command = match code {
+    let value = match code {
         [(span, code)] if *span == range => code.trim_ascii(),
         _ if rest.trim_matches('`').trim_ascii().is_empty() => "",
         _ if rest.contains('`') => return Err(Problem::Mixed),
         _ => rest,
     };
-    match command {
+    match value {
         "" => Err(Problem::Empty),
         _ if first.text.contains('\0') => Err(Problem::Nul),
-        _ => Ok(command.to_owned()),
+        _ => Ok(value),
     }
 }

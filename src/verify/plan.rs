@@ -105,7 +105,7 @@ mod tests {
             .iter()
             .map(|&command| VerifyCommand { command: command.into(), line: 1 })
             .collect();
-        Criterion { key: key(text), line: 1, column: 1, checked, mark: 0, verify }
+        Criterion { key: key(text), line: 1, column: 1, checked, mark: 0, verify, recipe: None }
     }
 
     fn task() -> Task {

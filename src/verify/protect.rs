@@ -46,12 +46,20 @@ impl Protection {
         Ok(Self { globs, files })
     }
 
-    /// Whether a path, relative to the root, must not change.
-    pub fn covers(&self, path: &Path) -> bool {
-        self.files.contains(path) || self.globs.is_match(path)
+    /// The same with more files and folders, relative to the root: what the runner itself
+    /// runs must not change, whoever named it.
+    #[must_use]
+    pub fn with(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.files.extend(paths);
+        self
     }
 
-    /// The files that verify commands name.
+    /// Whether a path, relative to the root, must not change.
+    pub fn covers(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.files.contains(above)) || self.globs.is_match(path)
+    }
+
+    /// The files that verify commands name, and those of [`Self::with`].
     pub fn named(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(PathBuf::as_path)
     }
@@ -89,6 +97,11 @@ mod tests {
         for path in ["src/tests.rs", "mytests/a", "gone.sh", "cid"] {
             assert!(!it.covers(Path::new(path)), "{path}");
         }
+        let more = it.with(["recipes".into(), "deploy".into()]);
+        for path in ["recipes/a.yaml", "recipes/x/y", "deploy", "check.sh"] {
+            assert!(more.covers(Path::new(path)), "{path}");
+        }
+        assert!(!more.covers(Path::new("recipes2/a.yaml")));
     }
 
     #[test]

@@ -297,6 +297,9 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             | EventKind::PromptSent { .. }
             | EventKind::ToolDecided { .. }
             | EventKind::ToolFinished { .. }
+            | EventKind::RecipeStarted { .. }
+            | EventKind::RecipeProgress { .. }
+            | EventKind::RecipeEnded { .. }
             | EventKind::TurnEnded { .. }
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. }

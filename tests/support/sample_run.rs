@@ -6,8 +6,8 @@ use ralph_copilot::model::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
     Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, Event, EventKind,
     Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Mend, Oid, OnStuck,
-    Outcome, PathChange, Proof, RunId, RunSummary, SessionId, SignsChange, TaskFileChange, Totals,
-    Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
+    Outcome, PathChange, Proof, RecipeName, RunId, RunSummary, SessionId, SignsChange, StepStatus,
+    TaskFileChange, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
 };
 use serde_json::{Value, json};
 
@@ -196,9 +196,11 @@ fn turn(iteration: u32, end: TurnEnd, tokens: Option<u64>, fault: Option<Fault>)
 pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
     use EventKind::{
         AgentStarted, BaselineChecked, CheckFinished, CriterionBlocked, CriterionReopened,
-        IterationEnded, Notice, RunEnded, RunStarted, SignAdded, Waiting,
+        IterationEnded, Notice, RecipeEnded, RecipeProgress, RecipeStarted, RunEnded, RunStarted,
+        SignAdded, Waiting,
     };
     let test = "cargo test -p client retry";
+    let step = |status| RecipeProgress { iteration: 5, step: "collect \x1b[2J".to_owned(), status };
     let edit = json!({"path": "src/client.rs", "old_str": "once", "new_str": "thrice"});
     let build = json!({"command": "cargo build", "description": "build it"});
     let push = json!({"command": "git push origin main", "description": "publish \x1b[2J it"});
@@ -399,6 +401,28 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         (15, IterationEnded { iteration: 4, millis: 7_100, premium_requests: 1 }),
         (0, started(5, LONG, 11, 1)),
         (40, prompt(5, false)),
+        // In a run a recipe stands in the place of the prompt; the sample has both of them.
+        (
+            0,
+            RecipeStarted {
+                iteration: 5,
+                recipe: RecipeName::parse("long").expect("a name"),
+                runner: "/home/ada/.cargo/bin/recipe-runner-rs".to_owned(),
+                version: "0.3.6".to_owned(),
+            },
+        ),
+        (0, step(StepStatus::Running)),
+        (0, step(StepStatus::Completed)),
+        (
+            0,
+            RecipeEnded {
+                iteration: 5,
+                recipe: RecipeName::parse("long").expect("a name"),
+                steps: 1,
+                error: None,
+                millis: 200,
+            },
+        ),
         (61_000, turn(5, TurnEnd::EndTurn, Some(163_200), None)),
         (30, verdict(5, LONG, 1, VerdictResult::Pass(Proof::Commit), vec![], vec![])),
         (15, IterationEnded { iteration: 5, millis: 61_100, premium_requests: 1 }),

@@ -21,6 +21,7 @@ use crate::model::{
     Premium, Prompt, Record, ReportError, Reporter, RunId, SessionId, Turn, TurnEnd, WriteScope,
 };
 use crate::prompt::Templates;
+use crate::recipe::{Around, Bridge, Nested};
 use crate::sys::clock::Clock;
 use crate::sys::stop::Stop;
 use crate::verify::{
@@ -273,6 +274,19 @@ impl Scene {
             again: "ralph-copilot demo".to_owned(),
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks),
+            recipes: Arc::new(Bridge::new(Around {
+                ours: Vec::new(),
+                home: None,
+                nested: Nested {
+                    launcher: base.join("nobody"),
+                    depth: "1".to_owned(),
+                    socket: None,
+                    more: Vec::new(),
+                },
+                run: "scene".to_owned(),
+                tmp: base.join("tmp"),
+                secret: Arc::new(|_| false),
+            })),
             start: Box::new(move |_model| {
                 let fake = fake.clone();
                 Box::pin(async move {
@@ -397,6 +411,11 @@ fn told(event: &Event) -> String {
         }
         EventKind::PromptSent { again, .. } => {
             format!("prompt{}", if *again { " again" } else { "" })
+        }
+        EventKind::RecipeStarted { recipe, .. } => format!("recipe: {recipe}"),
+        EventKind::RecipeProgress { step, status, .. } => format!("step: {step} {status:?}"),
+        EventKind::RecipeEnded { error, .. } => {
+            format!("recipe ended: {:?}", error.as_ref().map(|error| &error.kind))
         }
         EventKind::TurnEnded { turn, .. } => {
             let fault = turn.fault.as_ref().map(|fault| format!(", {:?}", fault.class));

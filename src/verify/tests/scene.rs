@@ -276,6 +276,7 @@ impl TurnBegun<'_> {
                 checked: false,
                 mark: 0,
                 verify,
+                recipe: None,
             }],
             settings: TaskSettings { protect: self.protect.clone(), ..TaskSettings::default() },
             source: String::new(),

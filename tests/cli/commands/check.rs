@@ -31,7 +31,7 @@ fn json_is_the_whole_object() {
         |line: usize, column: usize, checked, text: &str, occurrence: usize, verify: &[&str]| {
             json!({
                 "line": line, "column": column, "checked": checked, "text": text,
-                "occurrence": occurrence, "verify": verify,
+                "occurrence": occurrence, "recipe": null, "verify": verify,
             })
         };
     let first = criterion(
@@ -172,7 +172,10 @@ fn a_dry_run_tells_everything_and_changes_nothing() {
     let mut command = repo.command(&args);
     command.arg("--json");
     let object = finish(command).json();
-    assert_eq!(object["next"], json!({ "line": 9, "text": "The client **retries** on 503" }));
+    assert_eq!(
+        object["next"],
+        json!({ "line": 9, "text": "The client **retries** on 503", "recipe": null })
+    );
     assert_eq!(object["checks"], json!(["sh check.sh", "cargo test retry", "sh check.sh retry"]));
     assert!(object["prompt"].as_str().is_some_and(|prompt| ran.stdout.contains(prompt)));
     assert_eq!(repo.status(), "");

@@ -1,0 +1,87 @@
+//! `recipe install`: cargo, from the runner's repository, never unasked.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use super::super::{complain, launch, runtime, say};
+use super::{InstallRunnerArgs, bridge, code, end_now, explain, plain, run_name};
+use crate::cli::failure::{Failure, Kind};
+use crate::guard::Redactor;
+use crate::recipe::{
+    Bridge, INSTALL_VARIABLE, RecipeError, Runner, install as run_cargo, install_command,
+    install_limit,
+};
+use crate::sys::depth::Depth;
+use crate::sys::stop::Stop;
+
+/// Installs the runner and checks it.
+pub(super) fn install(args: &InstallRunnerArgs) -> Result<u8, Failure> {
+    let redactor = Redactor::new(launch::secrets());
+    match go(args, &redactor)? {
+        Ok(code) => Ok(code),
+        Err((error, signal)) => {
+            complain(&explain(&error, &redactor));
+            let signal = signal.and_then(|signal| u8::try_from(128 + signal).ok());
+            Ok(signal.unwrap_or_else(|| code(&error)))
+        }
+    }
+}
+
+type Outcome = Result<u8, (RecipeError, Option<i32>)>;
+
+fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure> {
+    let depth = match Depth::current() {
+        Ok(depth) => depth,
+        Err(error) => return Ok(Err((error.into(), None))),
+    };
+    let limit = match install_limit(std::env::var(INSTALL_VARIABLE).ok().as_deref()) {
+        Ok(limit) => limit,
+        Err(error) => return Ok(Err((error, None))),
+    };
+    let bridge = bridge(depth, std::env::temp_dir())?;
+    let runtime = runtime()?;
+    if let (Ok(runner), false) = (runtime.block_on(bridge.runner()), args.force) {
+        say(&format!("{} is there already; --force installs it anew", shown(&runner)));
+        return Ok(Ok(0));
+    }
+    let Ok(cargo) = which::which("cargo") else { return Ok(Err((RecipeError::NoCargo, None))) };
+    let command = format!("cargo {}", install_command().join(" "));
+    if !args.yes && !agreed(&command) {
+        return Err(Failure::new(Kind::Usage, "nothing is installed unasked")
+            .hint(format!("`ralph-copilot recipe install --yes` runs `{command}`")));
+    }
+    complain(&format!("running `{command}`, for at most {} s", limit.as_secs()));
+    let outcome = runtime.block_on(async {
+        let stop = Stop::default();
+        stop.listen(end_now)?;
+        let mut tell = |line: &str| complain(&plain(line, redactor));
+        let done = run_cargo(&cargo, limit, &run_name(), stop.token(), &mut tell).await;
+        Ok::<_, Failure>(match done {
+            Ok(()) => checked(&bridge).await.map_err(|error| (error, None)),
+            Err(error) => Err((error, stop.signal())),
+        })
+    })?;
+    Ok(outcome)
+}
+
+async fn checked(bridge: &Bridge) -> Result<u8, RecipeError> {
+    let runner = bridge.runner().await?;
+    say(&format!("{} is installed", shown(&runner)));
+    Ok(0)
+}
+
+fn shown(runner: &Runner) -> String {
+    format!("{} {}", runner.found.path.display(), runner.version)
+}
+
+/// Asks at a terminal; anywhere else nobody can have said yes.
+fn agreed(command: &str) -> bool {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return false;
+    }
+    let mut out = std::io::stderr().lock();
+    let asked = write!(out, "Run `{command}`? [y/N] ").and_then(|()| out.flush());
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    let yes = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    asked.is_ok() && read.is_ok() && yes
+}

@@ -1,0 +1,244 @@
+//! `recipe run`: one recipe from the command line.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::{complain, launch, place, runtime, say, say_json};
+use super::{RunRecipeArgs, bridge, code, end_now, explain, plain};
+use crate::cli::failure::{Failure, Kind};
+use crate::guard::Redactor;
+use crate::model::{RecipeName, StepStatus};
+use crate::recipe::{
+    AutoStage, Bridge, Context, Mode, Progress, RecipeError, Report, Request, Runner, read_line,
+};
+use crate::sys::depth::Depth;
+use crate::sys::stop::Stop;
+
+/// Runs a recipe and gives the exit code.
+pub(super) fn run(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<u8, Failure> {
+    let redactor = Redactor::new(launch::secrets());
+    match prepare(directory, args) {
+        Ok((request, depth)) => {
+            if args.print {
+                return print(&request, depth);
+            }
+            go(args, &request, depth, &redactor)
+        }
+        Err(Unready::Recipe(error)) => {
+            let report = Report::refused(error);
+            Ok(tell(args, None, &report, None, &redactor))
+        }
+        Err(Unready::Place(failure)) if args.json => {
+            let message = failure.source.to_string();
+            say_json(&object(false, &[], json!({}), None, Some(("usage", &message))));
+            Ok(failure.kind.code())
+        }
+        Err(Unready::Place(failure)) => Err(failure),
+    }
+}
+
+/// Why a recipe cannot be begun.
+enum Unready {
+    Recipe(RecipeError),
+    Place(Failure),
+}
+
+impl From<RecipeError> for Unready {
+    fn from(error: RecipeError) -> Self {
+        Self::Recipe(error)
+    }
+}
+
+/// What was asked for, understood.
+fn prepare(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<(Request, Depth), Unready> {
+    let recipe = RecipeName::parse(&args.recipe)
+        .map_err(|source| RecipeError::Name { name: args.recipe.clone(), source })?;
+    let depth = Depth::current().map_err(RecipeError::from)?;
+    let dir = place::directory(directory).map_err(Unready::Place)?;
+    let dir = dir.canonicalize().unwrap_or(dir);
+    let mut context = Context::default();
+    if let Some(file) = &args.context {
+        let path = dir.join(file);
+        let wrong = |why: String| RecipeError::ContextFile { path: path.clone(), why };
+        let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+            .map_err(|error| wrong(error.to_string()))?;
+        let fields =
+            value.as_object().ok_or_else(|| wrong("it holds no JSON object".to_owned()))?;
+        context.set_all(fields)?;
+    }
+    args.set.iter().try_for_each(|pair| context.set_pair(pair))?;
+    let request = Request {
+        recipe,
+        dir,
+        recipe_dirs: args.recipe_dirs.clone(),
+        context,
+        mode: if args.dry_run { Mode::Dry } else { Mode::Run },
+        auto_stage: if args.no_auto_stage { AutoStage::Off } else { AutoStage::On },
+        progress: if args.progress { Progress::Told } else { Progress::Silent },
+    };
+    Ok((request, depth))
+}
+
+fn print(request: &Request, depth: Depth) -> Result<u8, Failure> {
+    let plan = bridge(depth, std::env::temp_dir())?.plan(request);
+    let argv: Vec<_> = plan.argv.iter().map(|word| word.to_string_lossy()).collect();
+    say_json(&json!({
+        "argv": argv,
+        "environment": plan.environment,
+        "spilled": plan.spilled,
+    }));
+    Ok(0)
+}
+
+/// Runs it, with both banners.
+fn go(
+    args: &RunRecipeArgs,
+    request: &Request,
+    depth: Depth,
+    redactor: &Redactor,
+) -> Result<u8, Failure> {
+    complain(&format!("[amplihack] recipe-runner --- starting: {}", request.recipe));
+    let scratch = launch::scratch()?;
+    let bridge = bridge(depth, scratch.path().to_owned())?;
+    runtime()?.block_on(async {
+        let stop = Stop::default();
+        let folder = scratch.path().to_owned();
+        stop.listen(move |signal| at_once(&folder, signal))?;
+        let (runner, report) = work(args, request, &bridge, &stop, redactor).await;
+        Ok(tell(args, runner.as_ref(), &report, stop.signal(), redactor))
+    })
+}
+
+async fn work(
+    args: &RunRecipeArgs,
+    request: &Request,
+    bridge: &Bridge,
+    stop: &Stop,
+    redactor: &Redactor,
+) -> (Option<Runner>, Report) {
+    let found = tokio::select! {
+        biased;
+        () = stop.token().cancelled() => Err(RecipeError::Stopped),
+        found = bridge.runner() => found,
+    };
+    let runner = match found {
+        Ok(runner) => runner,
+        Err(error) => return (None, Report::refused(error)),
+    };
+    complain(&format!("[amplihack] recipe-runner --- executing: {}", request.recipe));
+    let mut tell = |line: &str| {
+        if !args.progress {
+            return;
+        }
+        if !args.json {
+            complain(&plain(line, redactor));
+        } else if let Some(step) = read_line(&redactor.redact_str(line)) {
+            let event = json!({
+                "event": "recipe_progress",
+                "recipe": request.recipe,
+                "step": step.step,
+                "status": step.status,
+            });
+            complain(&event.to_string());
+        }
+    };
+    let report = bridge.run(request, &runner, args.timeout.0, stop.token(), &mut tell).await;
+    (Some(runner), report)
+}
+
+/// The second signal: everything ends now, the large values on disk too.
+fn at_once(folder: &Path, signal: i32) {
+    // Whatever cannot be removed is private all the same.
+    let _ = std::fs::remove_dir_all(folder);
+    end_now(signal);
+}
+
+/// Tells what came of it, and gives the exit code.
+fn tell(
+    args: &RunRecipeArgs,
+    runner: Option<&Runner>,
+    report: &Report,
+    signal: Option<i32>,
+    redactor: &Redactor,
+) -> u8 {
+    let code = match (&report.error, signal) {
+        (Some(RecipeError::Stopped), Some(signal)) => u8::try_from(128 + signal).unwrap_or(130),
+        (Some(error), _) => code(error),
+        (None, _) => 0,
+    };
+    if args.json {
+        let message = report
+            .error
+            .as_ref()
+            .map(|error| (error.kind(), redactor.redact_str(&error.to_string()).into_owned()));
+        let steps: Vec<Value> = report
+            .steps
+            .iter()
+            .map(|step| redactor.redact_json(&serde_json::to_value(step).unwrap_or_default()))
+            .collect();
+        let context = redactor.redact_json(&Value::Object(report.context.clone()));
+        let error = message.as_ref().map(|(kind, message)| (*kind, message.as_str()));
+        say_json(&object(report.success(), &steps, context, runner, error));
+        return code;
+    }
+    for step in &report.steps {
+        let why = step.error.trim().lines().next().unwrap_or_default();
+        let why = if why.is_empty() { String::new() } else { format!("  {why}") };
+        let line = format!("{:<10} {}{why}", word(step.status), step.step_id);
+        say(&plain(&line, redactor));
+    }
+    match &report.error {
+        None => {
+            let seconds = report.millis / 1000;
+            let tenth = report.millis % 1000 / 100;
+            say(&format!("{} succeeded in {seconds}.{tenth} s", args.recipe));
+        }
+        Some(error) => complain(&explain(error, redactor)),
+    }
+    code
+}
+
+fn object(
+    success: bool,
+    steps: &[Value],
+    context: Value,
+    runner: Option<&Runner>,
+    error: Option<(&str, &str)>,
+) -> Value {
+    json!({
+        "success": success,
+        "steps": steps,
+        "context": context,
+        "runner": runner.map(|runner| json!({
+            "path": runner.found.path,
+            "rule": runner.found.rule.name(),
+            "version": runner.version.to_string(),
+        })),
+        "error": error.map(|(kind, message)| json!({ "kind": kind, "message": message })),
+    })
+}
+
+fn word(status: StepStatus) -> &'static str {
+    match status {
+        StepStatus::Pending => "pending",
+        StepStatus::Running => "running",
+        StepStatus::Completed => "completed",
+        StepStatus::Skipped => "skipped",
+        StepStatus::Failed => "failed",
+        StepStatus::Degraded => "degraded",
+    }
+}
+
+impl From<RecipeError> for Failure {
+    fn from(error: RecipeError) -> Self {
+        let hint = error.hint();
+        let kind = if error.is_unusable() { Kind::Agent } else { Kind::Invalid };
+        let failure = Self::new(kind, error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The bridge itself: finds and checks the runner, hands a recipe to it, and reads what
+//! came of it.
+//!
+//! Invariant: a runner that a rule refuses is never started, not even for its version where
+//! its permissions are the reason; spilled values are gone when a recipe's report is there.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Map;
+use tokio_util::sync::CancellationToken;
+
+use super::argv::{Request, arguments};
+use super::context::Value;
+use super::discover::{self, BINARY, Found, Looked, Lookup, PATH_VARIABLE};
+use super::environment::{Nested, for_runner};
+use super::error::RecipeError;
+use super::execute::{End, Ended, Launch, execute};
+use super::response::{Response, parse};
+use super::spill::{self, Place, Spilled};
+use super::version::{Version, VersionProblem, check};
+use crate::model::{RecipeStep, StepStatus};
+use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
+
+/// How long `--version` may take.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// How many failed steps an error names.
+const NAMED: usize = 3;
+/// How much of a step's own error is repeated, in characters.
+const SHOWN: usize = 300;
+
+/// Says whether a value must not stand on a command line.
+pub type Secret = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+
+/// What stands around a recipe.
+pub struct Around {
+    /// Our own environment.
+    pub ours: Vec<(OsString, OsString)>,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// What the launches inside are told.
+    pub nested: Nested,
+    /// The run whose name every process carries.
+    pub run: String,
+    /// Where large values are written.
+    pub tmp: PathBuf,
+    /// Which values are secret.
+    pub secret: Secret,
+}
+
+/// Hands recipes to the runner.
+pub struct Bridge {
+    around: Around,
+}
+
+/// A runner that may be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runner {
+    /// The binary and the rule that found it.
+    pub found: Found,
+    /// Its version.
+    pub version: Version,
+}
+
+/// What would be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The command, program first.
+    pub argv: Vec<OsString>,
+    /// The names of its environment, sorted.
+    pub environment: Vec<String>,
+    /// The keys whose values are written to files.
+    pub spilled: Vec<String>,
+}
+
+/// What came of a recipe.
+#[derive(Debug)]
+pub struct Report {
+    /// Its steps, as far as the runner told of them.
+    pub steps: Vec<RecipeStep>,
+    /// The values it ended with.
+    pub context: Map<String, serde_json::Value>,
+    /// Why it did not succeed, if it did not.
+    pub error: Option<RecipeError>,
+    /// Milliseconds it took.
+    pub millis: u64,
+}
+
+impl Report {
+    /// Of a recipe that was never begun.
+    pub fn refused(error: RecipeError) -> Self {
+        Self { steps: Vec::new(), context: Map::new(), error: Some(error), millis: 0 }
+    }
+
+    /// Whether the recipe succeeded.
+    pub fn success(&self) -> bool {
+        self.error.is_none()
+    }
+}
+
+impl Bridge {
+    /// A bridge in these surroundings.
+    pub fn new(around: Around) -> Self {
+        Self { around }
+    }
+
+    fn variable(&self, name: &str) -> Option<&OsStr> {
+        let found = self.around.ours.iter().find(|(it, _)| it == name);
+        found.map(|(_, value)| value.as_os_str())
+    }
+
+    /// What each place for a runner has.
+    pub fn looked(&self) -> Vec<Looked> {
+        let path = self.variable("PATH").map(OsStr::to_owned);
+        let which = |wanted: &Path| {
+            let here = std::env::current_dir().ok()?;
+            let found = which::which_in(wanted, path.as_deref(), &here).ok()?;
+            Some(if found.is_absolute() { found } else { here.join(found) })
+        };
+        discover::discover(&Lookup {
+            named: self.variable(PATH_VARIABLE).map(OsStr::to_owned),
+            home: self.around.home.clone(),
+            which: &which,
+        })
+    }
+
+    /// The runner, if there is one that may be run.
+    ///
+    /// # Errors
+    /// If there is none, anybody could replace it, or its version is not relied on.
+    pub async fn runner(&self) -> Result<Runner, RecipeError> {
+        let looked = self.looked();
+        let Some(found) = Found::first(&looked) else {
+            let looked = looked.iter().map(Looked::describe).collect();
+            return Err(RecipeError::NotFound { looked });
+        };
+        let version = self.version(&found.path).await?;
+        Ok(Runner { found, version })
+    }
+
+    /// The permission bits and then the version of a binary, if both let it be run.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub async fn version(&self, path: &Path) -> Result<Version, RecipeError> {
+        let mode = mode(path)?;
+        if discover::is_world_writable(mode) {
+            return Err(RecipeError::WorldWritable { path: path.to_owned(), mode });
+        }
+        let refused = |problem| RecipeError::Version { path: path.to_owned(), problem };
+        let unknown = |why: String| refused(VersionProblem::Unknown { why });
+        let launch = Launch {
+            program: path.to_owned(),
+            arguments: vec!["--version".into()],
+            environment: self.environment(Some(path)),
+            dir: std::env::temp_dir(),
+            limit: VERSION_LIMIT,
+            run: self.around.run.clone(),
+        };
+        let ended = execute(launch, &CancellationToken::new(), &mut |_| {}).await;
+        let ended = ended.map_err(|error| unknown(error.to_string()))?;
+        match ended.end {
+            End::Exited(0) => check(&String::from_utf8_lossy(&ended.stdout)).map_err(refused),
+            End::Exited(code) => Err(unknown(format!("`--version` ended with {code}"))),
+            End::Signalled(signal) => {
+                Err(unknown(format!("`--version` was ended by signal {signal}")))
+            }
+            End::TimedOut => {
+                let seconds = VERSION_LIMIT.as_secs();
+                Err(unknown(format!("`--version` took longer than {seconds} s")))
+            }
+            End::Stopped => Err(RecipeError::Stopped),
+        }
+    }
+
+    /// The environment that a runner gets.
+    pub fn environment(&self, runner: Option<&Path>) -> Vec<(OsString, OsString)> {
+        let ours = self.around.ours.iter().cloned();
+        for_runner(ours, runner.map(Path::as_os_str), &self.around.nested)
+    }
+
+    /// What would be run, without running anything, whether there is a runner or not.
+    pub fn plan(&self, request: &Request) -> Plan {
+        let found = Found::first(&self.looked());
+        let program = found.as_ref().map_or_else(|| BINARY.into(), |found| found.path.clone());
+        let places = self.places(request);
+        let mut argv = vec![program.into_os_string()];
+        argv.extend(arguments(request, &places, &spill::example(&self.around.tmp)));
+        let environment = self.environment(found.as_ref().map(|found| found.path.as_path()));
+        let names = environment.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
+        // Every process of ours is marked with these when it is started.
+        let marks = [RUN_VARIABLE, CHILD_VARIABLE].map(str::to_owned);
+        let names: std::collections::BTreeSet<String> = names.chain(marks).collect();
+        let spilled = places.iter().filter_map(|place| match place {
+            Place::File(value, _) => Some(value.key.clone()),
+            Place::Inline(_) => None,
+        });
+        Plan { argv, environment: names.into_iter().collect(), spilled: spilled.collect() }
+    }
+
+    fn places<'r>(&self, request: &'r Request) -> Vec<Place<'r>> {
+        let secret = &self.around.secret;
+        spill::plan(&request.context, &|value| secret(value))
+    }
+
+    /// Runs a recipe to its end, its limit's or `stop`'s. `tell` gets every line that the
+    /// runner writes to standard error.
+    pub async fn run(
+        &self,
+        request: &Request,
+        runner: &Runner,
+        limit: Duration,
+        stop: &CancellationToken,
+        tell: &mut (dyn FnMut(&str) + Send),
+    ) -> Report {
+        let started = Instant::now();
+        let places = self.places(request);
+        // Dropped on every way out of here, and with the future where it is not waited for.
+        let spilled = match Spilled::write(&places, &self.around.tmp) {
+            Ok(spilled) => spilled,
+            Err(error) => return Report::refused(error),
+        };
+        let folder = spilled.as_ref().map_or_else(PathBuf::new, |it| it.folder().to_owned());
+        let launch = Launch {
+            program: runner.found.path.clone(),
+            arguments: arguments(request, &places, &folder),
+            environment: self.environment(Some(&runner.found.path)),
+            dir: request.dir.clone(),
+            limit,
+            run: self.around.run.clone(),
+        };
+        let mut report = match execute(launch, stop, tell).await {
+            Ok(ended) => read(&ended, request, limit),
+            Err(error) => Report::refused(error),
+        };
+        report.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        report
+    }
+}
+
+/// The permission bits of a file, links followed.
+fn mode(path: &Path) -> Result<u32, RecipeError> {
+    let found = path.metadata().map_err(|source| {
+        let program = path.display().to_string();
+        RecipeError::Start(crate::sys::Error::Spawn { program, source })
+    })?;
+    Ok(found.permissions().mode() & 0o7777)
+}
+
+/// What an ended runner's output comes to. An answer is an answer whatever the exit code;
+/// without one the code, the signal or the odd output is the reason, in that order.
+fn read(ended: &Ended, request: &Request, limit: Duration) -> Report {
+    let answer = parse(&ended.stdout);
+    let said = ended.said.last();
+    let error = match (ended.end, &answer) {
+        (End::TimedOut, _) => Some(RecipeError::TimedOut { seconds: limit.as_secs() }),
+        (End::Stopped, _) => Some(RecipeError::Stopped),
+        (End::Signalled(signal), _) => Some(RecipeError::Signal { signal, said }),
+        (End::Exited(code), Ok(response)) => failed(request, code, response),
+        (End::Exited(0), Err(why)) => {
+            Some(RecipeError::Unparseable { code: 0, why: why.clone(), said })
+        }
+        (End::Exited(code), Err(_)) => Some(RecipeError::Exit { code, said }),
+    };
+    let Response { steps, context, .. } = answer.unwrap_or_default();
+    Report { steps, context, error, millis: 0 }
+}
+
+/// A recipe succeeded only if the runner says so in both of its ways.
+fn failed(request: &Request, code: i32, response: &Response) -> Option<RecipeError> {
+    if response.success && code == 0 {
+        return None;
+    }
+    let failed = response.steps.iter().filter(|step| step.status == StepStatus::Failed);
+    let steps: Vec<String> = failed
+        .take(NAMED)
+        .map(|step| {
+            let why: String = step.error.trim().chars().take(SHOWN).collect();
+            if why.is_empty() { step.step_id.clone() } else { format!("{}: {why}", step.step_id) }
+        })
+        .collect();
+    let why = match (steps.is_empty(), response.success) {
+        (false, _) => format!(" at {}", steps.join("; ")),
+        (true, true) => format!(": the runner says success and ended with {code}"),
+        (true, false) => String::new(),
+    };
+    Some(RecipeError::Failed { recipe: request.recipe.to_string(), why })
+}

@@ -1,0 +1,134 @@
+//! The values that a recipe is given, as the runner takes them.
+//!
+//! Invariant: pure; each key once, the later word wins, and a key that the runner would
+//! split elsewhere than we do is refused.
+
+use serde_json::Map;
+
+use super::error::RecipeError;
+
+/// One value, serialized.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// Its name.
+    pub key: String,
+    /// What `--set key=` is followed by.
+    pub text: String,
+}
+
+/// The values of one run of a recipe.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    values: Vec<Value>,
+}
+
+impl Context {
+    /// Takes a value, in the place of one with this key.
+    ///
+    /// # Errors
+    /// If the key is empty or holds a `=` or NUL byte, or the value holds a NUL byte.
+    pub fn set(&mut self, key: &str, text: impl Into<String>) -> Result<(), RecipeError> {
+        let text = text.into();
+        let refused = |why| Err(RecipeError::Value { given: key.to_owned(), why });
+        if key.is_empty() {
+            return refused("its key is empty");
+        }
+        if key.contains('=') {
+            return refused("a key holds no `=`");
+        }
+        if key.contains('\0') || text.contains('\0') {
+            return refused("it holds a NUL byte");
+        }
+        match self.values.iter_mut().find(|value| value.key == key) {
+            Some(known) => known.text = text,
+            None => self.values.push(Value { key: key.to_owned(), text }),
+        }
+        Ok(())
+    }
+
+    /// Takes `key=value` as it was typed: all behind the first `=` is the value.
+    ///
+    /// # Errors
+    /// As [`Self::set`], and if there is no `=`.
+    pub fn set_pair(&mut self, pair: &str) -> Result<(), RecipeError> {
+        match pair.split_once('=') {
+            Some((key, text)) => self.set(key, text),
+            None => {
+                let given = pair.to_owned();
+                Err(RecipeError::Value { given, why: "it is not written as `key=value`" })
+            }
+        }
+    }
+
+    /// Takes the fields of an object.
+    ///
+    /// # Errors
+    /// As [`Self::set`].
+    pub fn set_all(&mut self, fields: &Map<String, serde_json::Value>) -> Result<(), RecipeError> {
+        fields.iter().try_for_each(|(key, value)| self.set(key, serialized(value)))
+    }
+
+    /// The values, in the order in which their keys were first given.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+}
+
+/// A value as the runner reads it back: text as it is, anything else as JSON.
+fn serialized(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(context: &Context) -> Vec<(&str, &str)> {
+        context.values().iter().map(|it| (it.key.as_str(), it.text.as_str())).collect()
+    }
+
+    #[test]
+    fn values_are_written_as_the_runner_reads_them() {
+        let mut context = Context::default();
+        let fields = json!({
+            "a": true, "b": false, "c": 42, "d": 1.5, "e": null, "f": "as it is\n",
+            "g": ["x", 1], "h": {"deep": {"er": "ä"}},
+        });
+        context.set_all(fields.as_object().expect("an object")).expect("set");
+        assert_eq!(
+            texts(&context),
+            [
+                ("a", "true"),
+                ("b", "false"),
+                ("c", "42"),
+                ("d", "1.5"),
+                ("e", "null"),
+                ("f", "as it is\n"),
+                ("g", r#"["x",1]"#),
+                ("h", r#"{"deep":{"er":"ä"}}"#),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_later_word_wins_and_the_first_equals_sign_splits() {
+        let mut context = Context::default();
+        context.set("a", "1").expect("set");
+        context.set_pair("b=x=y").expect("set");
+        context.set_pair("a=").expect("set");
+        assert_eq!(texts(&context), [("a", ""), ("b", "x=y")]);
+    }
+
+    #[test]
+    fn what_would_be_split_or_cut_elsewhere_is_refused() {
+        for pair in ["novalue", "=x", "a=x\0y", "a\0=x"] {
+            assert!(Context::default().set_pair(pair).is_err(), "{pair:?}");
+        }
+        assert!(Context::default().set("a=b", "c").is_err());
+    }
+}

@@ -1,0 +1,89 @@
+//! Installing the runner: cargo, from the runner's own repository, with a limit.
+//!
+//! Invariant: only what [`install_command`] gives is ever run. Whether anybody wants it is
+//! asked by whoever calls.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::error::RecipeError;
+use super::execute::{End, Launch, execute};
+use crate::sys::env::is_kept_back;
+
+/// Where the runner comes from.
+pub const REPOSITORY: &str = "https://github.com/rysweet/amplihack-recipe-runner";
+
+/// Seconds that an installation may take.
+pub const INSTALL_VARIABLE: &str = "RECIPE_RUNNER_INSTALL_TIMEOUT";
+
+/// Seconds where the variable says nothing.
+const LIMIT: u64 = 300;
+
+/// The limit that a variable's value sets.
+///
+/// # Errors
+/// If it is no number of seconds above 0.
+pub fn install_limit(value: Option<&str>) -> Result<Duration, RecipeError> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Ok(Duration::from_secs(LIMIT));
+    };
+    let seconds = value.trim().parse().ok().filter(|seconds| *seconds > 0);
+    let wrong = || RecipeError::Limit { name: INSTALL_VARIABLE, value: value.to_owned() };
+    seconds.map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// What is run, without cargo's own name.
+pub fn install_command() -> [&'static str; 4] {
+    ["install", "--git", REPOSITORY, "--locked"]
+}
+
+/// Runs cargo to its end. Its words go to `tell`, line by line.
+///
+/// # Errors
+/// If it cannot be started, fails or takes too long.
+pub async fn install(
+    cargo: &Path,
+    limit: Duration,
+    run: &str,
+    stop: &CancellationToken,
+    tell: &mut (dyn FnMut(&str) + Send),
+) -> Result<(), RecipeError> {
+    let passes = |(name, _): &(OsString, OsString)| !is_kept_back(&name.to_string_lossy());
+    let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().filter(passes).collect();
+    environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+    let launch = Launch {
+        program: cargo.to_owned(),
+        arguments: install_command().map(OsString::from).into(),
+        environment,
+        dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        limit,
+        run: run.to_owned(),
+    };
+    let ended = execute(launch, stop, tell).await?;
+    match ended.end {
+        End::Exited(0) => Ok(()),
+        End::Exited(code) => Err(RecipeError::Install(format!("exit {code}"))),
+        End::Signalled(signal) => Err(RecipeError::Install(format!("signal {signal}"))),
+        End::TimedOut => Err(RecipeError::InstallTimedOut { seconds: limit.as_secs() }),
+        End::Stopped => Err(RecipeError::Stopped),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_five_minutes_or_what_the_variable_says() {
+        let seconds = |value| install_limit(value).map(|limit| limit.as_secs()).ok();
+        assert_eq!(seconds(None), Some(300));
+        assert_eq!(seconds(Some("")), Some(300));
+        assert_eq!(seconds(Some("900")), Some(900));
+        for wrong in ["0", "-1", "5m", "x", "1.5"] {
+            assert_eq!(seconds(Some(wrong)), None, "{wrong}");
+        }
+    }
+}

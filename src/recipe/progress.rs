@@ -1,0 +1,136 @@
+//! What the runner tells on standard error while it works.
+//!
+//! Invariant: pure. It is told to people and put into events; nothing is decided by it.
+
+use serde::Deserialize;
+
+use crate::model::StepStatus;
+
+/// A step began or ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its name in the recipe.
+    pub step: String,
+    /// `Running` for one that began.
+    pub status: StepStatus,
+}
+
+/// The same as a line of JSON, which wrappers of the runner write.
+#[derive(Deserialize)]
+struct Transition {
+    r#type: String,
+    step: String,
+    status: String,
+}
+
+/// What begins a line that tells of a step as JSON.
+const TRANSITION: &str = r#"{"type":"step_transition""#;
+
+/// A line of standard error, if it tells of a step.
+pub fn read_line(line: &str) -> Option<Step> {
+    let line = line.trim();
+    if line.starts_with('{') {
+        return transition(line);
+    }
+    let mut letters = line.chars();
+    let status = match letters.next()? {
+        '▶' => StepStatus::Running,
+        '✓' => StepStatus::Completed,
+        '⊘' => StepStatus::Skipped,
+        '✗' => StepStatus::Failed,
+        '⚠' => StepStatus::Degraded,
+        _ => return None,
+    };
+    let rest = letters.as_str().trim();
+    // Behind the name stand its kind, as in ` [sub-recipe]`, or its time, as in ` (0.1s)`.
+    let end = rest.find(" [").or_else(|| rest.rfind(" ("));
+    let step = rest[..end.unwrap_or(rest.len())].trim().to_owned();
+    (!step.is_empty()).then_some(Step { step, status })
+}
+
+fn transition(line: &str) -> Option<Step> {
+    let found: Transition = serde_json::from_str(line).ok()?;
+    if found.r#type != "step_transition" || found.step.is_empty() {
+        return None;
+    }
+    let status = match found.status.as_str() {
+        "start" => StepStatus::Running,
+        "done" => StepStatus::Completed,
+        "skip" => StepStatus::Skipped,
+        "degraded" => StepStatus::Degraded,
+        // A word that is not known counts as failed, as it does in the answer.
+        _ => StepStatus::Failed,
+    };
+    Some(Step { step: found.step, status })
+}
+
+/// Whether a line says something that is neither progress nor a sign of life.
+pub(super) fn is_meaningful(line: &str) -> bool {
+    let line = line.trim();
+    let progress = ["▶", "✓", "⊘", "✗", "⚠", "[agent]", TRANSITION, "[amplihack] recipe log:"];
+    let heartbeat = line.contains("... working (") || line.contains("... waiting (");
+    !(line.is_empty() || heartbeat || progress.iter().any(|mark| line.starts_with(mark)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_read_in_both_spellings() {
+        for (line, step, status) in [
+            ("▶ greet", "greet", StepStatus::Running),
+            ("▶ think [agent — may take several minutes]", "think", StepStatus::Running),
+            ("▶ inner [sub-recipe]\r", "inner", StepStatus::Running),
+            ("  ✓ greet (0.0s)", "greet", StepStatus::Completed),
+            ("  ⊘ greet", "greet", StepStatus::Skipped),
+            ("  ✗ a (b) step (12.5s)", "a (b) step", StepStatus::Failed),
+            ("  ⚠ greet (1.0s)", "greet", StepStatus::Degraded),
+            (
+                r#"{"type":"step_transition","step":"a","status":"start","ts":1.5}"#,
+                "a",
+                StepStatus::Running,
+            ),
+            (
+                r#"{"type":"step_transition","step":"a","status":"done"}"#,
+                "a",
+                StepStatus::Completed,
+            ),
+            (
+                r#"{"type": "step_transition", "step": "a", "status": "skip"}"#,
+                "a",
+                StepStatus::Skipped,
+            ),
+            (r#"{"type":"step_transition","step":"a","status":"odd"}"#, "a", StepStatus::Failed),
+        ] {
+            let expected = Step { step: step.to_owned(), status };
+            assert_eq!(read_line(line), Some(expected), "{line}");
+        }
+        for line in
+            ["", "▶", "hello", "{}", "{broken", r#"{"type":"other","step":"a","status":"b"}"#]
+        {
+            assert_eq!(read_line(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn progress_and_signs_of_life_are_not_meaningful() {
+        for line in [
+            "▶ a",
+            "  ✓ a (0.1s)",
+            "✗ a",
+            "⊘ a",
+            "[agent] thinking",
+            "",
+            "   ",
+            r#"{"type":"step_transition","step":"a"}"#,
+            "[amplihack] recipe log: /tmp/x.log",
+            "  [12:00:00] [amplihack:copilot:7] ... working (60s elapsed, 30s since last output)",
+        ] {
+            assert!(!is_meaningful(line), "{line}");
+        }
+        for line in ["Error: no such recipe", "  indented", "{\"other\":1}"] {
+            assert!(is_meaningful(line), "{line}");
+        }
+    }
+}

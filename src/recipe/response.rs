@@ -1,0 +1,179 @@
+//! The runner's answer: one JSON object on standard output.
+//!
+//! Invariant: pure. Fields that are not known are passed over, missing ones have a meaning
+//! that never makes a success of a failure, and a field of the wrong kind makes the whole
+//! answer unreadable.
+
+use serde_json::{Map, Value};
+
+use crate::model::{RecipeStep, StepStatus};
+
+/// Largest answer that is read, in bytes.
+pub(super) const LARGEST: usize = 10 << 20;
+
+/// How much of an answer that is none is shown, in characters.
+const SHOWN: usize = 500;
+
+/// An answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Response {
+    pub(super) success: bool,
+    pub(super) steps: Vec<RecipeStep>,
+    pub(super) context: Map<String, Value>,
+}
+
+/// Reads an answer; the error says what is wrong with it.
+pub(super) fn parse(bytes: &[u8]) -> Result<Response, String> {
+    if bytes.len() > LARGEST {
+        return Err(format!("more than {LARGEST} bytes"));
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("empty stdout".to_owned());
+    }
+    let value: Value =
+        serde_json::from_str(text).map_err(|_| text.chars().take(SHOWN).collect::<String>())?;
+    let Value::Object(mut fields) = value else { return Err("it is no JSON object".to_owned()) };
+    let success = match fields.remove("success") {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(success)) => success,
+        Some(_) => return Err("`success` is neither true nor false".to_owned()),
+    };
+    let steps = match fields.remove("step_results") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(steps)) => steps
+            .into_iter()
+            .enumerate()
+            .map(|(at, it)| step(it).ok_or_else(|| format!("`step_results[{at}]` is no object")))
+            .collect::<Result<_, _>>()?,
+        Some(_) => return Err("`step_results` is no list".to_owned()),
+    };
+    let context = match fields.remove("context") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(context)) => context,
+        Some(_) => return Err("`context` is no object".to_owned()),
+    };
+    Ok(Response { success, steps, context })
+}
+
+fn step(value: Value) -> Option<RecipeStep> {
+    let Value::Object(mut fields) = value else { return None };
+    let mut text = |name: &str| match fields.remove(name) {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text),
+        Some(other) => Some(other.to_string()),
+    };
+    let step_id = text("step_id").unwrap_or_else(|| "unknown".to_owned());
+    let status = status(&text("status").unwrap_or_default());
+    let (output, error) = (text("output").unwrap_or_default(), text("error").unwrap_or_default());
+    let duration = fields.get("duration").and_then(Value::as_f64);
+    Some(RecipeStep { step_id, status, output, error, duration })
+}
+
+/// A word that is not known, or none, counts as failed.
+fn status(word: &str) -> StepStatus {
+    match word.to_ascii_lowercase().as_str() {
+        "pending" => StepStatus::Pending,
+        "running" => StepStatus::Running,
+        "completed" => StepStatus::Completed,
+        "skipped" => StepStatus::Skipped,
+        "degraded" => StepStatus::Degraded,
+        _ => StepStatus::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the runner prints it.
+    const PRETTY: &str = r#"{
+  "recipe_name": "hello",
+  "success": true,
+  "step_results": [
+    {
+      "step_id": "greet",
+      "status": "completed",
+      "output": "hello you",
+      "error": "",
+      "duration": 5.11e-7
+    }
+  ],
+  "context": {
+    "who": "you"
+  },
+  "duration": 0.020820745
+}
+"#;
+
+    #[test]
+    fn the_runner_s_own_answer_pretty_or_not() {
+        let pretty = parse(PRETTY.as_bytes()).expect("an answer");
+        let step = RecipeStep {
+            step_id: "greet".to_owned(),
+            status: StepStatus::Completed,
+            output: "hello you".to_owned(),
+            error: String::new(),
+            duration: Some(5.11e-7),
+        };
+        assert!(pretty.success);
+        assert_eq!(pretty.steps, [step]);
+        assert_eq!(pretty.context["who"], "you");
+        let compact = serde_json::from_str::<Value>(PRETTY).expect("JSON").to_string();
+        assert_eq!(parse(compact.as_bytes()), Ok(pretty));
+    }
+
+    #[test]
+    fn what_is_missing_has_a_meaning_and_what_is_new_has_none() {
+        let read = |text: &str| parse(text.as_bytes()).expect("an answer");
+        assert_eq!(read("{}"), Response::default());
+        assert_eq!(read(r#" {"success":true,"new":{"a":[1]}} "#).steps, []);
+        let steps = read(
+            r#"{"success":null,"step_results":[{},{"step_id":7,"output":null,"error":{"a":1}}]}"#,
+        )
+        .steps;
+        assert_eq!((steps[0].step_id.as_str(), steps[0].status), ("unknown", StepStatus::Failed));
+        assert_eq!((steps[1].step_id.as_str(), steps[1].output.as_str()), ("7", ""));
+        assert_eq!(steps[1].error, r#"{"a":1}"#);
+    }
+
+    #[test]
+    fn every_status_is_known_and_any_other_counts_as_failed() {
+        for (word, expected) in [
+            ("pending", StepStatus::Pending),
+            ("running", StepStatus::Running),
+            ("completed", StepStatus::Completed),
+            ("Completed", StepStatus::Completed),
+            ("skipped", StepStatus::Skipped),
+            ("failed", StepStatus::Failed),
+            ("degraded", StepStatus::Degraded),
+            ("exploded", StepStatus::Failed),
+            ("", StepStatus::Failed),
+        ] {
+            assert_eq!(status(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_the_wrong_kind_is_none() {
+        for (text, why) in [
+            ("", "empty stdout"),
+            (" \n", "empty stdout"),
+            ("[]", "it is no JSON object"),
+            ("true", "it is no JSON object"),
+            ("{\"success\": tru", "{\"success\": tru"),
+            ("{} {}", "{} {}"),
+            ("noise\n{}", "noise\n{}"),
+            (r#"{"success":"true"}"#, "`success` is neither true nor false"),
+            (r#"{"step_results":{}}"#, "`step_results` is no list"),
+            (r#"{"step_results":[1]}"#, "`step_results[0]` is no object"),
+            (r#"{"context":[]}"#, "`context` is no object"),
+        ] {
+            assert_eq!(parse(text.as_bytes()), Err(why.to_owned()), "{text}");
+        }
+        assert_eq!(parse("x".repeat(9000).as_bytes()).expect_err("none").len(), 500);
+        let huge = format!("{{\"a\":\"{}\"}}", "x".repeat(LARGEST));
+        assert_eq!(parse(huge.as_bytes()), Err("more than 10485760 bytes".to_owned()));
+    }
+}

@@ -1,0 +1,212 @@
+//! Values that are too large for a command line, or must not stand on one.
+//!
+//! Invariant: what is spilled is decided by a pure function, before anything is written; no
+//! two keys share a file, on no file system; the folder and what is in it are the user's
+//! alone, and gone when [`Spilled`] is dropped.
+
+use std::collections::BTreeSet;
+use std::fs::{OpenOptions, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::context::{Context, Value};
+use super::error::RecipeError;
+
+/// Values of this many bytes and more are spilled.
+pub(super) const LIMIT: usize = 32_768;
+
+/// How the folder's name begins.
+const PREFIX: &str = "ralph-recipe-";
+
+/// Longest name that is made from a key, in bytes: below what file systems take, with room
+/// for a number.
+const LONGEST: usize = 200;
+
+/// A value and where it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place<'a> {
+    /// On the command line.
+    Inline(&'a Value),
+    /// Into a file of this name.
+    File(&'a Value, String),
+}
+
+/// Decides where each value goes. `secret` says whether a value must not be seen by the
+/// other users of the machine, as a command line is.
+pub(super) fn plan<'a>(context: &'a Context, secret: &dyn Fn(&Value) -> bool) -> Vec<Place<'a>> {
+    let mut taken = BTreeSet::new();
+    context
+        .values()
+        .iter()
+        .map(|value| {
+            if value.text.len() >= LIMIT || secret(value) {
+                Place::File(value, file_name(&value.key, &mut taken))
+            } else {
+                Place::Inline(value)
+            }
+        })
+        .collect()
+}
+
+/// A name that no other key has: some file systems take `A` and `a` for the same.
+fn file_name(key: &str, taken: &mut BTreeSet<String>) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
+    let name: String =
+        key.chars().map(|letter| if plain(letter) { letter } else { '_' }).take(LONGEST).collect();
+    // `.` and `..` are folders.
+    let name = if name.bytes().all(|byte| byte == b'.') { name.replace('.', "_") } else { name };
+    let mut unique = name.clone();
+    let mut number = 2;
+    while !taken.insert(unique.to_ascii_lowercase()) {
+        unique = format!("{name}-{number}");
+        number += 1;
+    }
+    unique
+}
+
+/// What stands on the command line for a file.
+pub(super) fn uri(folder: &Path, name: &str) -> String {
+    format!("file://{}", folder.join(name).display())
+}
+
+/// Where a folder of spilled values would be, for people who ask before there is one.
+pub(super) fn example(below: &Path) -> PathBuf {
+    below.join(format!("{PREFIX}XXXXXX"))
+}
+
+/// Spilled values on disk; they go when this does.
+#[derive(Debug)]
+pub(super) struct Spilled {
+    folder: tempfile::TempDir,
+}
+
+impl Spilled {
+    /// Writes the values that are to be spilled; none of them, no folder.
+    ///
+    /// # Errors
+    /// If anything cannot be written; what was written is gone again.
+    pub(super) fn write(places: &[Place<'_>], below: &Path) -> Result<Option<Self>, RecipeError> {
+        let failed = |operation, path: &Path| {
+            let path = path.to_owned();
+            move |source| RecipeError::Spill { operation, path, source }
+        };
+        let files = places.iter().filter_map(|place| match place {
+            Place::File(value, name) => Some((value, name)),
+            Place::Inline(_) => None,
+        });
+        let mut spilled: Option<Self> = None;
+        for (value, name) in files {
+            let spilled = match &spilled {
+                Some(spilled) => spilled,
+                None => {
+                    let folder = tempfile::Builder::new()
+                        .prefix(PREFIX)
+                        .permissions(Permissions::from_mode(0o700))
+                        .tempdir_in(below)
+                        .map_err(failed("create a folder in", below))?;
+                    spilled.insert(Self { folder })
+                }
+            };
+            let path = spilled.folder().join(name);
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&path)
+                .and_then(|mut file| file.write_all(value.text.as_bytes()))
+                .map_err(failed("write", &path))?;
+        }
+        Ok(spilled)
+    }
+
+    /// The folder.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(values: &[(&str, &str)]) -> Context {
+        let mut context = Context::default();
+        for (key, text) in values {
+            context.set(key, *text).expect("set");
+        }
+        context
+    }
+
+    fn spilled(context: &Context) -> Vec<String> {
+        let names = plan(context, &|value| value.key == "token").into_iter();
+        names
+            .filter_map(|place| match place {
+                Place::File(_, name) => Some(name),
+                Place::Inline(_) => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_limit_is_counted_in_bytes_and_belongs_to_the_large_ones() {
+        for (text, large) in [
+            ("x".repeat(32_767), false),
+            ("x".repeat(32_768), true),
+            // 16,384 letters of two bytes.
+            ("ä".repeat(16_384), true),
+            (format!("{}x", "ä".repeat(16_383)), false),
+            (String::new(), false),
+        ] {
+            let spilled = spilled(&context(&[("k", &text)]));
+            assert_eq!(!spilled.is_empty(), large, "{} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn a_secret_is_spilled_whatever_its_size() {
+        assert_eq!(spilled(&context(&[("token", "x"), ("other", "x")])), ["token"]);
+    }
+
+    #[test]
+    fn names_are_safe_and_no_two_keys_share_one() {
+        let large = "x".repeat(LIMIT);
+        let long = "k".repeat(300);
+        let keys =
+            ["a/b", "a_b", "A_B", "a b", "..", ".", "../../etc", "ok.json", "a_b-2", "ä", &long];
+        let values: Vec<(&str, &str)> = keys.iter().map(|key| (*key, large.as_str())).collect();
+        let names = spilled(&context(&values));
+        let expected =
+            ["a_b", "a_b-2", "A_B-3", "a_b-4", "__", "_", ".._.._etc", "ok.json", "a_b-2-2", "_-2"];
+        assert_eq!(names[..10], expected);
+        assert_eq!(names[10], "k".repeat(200));
+    }
+
+    #[test]
+    fn the_folder_is_private_and_goes_with_its_owner() {
+        let base = tempfile::tempdir().expect("a folder");
+        let large = "x".repeat(LIMIT);
+        let context = context(&[("a/b", &large), ("a_b", "y"), ("token", "secret")]);
+        let places = plan(&context, &|value| value.key == "token");
+        let spilled = Spilled::write(&places, base.path()).expect("written").expect("a folder");
+        let folder = spilled.folder().to_owned();
+        let mode = |path: &Path| path.metadata().expect("there").permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        for (name, text) in [("a_b", large.as_str()), ("token", "secret")] {
+            assert_eq!(std::fs::read_to_string(folder.join(name)).expect("read"), text);
+            assert_eq!(mode(&folder.join(name)), 0o600, "{name}");
+        }
+        assert_eq!(uri(&folder, "a_b"), format!("file://{}/a_b", folder.display()));
+        drop(spilled);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn without_anything_to_spill_nothing_is_made() {
+        let base = tempfile::tempdir().expect("a folder");
+        let context = context(&[("a", "b")]);
+        let spilled = Spilled::write(&plan(&context, &|_| false), base.path()).expect("written");
+        assert!(spilled.is_none());
+        assert_eq!(std::fs::read_dir(base.path()).expect("a folder").count(), 0);
+    }
+}

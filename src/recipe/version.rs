@@ -1,0 +1,124 @@
+//! Which runners are new enough.
+//!
+//! Invariant: pure; a version that is not known for sure is refused.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// The oldest runner that is run.
+pub const MINIMUM: [u64; 3] = [0, 3, 5];
+
+/// How much of an odd version text an error repeats, in characters.
+const SHOWN: usize = 80;
+
+static NUMBER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"[0-9]+\.[0-9]+(?:\.[0-9]+)*").ok());
+
+/// A version, as its numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version(Vec<u64>);
+
+/// Why a runner is not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VersionProblem {
+    /// It does not say.
+    #[error("its version is unknown: {why}")]
+    Unknown {
+        /// What happened instead.
+        why: String,
+    },
+    /// It says something that is no version.
+    #[error("its version is unparseable: `{text}`")]
+    Unparseable {
+        /// What it says, cut.
+        text: String,
+    },
+    /// It is older than [`MINIMUM`].
+    #[error("its version {found} is too old: {}.{}.{} is the oldest that is run", MINIMUM[0], MINIMUM[1], MINIMUM[2])]
+    TooOld {
+        /// Its version.
+        found: Version,
+    },
+}
+
+impl Version {
+    /// The first version in a text, as in `recipe-runner 0.3.6`.
+    pub fn find(text: &str) -> Option<Self> {
+        let found = NUMBER.as_ref()?.find(text)?.as_str();
+        let numbers = found.split('.').map(|number| number.parse().ok());
+        numbers.collect::<Option<Vec<u64>>>().map(Self)
+    }
+
+    /// Numbers that are not there count as 0.
+    fn compare(&self, other: &[u64]) -> Ordering {
+        let length = self.0.len().max(other.len());
+        let padded = |numbers: &[u64]| -> Vec<u64> {
+            (0..length).map(|at| numbers.get(at).copied().unwrap_or(0)).collect()
+        };
+        padded(&self.0).cmp(&padded(other))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.0.iter().map(u64::to_string).collect();
+        f.write_str(&numbers.join("."))
+    }
+}
+
+/// Reads what `--version` printed and says whether such a runner is run.
+///
+/// # Errors
+/// If it is too old, or nobody knows.
+pub fn check(printed: &str) -> Result<Version, VersionProblem> {
+    if printed.trim().is_empty() {
+        return Err(VersionProblem::Unknown { why: "`--version` prints nothing".to_owned() });
+    }
+    let Some(found) = Version::find(printed) else {
+        let text = printed.trim().chars().take(SHOWN).collect();
+        return Err(VersionProblem::Unparseable { text });
+    };
+    match found.compare(&MINIMUM) {
+        Ordering::Less => Err(VersionProblem::TooOld { found }),
+        Ordering::Equal | Ordering::Greater => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_minimum_is_new_enough_and_nothing_below_it() {
+        for (printed, version) in [
+            ("recipe-runner 0.3.5", "0.3.5"),
+            ("recipe-runner 0.3.6\n", "0.3.6"),
+            ("0.3.5.1", "0.3.5.1"),
+            ("0.3.10", "0.3.10"),
+            ("v0.4", "0.4"),
+            ("recipe-runner-rs 1.0.0-rc.1 (abc 2026)", "1.0.0"),
+            ("odd text before 2.0 and 0.1 after", "2.0"),
+        ] {
+            assert_eq!(check(printed).map(|it| it.to_string()), Ok(version.to_owned()));
+        }
+        for (printed, version) in
+            [("recipe-runner 0.3.4", "0.3.4"), ("0.3", "0.3"), ("0.2.99", "0.2.99")]
+        {
+            let found = Version::find(version).expect("a version");
+            assert_eq!(check(printed), Err(VersionProblem::TooOld { found }));
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for printed in ["", "  \n"] {
+            assert!(matches!(check(printed), Err(VersionProblem::Unknown { .. })), "{printed:?}");
+        }
+        for printed in ["recipe-runner", "version 7", "one.two", "99999999999999999999999.1"] {
+            assert!(matches!(check(printed), Err(VersionProblem::Unparseable { .. })), "{printed}");
+        }
+    }
+}

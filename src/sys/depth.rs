@@ -1,0 +1,74 @@
+//! How deep launches are nested in launches: counted in the environment, with a limit.
+//!
+//! Invariant: whoever starts something that can start us again gives it the next depth,
+//! and what cannot be read counts as too deep.
+
+use std::ffi::OsStr;
+
+/// Carries the depth from a launch to those inside it.
+pub const DEPTH_VARIABLE: &str = "RALPH_COPILOT_DEPTH";
+
+/// At this depth nothing is launched any more.
+pub const MAX_DEPTH: u32 = 3;
+
+/// How many launches of ours stand around this one; 0 for one that a person typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth(u32);
+
+/// Launches are nested too deep, or nobody knows how deep.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DepthError {
+    /// The limit is reached.
+    #[error(
+        "launches are nested {0} deep and the limit is {MAX_DEPTH}: a recipe seems to launch itself"
+    )]
+    TooDeep(u32),
+    /// The variable holds no number.
+    #[error("{DEPTH_VARIABLE} is `{0}` and should be a number")]
+    Unknown(String),
+}
+
+impl Depth {
+    /// Reads the variable's value; none of it is the outermost launch.
+    ///
+    /// # Errors
+    /// If another launch would be too deep.
+    pub fn read(value: Option<&OsStr>) -> Result<Self, DepthError> {
+        let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(Self(0)) };
+        let text = value.to_string_lossy();
+        let depth = text.parse().map_err(|_| DepthError::Unknown(text.into_owned()))?;
+        if depth >= MAX_DEPTH { Err(DepthError::TooDeep(depth)) } else { Ok(Self(depth)) }
+    }
+
+    /// The depth of this process.
+    ///
+    /// # Errors
+    /// If another launch would be too deep.
+    pub fn current() -> Result<Self, DepthError> {
+        Self::read(std::env::var_os(DEPTH_VARIABLE).as_deref())
+    }
+
+    /// The variable's value for whatever is launched from here.
+    pub fn inside(self) -> String {
+        (self.0 + 1).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_launches_deep_is_too_deep() {
+        let read = |text: &str| Depth::read(Some(OsStr::new(text)));
+        assert_eq!(Depth::read(None).map(Depth::inside), Ok("1".to_owned()));
+        assert_eq!(read("").map(Depth::inside), Ok("1".to_owned()));
+        assert_eq!(read("0").map(Depth::inside), Ok("1".to_owned()));
+        assert_eq!(read("2").map(Depth::inside), Ok("3".to_owned()));
+        assert_eq!(read("3"), Err(DepthError::TooDeep(3)));
+        assert_eq!(read("9"), Err(DepthError::TooDeep(9)));
+        for odd in ["-1", "x", "1.5", " 1", "99999999999"] {
+            assert_eq!(read(odd), Err(DepthError::Unknown(odd.to_owned())));
+        }
+    }
+}

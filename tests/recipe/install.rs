@@ -1,0 +1,67 @@
+//! `recipe install`: never unasked, with a limit, and checked afterwards.
+
+use std::process::Command;
+
+use crate::repo::{Ran, finish};
+use crate::scene::{DONE, Scene, script};
+
+/// A machine with this cargo and no runner.
+fn install(scene: &Scene, cargo: &str, args: &[&str], limit: Option<&str>) -> Ran {
+    let bin = scene.repo.beside("bin");
+    std::fs::create_dir_all(&bin).expect("made");
+    script(&bin.join("cargo"), &format!("#!/bin/sh\n{cargo}\n"));
+    let mut all = vec!["install"];
+    all.extend(args);
+    let mut command: Command = scene.command(&all);
+    command
+        .env("RECIPE_RUNNER_RS_PATH", "")
+        .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    if let Some(limit) = limit {
+        command.env("RECIPE_RUNNER_INSTALL_TIMEOUT", limit);
+    }
+    finish(command)
+}
+
+/// Notes its arguments and puts the runner where cargo would.
+const GOOD: &str = r#"echo "$@" > "$RECIPE_RUNNER_OUT/cargo"
+echo compiling >&2
+mkdir -p "$HOME/.cargo/bin" && cp "$RECIPE_RUNNER_OUT/../recipe-runner-rs" "$HOME/.cargo/bin/""#;
+
+#[test]
+fn nothing_is_installed_unasked() {
+    let scene = Scene::new(DONE);
+    let ran = install(&scene, GOOD, &[], None);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("--yes"), "{}", ran.stderr);
+    assert_eq!(scene.written("cargo"), "");
+}
+
+#[test]
+fn yes_installs_and_checks() {
+    let scene = Scene::new(DONE);
+    let ran = install(&scene, GOOD, &["--yes"], None);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let expected = "install --git https://github.com/rysweet/amplihack-recipe-runner --locked\n";
+    assert_eq!(scene.written("cargo"), expected);
+    assert!(ran.stderr.contains("for at most 300 s\ncompiling\n"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("0.3.6 is installed"), "{}", ran.stdout);
+    // What is there is left alone.
+    let again = install(&scene, "exit 1", &["--yes"], None);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert!(again.stdout.contains("is there already"), "{}", again.stdout);
+}
+
+#[test]
+fn an_installation_that_fails_or_hangs_or_brings_nothing() {
+    for (cargo, limit, code, said) in [
+        ("echo broken >&2; exit 101", None, 1, "cargo install failed (exit 101)"),
+        ("exec sleep 600", Some("1"), 124, "longer than 1 s"),
+        ("exit 0", None, 3, "recipe-runner-rs is not found"),
+        ("exit 0", Some("soon"), 2, "RECIPE_RUNNER_INSTALL_TIMEOUT is `soon`"),
+    ] {
+        let scene = Scene::new(DONE);
+        let ran = install(&scene, cargo, &["--yes"], limit);
+        assert_eq!(ran.code, Some(code), "{cargo}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{cargo}: {}", ran.stderr);
+    }
+}
