@@ -106,6 +106,9 @@ docs/scripted-agent.md."
         #[arg(long)]
         socket: PathBuf,
     },
+    /// Ends what is left of a run whose runner was killed (started by the runner)
+    #[command(hide = true)]
+    Guardian(super::guardian::GuardianArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.

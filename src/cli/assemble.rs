@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +16,10 @@ use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
 use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
-use crate::model::{Record, RunId, Task};
+use crate::model::{EventKind, Record, RunId, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::sys::clock::Clock;
+use crate::sys::guardian::Guardian;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{Sweep, reap_orphans, sweep};
 use crate::sys::stop::Stop;
@@ -38,9 +40,25 @@ pub(super) struct Assembled {
 pub(super) struct Keep {
     /// The run's folder below `.ralph/runs/`.
     pub(super) folder: PathBuf,
+    run: RunId,
+    guardian: Guardian,
     _lock: TreeLock,
     _server: Option<GuardServer>,
     _scratch: tempfile::TempDir,
+}
+
+impl Keep {
+    /// Ends whatever of the run is still there, and lets go of the tree only then.
+    pub(super) async fn end(self) {
+        let swept = sweep(self.run.as_str(), LEFT_BEHIND).await;
+        if swept.left.is_empty() {
+            tracing::debug!(?swept, "nothing of the run is left");
+            self.guardian.dismiss().await;
+        } else {
+            // The guardian goes on where we give up.
+            tracing::warn!(?swept, "processes of the run cannot be ended");
+        }
+    }
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first
@@ -116,6 +134,7 @@ pub(super) async fn assemble(
         gate: Arc::clone(&gate),
         command: command.clone(),
     });
+    let guardian = guardian(&run, &events)?;
     let parts = Parts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(ShellChecks::new(
@@ -166,7 +185,8 @@ pub(super) async fn assemble(
         again: super::start_command(&task.name),
         notices,
     };
-    let keep = Keep { folder, _lock: lock, _server: mount.server, _scratch: scratch };
+    let keep =
+        Keep { folder, run, guardian, _lock: lock, _server: mount.server, _scratch: scratch };
     Ok(Assembled { parts, keep })
 }
 
@@ -184,6 +204,23 @@ async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
     let notice =
         || format!("processes of the run {name} were still there and are ended: {ended:?}");
     Ok((!ended.is_empty()).then(notice))
+}
+
+/// What ends the run's processes if this one is killed. A run begins with its guardian or not
+/// at all: that nothing of it is left behind must not depend on luck. One that is killed
+/// later is no reason to throw work away.
+fn guardian(run: &RunId, events: &Arc<Emitter>) -> Result<Guardian, Failure> {
+    let events = Arc::clone(events);
+    let lost = move |status: Option<ExitStatus>| {
+        let how = status.map_or_else(String::new, |status| format!(" ({status})"));
+        let message = format!(
+            "the guardian ended{how}: if this run is killed, what it started is ended when the next run starts"
+        );
+        if let Err(error) = events.record(EventKind::Notice { message }) {
+            tracing::warn!(%error, "that the guardian ended cannot be recorded");
+        }
+    };
+    Ok(Guardian::start(super::guardian::command(run)?, lost)?)
 }
 
 /// The settings of a run.

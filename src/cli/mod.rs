@@ -12,6 +12,7 @@ mod doctor;
 mod dry_run;
 mod exit;
 mod failure;
+mod guardian;
 mod hook;
 mod init;
 mod launch;
@@ -81,6 +82,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Retry(args)) => retry::retry(directory, &args),
         Some(Command::Tick(args)) => tick::tick(directory, &args),
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
+        Some(Command::Guardian(args)) => guardian::guardian(args),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),

@@ -8,6 +8,7 @@ pub mod atomic;
 pub mod clock;
 pub mod env;
 mod error;
+pub mod guardian;
 pub mod lock;
 pub mod process;
 pub mod stop;
