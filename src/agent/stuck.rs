@@ -19,6 +19,12 @@ pub struct TurnLimits {
     pub grace: Duration,
 }
 
+impl TurnLimits {
+    /// How long a cancelled turn may take to end. Copilot answers within 10 ms; whoever does
+    /// not listen is stopped.
+    pub const GRACE: Duration = Duration::from_secs(1);
+}
+
 impl Default for TurnLimits {
     fn default() -> Self {
         Self {
@@ -26,7 +32,7 @@ impl Default for TurnLimits {
             total: Duration::from_secs(2 * 3600),
             repeats: 5,
             calls: 1000,
-            grace: Duration::from_secs(3),
+            grace: Self::GRACE,
         }
     }
 }

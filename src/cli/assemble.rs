@@ -79,6 +79,10 @@ pub(super) async fn assemble(
     }
     let clock = Clock::system();
     let run = run_id(clock.now(), std::process::id());
+    // From here on a signal ends the run, and not this process in the middle of something.
+    let stop = Stop::default();
+    let run_of_signal = run.clone();
+    stop.listen(move |signal| at_once(&run_of_signal, signal))?;
     at.place.repo.exclude(&[".ralph/runs/", ".ralph/audit/"])?;
     let runs = at.place.runs();
     let folder = runs.join(run.as_str());
@@ -92,9 +96,6 @@ pub(super) async fn assemble(
     let templates = templates(&at.place)?;
     let command = launch::find_agent(settings.agent.as_deref())?;
     let scratch = launch::scratch()?;
-    let stop = Stop::default();
-    let run_of_signal = run.clone();
-    stop.listen(move |signal| at_once(&run_of_signal, signal))?;
     let redactor = Arc::new(Redactor::new(launch::secrets()));
     let model = launch::model(&settings, command.kind);
     let premium = launch::premium(&settings, command.kind, model.as_deref());

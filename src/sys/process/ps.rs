@@ -4,7 +4,7 @@
 //! guardian does), the environment of the system's own programs is hidden, and a number
 //! that was given away between the look and the signal is hit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -66,9 +66,10 @@ pub(super) const LOOK: Duration = Duration::from_secs(5);
 pub(super) fn remember(root: u32, own: u32, known: &mut BTreeMap<u32, u64>) {
     let all = Table::read().all;
     known.retain(|pid, start| all.get(pid).is_some_and(|found| found.start == *start));
+    let mut seen = BTreeSet::from([own, root]);
     let mut below = vec![root];
     while let Some(parent) = below.pop() {
-        for child in all.values().filter(|it| it.parent == parent && it.pid != own) {
+        for child in all.values().filter(|it| it.parent == parent && seen.insert(it.pid)) {
             below.push(child.pid);
             known.insert(child.pid, child.start);
         }

@@ -15,8 +15,9 @@ pub(super) fn parse(line: &str) -> Option<(Found, &str)> {
     let numbers = [next()?, next()?, next()?];
     let [pid, parent, group] = numbers.map(|word| word.parse::<u32>().ok());
     let state = next()?;
-    let date = [next()?, next()?, next()?, next()?, next()?].join(" ");
-    let start = NaiveDateTime::parse_from_str(&date, "%a %b %d %H:%M:%S %Y").ok()?;
+    let _weekday = next()?;
+    let date = [next()?, next()?, next()?, next()?].join(" ");
+    let start = NaiveDateTime::parse_from_str(&date, "%b %d %H:%M:%S %Y").ok()?;
     let found = Found {
         pid: pid?,
         parent: parent?,
@@ -35,9 +36,9 @@ mod tests {
     #[test]
     fn a_line_is_read_with_its_date_and_its_words() {
         let line =
-            "  501     1   501 Ss+  Sun Nov  2 09:03:07 2026 /bin/sh -c x RALPH_RUN_ID=a-1 B=c d";
+            "  501     1   501 Ss+  Mon Nov  2 09:03:07 2026 /bin/sh -c x RALPH_RUN_ID=a-1 B=c d";
         let (found, words) = parse(line).expect("a process");
-        let start = 1_793_610_187;
+        let start = 1_793_610_187; // date -u -d '2026-11-02 09:03:07' +%s
         let expected = Found { pid: 501, parent: 1, group: 501, session: 0, zombie: false, start };
         assert_eq!((found, words), (expected, "/bin/sh -c x RALPH_RUN_ID=a-1 B=c d"));
         let zombie = parse("7 1 7 Z    Sun Nov 22 09:03:07 2026 (sh)").expect("a process");
