@@ -14,7 +14,7 @@ use super::screen::{self, Show};
 use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, TurnLimits};
 use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
-use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
+use crate::events::{Emitter, JOURNAL_FILE, journals, run_id_after};
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::model::{EventKind, Record, RunId, Task};
 use crate::prompt::{PromptError, Templates};
@@ -78,13 +78,14 @@ pub(super) async fn assemble(
         .hint("a check proves something only if it was seen red before the work"));
     }
     let clock = Clock::system();
-    let run = run_id(clock.now(), std::process::id());
+    let runs = at.place.runs();
+    let last = last_run(&runs)?;
+    let run = run_id_after(last.as_deref(), clock.now(), std::process::id());
     // From here on a signal ends the run, and not this process in the middle of something.
     let stop = Stop::default();
     let run_of_signal = run.clone();
     stop.listen(move |signal| at_once(&run_of_signal, signal))?;
     at.place.repo.exclude(&[".ralph/runs/", ".ralph/audit/"])?;
-    let runs = at.place.runs();
     let folder = runs.join(run.as_str());
     make_private(&runs)?;
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
@@ -194,10 +195,8 @@ pub(super) async fn assemble(
 /// A run that was killed could not end its agent's tools, which have sessions of their
 /// own: they would go on changing the tree. The lock is ours, so it is over for sure.
 async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
-    let newest = journals(runs).map_err(|error| Failure::new(Kind::Write, error))?;
-    let newest = newest.first().and_then(|journal| journal.parent()?.file_name());
-    let Some(name) = newest.and_then(|name| name.to_str()) else { return Ok(None) };
-    let Sweep { ended, left } = sweep(name, LEFT_BEHIND).await;
+    let Some(name) = last_run(runs)? else { return Ok(None) };
+    let Sweep { ended, left } = sweep(&name, LEFT_BEHIND).await;
     if !left.is_empty() {
         let message = format!("processes of the run {name} cannot be ended: {left:?}");
         return Err(Failure::new(Kind::Locked, message));
@@ -222,6 +221,13 @@ fn guardian(run: &RunId, events: &Arc<Emitter>) -> Result<Guardian, Failure> {
         }
     };
     Ok(Guardian::start(super::guardian::command(run)?, lost)?)
+}
+
+/// The name of the newest run.
+fn last_run(runs: &Path) -> Result<Option<String>, Failure> {
+    let journals = journals(runs).map_err(|error| Failure::new(Kind::Write, error))?;
+    let folder = journals.first().and_then(|journal| journal.parent()?.file_name());
+    Ok(folder.and_then(|name| Some(name.to_str()?.to_owned())))
 }
 
 /// The settings of a run.
