@@ -136,7 +136,7 @@ pub(super) async fn assemble(
         gate: Arc::clone(&gate),
         command: command.clone(),
     });
-    let guardian = guardian(&run, &events)?;
+    let guardian = guardian(&run, scratch.path(), &events)?;
     let parts = Parts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(ShellChecks::new(
@@ -209,7 +209,7 @@ async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
 /// What ends the run's processes if this one is killed. A run begins with its guardian or not
 /// at all: that nothing of it is left behind must not depend on luck. One that is killed
 /// later is no reason to throw work away.
-fn guardian(run: &RunId, events: &Arc<Emitter>) -> Result<Guardian, Failure> {
+fn guardian(run: &RunId, scratch: &Path, events: &Arc<Emitter>) -> Result<Guardian, Failure> {
     let events = Arc::clone(events);
     let lost = move |status: Option<ExitStatus>| {
         let how = status.map_or_else(String::new, |status| format!(" ({status})"));
@@ -220,7 +220,7 @@ fn guardian(run: &RunId, events: &Arc<Emitter>) -> Result<Guardian, Failure> {
             tracing::warn!(%error, "that the guardian ended cannot be recorded");
         }
     };
-    Ok(Guardian::start(super::guardian::command(run)?, lost)?)
+    Ok(Guardian::start(super::guardian::command(run, scratch)?, lost)?)
 }
 
 /// The name of the newest run.

@@ -142,3 +142,42 @@ fn deafen() -> std::io::Result<Vec<Signal>> {
     .into_iter()
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// Starts a program as a guardian; what `lost` is told arrives at the receiver.
+    fn start(program: &str) -> Result<(Guardian, oneshot::Receiver<Option<ExitStatus>>), Error> {
+        let (tell, told) = oneshot::channel();
+        let lost = move |status| {
+            let _told = tell.send(status);
+        };
+        Ok((Guardian::start(Command::new(program), lost)?, told))
+    }
+
+    #[tokio::test]
+    async fn one_that_is_dismissed_is_waited_for_and_is_not_lost() {
+        // `cat` ends with its input, as a guardian does.
+        let (guardian, told) = start("cat").expect("cat");
+        guardian.dismiss().await;
+        told.await.expect_err("it is not lost");
+    }
+
+    #[tokio::test]
+    async fn one_that_ends_by_itself_is_told() {
+        let (guardian, told) = start("false").expect("false");
+        assert_eq!(told.await.expect("told"), Some(ExitStatus::from_raw(1 << 8)));
+        guardian.dismiss().await;
+    }
+
+    #[tokio::test]
+    async fn one_that_cannot_be_started_is_an_error() {
+        let error = start("/no/such/guardian").expect_err("missing");
+        assert!(error.to_string().starts_with("cannot start /no/such/guardian: "), "{error}");
+    }
+}

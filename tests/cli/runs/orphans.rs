@@ -75,6 +75,8 @@ fn remains(run: &str, tag: &str) -> Vec<u32> {
 /// Starts a run, and waits until the agent has littered and hangs.
 fn littering(repo: &Repo, script: &str, tag: &str, count: usize) -> (Child, String) {
     let mut command = repo.run_command(script, &["--json"]);
+    std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");
+    command.env("TMPDIR", repo.beside("tmp"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the program starts");
     let finished = |event: &Event| matches!(event.kind, EventKind::ToolFinished { .. });
@@ -132,6 +134,8 @@ fn a_run_whose_runner_is_killed_leaves_no_process_behind() {
     let took = until_gone(&run, &tag);
     assert!(took < GONE, "{took:?}");
     assert_eq!(collect(child).code, None);
+    let tmp = std::fs::read_dir(repo.beside("tmp")).expect("a folder");
+    assert_eq!(tmp.count(), 0, "temporary files of the run");
     let next = repo.run(HONEST, &[]);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
     let swept = notices(&repo).into_iter().find(|it| it.contains("were still there"));
