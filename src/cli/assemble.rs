@@ -78,16 +78,16 @@ pub(super) async fn assemble(
         .hint("a check proves something only if it was seen red before the work"));
     }
     let clock = Clock::system();
+    at.place.repo.exclude(&[".ralph/runs/", ".ralph/audit/"])?;
     let runs = at.place.runs();
+    make_private(&runs)?;
     let last = last_run(&runs)?;
     let run = run_id_after(last.as_deref(), clock.now(), std::process::id());
     // From here on a signal ends the run, and not this process in the middle of something.
     let stop = Stop::default();
     let run_of_signal = run.clone();
     stop.listen(move |signal| at_once(&run_of_signal, signal))?;
-    at.place.repo.exclude(&[".ralph/runs/", ".ralph/audit/"])?;
     let folder = runs.join(run.as_str());
-    make_private(&runs)?;
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     let ended = end_the_last_run(&runs).await?;
     let number = super::status::read_state(&at)?.attempt_refs;
