@@ -21,6 +21,12 @@ pub struct TurnLimits {
     pub tokens: Option<u64>,
 }
 
+impl TurnLimits {
+    /// How long a cancelled turn may take to end. Copilot answers within 10 ms; whoever does
+    /// not listen is stopped.
+    pub const GRACE: Duration = Duration::from_secs(1);
+}
+
 impl Default for TurnLimits {
     fn default() -> Self {
         Self {
@@ -28,7 +34,7 @@ impl Default for TurnLimits {
             total: Duration::from_secs(2 * 3600),
             repeats: 5,
             calls: 1000,
-            grace: Duration::from_secs(3),
+            grace: Self::GRACE,
             tokens: None,
         }
     }

@@ -118,6 +118,9 @@ Names, hosts and ordinary words stay; JSON stays JSON."
     },
     /// What class, action and wait an error text gets: a filter
     Classify(ClassifyArgs),
+    /// Ends what is left of a run whose runner was killed (started by the runner)
+    #[command(hide = true)]
+    Guardian(super::guardian::GuardianArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.

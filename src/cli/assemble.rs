@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,13 +15,14 @@ use super::screen::{self, Show};
 use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, TurnLimits};
 use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
-use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
+use crate::events::{Emitter, JOURNAL_FILE, journals, run_id_after};
 use crate::guard::{Approval, OsFiles, Redactor};
-use crate::model::{Record, RunId, Task};
+use crate::model::{EventKind, Record, RunId, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::recipe::{Around, Bridge, Nested, RecipeError};
 use crate::sys::clock::Clock;
 use crate::sys::depth::Depth;
+use crate::sys::guardian::Guardian;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{Sweep, reap_orphans, sweep};
 use crate::sys::stop::Stop;
@@ -41,9 +43,25 @@ pub(super) struct Assembled {
 pub(super) struct Keep {
     /// The run's folder below `.ralph/runs/`.
     pub(super) folder: PathBuf,
+    run: RunId,
+    guardian: Guardian,
     _lock: TreeLock,
     _server: GuardServer,
     _scratch: tempfile::TempDir,
+}
+
+impl Keep {
+    /// Ends whatever of the run is still there, and lets go of the tree only then.
+    pub(super) async fn end(self) {
+        let swept = sweep(self.run.as_str(), LEFT_BEHIND).await;
+        if swept.left.is_empty() {
+            tracing::debug!(?swept, "nothing of the run is left");
+            self.guardian.dismiss().await;
+        } else {
+            // The guardian goes on where we give up.
+            tracing::warn!(?swept, "processes of the run cannot be ended");
+        }
+    }
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first
@@ -63,11 +81,16 @@ pub(super) async fn assemble(
         .hint("a check proves something only if it was seen red before the work"));
     }
     let clock = Clock::system();
-    let run = run_id(clock.now(), std::process::id());
     at.place.repo.exclude(&[".ralph/runs/", ".ralph/audit/"])?;
     let runs = at.place.runs();
-    let folder = runs.join(run.as_str());
     make_private(&runs)?;
+    let last = last_run(&runs)?;
+    let run = run_id_after(last.as_deref(), clock.now(), std::process::id());
+    // From here on a signal ends the run, and not this process in the middle of something.
+    let stop = Stop::default();
+    let run_of_signal = run.clone();
+    stop.listen(move |signal| at_once(&run_of_signal, signal))?;
+    let folder = runs.join(run.as_str());
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     let ended = end_the_last_run(&runs).await?;
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
@@ -78,9 +101,6 @@ pub(super) async fn assemble(
     let templates = templates(&at.place)?;
     let command = launch::find_agent(&settings)?;
     let scratch = launch::scratch()?;
-    let stop = Stop::default();
-    let run_of_signal = run.clone();
-    stop.listen(move |signal| at_once(&run_of_signal, signal))?;
     let redactor = Arc::new(Redactor::new(launch::secrets()));
     let model = launch::model(&settings, command.kind);
     let premium = launch::premium(&settings, command.kind, model.as_deref());
@@ -128,6 +148,7 @@ pub(super) async fn assemble(
         command: command.clone(),
         via: settings.via,
     });
+    let guardian = guardian(&run, scratch.path(), &events)?;
     let parts = Parts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(ShellChecks::new(
@@ -181,17 +202,16 @@ pub(super) async fn assemble(
         again: super::start_command(&task.name),
         notices,
     };
-    let keep = Keep { folder, _lock: lock, _server: mount.server, _scratch: scratch };
+    let keep =
+        Keep { folder, run, guardian, _lock: lock, _server: mount.server, _scratch: scratch };
     Ok(Assembled { parts, keep })
 }
 
 /// A run that was killed could not end its agent's tools, which have sessions of their
 /// own: they would go on changing the tree. The lock is ours, so it is over for sure.
 async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
-    let newest = journals(runs).map_err(|error| Failure::new(Kind::Write, error))?;
-    let newest = newest.first().and_then(|journal| journal.parent()?.file_name());
-    let Some(name) = newest.and_then(|name| name.to_str()) else { return Ok(None) };
-    let Sweep { ended, left } = sweep(name, LEFT_BEHIND).await;
+    let Some(name) = last_run(runs)? else { return Ok(None) };
+    let Sweep { ended, left } = sweep(&name, LEFT_BEHIND).await;
     if !left.is_empty() {
         let message = format!("processes of the run {name} cannot be ended: {left:?}");
         return Err(Failure::new(Kind::Locked, message));
@@ -199,6 +219,30 @@ async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
     let notice =
         || format!("processes of the run {name} were still there and are ended: {ended:?}");
     Ok((!ended.is_empty()).then(notice))
+}
+
+/// What ends the run's processes if this one is killed. A run begins with its guardian or not
+/// at all: that nothing of it is left behind must not depend on luck. One that is killed
+/// later is no reason to throw work away.
+fn guardian(run: &RunId, scratch: &Path, events: &Arc<Emitter>) -> Result<Guardian, Failure> {
+    let events = Arc::clone(events);
+    let lost = move |status: Option<ExitStatus>| {
+        let how = status.map_or_else(String::new, |status| format!(" ({status})"));
+        let message = format!(
+            "the guardian ended{how}: if this run is killed, what it started is ended when the next run starts"
+        );
+        if let Err(error) = events.record(EventKind::Notice { message }) {
+            tracing::warn!(%error, "that the guardian ended cannot be recorded");
+        }
+    };
+    Ok(Guardian::start(super::guardian::command(run, scratch)?, lost)?)
+}
+
+/// The name of the newest run.
+fn last_run(runs: &Path) -> Result<Option<String>, Failure> {
+    let journals = journals(runs).map_err(|error| Failure::new(Kind::Write, error))?;
+    let folder = journals.first().and_then(|journal| journal.parent()?.file_name());
+    Ok(folder.and_then(|name| Some(name.to_str()?.to_owned())))
 }
 
 /// The settings of a run.

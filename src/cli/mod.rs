@@ -13,6 +13,7 @@ mod doctor;
 mod dry_run;
 mod exit;
 mod failure;
+mod guardian;
 mod hook;
 mod init;
 mod launch;
@@ -87,6 +88,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
         Some(Command::Redact(args)) => redact::redact(&args),
         Some(Command::Recipe(args)) => recipe::recipe(directory, &args),
+        Some(Command::Guardian(args)) => guardian::guardian(args),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
         Some(Command::Classify(args)) => classify::classify(&args),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),

@@ -67,7 +67,7 @@ pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     let Assembled { parts, keep } = assembled;
     let folder = keep.folder.clone();
     let outcome = async { Run::new(parts)?.to_the_end().await }.await;
-    drop(keep);
+    keep.end().await;
     match outcome {
         Ok(outcome) => Ok(outcome.exit_code()),
         Err(error) => {

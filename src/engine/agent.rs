@@ -43,9 +43,9 @@ impl Run {
         self.parts.stop.signal().map(|signal| Outcome::Interrupted { signal })
     }
 
-    /// When the run's time is up.
+    /// When the run's time is up; never, where that is further away than time is counted.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.parts.limits.duration.map(|limit| self.started + limit)
+        self.parts.limits.duration.and_then(|limit| self.started.checked_add(limit))
     }
 
     /// Bears a failure of the agent: waits, restarts it or takes another model. Gives the

@@ -200,8 +200,13 @@ impl Run {
         turned
     }
 
-    /// Closes a session; an agent that does not let go of it is stopped.
+    /// Closes a session; an agent that does not let go of it is stopped. So is any agent
+    /// when the run is ended from outside: that has 7 s in all, and no time for farewells.
     async fn let_go(&mut self, session: Box<dyn Session>) {
+        if self.interrupted().is_some() {
+            drop(session);
+            return self.stop_agent().await;
+        }
         match session.close(CLOSE).await {
             Closed::LetGo => {}
             Closed::Unanswered => self.stop_agent().await,

@@ -8,8 +8,10 @@ mod emitter;
 mod fold;
 mod follow;
 mod journal;
+mod run_name;
 
 pub use emitter::Emitter;
 pub use fold::{Counters, CriterionView, CurrentIteration, End, RunStart, RunView, Standing, Wait};
 pub use follow::follow;
 pub use journal::{Error, JOURNAL_FILE, Journal, Line, journals, newest, run_id};
+pub use run_name::run_id_after;

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod depth;
 pub mod env;
 mod error;
+pub mod guardian;
 pub mod lock;
 pub mod process;
 pub mod stop;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::Error;
@@ -34,7 +34,8 @@ impl Stop {
     }
 
     /// Listens for SIGINT, SIGTERM and SIGHUP. The first ends the run in good order; a
-    /// second one calls `at_once`.
+    /// second one calls `at_once`. A SIGHUP that was ignored when we were started, as by
+    /// `nohup`, stays ignored: the run is meant to outlive its terminal.
     ///
     /// # Errors
     /// If the signals cannot be listened to.
@@ -42,14 +43,15 @@ impl Stop {
         let failed = |source| Error::Process { operation: "listen for signals", source };
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+        let hangup = (!is_ignored(SignalKind::hangup())).then(|| signal(SignalKind::hangup()));
+        let mut hangup = hangup.transpose().map_err(failed)?;
         let stop = self.clone();
         tokio::spawn(async move {
             loop {
                 let number = tokio::select! {
                     _ = interrupt.recv() => SignalKind::interrupt(),
                     _ = terminate.recv() => SignalKind::terminate(),
-                    _ = hangup.recv() => SignalKind::hangup(),
+                    () = next(hangup.as_mut()) => SignalKind::hangup(),
                 }
                 .as_raw_value();
                 if stop.signal().is_some() {
@@ -59,5 +61,47 @@ impl Stop {
             }
         });
         Ok(())
+    }
+}
+
+/// The next signal, which never comes where it is not listened to.
+async fn next(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever started us had this signal ignored.
+#[cfg(target_os = "linux")]
+fn is_ignored(signal: SignalKind) -> bool {
+    std::fs::read_to_string("/proc/self/status")
+        .is_ok_and(|status| stands_in_mask(&status, signal.as_raw_value()))
+}
+
+/// Elsewhere only code that is not safe could tell.
+#[cfg(not(target_os = "linux"))]
+fn is_ignored(_signal: SignalKind) -> bool {
+    false
+}
+
+/// Reads the line `SigIgn` of a process's status: a mask whose lowest bit is signal 1.
+#[cfg(target_os = "linux")]
+fn stands_in_mask(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    u32::try_from(signal - 1).is_ok_and(|bit| mask.checked_shr(bit).unwrap_or(0) & 1 == 1)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_tells_which_signals_are_ignored() {
+        let status = "SigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
+        let ignored: Vec<i32> = (1..=64).filter(|it| stands_in_mask(status, *it)).collect();
+        assert_eq!(ignored, [1, 13]);
+        assert!(!stands_in_mask("", 1) && !stands_in_mask("SigIgn:\tx\n", 1));
     }
 }

@@ -3,7 +3,9 @@
 
 mod agents;
 mod humans;
+mod orphans;
 mod places;
+mod race;
 mod signals;
 mod stuck;
 mod whole;

@@ -36,8 +36,10 @@ use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
 
 /// How long the agent may take to start, and to open a session.
 const START: Duration = Duration::from_secs(90);
-/// How long the SDK, and after the process the reader of its output, may take to end.
-const END: Duration = Duration::from_secs(1);
+/// How long the SDK may take to end.
+pub(super) const HANG_UP: Duration = Duration::from_millis(250);
+/// How long, after the process, the reader of its output may take to end.
+pub(super) const LET_GO: Duration = Duration::from_millis(500);
 /// The last words on stderr arrive beside the end of stdout.
 const LAST_WORDS: Duration = Duration::from_millis(20);
 
@@ -204,7 +206,7 @@ impl Connection {
             // A driver that has ended already is no reason to stop.
             let _ended = hang_up.send(());
         }
-        if timeout(END, &mut self.driver).await.is_err() {
+        if timeout(HANG_UP, &mut self.driver).await.is_err() {
             self.driver.abort();
         }
     }
@@ -212,7 +214,7 @@ impl Connection {
     /// Lets go of the agent's output, once its process is gone. A process that it left
     /// behind may hold the other end open for ever.
     pub(super) async fn let_go(mut self) {
-        if timeout(END, &mut self.reader).await.is_err() {
+        if timeout(LET_GO, &mut self.reader).await.is_err() {
             self.reader.abort();
         }
     }

@@ -20,17 +20,31 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::process::Command;
 
-use self::connection::{Connection, Setup};
+use self::connection::{Connection, HANG_UP, LET_GO, Setup};
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{WireLog, WireWriter};
-use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session, prepare};
+use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session, TurnLimits, prepare};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, FaultClass, RunId};
 use crate::sys::process::{Ladder, Supervised};
+
+/// What CI services give a job that is cancelled before they kill it: the agent's end, from
+/// `session/cancel` to the last of its output, stays within it.
+const END: Duration = Duration::from_secs(7);
+const _: () = assert!(
+    TurnLimits::GRACE
+        .saturating_add(HANG_UP)
+        .saturating_add(Ladder::GENTLE.limit())
+        .saturating_add(LET_GO)
+        .as_millis()
+        <= END.as_millis(),
+    "the steps of an end take longer than the end"
+);
 
 /// Everything that is needed to start an agent.
 pub struct Launch<'a> {

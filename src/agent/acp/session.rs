@@ -143,6 +143,11 @@ impl Session for AcpSession {
 
     async fn close(self: Box<Self>, limit: Duration) -> Closed {
         self.line.gate.close(self.id.as_str());
+        if self.deaf {
+            // Whoever did not hear that its turn is over is not waited for again.
+            self.line.updates.forget(self.id.as_str());
+            return Closed::Unanswered;
+        }
         let request = CloseSessionRequest::new(self.id.as_str().to_owned());
         let answer = self.line.peer.send_request(request).block_task();
         let closed = match timeout(limit, answer).await {
@@ -158,7 +163,7 @@ impl Session for AcpSession {
             }
         };
         self.line.updates.forget(self.id.as_str());
-        if self.deaf { Closed::Unanswered } else { closed }
+        closed
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finding and ending descendants through `/proc`.
+//! Processes as `/proc` shows them.
 //!
 //! Invariant: a process is signalled only through a descriptor that was opened before it
 //! was looked at again, so that a number that was given away meanwhile hits nobody; and
@@ -6,110 +6,81 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::Once;
+use std::time::Duration;
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpgrp, getpid, pidfd_open, pidfd_send_signal,
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal,
     set_child_subreaper, waitpid,
 };
-use tokio::process::{Child, Command};
 
-use super::{CHILD_VARIABLE, RUN_VARIABLE};
+use super::family::{Found, children, own_group};
 
-/// Children that tokio reaps; every other zombie below us is an orphan that we adopted.
-static CHILDREN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+/// Whether orphans of our children come to us.
+pub(super) const ORPHANS_COME: bool = true;
 
-/// Starts a child and notes it before anybody can take it for an orphan.
-pub(super) fn spawn(command: &mut Command) -> io::Result<Child> {
+/// From now on orphans of our children come to us.
+pub(super) fn adopt() {
     static ADOPT: Once = Once::new();
     ADOPT.call_once(|| {
         if let Err(error) = set_child_subreaper(Some(getpid())) {
             tracing::warn!(%error, "orphans of the agent will not come to us");
         }
     });
-    let mut children = CHILDREN.lock().unwrap_or_else(PoisonError::into_inner);
-    let child = command.spawn()?;
-    children.extend(child.id());
-    Ok(child)
 }
 
-/// The child was reaped.
-pub(super) fn ended(pid: u32) {
-    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner).remove(&pid);
+/// All processes, by their numbers.
+pub(super) struct Table {
+    pub(super) all: BTreeMap<u32, Found>,
 }
 
-/// What tells the descendants of one child from every other process.
-#[derive(Debug)]
-pub(super) struct Mark {
-    leader: u32,
-    /// When the child started, in clock ticks since the machine did: nothing older
-    /// descends from it.
-    since: u64,
-    token: String,
-}
-
-/// A process as `/proc` shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) pid: u32,
-    parent: u32,
-    group: u32,
-    session: u32,
-    zombie: bool,
-    start: u64,
-}
-
-impl Mark {
-    /// The mark of a child that was started a moment ago.
-    pub(super) fn of(leader: u32, token: String) -> Self {
-        Self { leader, since: stat(leader).map_or(0, |found| found.start), token }
+impl Table {
+    pub(super) fn read() -> Self {
+        Self { all: numbers("/proc").filter_map(|pid| Some((pid, stat(pid)?))).collect() }
     }
 
-    /// Every living process that descends from the child, without the child itself.
-    pub(super) fn members(&self) -> Vec<Found> {
-        let own = getpid().as_raw_pid().cast_unsigned();
-        let all = processes();
-        let descends = |mut pid: u32, from: u32| {
-            // Parents form no circle, but they change while they are read.
-            for _ in 0..all.len() {
-                match all.get(&pid) {
-                    _ if pid == from => return true,
-                    Some(found) if found.parent != 0 => pid = found.parent,
-                    _ => return false,
-                }
-            }
-            false
-        };
-        all.values()
-            .filter(|found| {
-                found.pid != own
-                    && found.pid != self.leader
-                    && !found.zombie
-                    && found.start >= self.since
-                    && (carries(found.pid, CHILD_VARIABLE, &self.token)
-                        || (descends(found.pid, own)
-                            && (found.session == self.leader || descends(found.pid, self.leader))))
+    /// Whether a process was started with this variable. Processes of other users show us
+    /// nothing and are none of ours.
+    pub(super) fn carries(&self, pid: u32, name: &str, value: &str) -> bool {
+        fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
+            environment.split(|byte| *byte == 0).any(|entry| {
+                entry
+                    .strip_prefix(name.as_bytes())
+                    .and_then(|rest| rest.strip_prefix(b"="))
+                    .is_some_and(|found| found == value.as_bytes())
             })
-            .copied()
-            .collect()
+        })
     }
 }
 
-/// Every process of a run, whoever started it, us excepted: those that carry its name, and
-/// orphans that came to us without one.
-pub(super) fn of_run(run: &str) -> Vec<Found> {
-    let own = getpid().as_raw_pid().cast_unsigned();
-    let group = own_group();
-    let known = CHILDREN.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    processes()
-        .into_values()
-        .filter(|found| {
-            found.pid != own
-                && !found.zombie
-                && (carries(found.pid, RUN_VARIABLE, run)
-                    || (found.parent == own && found.group != group && !known.contains(&found.pid)))
-        })
+/// When a process started, in clock ticks since the machine did.
+pub(super) fn start_of(pid: u32) -> Option<u64> {
+    stat(pid).map(|found| found.start)
+}
+
+/// How often it may be looked who descends from a process: it costs less than 1 ms.
+pub(super) const LOOK: Duration = Duration::from_secs(1);
+
+/// Adds whoever descends from `root` now, each with its start, and takes away who has ended.
+/// Only the family is read, not the whole table, since this happens all the time.
+pub(super) fn remember(root: u32, own: u32, known: &mut BTreeMap<u32, u64>) {
+    known.retain(|pid, start| start_of(*pid) == Some(*start));
+    let mut seen = BTreeSet::from([own, root]);
+    let mut below = vec![root];
+    while let Some(parent) = below.pop() {
+        for child in children_of(parent).into_iter().filter(|pid| seen.insert(*pid)) {
+            known.extend(start_of(child).map(|start| (child, start)));
+            below.push(child);
+        }
+    }
+}
+
+/// The children of a process, whichever of its threads started them. Where the kernel was
+/// built without this list, none.
+fn children_of(pid: u32) -> Vec<u32> {
+    numbers(&format!("/proc/{pid}/task"))
+        .filter_map(|thread| fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).ok())
+        .flat_map(|list| list.split(' ').filter_map(|it| it.parse().ok()).collect::<Vec<u32>>())
         .collect()
 }
 
@@ -136,8 +107,9 @@ pub(super) fn signal(found: &[Found], signal: Signal) {
 pub fn reap_orphans() -> usize {
     let own = getpid().as_raw_pid().cast_unsigned();
     let group = own_group();
-    let children = CHILDREN.lock().unwrap_or_else(PoisonError::into_inner);
-    processes()
+    let children = children();
+    Table::read()
+        .all
         .values()
         .filter(|found| {
             found.zombie
@@ -150,16 +122,10 @@ pub fn reap_orphans() -> usize {
         .count()
 }
 
-fn own_group() -> u32 {
-    getpgrp().as_raw_pid().cast_unsigned()
-}
-
-fn processes() -> BTreeMap<u32, Found> {
-    let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| Some((pid, stat(pid)?)))
-        .collect()
+/// The entries of a folder that are numbers.
+fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
 fn stat(pid: u32) -> Option<Found> {
@@ -178,19 +144,6 @@ fn parse(line: &str) -> Option<Found> {
         session: fields.get(3)?.parse().ok()?,
         zombie: matches!(*fields.first()?, "Z" | "X"),
         start: fields.get(19)?.parse().ok()?,
-    })
-}
-
-/// Whether a process was started with this variable. Processes of other users show us
-/// nothing and are none of ours.
-fn carries(pid: u32, name: &str, value: &str) -> bool {
-    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
-        environment.split(|byte| *byte == 0).any(|entry| {
-            entry
-                .strip_prefix(name.as_bytes())
-                .and_then(|rest| rest.strip_prefix(b"="))
-                .is_some_and(|found| found == value.as_bytes())
-        })
     })
 }
 
@@ -220,6 +173,6 @@ mod tests {
             rustix::process::getppid().map(|pid| pid.as_raw_pid().cast_unsigned())
         );
         assert!(!found.zombie);
-        assert!(processes().contains_key(&own));
+        assert!(Table::read().all.contains_key(&own));
     }
 }

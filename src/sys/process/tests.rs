@@ -173,6 +173,41 @@ mod linux {
     }
 
     #[tokio::test]
+    async fn who_was_seen_below_a_runner_is_ended_after_its_death() {
+        // Nothing but that it was seen tells the daemon: it dropped its environment, leads a
+        // session of its own, and its parent is gone.
+        let daemon = "env -i setsid sh -c 'trap \"\" TERM; echo $$; sleep 60; sleep 60' & cat";
+        let mut runner = start(daemon);
+        let daemon: u32 = first_line(&mut runner).await.parse().expect("pid");
+        let mut seen = Orphaned::of("a run that nobody carries".to_owned(), runner.pid());
+        assert_eq!(seen.end(Duration::ZERO, PATIENT.kill).await, Sweep::default());
+        seen.look();
+        drop(runner.stdin.take());
+        runner.wait().await.expect("wait");
+        assert!(!gone(daemon));
+        let swept = seen.end(Duration::from_millis(1), PATIENT.kill).await;
+        assert!(swept.ended.contains(&daemon), "{swept:?}");
+        assert_eq!(swept.left, Vec::<u32>::new());
+        assert!(gone(daemon));
+    }
+
+    #[tokio::test]
+    async fn an_orphan_is_asked_before_it_is_killed() {
+        let command = shell("trap 'echo asked; exit' TERM; echo ready; sleep 60 & wait");
+        let mut child = Supervised::spawn(command, "run-with-orphans").expect("spawn");
+        assert_eq!(first_line(&mut child).await, "ready");
+        let mut stdout = child.stdout.take().expect("stdout");
+        // No process has this number: there is no runner any more.
+        let seen = Orphaned::of("run-with-orphans".to_owned(), u32::MAX >> 2);
+        let swept = seen.end(PATIENT.term, PATIENT.kill).await;
+        assert!(swept.ended.contains(&child.pid()), "{swept:?}");
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).await.expect("read");
+        assert_eq!(rest, "asked\n");
+        child.wait().await.expect("wait");
+    }
+
+    #[tokio::test]
     async fn a_stopped_child_is_continued_so_that_term_reaches_it() {
         let child = start("kill -STOP $$; sleep 60");
         while state(child.pid()) != Some('T') {

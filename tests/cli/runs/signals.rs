@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::{Child, Stdio};
 
-use ralph_copilot::model::{Event, EventKind};
+use ralph_copilot::model::{Event, EventKind, Outcome};
 use rustix::process::Signal;
 
 use super::{HONEST, THREE};
@@ -174,4 +174,94 @@ fn the_log_can_be_followed_while_it_grows() {
     let followed = collect(follow);
     assert_eq!((followed.code, followed.stderr.as_str()), (Some(0), ""));
     assert_eq!(followed.stdout, first.stdout);
+}
+
+/// A run on a terminal of its own, by util-linux's `script`, whose input is the keyboard.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(repo: &Repo, script: &str) -> (Child, String) {
+    let run = repo.run_command(script, &[]);
+    let words = std::iter::once(run.get_program()).chain(run.get_args());
+    let words = words.map(|word| word.to_str().expect("UTF-8"));
+    let line = format!("exec {}", shlex::try_join(words).expect("words"));
+    let mut terminal = std::process::Command::new("script");
+    terminal.args(["-q", "-e", "-c", &line, "/dev/null"]).current_dir(repo.root());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => terminal.env(name, value),
+            None => terminal.env_remove(name),
+        };
+    }
+    terminal.env("TERM", "xterm").env("SHELL", "/bin/sh");
+    terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let terminal = terminal.spawn().expect("script starts");
+    let run = until("the tool call", || {
+        let events = crate::journal(repo);
+        events.iter().find(|it| tool_finished(it)).map(|it| it.run.as_str().to_owned())
+    });
+    (terminal, run)
+}
+
+/// How the newest run ended, as its journal tells.
+#[cfg(target_os = "linux")]
+fn end(repo: &Repo) -> Option<(u8, Outcome)> {
+    crate::journal(repo).into_iter().find_map(|event| match event.kind {
+        EventKind::RunEnded { exit_code, outcome, .. } => Some((exit_code, outcome)),
+        _ => None,
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn control_c_at_a_terminal_ends_the_run_in_good_order() {
+    use std::io::Write as _;
+    let repo = Repo::new(THREE);
+    let (mut terminal, run) = on_a_terminal(&repo, BUSY);
+    terminal.stdin.as_mut().expect("a keyboard").write_all(b"\x03").expect("typed");
+    let ran = collect(terminal);
+    assert_eq!(ran.code, Some(130), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Stopped: "), "the summary is shown: {}", ran.stdout);
+    assert_eq!(end(&repo), Some((130, Outcome::Interrupted { signal: 2 })));
+    assert_eq!(crate::alive(&run), Vec::<u32>::new());
+    assert_eq!((repo.task(), repo.status()), (THREE.to_owned(), String::new()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_is_closed_ends_the_run_in_good_order() {
+    let repo = Repo::new(THREE);
+    let (mut terminal, run) = on_a_terminal(&repo, BUSY);
+    // With its master gone the terminal hangs up: SIGHUP, and EIO for whoever writes.
+    terminal.kill().expect("killed");
+    terminal.wait().expect("reaped");
+    let end = until("the end", || end(&repo));
+    assert_eq!(end, (129, Outcome::Interrupted { signal: 1 }));
+    until("the last process", || crate::alive(&run).is_empty().then_some(()));
+    assert_eq!((repo.task(), repo.status()), (THREE.to_owned(), String::new()));
+    let next = repo.run(HONEST, &[]);
+    assert_eq!(next.code, Some(0), "{}", next.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_was_started_with_nohup_outlives_its_terminal() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{run: ls}, {hang: }]}]";
+    let run = repo.run_command(script, &["--json"]);
+    let mut nohup = std::process::Command::new("nohup");
+    nohup.arg(run.get_program()).args(run.get_args()).current_dir(repo.root());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => nohup.env(name, value),
+            None => nohup.env_remove(name),
+        };
+    }
+    nohup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = nohup.spawn().expect("nohup starts");
+    until("the tool call", || crate::journal(&repo).iter().any(tool_finished).then_some(()));
+    signal(child.id(), Signal::HUP);
+    signal(child.id(), Signal::INT);
+    let ran = collect(child);
+    // Had the hang-up counted, the interrupt had been the second signal, and no end told.
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    assert_eq!(end(&repo), Some((130, Outcome::Interrupted { signal: 2 })));
 }

@@ -166,3 +166,27 @@ fn a_scripted_agent_costs_no_premium_request() {
     assert_eq!(cost.lines().count(), 3, "{cost}");
     assert!(cost.lines().all(|line| line.contains("premium=false")), "{cost}");
 }
+
+#[test]
+fn a_wall_clock_that_was_put_back_does_not_hide_the_newest_run() {
+    let repo = Repo::new(THREE);
+    let one = ["--max-iterations", "1"];
+    assert_eq!(repo.run(HONEST, &one).code, Some(3));
+    // As if that run had been in another century.
+    let folder = crate::run_folder(&repo).expect("a run");
+    let ahead = folder.with_file_name("20991231T235959.999Z-1");
+    std::fs::rename(&folder, &ahead).expect("renamed");
+    let ran = repo.run(HONEST, &one);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let run = ran.events().first().expect("events").run.as_str().to_owned();
+    assert!(run.starts_with("21000101T000000.000Z-"), "{run}");
+    let status = repo.ralph(&["status", "demo", "--json"]).json();
+    assert!(status.to_string().contains(&run), "{status}");
+}
+
+#[test]
+fn a_limit_that_is_further_away_than_time_is_counted_is_none() {
+    let repo = Repo::new(THREE);
+    let ran = repo.run(HONEST, &["--max-duration", "500000000000years"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}

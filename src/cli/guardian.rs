@@ -1,0 +1,60 @@
+//! `guardian`: the process that ends what is left of a run whose runner was killed, and takes
+//! its temporary files away.
+
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tokio::process::Command;
+
+use super::failure::{Failure, Kind};
+use crate::model::RunId;
+use crate::sys::guardian::{Guarded, guard};
+
+/// Flags of `guardian`.
+#[derive(Args, Debug)]
+pub(crate) struct GuardianArgs {
+    /// The run.
+    #[arg(long)]
+    run: String,
+    /// The runner's process.
+    #[arg(long)]
+    runner: u32,
+    /// The run's own folder for temporary files, which nobody needs after it.
+    #[arg(long)]
+    scratch: PathBuf,
+}
+
+/// What starts the guardian of a run that this process leads.
+pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(Kind::Internal, error).hint("its own program is not found")
+    })?;
+    let mut command = Command::new(program);
+    command.args(["guardian", "--run", run.as_str(), "--runner"]);
+    command.arg(std::process::id().to_string()).arg("--scratch").arg(scratch);
+    Ok(command)
+}
+
+/// Waits for the runner's end, on standard input.
+pub(super) fn guardian(args: GuardianArgs) -> Result<u8, Failure> {
+    let failed = |error| Failure::new(Kind::Usage, error).hint("the runner starts it by itself");
+    let line = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
+    // One thread: whatever this costs is paid by every run from its start to its end.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Kind::Internal, error))?;
+    let guarded = runtime
+        .block_on(guard(args.run, args.runner, line))
+        .map_err(|error| Failure::new(Kind::Usage, error).hint("the runner starts it by itself"))?;
+    match guarded {
+        Guarded::Dismissed => {}
+        Guarded::Cleared(swept) => {
+            // The dead runner cannot; nobody is there to tell if this does not work.
+            let removed = std::fs::remove_dir_all(&args.scratch);
+            tracing::debug!(?swept, ?removed, "the run is cleared away");
+        }
+    }
+    Ok(0)
+}
