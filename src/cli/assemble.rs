@@ -12,17 +12,17 @@ use super::place::{Place, TaskPlace};
 use super::screen::{self, Show};
 use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, TurnLimits};
 use crate::config::{Settings, resolve};
-use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
+use crate::engine::{Aftermath, BaselineRun, GuardRules, Limits, Parts, Resumed, resume};
 use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
-use crate::model::{Record, RunId, Task};
+use crate::model::{Premium, Record, Reporter, RunId, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::sys::clock::Clock;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{Sweep, reap_orphans, sweep};
 use crate::sys::stop::Stop;
 use crate::verify::{
-    Branch, CommitsAlone, Dirt, Fingerprint, Identity, Preflight, Repo as _, ShellChecks,
+    Branch, CommitsAlone, Dirt, Fingerprint, Identity, Layout, Preflight, Repo as _, ShellChecks,
 };
 
 /// How long what a dead run left behind may take to end.
@@ -67,12 +67,18 @@ pub(super) async fn assemble(
     make_private(&runs)?;
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     let ended = end_the_last_run(&runs).await?;
-    let number = super::status::read_state(&at)?.attempt_refs;
-    let resumed = resume(&at.place.repo, &at.layout, &runs, number).map_err(super::run::failure)?;
+    let known = at.place.repo.identity()?;
+    let command = launch::find_agent(settings.agent.as_deref());
+    let resumed = put_in_order(&at, &runs, known.as_ref(), |layout| {
+        let premium = command.as_ref().map_or(Premium::Free, |command| {
+            launch::premium(&settings, command.kind, launch::model(&settings, command.kind).as_deref())
+        });
+        screen::catching_up(at.place.root(), layout, clock, premium)
+    })?;
     let preflight = preflight(&at, &settings)?;
     make_private(&folder)?;
     let templates = templates(&at.place)?;
-    let command = launch::find_agent(settings.agent.as_deref())?;
+    let command = command?;
     let scratch = launch::scratch()?;
     let stop = Stop::default();
     let run_of_signal = run.clone();
@@ -80,7 +86,7 @@ pub(super) async fn assemble(
     let redactor = Arc::new(Redactor::new(launch::secrets()));
     let model = launch::model(&settings, command.kind);
     let premium = launch::premium(&settings, command.kind, model.as_deref());
-    let mut reporters = screen::reporters(&at, clock, premium);
+    let mut reporters = screen::reporters(at.place.root(), &at.layout, clock, premium);
     reporters.push(screen::screen(show, clock));
     let events = Arc::new(
         Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
@@ -89,7 +95,6 @@ pub(super) async fn assemble(
     let record: Arc<dyn Record> = Arc::clone(&events) as _;
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
     let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
-    let known = at.place.repo.identity()?;
     let (identity, identity_notice) = match known {
         Some(identity) => (identity, None),
         None => {
@@ -104,7 +109,7 @@ pub(super) async fn assemble(
     let rules = rules(&at, &settings, &preflight, scratch.path())?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
     notices.extend(ended);
-    notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
+    notices.extend(resumed.notices);
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
         environment: launch::environment(&command, &rules.tmp, &identity_variables),
@@ -162,7 +167,7 @@ pub(super) async fn assemble(
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
             .ok()
             .filter(|text| !text.is_empty()),
-        resumed,
+        iteration: resumed.iteration,
         again: super::start_command(&task.name),
         notices,
     };
@@ -184,6 +189,19 @@ async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
     let notice =
         || format!("processes of the run {name} were still there and are ended: {ended:?}");
     Ok((!ended.is_empty()).then(notice))
+}
+
+/// What the last run left behind is put in order before this one has a journal.
+fn put_in_order(
+    at: &TaskPlace,
+    runs: &Path,
+    identity: Option<&Identity>,
+    reporters: impl Fn(&Layout) -> Vec<Box<dyn Reporter>>,
+) -> Result<Resumed, Failure> {
+    let nobody = Identity::of_the_runner();
+    let identity = identity.unwrap_or(&nobody);
+    let aftermath = Aftermath { repo: &at.place.repo, runs, identity, reporters: &reporters };
+    resume(&aftermath, &at.layout).map_err(super::run::failure)
 }
 
 /// The settings of a run.

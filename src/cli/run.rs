@@ -61,6 +61,14 @@ pub(super) fn failure(error: EngineError) -> Failure {
         },
         EngineError::Agent(_) => return agent_failure(error),
     };
+    if let EngineError::StateBroken { path, .. } = &error {
+        let hint = format!(
+            "take a good one from git (git log -- {}), or remove it: attempts and proofs are then \
+             forgotten",
+            path.display()
+        );
+        return Failure::new(kind, error).hint(hint);
+    }
     Failure::new(kind, error)
 }
 

@@ -3,33 +3,16 @@
 use std::path::PathBuf;
 
 use super::EngineError;
-use super::run::{BaselineRun, Parts, Run};
+use super::run::{BaselineRun, Run};
+use super::state;
 use super::words::folder_of;
 use crate::model::{
-    CriterionKey, CriterionSummary, EventKind, Outcome, Record as _, RunSummary, Task, TaskState,
+    CriterionKey, CriterionSummary, EventKind, Outcome, Record as _, RunSummary, Task,
     Totals,
 };
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, plan};
-
-/// The file that outlives a machine.
-const STATE: &str = "state.json";
-/// Its format.
-const VERSION: u32 = 1;
-
-/// Reads state.json; a missing one is the state of a task that was never worked on.
-pub(super) fn load(parts: &Parts) -> Result<TaskState, EngineError> {
-    let path = parts.repo.root().join(parts.layout.file(STATE));
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(TaskState { version: VERSION, ..TaskState::default() });
-        }
-        Err(source) => return Err(EngineError::StateRead { path, source }),
-    };
-    serde_json::from_slice(&bytes).map_err(|source| EngineError::StateBroken { path, source })
-}
 
 impl Run {
     /// Everything before the first iteration.
@@ -106,7 +89,7 @@ impl Run {
             return Ok(());
         }
         let bytes = task::tick(task.source.as_bytes(), criterion.mark, to)?;
-        atomic::write(path, &bytes, Durability::Process, Access::Umask)?;
+        atomic::write(path, &bytes, Durability::Machine, Access::Umask)?;
         Ok(())
     }
 
@@ -139,7 +122,7 @@ impl Run {
         }
         text.push_str(&sign);
         text.push('\n');
-        atomic::write(&path, text.as_bytes(), Durability::Process, Access::Umask)?;
+        atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }
@@ -150,16 +133,12 @@ impl Run {
         Ok(())
     }
 
-    /// Writes state.json, lets the reporters write, and commits the state files.
+    /// Lets the reporters write, writes state.json, and commits the state files.
     pub(super) fn commit_state(&mut self) -> Result<(), EngineError> {
         self.worked_at_all = true;
         let parts = &self.parts;
-        let path = parts.repo.root().join(parts.layout.file(STATE));
-        let mut text = serde_json::to_string_pretty(&self.state)
-            .map_err(|source| EngineError::StateBroken { path: path.clone(), source })?;
-        text.push('\n');
-        atomic::write(&path, text.as_bytes(), Durability::Process, Access::Umask)?;
         parts.events.flush()?;
+        state::write(parts.repo.root(), &parts.layout, &self.state)?;
         let files = parts.layout.state_files();
         parts.repo.commit_paths(&files, &parts.layout.state_message(), &parts.identity)?;
         Ok(())
@@ -185,7 +164,7 @@ impl Run {
         files: &[(PathBuf, Vec<u8>)],
     ) -> Result<(), EngineError> {
         for (path, bytes) in files {
-            atomic::write(path, bytes, Durability::Process, Access::Umask)?;
+            atomic::write(path, bytes, Durability::Machine, Access::Umask)?;
         }
         Ok(())
     }
@@ -202,16 +181,17 @@ impl Run {
         ) {
             self.keep_leftovers()?;
         }
+        // A run that found nothing to do, or no agent to do it, leaves no commit behind.
+        if !tampered && self.worked_at_all {
+            self.commit_state()?;
+        }
+        // The last word comes last: a run that said it has nothing left to put in order.
         let summary = self.summary(&outcome);
         self.parts.events.record(EventKind::RunEnded {
             exit_code: outcome.exit_code(),
             outcome: outcome.clone(),
             summary,
         })?;
-        // A run that found nothing to do, or no agent to do it, leaves no commit behind.
-        if !tampered && self.worked_at_all {
-            self.commit_state()?;
-        }
         Ok(outcome)
     }
 

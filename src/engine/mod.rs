@@ -16,6 +16,7 @@ mod recover;
 mod resume;
 mod run;
 mod settle;
+mod state;
 #[cfg(test)]
 mod tests;
 mod until_stopped;
@@ -25,5 +26,6 @@ pub use decide::{After, Limits, Next, Spent, after, next};
 pub use error::EngineError;
 pub use focus::GuardRules;
 pub use recover::{Patience, Recovery, recover};
-pub use resume::{Resumed, resume};
+pub use resume::{Aftermath, Resumed, resume};
 pub use run::{BaselineRun, Parts, Run, Starter};
+pub use state::{Known, Mended, known};

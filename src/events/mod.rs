@@ -8,8 +8,10 @@ mod emitter;
 mod fold;
 mod follow;
 mod journal;
+mod recount;
 
 pub use emitter::Emitter;
 pub use fold::{Counters, CriterionView, CurrentIteration, End, RunStart, RunView, Standing, Wait};
 pub use follow::follow;
 pub use journal::{Error, JOURNAL_FILE, Journal, Line, journals, newest, run_id};
+pub use recount::{Recount, first, last, recount};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{Access, Error};
+use super::{Access, Error, crash};
 
 /// What a last line without a newline is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +101,14 @@ impl AppendFile {
             &whole
         };
         self.unsure = true;
+        crash::point("append");
+        crash::torn("append, half of it", || {
+            // Whatever comes of it: it is the last thing that this process does.
+            drop(self.file.write_all(&record[..record.len() / 2]));
+        });
         self.file.write_all(record).map_err(Error::file("append to", &self.path))?;
         self.unsure = false;
+        crash::point("appended");
         Ok(())
     }
 
@@ -111,7 +117,9 @@ impl AppendFile {
     /// # Errors
     /// If the disk refuses.
     pub fn sync(&self) -> Result<(), Error> {
-        self.file.sync_data().map_err(Error::file("synchronize", &self.path))
+        self.file.sync_data().map_err(Error::file("synchronize", &self.path))?;
+        crash::point("synchronized");
+        Ok(())
     }
 
     /// Puts the end of the file in order.
@@ -121,7 +129,9 @@ impl AppendFile {
         if whole < length {
             match self.tail {
                 Tail::Torn => {
+                    crash::point("cut");
                     self.file.set_len(whole).map_err(Error::file("cut", &self.path))?;
+                    crash::point("was cut");
                     self.cut += length - whole;
                 }
                 Tail::Open => {

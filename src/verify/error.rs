@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 
 use crate::model::{Oid, PathChange};
+use crate::sys;
 
 /// Git or the file system refused.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +54,21 @@ pub enum VerifyError {
         /// Why.
         source: globset::Error,
     },
+}
+
+impl From<sys::Error> for VerifyError {
+    fn from(error: sys::Error) -> Self {
+        match error {
+            sys::Error::File { operation, path, source } => Self::Io { operation, path, source },
+            other @ (sys::Error::Locked { .. }
+            | sys::Error::Spawn { .. }
+            | sys::Error::Process { .. }) => Self::Io {
+                operation: "write",
+                path: PathBuf::new(),
+                source: std::io::Error::other(other),
+            },
+        }
+    }
 }
 
 /// Why a run cannot begin in this repository (exit 8).

@@ -309,7 +309,7 @@ impl Scene {
             model: None,
             fallbacks: VecDeque::new(),
             project_context: None,
-            resumed: None,
+            iteration: 0,
             notices: Vec::new(),
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }

@@ -137,6 +137,21 @@ impl GitRepo {
         Ok(changes(&diff))
     }
 
+    pub(super) fn held_in(
+        &self,
+        repo: &Repository,
+        path: &Path,
+    ) -> Result<Option<Vec<u8>>, VerifyError> {
+        let failed = self.failed("read a tree");
+        let entry = match self.head_tree(repo)?.get_path(path) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let object = entry.to_object(repo).map_err(failed)?;
+        Ok(object.as_blob().map(|blob| blob.content().to_vec()))
+    }
+
     pub(super) fn exists_in(
         &self,
         repo: &Repository,

@@ -186,6 +186,10 @@ impl Repo for GitRepo {
         self.exists_in(&self.lock(), commit, path)
     }
 
+    fn held(&self, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
+        self.held_in(&self.lock(), path)
+    }
+
     fn settings(&self) -> Result<Fingerprints, VerifyError> {
         self.settings_in(&self.lock())
     }
