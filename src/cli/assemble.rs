@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::args::RunArgs;
 use super::failure::{Failure, Kind};
+use super::housekeeping::keep_house;
 use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
 use super::screen::{self, Show};
@@ -46,7 +47,7 @@ pub(super) struct Keep {
 /// Takes the lock, looks at the repository and prepares everything up to the first
 /// iteration. Nothing of the agent's is started yet.
 pub(super) async fn assemble(
-    at: TaskPlace,
+    mut at: TaskPlace,
     task: &Task,
     args: &RunArgs,
 ) -> Result<Assembled, Failure> {
@@ -80,6 +81,8 @@ pub(super) async fn assemble(
     let templates = templates(&at.place)?;
     let command = command?;
     let scratch = launch::scratch()?;
+    keep_house(&runs, &run, scratch.path())?;
+    at.place.repo.scratch_in(scratch.path());
     let stop = Stop::default();
     let run_of_signal = run.clone();
     stop.listen(move |signal| at_once(&run_of_signal, signal))?;

@@ -13,6 +13,7 @@ mod dry_run;
 mod exit;
 mod failure;
 mod hook;
+mod housekeeping;
 mod init;
 mod launch;
 mod log;

@@ -180,9 +180,19 @@ impl Aftermath<'_> {
         let dirty = repo.status()?.all();
         let recorded = state.iteration >= told.iteration
             && !dirty.iter().any(|change| change.path == layout.file(STATE));
-        let unfinished = told.view.current.as_ref().filter(|_| !recorded);
+        // This was begun before, got as far as its commit, and was cut off itself.
+        let record = format!("{} (iteration {} was cut off)", layout.state_message(), told.iteration);
+        let current = told.view.current.as_ref();
+        let put_back = match current {
+            Some(current) => {
+                let since = repo.since(&current.checkpoint, &layout.prefix())?;
+                since.commits.iter().any(|commit| commit.subject == record)
+            }
+            None => false,
+        };
+        let unfinished = current.filter(|_| put_back || !recorded);
         let now = repo.checkpoint()?;
-        let target = unfinished.map_or(&now, |current| &current.checkpoint);
+        let target = unfinished.filter(|_| !put_back).map_or(&now, |current| &current.checkpoint);
         let moved = target.head != now.head;
         let mut kept_number = None;
         if moved || !dirty.is_empty() {
@@ -208,7 +218,8 @@ impl Aftermath<'_> {
             state::write(repo.root(), layout, &state)?;
         }
         let files: Vec<_> = [PROGRESS].iter().chain(&RECORDS).map(|name| layout.file(name)).collect();
-        repo.commit_paths(&files, &layout.state_message(), self.identity)?;
+        let message = if unfinished.is_some() { record } else { layout.state_message() };
+        repo.commit_paths(&files, &message, self.identity)?;
         Ok(())
     }
 

@@ -7,8 +7,12 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::model::ReportError;
-use crate::sys::append::{AppendFile, Tail};
+use crate::sys::append::{AppendFile, Tail, aside, rotate};
 use crate::sys::{Access, Error};
+
+/// Bytes at which a log of ours is moved aside. It is committed again with every iteration,
+/// so this is also what an iteration costs at most.
+const FULL: u64 = 512 << 10;
 
 /// Lines that will be appended to a file.
 #[derive(Debug)]
@@ -44,7 +48,13 @@ impl Kept {
         if self.missing {
             self.leave_out_what_is_there();
         }
-        let written = AppendFile::open(&self.path, Access::Umask, self.tail).and_then(|mut file| {
+        let rotated = match self.tail {
+            Tail::Torn => rotate(&self.path, FULL),
+            // What people write too stays where they wrote it.
+            Tail::Open => Ok(()),
+        };
+        let opened = rotated.and_then(|()| AppendFile::open(&self.path, Access::Umask, self.tail));
+        let written = opened.and_then(|mut file| {
             if file.cut() > 0 {
                 tracing::warn!(path = %self.path.display(), bytes = file.cut(), "torn line cut off");
             }
@@ -67,7 +77,11 @@ impl Kept {
 
     fn leave_out_what_is_there(&mut self) {
         // A file that cannot be read is one that cannot be appended to, which is told then.
-        let there = std::fs::read_to_string(&self.path).unwrap_or_default();
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let there = match self.tail {
+            Tail::Torn => read(aside(&self.path)) + &read(self.path.clone()),
+            Tail::Open => read(self.path.clone()),
+        };
         let mut often: HashMap<&str, usize> = HashMap::new();
         for line in there.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             *often.entry(line).or_default() += 1;
