@@ -18,6 +18,7 @@ use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::model::{Premium, Record, Reporter, RunId, Task};
 use crate::prompt::{PromptError, Templates};
+use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{Sweep, reap_orphans, sweep};
@@ -28,6 +29,9 @@ use crate::verify::{
 
 /// How long what a dead run left behind may take to end.
 const LEFT_BEHIND: Duration = Duration::from_secs(5);
+
+/// Bytes that a run must be able to write wherever it writes, or it does not begin.
+const ROOM: usize = 256 << 10;
 
 /// A run that can begin.
 pub(super) struct Assembled {
@@ -72,12 +76,19 @@ pub(super) async fn assemble(
     let command = launch::find_agent(settings.agent.as_deref());
     let resumed = put_in_order(&at, &runs, known.as_ref(), |layout| {
         let premium = command.as_ref().map_or(Premium::Free, |command| {
-            launch::premium(&settings, command.kind, launch::model(&settings, command.kind).as_deref())
+            launch::premium(
+                &settings,
+                command.kind,
+                launch::model(&settings, command.kind).as_deref(),
+            )
         });
         screen::catching_up(at.place.root(), layout, clock, premium)
     })?;
     let preflight = preflight(&at, &settings)?;
     make_private(&folder)?;
+    for folder in [&folder, &at.folder.dir, at.place.repo.git_dir()] {
+        atomic::probe(folder, ROOM)?;
+    }
     let templates = templates(&at.place)?;
     let command = command?;
     let scratch = launch::scratch()?;
@@ -312,6 +323,7 @@ impl From<PromptError> for Failure {
 
 impl From<crate::verify::VerifyError> for Failure {
     fn from(error: crate::verify::VerifyError) -> Self {
-        Self::new(Kind::Repository, error)
+        let kind = if error.cannot_write() { Kind::Write } else { Kind::Repository };
+        Self::new(kind, error)
     }
 }

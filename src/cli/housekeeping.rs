@@ -55,7 +55,9 @@ fn is_run(name: &str) -> bool {
     let Some((time, pid)) = name.split_once('-') else { return false };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let Some((day, clock)) = time.split_once('T') else { return false };
-    digits(pid) && digits(day) && clock.strip_suffix('Z').is_some_and(|it| digits(&it.replace('.', "")))
+    digits(pid)
+        && digits(day)
+        && clock.strip_suffix('Z').is_some_and(|it| digits(&it.replace('.', "")))
 }
 
 /// Removes the scratch folder of a run that could not do it itself. What the note says is

@@ -49,12 +49,14 @@ pub(super) fn failure(error: EngineError) -> Failure {
         | EngineError::TaskInvalid { .. }
         | EngineError::StateBroken { .. }
         | EngineError::Journal(_)
+        | EngineError::Damaged { .. }
         | EngineError::Prompt(_)
         | EngineError::Policy(_) => Kind::Invalid,
         EngineError::StateRead { .. } => Kind::Write,
         EngineError::Verify(error) => match error {
             VerifyError::Io { .. } => Kind::Write,
             VerifyError::Glob { .. } => Kind::Invalid,
+            VerifyError::Git { .. } if error.cannot_write() => Kind::Write,
             VerifyError::Git { .. } | VerifyError::Moved { .. } | VerifyError::NoBranch { .. } => {
                 Kind::Repository
             }
@@ -66,6 +68,14 @@ pub(super) fn failure(error: EngineError) -> Failure {
             "take a good one from git (git log -- {}), or remove it: attempts and proofs are then \
              forgotten",
             path.display()
+        );
+        return Failure::new(kind, error).hint(hint);
+    }
+    if let EngineError::Damaged { folder, .. } = &error {
+        let hint = format!(
+            "look at the last commits and the working tree, then remove {}: the next run begins \
+             with what is there",
+            folder.display()
         );
         return Failure::new(kind, error).hint(hint);
     }

@@ -7,8 +7,7 @@ use super::run::{BaselineRun, Run};
 use super::state;
 use super::words::folder_of;
 use crate::model::{
-    CriterionKey, CriterionSummary, EventKind, Outcome, Record as _, RunSummary, Task,
-    Totals,
+    CriterionKey, CriterionSummary, EventKind, Outcome, Record as _, RunSummary, Task, Totals,
 };
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};

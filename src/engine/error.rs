@@ -58,6 +58,18 @@ pub enum EngineError {
     /// The journal of an earlier run cannot be read.
     #[error(transparent)]
     Journal(#[from] crate::events::Error),
+    /// The journal of a run that died does not tell for sure what is its work.
+    #[error(
+        "the run before this one died in iteration {iteration}, and its journal cannot be relied on ({damage}): what it left cannot be told from your work"
+    )]
+    Damaged {
+        /// The iteration.
+        iteration: u32,
+        /// The first line that cannot be read.
+        damage: String,
+        /// The run's folder.
+        folder: PathBuf,
+    },
     /// The agent's side failed in a way that is ours to mend.
     #[error(transparent)]
     Agent(AgentError),

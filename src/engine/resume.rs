@@ -62,9 +62,9 @@ pub fn resume(here: &Aftermath<'_>, layout: &Layout) -> Result<Resumed, EngineEr
         notices.extend(cut(newest)?);
     }
     // A run that died before its first word did nothing.
-    journals.retain(|journal| !matches!(first(journal), Ok(None)));
+    journals.retain(|journal| journal.metadata().is_ok_and(|meta| meta.len() > 0));
     if let Some(journal) = journals.first() {
-        here.aftermath(journal, &mut notices)?;
+        here.aftermath(journal, layout, &mut notices)?;
     }
     let iteration = newest_number(&journals, layout)?;
     Ok(Resumed { iteration, notices })
@@ -118,7 +118,12 @@ fn committed(journal: &Path) -> bool {
 }
 
 impl Aftermath<'_> {
-    fn aftermath(&self, journal: &Path, notices: &mut Vec<String>) -> Result<(), EngineError> {
+    fn aftermath(
+        &self,
+        journal: &Path,
+        wanted: &Layout,
+        notices: &mut Vec<String>,
+    ) -> Result<(), EngineError> {
         if matches!(last(journal), Ok(Some(Event { kind: EventKind::RunEnded { .. }, .. }))) {
             return Ok(());
         }
@@ -126,8 +131,22 @@ impl Aftermath<'_> {
         if let Some(damage) = &told.damage {
             notices.push(format!("the last run's journal is damaged: {damage}"));
         }
-        let Some(start) = told.view.start.clone() else { return Ok(()) };
-        let layout = layout_of(&start.task, &start.folder);
+        let start = told.view.start.clone();
+        let of_start = start.as_ref().map(|start| layout_of(&start.task, &start.folder));
+        let layout = of_start.unwrap_or_else(|| wanted.clone());
+        let unknown = told.unknown.then(|| "it has events of a newer version".to_owned());
+        let beginning = start.is_some() && told.iteration == told.view.last_iteration;
+        if let Some(damage) = told.damage.as_ref().filter(|_| !beginning).or(unknown.as_ref())
+            && told.iteration > state::known(self.repo, &layout)?.state.iteration
+        {
+            // To go on would be to take its claims for proven.
+            return Err(EngineError::Damaged {
+                iteration: told.iteration,
+                damage: damage.clone(),
+                folder: journal.parent().unwrap_or(journal).to_owned(),
+            });
+        }
+        let Some(start) = start else { return Ok(()) };
         if self.repo.root().join(layout.folder()).is_dir() {
             atomic::clear(&self.repo.root().join(layout.folder()))?;
         }
@@ -148,11 +167,7 @@ impl Aftermath<'_> {
         let (Some((_, died)), Some(checkpoint)) = (view.last_event, &view.checkpoint) else {
             return Ok(false);
         };
-        // What a newer version did is not known, nor what a damaged line told.
-        if told.unknown || view.end.is_some() || start.human > 0 {
-            return Ok(false);
-        }
-        if view.last_iteration == 0 || view.last_iteration != told.iteration {
+        if start.human > 0 || view.last_iteration != told.iteration {
             return Ok(false);
         }
         match leftovers(self.repo, layout, checkpoint)? {
@@ -181,7 +196,8 @@ impl Aftermath<'_> {
         let recorded = state.iteration >= told.iteration
             && !dirty.iter().any(|change| change.path == layout.file(STATE));
         // This was begun before, got as far as its commit, and was cut off itself.
-        let record = format!("{} (iteration {} was cut off)", layout.state_message(), told.iteration);
+        let record =
+            format!("{} (iteration {} was cut off)", layout.state_message(), told.iteration);
         let current = told.view.current.as_ref();
         let put_back = match current {
             Some(current) => {
@@ -217,7 +233,8 @@ impl Aftermath<'_> {
         if state != before {
             state::write(repo.root(), layout, &state)?;
         }
-        let files: Vec<_> = [PROGRESS].iter().chain(&RECORDS).map(|name| layout.file(name)).collect();
+        let files: Vec<_> =
+            [PROGRESS].iter().chain(&RECORDS).map(|name| layout.file(name)).collect();
         let message = if unfinished.is_some() { record } else { layout.state_message() };
         repo.commit_paths(&files, &message, self.identity)?;
         Ok(())

@@ -229,7 +229,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("activity.log");
         rotate(&path, 4).expect("nothing to move");
-        for (content, old) in [("1\n2", None), ("1\n2\n", Some("1\n2\n")), ("34\n\n", Some("34\n\n"))] {
+        for (content, old) in
+            [("1\n2", None), ("1\n2\n", Some("1\n2\n")), ("34\n\n", Some("34\n\n"))]
+        {
             fs::write(&path, content).expect("log");
             rotate(&path, 4).expect("moved");
             let moved = fs::read_to_string(folder.path().join("activity.log.1")).ok();

@@ -65,6 +65,19 @@ pub fn write(
     Ok(())
 }
 
+/// Finds out whether a folder takes so many bytes more, by writing them and taking them
+/// away again.
+///
+/// # Errors
+/// If it does not.
+pub fn probe(folder: &Path, bytes: usize) -> Result<(), Error> {
+    let mut temporary = tempfile::Builder::new()
+        .prefix(TEMPORARY_PREFIX)
+        .tempfile_in(folder)
+        .map_err(Error::file("create a file in", folder))?;
+    temporary.write_all(&vec![0; bytes]).map_err(Error::file("write in", folder))
+}
+
 /// Removes temporary files that a crash left in a folder; one that is not there has none.
 /// To be called by whoever alone writes there.
 ///

@@ -30,8 +30,7 @@ fn due() -> bool {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    static AT: LazyLock<Option<u64>> =
-        LazyLock::new(|| std::env::var(CRASH_AT).ok()?.parse().ok());
+    static AT: LazyLock<Option<u64>> = LazyLock::new(|| std::env::var(CRASH_AT).ok()?.parse().ok());
     static PASSED: AtomicU64 = AtomicU64::new(0);
     AT.is_some_and(|at| PASSED.fetch_add(1, Ordering::Relaxed) + 1 == at)
 }

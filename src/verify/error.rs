@@ -56,6 +56,24 @@ pub enum VerifyError {
     },
 }
 
+/// What git says, in the system's words, where nothing can be written any more.
+const UNWRITABLE: [&str; 4] =
+    ["No space left on device", "File too large", "Read-only file system", "Disk quota exceeded"];
+
+impl VerifyError {
+    /// Whether the disk is full or read-only.
+    pub fn cannot_write(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() != std::io::ErrorKind::NotFound,
+            Self::Git { source, .. } => {
+                let said = source.to_string();
+                UNWRITABLE.iter().any(|words| said.contains(words))
+            }
+            Self::Moved { .. } | Self::NoBranch { .. } | Self::Glob { .. } => false,
+        }
+    }
+}
+
 impl From<sys::Error> for VerifyError {
     fn from(error: sys::Error) -> Self {
         match error {
