@@ -338,21 +338,31 @@ turns:
 
 /// Runs it with files limited to so many blocks of 512 bytes, as a full disk limits them.
 fn run_limited(repo: &Repo, script: &str, blocks: u32) -> Ran {
+    run_with(repo, script, &format!("trap '' XFSZ; ulimit -f {blocks}"))
+}
+
+/// Runs it after a shell's preparations.
+fn run_with(repo: &Repo, script: &str, before: &str) -> Ran {
+    wrapped(repo, script, &["sh", "-c", &format!("{before} && exec \"$@\""), "sh"])
+}
+
+/// Runs it by way of another program.
+fn wrapped(repo: &Repo, script: &str, by: &[&str]) -> Ran {
     let command = repo.run_command(script, &["--json"]);
-    let mut limited = Command::new("sh");
-    limited
-        .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"])
+    let mut outer = Command::new(by[0]);
+    outer
+        .args(&by[1..])
         .arg(command.get_program())
         .args(command.get_args())
         .current_dir(repo.root())
         .stdin(Stdio::null());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => limited.env(name, value),
-            None => limited.env_remove(name),
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
         };
     }
-    finish(limited)
+    finish(outer)
 }
 
 #[test]
@@ -409,25 +419,44 @@ fn a_read_only_folder_or_a_tiny_disk_is_told_before_the_agent_starts() {
     ] {
         let repo = Repo::new(TWO);
         std::fs::create_dir(repo.path(".ralph")).expect("a folder");
-        let command = repo.run_command(HONEST, &["--json"]);
-        let mut apart = Command::new("unshare");
-        apart
-            .args(["-Urm", "sh", "-c", &format!("{mount} && exec \"$@\""), "sh"])
-            .arg(command.get_program())
-            .args(command.get_args())
-            .current_dir(repo.root())
-            .stdin(Stdio::null());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => apart.env(name, value),
-                None => apart.env_remove(name),
-            };
-        }
-        let ran = finish(apart);
+        let before = format!("{mount} && exec \"$@\"");
+        let ran = wrapped(&repo, HONEST, &["unshare", "-Urm", "sh", "-c", &before, "sh"]);
         assert_eq!(ran.code, Some(11), "{mount}: {}", ran.stderr);
         assert!(ran.stderr.contains(reason), "{mount}: {}", ran.stderr);
         assert!(!ran.stdout.contains("agent_started"), "{mount}: {}", ran.stdout);
         assert_eq!(repo.status(), "", "{mount}");
         assert_eq!(repo.run(HONEST, &[]).code, Some(0), "{mount}");
     }
+}
+
+/// The limit is that of the address space, agent and all: what is read is not kept.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_flood_takes_no_more_memory_the_longer_it_lasts() {
+    let honest = HONEST.trim_start().trim_start_matches("turns:\n");
+    for (flood, restarts) in [
+        ("{count: 100000, bytes: 1000}", 1),
+        // One line that never ends: the stream is given up, and the agent started anew.
+        ("{count: 100, bytes: 1048576, lines: false}", 2),
+    ] {
+        let repo = Repo::new(TWO);
+        let script = format!(
+            "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{flood: {flood}}}]\n{honest}"
+        );
+        let ran = run_with(&repo, &script, "ulimit -v 524288");
+        assert_eq!(ran.code, Some(0), "{flood}: {}", ran.stderr);
+        let starts = ran.stdout.matches("\"event\":\"agent_started\"").count();
+        assert_eq!(starts, restarts, "{flood}");
+        for path in files_of_the_run(&repo) {
+            let size = path.metadata().expect("a file").len();
+            assert!(size < 20 << 20, "{}: {size}", path.display());
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn files_of_the_run(repo: &Repo) -> Vec<PathBuf> {
+    let journal = journals(&repo.root()).pop().expect("a run");
+    let folder = journal.parent().expect("a folder");
+    std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect()
 }
