@@ -2,7 +2,8 @@
 //!
 //! The scripted agent does trivial work on 500 criteria. Prints the mean of the first and
 //! the last fifty iterations, from the start of one to the start of the next, what of it
-//! the runner itself needs after a turn, the ratios, and what grew meanwhile.
+//! passes after the turn, the runner's own CPU time, which the machine's other work does
+//! not change, the ratios, and what grew meanwhile.
 //! `cargo bench --bench growth`; the number of criteria may be given. Memory is read from
 //! /proc, so only on Linux.
 
@@ -68,6 +69,7 @@ fn main() -> Outcome<()> {
     println!("{criteria} iterations; means of the first and the last {ENDS}:");
     compare("an iteration", &told.whole);
     compare("after its turn", &told.after);
+    compare("runner's CPU time", &told.cpu);
     println!(
         "  {:<18} {:>8.1} MiB, {:.1} MiB at the end",
         "peak memory, first",
@@ -90,6 +92,9 @@ struct Told {
     turned: Option<DateTime<Utc>>,
     whole: Vec<Duration>,
     after: Vec<Duration>,
+    /// CPU time that the runner used from the end of one iteration to that of the next.
+    cpu: Vec<Duration>,
+    used: Duration,
     peak_first: u64,
     peak: u64,
 }
@@ -106,6 +111,9 @@ impl Told {
             EventKind::IterationEnded { .. } => {
                 self.after.extend(self.turned.map(since));
                 self.peak = peak_of(runner);
+                let used = cpu_of(runner);
+                self.cpu.push(used.saturating_sub(self.used));
+                self.used = used;
                 if self.after.len() == ENDS {
                     self.peak_first = self.peak;
                 }
@@ -134,6 +142,16 @@ fn command(program: &str, dir: &TempDir) -> Command {
         .env("HOME", dir.path())
         .stdin(Stdio::null());
     command
+}
+
+/// The CPU time that a process used, in steps of 10 ms; none where that is not told.
+fn cpu_of(pid: u32) -> Duration {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    let stat = stat.unwrap_or_default();
+    // The second field is the program's name, in parentheses; 14 and 15 are the times.
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 /// The most memory that a process ever used, in bytes; 0 where that is not told.

@@ -12,7 +12,7 @@ use crate::sys::{Access, Error};
 
 /// Bytes at which a log of ours is moved aside. It is committed again with every iteration,
 /// so this is also what an iteration costs at most.
-const FULL: u64 = 512 << 10;
+const FULL: u64 = 256 << 10;
 
 /// Lines that will be appended to a file.
 #[derive(Debug)]
