@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::args::RunArgs;
 use super::failure::{Failure, Kind};
-use super::housekeeping::keep_house;
+use super::housekeeping::{Pulse, keep_house};
 use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
 use super::screen::{self, Show};
@@ -46,6 +46,7 @@ pub(super) struct Keep {
     _lock: TreeLock,
     _server: Option<GuardServer>,
     _scratch: tempfile::TempDir,
+    _pulse: Pulse,
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first
@@ -93,6 +94,7 @@ pub(super) async fn assemble(
     let command = command?;
     let scratch = launch::scratch()?;
     keep_house(&runs, &run, scratch.path())?;
+    let pulse = Pulse::start(&folder)?;
     at.place.repo.scratch_in(scratch.path());
     let stop = Stop::default();
     let run_of_signal = run.clone();
@@ -182,10 +184,12 @@ pub(super) async fn assemble(
             .ok()
             .filter(|text| !text.is_empty()),
         iteration: resumed.iteration,
+        worked: resumed.worked,
         again: super::start_command(&task.name),
         notices,
     };
-    let keep = Keep { folder, _lock: lock, _server: mount.server, _scratch: scratch };
+    let keep =
+        Keep { folder, _lock: lock, _server: mount.server, _scratch: scratch, _pulse: pulse };
     Ok(Assembled { parts, keep })
 }
 

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, Kind};
+use crate::engine::{BEAT, PULSE};
 use crate::model::RunId;
 
 /// Runs whose folders are kept, the one that begins included.
@@ -38,6 +39,33 @@ pub(super) fn keep_house(runs: &Path, run: &RunId, scratch: &Path) -> Result<(),
     fs::write(&note, scratch.as_os_str().as_encoded_bytes()).map_err(|error| {
         Failure::new(Kind::Write, format!("cannot write {}: {error}", note.display()))
     })
+}
+
+/// Touches a file in the run's folder as long as it lives.
+pub(super) struct Pulse(tokio::task::JoinHandle<()>);
+
+impl Pulse {
+    /// Begins to beat.
+    pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join(PULSE);
+        let file = fs::File::create(&path).map_err(|error| {
+            Failure::new(Kind::Write, format!("cannot make {}: {error}", path.display()))
+        })?;
+        Ok(Self(tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(BEAT).await;
+                if let Err(error) = file.set_modified(std::time::SystemTime::now()) {
+                    tracing::debug!(%error, "no pulse");
+                }
+            }
+        })))
+    }
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// The folders of all runs.

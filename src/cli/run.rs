@@ -65,7 +65,7 @@ pub(super) fn failure(error: EngineError) -> Failure {
     };
     if let EngineError::StateBroken { path, .. } = &error {
         let hint = format!(
-            "take a good one from git (git log -- {}), or remove it: attempts and proofs are then \
+            "take the last good one from git (git log -- {}), or remove it: attempts and proofs are then \
              forgotten",
             path.display()
         );

@@ -26,6 +26,6 @@ pub use decide::{After, Limits, Next, Spent, after, next};
 pub use error::EngineError;
 pub use focus::GuardRules;
 pub use recover::{Patience, Recovery, recover};
-pub use resume::{Aftermath, Resumed, resume};
+pub use resume::{Aftermath, BEAT, PULSE, Resumed, resume};
 pub use run::{BaselineRun, Parts, Run, Starter};
 pub use state::{Known, Mended, known};

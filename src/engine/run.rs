@@ -80,6 +80,8 @@ pub struct Parts {
     pub project_context: Option<String>,
     /// The last number of an iteration that an earlier run used, as far as journals tell.
     pub iteration: u32,
+    /// Criteria at which an earlier run left commits that count.
+    pub worked: Vec<CriterionKey>,
     /// What is typed to start the run again.
     pub again: String,
     /// Things to tell before the work.
@@ -130,13 +132,12 @@ impl Run {
         state.iteration = state.iteration.max(parts.iteration);
         parts.checks = Arc::new(UntilStopped { checks: parts.checks, stop: parts.stop.clone() });
         Ok(Self {
-            parts,
             state,
             spent: Spent::default(),
             baseline: Baseline::default(),
             artefacts: BTreeSet::new(),
             origins: HashMap::new(),
-            worked: BTreeSet::new(),
+            worked: parts.worked.iter().cloned().collect(),
             feedback: HashMap::new(),
             agent: None,
             started: Instant::now(),
@@ -144,6 +145,7 @@ impl Run {
             worked_at_all: false,
             failures: 0,
             waited: Duration::ZERO,
+            parts,
         })
     }
 

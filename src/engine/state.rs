@@ -54,7 +54,8 @@ pub fn known(repo: &dyn Repo, layout: &Layout) -> Result<Known, EngineError> {
         Ok(state) => return Ok(Known { state, mended: None }),
         Err(source) => source,
     };
-    let committed = repo.held(&file)?.and_then(|held| serde_json::from_slice(&held).ok());
+    let head = repo.checkpoint()?.head;
+    let committed = repo.held(&head, &file)?.and_then(|held| serde_json::from_slice(&held).ok());
     let Some(state) = committed else { return Err(EngineError::StateBroken { path, source }) };
     let notice = format!(
         "{} was not understood ({source}): the one that was committed last is taken",

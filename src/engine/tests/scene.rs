@@ -310,6 +310,7 @@ impl Scene {
             fallbacks: VecDeque::new(),
             project_context: None,
             iteration: 0,
+            worked: Vec::new(),
             notices: Vec::new(),
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }

@@ -140,10 +140,12 @@ impl GitRepo {
     pub(super) fn held_in(
         &self,
         repo: &Repository,
+        commit: &Oid,
         path: &Path,
     ) -> Result<Option<Vec<u8>>, VerifyError> {
         let failed = self.failed("read a tree");
-        let entry = match self.head_tree(repo)?.get_path(path) {
+        let tree = self.commit(repo, commit)?.tree().map_err(&failed)?;
+        let entry = match tree.get_path(path) {
             Ok(entry) => entry,
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),

@@ -194,8 +194,8 @@ impl Repo for GitRepo {
         self.exists_in(&self.lock(), commit, path)
     }
 
-    fn held(&self, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
-        self.held_in(&self.lock(), path)
+    fn held(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
+        self.held_in(&self.lock(), commit, path)
     }
 
     fn settings(&self) -> Result<Fingerprints, VerifyError> {
