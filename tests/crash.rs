@@ -3,6 +3,7 @@
 //!
 //! In a test program of its own, because it takes the whole machine for a minute.
 #![cfg(debug_assertions)]
+#![expect(clippy::print_stdout, reason = "how many writes there are is what one wants to know")]
 
 #[expect(dead_code, reason = "other test programs look at more")]
 #[path = "support/repo.rs"]

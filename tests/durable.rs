@@ -458,6 +458,7 @@ fn a_disk_that_fills_up_in_a_run_stops_it_and_the_last_good_state_is_there() {
 
 /// With file systems of its own, where this user may make them.
 #[cfg(target_os = "linux")]
+#[expect(clippy::print_stdout, reason = "a test that cannot be made says so")]
 #[test]
 fn a_read_only_folder_or_a_tiny_disk_is_told_before_the_agent_starts() {
     let can = Command::new("unshare").args(["-Urm", "true"]).status();

@@ -63,11 +63,11 @@ pub(super) fn failure(error: EngineError) -> Failure {
         },
         EngineError::Agent(_) => return agent_failure(error),
     };
-    if let EngineError::StateBroken { path, .. } = &error {
+    if let EngineError::StateBroken { file, .. } = &error {
         let hint = format!(
             "take the last good one from git (git log -- {}), or remove it: attempts and proofs are then \
              forgotten",
-            path.display()
+            file.display()
         );
         return Failure::new(kind, error).hint(hint);
     }

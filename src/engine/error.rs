@@ -52,6 +52,8 @@ pub enum EngineError {
     StateBroken {
         /// The file.
         path: PathBuf,
+        /// The same, relative to the repository.
+        file: PathBuf,
         /// Where and why.
         source: serde_json::Error,
     },

@@ -4,7 +4,7 @@
 //! that was committed last is used, or nobody goes on. What stands in it does not live
 //! here.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::EngineError;
 use crate::model::TaskState;
@@ -56,7 +56,9 @@ pub fn known(repo: &dyn Repo, layout: &Layout) -> Result<Known, EngineError> {
     };
     let head = repo.checkpoint()?.head;
     let committed = repo.held(&head, &file)?.and_then(|held| serde_json::from_slice(&held).ok());
-    let Some(state) = committed else { return Err(EngineError::StateBroken { path, source }) };
+    let Some(state) = committed else {
+        return Err(EngineError::StateBroken { path, file, source });
+    };
     let notice = format!(
         "{} was not understood ({source}): the one that was committed last is taken",
         file.display()
@@ -84,9 +86,10 @@ pub(super) fn mend(
 
 /// Replaces state.json as a whole.
 pub(super) fn write(root: &Path, layout: &Layout, state: &TaskState) -> Result<(), EngineError> {
-    let path: PathBuf = root.join(layout.file(STATE));
+    let file = layout.file(STATE);
+    let path = root.join(&file);
     let mut text = serde_json::to_string_pretty(state)
-        .map_err(|source| EngineError::StateBroken { path: path.clone(), source })?;
+        .map_err(|source| EngineError::StateBroken { path: path.clone(), file, source })?;
     text.push('\n');
     atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
     Ok(())

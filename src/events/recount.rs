@@ -83,3 +83,55 @@ pub fn last(path: &Path) -> Result<Option<Event>, Error> {
     let line = whole.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     Ok(serde_json::from_slice(line).ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn journal(lines: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("events.jsonl");
+        std::fs::write(&path, lines.join("\n") + "\n").expect("journal");
+        (folder, path)
+    }
+
+    fn event(seq: u64, rest: &str) -> String {
+        format!(r#"{{"seq":{seq},"time":"2026-11-21T14:03:00Z","run":"r",{rest}}}"#)
+    }
+
+    #[test]
+    fn what_stands_after_damage_is_read_and_the_first_damage_is_told() {
+        let notice = |seq| event(seq, r#""event":"notice","message":"m""#);
+        let ended =
+            event(6, r#""event":"iteration_ended","iteration":7,"millis":1,"premium_requests":0"#);
+        let newer = event(5, r#""event":"wave_started""#);
+        // Two events are on one line since the newline between them is gone.
+        let merged = format!("{}x{}", notice(2), notice(3));
+        let (_folder, path) = journal(&[&notice(1), &merged, &notice(4), &newer, &ended]);
+        let mut seen = Vec::new();
+        let told = recount(&path, |event| seen.push(event.seq)).expect("read");
+        let damage = told.damage.expect("damage");
+        assert!(damage.starts_with(&format!("{}:2: not an event", path.display())), "{damage}");
+        assert_eq!((told.iteration, told.unknown), (7, true));
+        // The fourth stands where the third belongs: it is told of and not handed on.
+        assert_eq!(seen, [1, 6]);
+        assert_eq!(first(&path).expect("read").map(|event| event.seq), Some(1));
+        assert_eq!(last(&path).expect("read").map(|event| event.seq), Some(6));
+    }
+
+    #[test]
+    fn a_torn_or_empty_journal_has_no_last_event_and_one_that_is_not_there_is_an_error() {
+        let (_folder, path) = journal(&["{"]);
+        assert_eq!((first(&path).expect("read"), last(&path).expect("read")), (None, None));
+        std::fs::write(&path, event(1, r#""event":"notice","message":"m""#)).expect("torn");
+        assert_eq!(last(&path).expect("read"), None);
+        std::fs::write(&path, "").expect("empty");
+        assert_eq!((first(&path).expect("read"), last(&path).expect("read")), (None, None));
+        let gone = path.with_file_name("gone");
+        for error in [first(&gone).err(), last(&gone).err(), recount(&gone, |_| {}).err()] {
+            assert!(matches!(error, Some(Error::Read { .. })), "{error:?}");
+        }
+    }
+}
