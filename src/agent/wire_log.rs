@@ -1,8 +1,8 @@
 //! Writes wire frames, redacted, to the run's folder.
 //!
 //! Invariant: the caller never waits. Frames go through a bounded queue to a
-//! thread of their own; what does not fit is counted and said, and the file has a
-//! cap. It is for looking at afterwards: nothing reads it back.
+//! thread of their own; what does not fit is counted and said, and the newest frames
+//! are kept, up to a cap. It is for looking at afterwards: nothing reads it back.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -15,6 +15,7 @@ use std::time::Duration;
 use chrono::Utc;
 
 use crate::guard::Redactor;
+use crate::sys::append::rotate;
 
 /// Bytes of one frame that are kept.
 const FRAME: usize = 64 << 10;
@@ -24,8 +25,8 @@ const SLACK: usize = 8 << 10;
 const QUEUED: usize = 2 << 20;
 /// How long the end of the run waits for the last frames.
 const LAST: Duration = Duration::from_secs(1);
-/// Bytes of the file.
-const CAP: u64 = 64 << 20;
+/// Bytes of a file; then it is moved aside, where the one before it goes.
+const FULL: u64 = 16 << 20;
 
 /// Which way a frame went.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +75,8 @@ impl WireLog {
         path: &Path,
         redactor: Arc<Redactor>,
     ) -> std::io::Result<(Self, WireWriter)> {
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = open(path)?;
+        let path = path.to_owned();
         let (entrance, exit) = sync_channel(4096);
         let shared = Arc::new(Shared { queued: AtomicUsize::new(0), missed: AtomicU64::new(0) });
         let of_thread = Arc::clone(&shared);
@@ -82,7 +84,7 @@ impl WireLog {
         std::thread::Builder::new().name("wire-log".to_owned()).spawn(move || {
             // Dropped when everything is written: that is the sign.
             let _done: SyncSender<()> = done;
-            write(file, &exit, &of_thread, &redactor);
+            write(&path, file, &exit, &of_thread, &redactor);
         })?;
         Ok((Self { entrance, shared }, WireWriter(written)))
     }
@@ -113,15 +115,26 @@ fn shown(frame: &Frame, redactor: &Redactor) -> String {
     text
 }
 
-fn write(file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redactor) {
+fn open(path: &Path) -> std::io::Result<File> {
+    File::options().create(true).append(true).open(path)
+}
+
+fn write(path: &Path, file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redactor) {
     let mut written = file.metadata().map_or(0, |metadata| metadata.len());
     let mut out = BufWriter::new(file);
     let mut failed = false;
     while let Ok(frame) = exit.recv() {
         shared.queued.fetch_sub(frame.text.len(), Ordering::Relaxed);
-        if failed || written > CAP {
+        if failed {
             shared.missed.fetch_add(1, Ordering::Relaxed);
             continue;
+        }
+        if written > FULL {
+            match turn_over(path, &mut out) {
+                Ok(file) => out = BufWriter::new(file),
+                Err(error) => tracing::warn!(%error, "the wire log grows on"),
+            }
+            written = 0;
         }
         let way = match frame.way {
             Way::Sent => ">",
@@ -141,13 +154,17 @@ fn write(file: File, exit: &Receiver<Frame>, shared: &Shared, redactor: &Redacto
     }
     let missed = shared.missed.load(Ordering::Relaxed);
     if missed > 0 {
-        let note = writeln!(
-            out,
-            "# {missed} frames are not in this file: it has a cap and never delays the agent"
-        );
+        let note = writeln!(out, "# {missed} frames are missing: this file never delays the agent");
         failed |= note.is_err();
     }
     if out.flush().is_err() || failed {
         tracing::warn!("the wire log is not whole");
     }
+}
+
+/// Moves the full file aside and begins a new one.
+fn turn_over(path: &Path, out: &mut BufWriter<File>) -> std::io::Result<File> {
+    out.flush()?;
+    rotate(path, 0).map_err(std::io::Error::other)?;
+    open(path)
 }

@@ -9,17 +9,19 @@ use std::time::Duration;
 
 use super::args::RunArgs;
 use super::failure::{Failure, Kind};
+use super::housekeeping::{Pulse, keep_house};
 use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
 use super::screen::{self, Show};
 use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, TurnLimits};
 use crate::config::{Settings, resolve};
-use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
+use crate::engine::{Aftermath, BaselineRun, GuardRules, Limits, Parts, Resumed, resume};
 use crate::events::{Emitter, JOURNAL_FILE, journals, run_id_after};
 use crate::guard::{Approval, OsFiles, Redactor};
-use crate::model::{EventKind, Record, RunId, Task};
+use crate::model::{EventKind, Premium, Record, Reporter, RunId, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::recipe::{Around, Bridge, Nested, RecipeError};
+use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::sys::depth::Depth;
 use crate::sys::guardian::Guardian;
@@ -27,11 +29,14 @@ use crate::sys::lock::TreeLock;
 use crate::sys::process::{Sweep, reap_orphans, sweep};
 use crate::sys::stop::Stop;
 use crate::verify::{
-    Branch, CommitsAlone, Dirt, Fingerprint, Identity, Preflight, Repo as _, ShellChecks,
+    Branch, CommitsAlone, Dirt, Fingerprint, Identity, Layout, Preflight, Repo as _, ShellChecks,
 };
 
 /// How long what a dead run left behind may take to end.
 const LEFT_BEHIND: Duration = Duration::from_secs(5);
+
+/// Bytes that a run must be able to write wherever it writes, or it does not begin.
+const ROOM: usize = 256 << 10;
 
 /// A run that can begin.
 pub(super) struct Assembled {
@@ -48,6 +53,7 @@ pub(super) struct Keep {
     _lock: TreeLock,
     _server: GuardServer,
     _scratch: tempfile::TempDir,
+    _pulse: Pulse,
 }
 
 impl Keep {
@@ -67,7 +73,7 @@ impl Keep {
 /// Takes the lock, looks at the repository and prepares everything up to the first
 /// iteration. Nothing of the agent's is started yet.
 pub(super) async fn assemble(
-    at: TaskPlace,
+    mut at: TaskPlace,
     task: &Task,
     args: &RunArgs,
 ) -> Result<Assembled, Failure> {
@@ -94,17 +100,33 @@ pub(super) async fn assemble(
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     let ended = end_the_last_run(&runs).await?;
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
-    let number = super::status::read_state(&at)?.attempt_refs;
-    let resumed = resume(&at.place.repo, &at.layout, &runs, number).map_err(super::run::failure)?;
+    let known = at.place.repo.identity()?;
+    let command = launch::find_agent(&settings);
+    let resumed = put_in_order(&at, &runs, known.as_ref(), |layout| {
+        let premium = command.as_ref().map_or(Premium::Free, |command| {
+            launch::premium(
+                &settings,
+                command.kind,
+                launch::model(&settings, command.kind).as_deref(),
+            )
+        });
+        screen::catching_up(at.place.root(), layout, clock, premium)
+    })?;
     let preflight = preflight(&at, &settings)?;
     make_private(&folder)?;
+    for folder in [&folder, &at.folder.dir, at.place.repo.git_dir()] {
+        atomic::probe(folder, ROOM)?;
+    }
     let templates = templates(&at.place)?;
-    let command = launch::find_agent(&settings)?;
+    let command = command?;
     let scratch = launch::scratch()?;
+    keep_house(&runs, &run, scratch.path())?;
+    let pulse = Pulse::start(&folder)?;
+    at.place.repo.scratch_in(scratch.path());
     let redactor = Arc::new(Redactor::new(launch::secrets()));
     let model = launch::model(&settings, command.kind);
     let premium = launch::premium(&settings, command.kind, model.as_deref());
-    let mut reporters = screen::reporters(&at, clock, premium);
+    let mut reporters = screen::reporters(at.place.root(), &at.layout, clock, premium);
     reporters.push(screen::screen(show, clock));
     let events = Arc::new(
         Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
@@ -113,7 +135,6 @@ pub(super) async fn assemble(
     let record: Arc<dyn Record> = Arc::clone(&events) as _;
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
     let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via)?;
-    let known = at.place.repo.identity()?;
     let (identity, identity_notice) = match known {
         Some(identity) => (identity, None),
         None => {
@@ -134,7 +155,7 @@ pub(super) async fn assemble(
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
     notices.extend(ended);
     notices.extend(super::quota::warning(run.as_str(), at.place.root()).await);
-    notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
+    notices.extend(resumed.notices);
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
         environment: launch::environment(&command, &rules.tmp, &identity_variables),
@@ -198,12 +219,20 @@ pub(super) async fn assemble(
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
             .ok()
             .filter(|text| !text.is_empty()),
-        resumed,
+        iteration: resumed.iteration,
+        worked: resumed.worked,
         again: super::start_command(&task.name),
         notices,
     };
-    let keep =
-        Keep { folder, run, guardian, _lock: lock, _server: mount.server, _scratch: scratch };
+    let keep = Keep {
+        folder,
+        run,
+        guardian,
+        _lock: lock,
+        _server: mount.server,
+        _scratch: scratch,
+        _pulse: pulse,
+    };
     Ok(Assembled { parts, keep })
 }
 
@@ -243,6 +272,19 @@ fn last_run(runs: &Path) -> Result<Option<String>, Failure> {
     let journals = journals(runs).map_err(|error| Failure::new(Kind::Write, error))?;
     let folder = journals.first().and_then(|journal| journal.parent()?.file_name());
     Ok(folder.and_then(|name| Some(name.to_str()?.to_owned())))
+}
+
+/// What the last run left behind is put in order before this one has a journal.
+fn put_in_order(
+    at: &TaskPlace,
+    runs: &Path,
+    identity: Option<&Identity>,
+    reporters: impl Fn(&Layout) -> Vec<Box<dyn Reporter>>,
+) -> Result<Resumed, Failure> {
+    let nobody = Identity::of_the_runner();
+    let identity = identity.unwrap_or(&nobody);
+    let aftermath = Aftermath { repo: &at.place.repo, runs, identity, reporters: &reporters };
+    resume(&aftermath, &at.layout).map_err(super::run::failure)
 }
 
 /// The settings of a run.
@@ -378,6 +420,7 @@ impl From<PromptError> for Failure {
 
 impl From<crate::verify::VerifyError> for Failure {
     fn from(error: crate::verify::VerifyError) -> Self {
-        Self::new(Kind::Repository, error)
+        let kind = if error.cannot_write() { Kind::Write } else { Kind::Repository };
+        Self::new(kind, error)
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::Failure;
+use super::housekeeping::SCRATCH_PREFIX;
 use crate::agent::acp::{AcpAgent, Launch};
 use crate::agent::oneshot::{OneShot, Recipe};
 use crate::agent::{
@@ -65,7 +66,8 @@ pub(super) fn copilot_home() -> Option<PathBuf> {
 pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
     let base = std::env::temp_dir().canonicalize().unwrap_or_else(|_| std::env::temp_dir());
     let failed = |source| Failure::from(AgentError::Prepare { path: base.clone(), source });
-    let folder = tempfile::Builder::new().prefix("ralph-").tempdir_in(&base).map_err(failed)?;
+    let folder =
+        tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir_in(&base).map_err(failed)?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))
         .map_err(failed)?;
     std::fs::create_dir(folder.path().join("tmp")).map_err(failed)?;

@@ -15,6 +15,7 @@ mod exit;
 mod failure;
 mod guardian;
 mod hook;
+mod housekeeping;
 mod init;
 mod launch;
 mod log;

@@ -8,6 +8,7 @@ use super::args::TaskArgs;
 use super::failure::{Failure, Kind};
 use super::place::TaskPlace;
 use super::{say, say_json};
+use crate::engine::known;
 use crate::events::{Journal, Line, RunView, Standing, journals};
 use crate::model::{Proof, Task, TaskState};
 
@@ -38,24 +39,10 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
     Ok(0)
 }
 
-/// state.json, or the state of a task that was never worked on.
+/// state.json, or the state of a task that was never worked on. A broken one is looked
+/// past, to the one that was committed last; the next run mends it.
 pub(super) fn read_state(at: &TaskPlace) -> Result<TaskState, Failure> {
-    let path = at.place.root().join(at.layout.file("state.json"));
-    match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-            let file = at.layout.file("state.json");
-            Failure::new(Kind::Invalid, format!("{} is not understood: {error}", path.display()))
-                .hint(format!(
-                    "take the last good one from git (git log -- {0}), or remove it: attempts and \
-                     proofs are then forgotten",
-                    file.display()
-                ))
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(TaskState::default()),
-        Err(error) => {
-            Err(Failure::new(Kind::Write, format!("cannot read {}: {error}", path.display())))
-        }
-    }
+    Ok(known(&at.place.repo, &at.layout).map_err(super::run::failure)?.state)
 }
 
 /// The newest run of this task, folded.

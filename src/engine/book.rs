@@ -3,33 +3,16 @@
 use std::path::PathBuf;
 
 use super::EngineError;
-use super::run::{BaselineRun, Parts, Run};
+use super::run::{BaselineRun, Run};
+use super::state;
 use super::words::folder_of;
 use crate::model::{
     CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, Record as _, RunSummary, Task,
-    TaskState, Totals,
+    Totals,
 };
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, kept, plan};
-
-/// The file that outlives a machine.
-const STATE: &str = "state.json";
-/// Its format.
-const VERSION: u32 = 1;
-
-/// Reads state.json; a missing one is the state of a task that was never worked on.
-pub(super) fn load(parts: &Parts) -> Result<TaskState, EngineError> {
-    let path = parts.repo.root().join(parts.layout.file(STATE));
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(TaskState { version: VERSION, ..TaskState::default() });
-        }
-        Err(source) => return Err(EngineError::StateRead { path, source }),
-    };
-    serde_json::from_slice(&bytes).map_err(|source| EngineError::StateBroken { path, source })
-}
 
 impl Run {
     /// Everything before the first iteration.
@@ -108,7 +91,7 @@ impl Run {
             return Ok(());
         }
         let bytes = task::tick(task.source.as_bytes(), criterion.mark, to)?;
-        atomic::write(path, &bytes, Durability::Process, Access::Umask)?;
+        atomic::write(path, &bytes, Durability::Machine, Access::Umask)?;
         Ok(())
     }
 
@@ -141,7 +124,7 @@ impl Run {
         }
         text.push_str(&sign);
         text.push('\n');
-        atomic::write(&path, text.as_bytes(), Durability::Process, Access::Umask)?;
+        atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }
@@ -152,16 +135,12 @@ impl Run {
         Ok(())
     }
 
-    /// Writes state.json, lets the reporters write, and commits the state files.
+    /// Lets the reporters write, writes state.json, and commits the state files.
     pub(super) fn commit_state(&mut self) -> Result<(), EngineError> {
         self.worked_at_all = true;
         let parts = &self.parts;
-        let path = parts.repo.root().join(parts.layout.file(STATE));
-        let mut text = serde_json::to_string_pretty(&self.state)
-            .map_err(|source| EngineError::StateBroken { path: path.clone(), source })?;
-        text.push('\n');
-        atomic::write(&path, text.as_bytes(), Durability::Process, Access::Umask)?;
         parts.events.flush()?;
+        state::write(parts.repo.root(), &parts.layout, &self.state)?;
         let mut files = parts.layout.state_files();
         if self.task().is_err() {
             // A human is in the middle of something with it: it is theirs to commit.
@@ -193,7 +172,7 @@ impl Run {
         files: &[(PathBuf, Vec<u8>)],
     ) -> Result<(), EngineError> {
         for (path, bytes) in files {
-            atomic::write(path, bytes, Durability::Process, Access::Umask)?;
+            atomic::write(path, bytes, Durability::Machine, Access::Umask)?;
         }
         Ok(())
     }
@@ -252,30 +231,30 @@ impl Run {
 
     /// Everything after the last iteration.
     pub(super) fn end(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
+        // A run that found nothing to do, or no agent to do it, leaves no commit behind.
+        if self.worked_at_all {
+            match &outcome {
+                Outcome::Tampered { .. } => {}
+                Outcome::Proven
+                | Outcome::LimitReached { .. }
+                | Outcome::Stuck { .. }
+                | Outcome::AgentUnusable { .. }
+                | Outcome::RateLimited { .. } => self.commit_state()?,
+                // What cannot be committed now is committed when the next run begins.
+                Outcome::Interrupted { .. } | Outcome::CannotGoOn { .. } => {
+                    if let Err(error) = self.commit_state() {
+                        tracing::debug!(%error, "the state stays uncommitted");
+                    }
+                }
+            }
+        }
+        // The last word comes last: a run that said it has nothing left to put in order.
         let summary = self.summary(&outcome);
         self.parts.events.record(EventKind::RunEnded {
             exit_code: outcome.exit_code(),
             outcome: outcome.clone(),
             summary,
         })?;
-        // A run that found nothing to do, or no agent to do it, leaves no commit behind.
-        if !self.worked_at_all {
-            return Ok(outcome);
-        }
-        match &outcome {
-            Outcome::Tampered { .. } => {}
-            Outcome::Proven
-            | Outcome::LimitReached { .. }
-            | Outcome::Stuck { .. }
-            | Outcome::AgentUnusable { .. }
-            | Outcome::RateLimited { .. } => self.commit_state()?,
-            // What cannot be committed now is committed when the next run begins.
-            Outcome::Interrupted { .. } | Outcome::CannotGoOn { .. } => {
-                if let Err(error) = self.commit_state() {
-                    tracing::debug!(%error, "the state stays uncommitted");
-                }
-            }
-        }
         Ok(outcome)
     }
 

@@ -53,6 +53,8 @@ pub enum EngineError {
     StateBroken {
         /// The file.
         path: PathBuf,
+        /// The same, relative to the repository.
+        file: PathBuf,
         /// Where and why.
         source: serde_json::Error,
     },
@@ -62,6 +64,18 @@ pub enum EngineError {
     /// A recipe cannot be given what it needs.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
+    /// The journal of a run that died does not tell for sure what is its work.
+    #[error(
+        "the run before this one died in iteration {iteration}, and its journal cannot be relied on ({damage}): what it left cannot be told from your work"
+    )]
+    Damaged {
+        /// The iteration.
+        iteration: u32,
+        /// The first line that cannot be read.
+        damage: String,
+        /// The run's folder.
+        folder: PathBuf,
+    },
     /// The agent's side failed in a way that is ours to mend.
     #[error(transparent)]
     Agent(AgentError),
@@ -78,11 +92,13 @@ impl EngineError {
             | Self::TaskInvalid { .. }
             | Self::StateBroken { .. }
             | Self::Journal(_)
+            | Self::Damaged { .. }
             | Self::Prompt(_)
             | Self::Policy(_) => Obstacle::Invalid,
             Self::Verify(error) => match error {
                 VerifyError::Io { .. } => Obstacle::Write,
                 VerifyError::Glob { .. } => Obstacle::Invalid,
+                VerifyError::Git { .. } if error.cannot_write() => Obstacle::Write,
                 VerifyError::Git { .. }
                 | VerifyError::Locked { .. }
                 | VerifyError::OtherBranch { .. }
@@ -115,10 +131,15 @@ impl EngineError {
             Self::Record(_) | Self::State(_) | Self::StateRead { .. } | Self::Recipe(_) => {
                 Some("make room or give the right to write, then start it again".into())
             }
-            Self::StateBroken { path, .. } => Some(format!(
+            Self::StateBroken { file, .. } => Some(format!(
                 "take the last good one from git (git log -- {}), or remove it: attempts and \
                  proofs are then forgotten",
-                path.display()
+                file.display()
+            )),
+            Self::Damaged { folder, .. } => Some(format!(
+                "look at the last commits and the working tree, then remove {}: the next run \
+                 begins with what is there",
+                folder.display()
             )),
             Self::Agent(error) => error.fault().map(|fault| way_out(fault.class).to_owned()),
             Self::Prompt(_) | Self::Policy(_) | Self::Journal(_) => None,

@@ -17,6 +17,7 @@ mod recover;
 mod resume;
 mod run;
 mod settle;
+mod state;
 #[cfg(test)]
 mod tests;
 mod until_stopped;
@@ -26,5 +27,6 @@ pub use decide::{After, Limits, Next, Spent, after, next};
 pub use error::EngineError;
 pub use focus::GuardRules;
 pub use recover::{Action, Advice, Borne, Patience, Recovery, Retries, advise, recover};
-pub use resume::{Resumed, resume};
+pub use resume::{Aftermath, BEAT, PULSE, Resumed, resume};
 pub use run::{BaselineRun, Parts, Run, Starter};
+pub use state::{Known, Mended, known};

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::decide::{Limits, Next, Spent, next};
 use super::until_stopped::UntilStopped;
-use super::{Borne, EngineError, GuardRules, Resumed};
+use super::{Borne, EngineError, GuardRules};
 use crate::agent::{Agent, AgentError, Gate, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
@@ -83,8 +83,10 @@ pub struct Parts {
     pub fallbacks: VecDeque<String>,
     /// What the human wants said in every prompt.
     pub project_context: Option<String>,
-    /// What a run that died left behind, and was put aside.
-    pub resumed: Option<Resumed>,
+    /// The last number of an iteration that an earlier run used, as far as journals tell.
+    pub iteration: u32,
+    /// Criteria at which an earlier run left commits that count.
+    pub worked: Vec<CriterionKey>,
     /// What is typed to start the run again.
     pub again: String,
     /// Things to tell before the work.
@@ -129,26 +131,23 @@ impl Run {
     /// # Errors
     /// If state.json cannot be read.
     pub fn new(mut parts: Parts) -> Result<Self, EngineError> {
-        let mut state = super::book::load(&parts)?;
-        if let Some(resumed) = &parts.resumed {
-            state.iteration = state.iteration.max(resumed.iteration);
-            state.attempt_refs = state.attempt_refs.max(resumed.attempt_refs);
-        }
+        let mut state = super::state::known(parts.repo.as_ref(), &parts.layout)?.state;
+        state.iteration = state.iteration.max(parts.iteration);
         parts.checks = Arc::new(UntilStopped { checks: parts.checks, stop: parts.stop.clone() });
         Ok(Self {
-            parts,
             state,
             spent: Spent::default(),
             baseline: Baseline::default(),
             artefacts: BTreeSet::new(),
             origins: HashMap::new(),
-            worked: BTreeSet::new(),
+            worked: parts.worked.iter().cloned().collect(),
             feedback: HashMap::new(),
             agent: None,
             started: Instant::now(),
             open_before: BTreeSet::new(),
             worked_at_all: false,
             borne: Borne::default(),
+            parts,
         })
     }
 

@@ -42,12 +42,14 @@ impl Emitter {
         Ok(Self { inner: Mutex::new(Inner { run, clock, last: 0, journal, reporters }) })
     }
 
-    /// Lets the reporters write what they kept: called just before the state commit.
+    /// Lets the reporters write what they kept: called just before the state commit. The
+    /// journal is on the disk before they do.
     ///
     /// # Errors
     /// If a reporter failed and the notice of it cannot be journalled.
     pub fn flush(&self) -> Result<(), RecordError> {
         let mut inner = self.lock();
+        inner.sync()?;
         let failed = inner.each(Reporter::flush);
         failed.into_iter().try_for_each(|notice| inner.record(notice))
     }
@@ -67,6 +69,8 @@ impl Record for Emitter {
 impl Inner {
     fn record(&mut self, kind: EventKind) -> Result<(), RecordError> {
         let last = matches!(kind, EventKind::RunEnded { .. });
+        // The checkpoint must be known before anything moves away from it.
+        let durable = last || matches!(kind, EventKind::IterationStarted { .. });
         let event =
             Event { seq: self.last + 1, time: self.clock.now(), run: self.run.clone(), kind };
         let path = self.journal.path().to_path_buf();
@@ -74,6 +78,9 @@ impl Inner {
             .map_err(|error| RecordError { path: path.clone(), source: error.into() })?;
         line.push(b'\n');
         self.journal.append(&line).map_err(|error| refused(&path, error))?;
+        if durable {
+            self.sync()?;
+        }
         self.last = event.seq;
         let failed = self.each(|reporter| reporter.on_event(&event));
         if last {
@@ -81,6 +88,10 @@ impl Inner {
         }
         // A notice can make another reporter fail; each failure takes one away, so this ends.
         failed.into_iter().try_for_each(|notice| self.record(notice))
+    }
+
+    fn sync(&self) -> Result<(), RecordError> {
+        self.journal.sync().map_err(|error| refused(self.journal.path(), error))
     }
 
     /// Calls every reporter, switches off those that fail, and gives the notices of it.

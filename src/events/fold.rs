@@ -41,6 +41,9 @@ pub struct RunView {
     pub waiting: Option<Wait>,
     /// How it ended.
     pub end: Option<End>,
+    /// Where the repository stood before the last iteration that began.
+    #[serde(skip)]
+    pub checkpoint: Option<Checkpoint>,
     /// Number and time of the last event.
     pub last_event: Option<(u64, DateTime<Utc>)>,
     #[serde(skip)]
@@ -215,6 +218,7 @@ impl RunView {
             }
             EventKind::IterationStarted { iteration, criterion, line, attempt, checkpoint } => {
                 self.last_iteration = *iteration;
+                self.checkpoint = Some(checkpoint.clone());
                 let known = self.criterion(criterion);
                 known.line = Some(*line);
                 known.iterations += 1;

@@ -39,12 +39,14 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// A line is missing or out of order.
-    #[error("{path}:{line}: event {found} stands where event {line} belongs")]
+    #[error("{path}:{line}: event {found} stands where event {expected} belongs")]
     OutOfOrder {
         /// The journal.
         path: PathBuf,
-        /// 1-based line, and so the number that is expected.
+        /// 1-based line.
         line: u64,
+        /// The number that belongs there.
+        expected: u64,
         /// The number that was found.
         found: u64,
     },
@@ -71,6 +73,8 @@ pub struct Journal {
     path: PathBuf,
     file: BufReader<File>,
     line: u64,
+    /// The number of the last event that was read.
+    seq: u64,
     buffer: Vec<u8>,
     torn: usize,
 }
@@ -87,6 +91,7 @@ impl Journal {
             path: path.to_path_buf(),
             file: BufReader::new(file),
             line: 0,
+            seq: 0,
             buffer: Vec::new(),
             torn: 0,
         })
@@ -115,15 +120,19 @@ impl Journal {
         self.torn = 0;
         self.line += 1;
         let line = self.line;
+        let expected = self.seq + 1;
+        self.seq = expected;
         let (found, parsed) = parse(&self.buffer, line).map_err(|source| Error::Broken {
             path: self.path.clone(),
             line,
             source,
         })?;
-        if found == line {
+        // Whoever reads on is told of a gap once.
+        self.seq = found;
+        if found == expected {
             Ok(Some(parsed))
         } else {
-            Err(Error::OutOfOrder { path: self.path.clone(), line, found })
+            Err(Error::OutOfOrder { path: self.path.clone(), line, expected, found })
         }
     }
 

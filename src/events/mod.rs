@@ -8,10 +8,12 @@ mod emitter;
 mod fold;
 mod follow;
 mod journal;
+mod recount;
 mod run_name;
 
 pub use emitter::Emitter;
 pub use fold::{Counters, CriterionView, CurrentIteration, End, RunStart, RunView, Standing, Wait};
 pub use follow::follow;
 pub use journal::{Error, JOURNAL_FILE, Journal, Line, journals, newest, run_id};
+pub use recount::{Recount, first, last, recount};
 pub use run_name::run_id_after;

@@ -132,8 +132,16 @@ const SETTING_NAMES: &[&str] = &[
 ];
 
 /// Files of a task folder.
-const TASK_FILES: &[&str] =
-    &["task.md", "guardrails.md", "progress.md", "activity.log", "cost.log", "state.json"];
+const TASK_FILES: &[&str] = &[
+    "task.md",
+    "guardrails.md",
+    "progress.md",
+    "activity.log",
+    "activity.log.1",
+    "cost.log",
+    "cost.log.1",
+    "state.json",
+];
 
 /// Entries of a tree that are looked at before it counts as too large to know.
 const MOST_ENTRIES: usize = 400;

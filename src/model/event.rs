@@ -295,6 +295,32 @@ impl EventKind {
         "run_ended",
     ];
 
+    /// The iteration it belongs to, where it names one.
+    pub fn iteration(&self) -> Option<u32> {
+        match self {
+            Self::IterationStarted { iteration, .. }
+            | Self::PromptSent { iteration, .. }
+            | Self::ToolDecided { iteration, .. }
+            | Self::ToolFinished { iteration, .. }
+            | Self::RecipeStarted { iteration, .. }
+            | Self::RecipeProgress { iteration, .. }
+            | Self::RecipeEnded { iteration, .. }
+            | Self::TurnEnded { iteration, .. }
+            | Self::CheckFinished { iteration, .. }
+            | Self::VerdictReached { iteration, .. }
+            | Self::IterationEnded { iteration, .. } => Some(*iteration),
+            Self::RunStarted { .. }
+            | Self::Notice { .. }
+            | Self::BaselineChecked { .. }
+            | Self::AgentStarted { .. }
+            | Self::SignAdded { .. }
+            | Self::CriterionBlocked { .. }
+            | Self::CriterionReopened { .. }
+            | Self::Waiting { .. }
+            | Self::RunEnded { .. } => None,
+        }
+    }
+
     /// The name of this kind, as it stands in the JSON field `event`.
     pub fn name(&self) -> &'static str {
         match self {

@@ -82,6 +82,13 @@ impl ActivityLog {
         Self { kept: Kept::new(path, Tail::Torn), clock, entries: Vec::new() }
     }
 
+    /// Writes only what is not in the file yet: for the events of a run that died.
+    #[must_use]
+    pub fn only_missing(mut self) -> Self {
+        self.kept.only_missing();
+        self
+    }
+
     fn timestamp(&self, time: DateTime<Utc>) -> String {
         self.clock.local(time).to_rfc3339_opts(chrono::SecondsFormat::Millis, false)
     }

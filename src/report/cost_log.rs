@@ -32,6 +32,13 @@ impl CostLog {
         Self { kept: Kept::new(path, Tail::Torn), clock, premium, model: None, asked: None }
     }
 
+    /// Writes only what is not in the file yet: for the events of a run that died.
+    #[must_use]
+    pub fn only_missing(mut self) -> Self {
+        self.kept.only_missing();
+        self
+    }
+
     /// The line of the prompt that was sent last, if it has none yet.
     fn settle(&mut self, tokens: Option<u64>) {
         let Some((iteration, time)) = self.asked.take() else { return };

@@ -3,11 +3,16 @@
 //! Invariant: the working tree does not change under the agent's turn; the file is only
 //! appended to, by whole lines.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use crate::model::ReportError;
-use crate::sys::append::{AppendFile, Tail};
+use crate::sys::append::{AppendFile, Tail, aside, rotate};
 use crate::sys::{Access, Error};
+
+/// Bytes at which a log of ours is moved aside. It is committed again with every iteration,
+/// so this is also what an iteration costs at most.
+const FULL: u64 = 256 << 10;
 
 /// Lines that will be appended to a file.
 #[derive(Debug)]
@@ -15,11 +20,19 @@ pub(super) struct Kept {
     path: PathBuf,
     tail: Tail,
     lines: String,
+    /// Only what is not in the file yet is written.
+    missing: bool,
 }
 
 impl Kept {
     pub(super) fn new(path: PathBuf, tail: Tail) -> Self {
-        Self { path, tail, lines: String::new() }
+        Self { path, tail, lines: String::new(), missing: false }
+    }
+
+    /// From now on writes a line only as often as it is missing in the file: what a run that
+    /// died had kept is told again from its first event on.
+    pub(super) fn only_missing(&mut self) {
+        self.missing = true;
     }
 
     pub(super) fn push(&mut self, line: &str) {
@@ -32,11 +45,21 @@ impl Kept {
         if self.lines.is_empty() {
             return Ok(());
         }
-        let written = AppendFile::open(&self.path, Access::Umask, self.tail).and_then(|mut file| {
+        if self.missing {
+            self.leave_out_what_is_there();
+        }
+        let rotated = match self.tail {
+            Tail::Torn => rotate(&self.path, FULL),
+            // What people write too stays where they wrote it.
+            Tail::Open => Ok(()),
+        };
+        let opened = rotated.and_then(|()| AppendFile::open(&self.path, Access::Umask, self.tail));
+        let written = opened.and_then(|mut file| {
             if file.cut() > 0 {
                 tracing::warn!(path = %self.path.display(), bytes = file.cut(), "torn line cut off");
             }
-            file.append(self.lines.as_bytes())
+            file.append(self.lines.as_bytes())?;
+            file.sync()
         });
         self.lines.clear();
         written.map_err(|error| match error {
@@ -50,5 +73,25 @@ impl Kept {
                 }
             }
         })
+    }
+
+    fn leave_out_what_is_there(&mut self) {
+        // A file that cannot be read is one that cannot be appended to, which is told then.
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let there = match self.tail {
+            Tail::Torn => read(aside(&self.path)) + &read(self.path.clone()),
+            Tail::Open => read(self.path.clone()),
+        };
+        let mut often: HashMap<&str, usize> = HashMap::new();
+        for line in there.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+            *often.entry(line).or_default() += 1;
+        }
+        let lines = std::mem::take(&mut self.lines);
+        for line in lines.lines() {
+            match often.get_mut(line) {
+                Some(left) if *left > 0 => *left -= 1,
+                Some(_) | None => self.push(line),
+            }
+        }
     }
 }

@@ -42,6 +42,13 @@ impl ProgressMd {
         Self { kept: Kept::new(path, Tail::Open), clock, open: None }
     }
 
+    /// Writes only what is not in the file yet: for the events of a run that died.
+    #[must_use]
+    pub fn only_missing(mut self) -> Self {
+        self.kept.only_missing();
+        self
+    }
+
     /// Tells of an iteration that was cut short: it is recorded without a verdict.
     fn close(&mut self) {
         if let Some(Open { turn: Some((time, said)), iteration, criterion, .. }) = self.open.take()

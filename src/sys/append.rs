@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::{Access, Error};
+use super::{Access, Error, crash};
 
 /// What a last line without a newline is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,31 @@ pub enum Tail {
     Torn,
     /// A whole line whose newline is missing: it gets one. For files that people write.
     Open,
+}
+
+/// Moves a file aside, to its name and `.1`, if it has this many bytes or more; what stood
+/// there goes.
+///
+/// # Errors
+/// If the file cannot be looked at or moved.
+pub fn rotate(path: &Path, full: u64) -> Result<(), Error> {
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_file() && meta.len() >= full => {}
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::file("look at", path)(error)),
+    }
+    crash::point("rotate");
+    std::fs::rename(path, aside(path)).map_err(Error::file("move", path))?;
+    crash::point("rotated");
+    Ok(())
+}
+
+/// Where [`rotate`] moves a file.
+pub fn aside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".1");
+    PathBuf::from(name)
 }
 
 /// A file opened for appending.
@@ -101,8 +126,14 @@ impl AppendFile {
             &whole
         };
         self.unsure = true;
+        crash::point("append");
+        crash::torn("append, half of it", || {
+            // Whatever comes of it: it is the last thing that this process does.
+            drop(self.file.write_all(&record[..record.len() / 2]));
+        });
         self.file.write_all(record).map_err(Error::file("append to", &self.path))?;
         self.unsure = false;
+        crash::point("appended");
         Ok(())
     }
 
@@ -111,7 +142,9 @@ impl AppendFile {
     /// # Errors
     /// If the disk refuses.
     pub fn sync(&self) -> Result<(), Error> {
-        self.file.sync_data().map_err(Error::file("synchronize", &self.path))
+        self.file.sync_data().map_err(Error::file("synchronize", &self.path))?;
+        crash::point("synchronized");
+        Ok(())
     }
 
     /// Puts the end of the file in order.
@@ -121,7 +154,9 @@ impl AppendFile {
         if whole < length {
             match self.tail {
                 Tail::Torn => {
+                    crash::point("cut");
                     self.file.set_len(whole).map_err(Error::file("cut", &self.path))?;
+                    crash::point("was cut");
                     self.cut += length - whole;
                 }
                 Tail::Open => {
@@ -187,6 +222,22 @@ mod tests {
         let file = AppendFile::open(&path, Access::Owner, Tail::Torn).expect("open");
         assert_eq!(file.cut(), 20_000);
         assert_eq!(fs::read(&path).expect("read"), b"first\n");
+    }
+
+    #[test]
+    fn a_full_file_is_moved_aside_and_what_was_there_goes() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("activity.log");
+        rotate(&path, 4).expect("nothing to move");
+        for (content, old) in
+            [("1\n2", None), ("1\n2\n", Some("1\n2\n")), ("34\n\n", Some("34\n\n"))]
+        {
+            fs::write(&path, content).expect("log");
+            rotate(&path, 4).expect("moved");
+            let moved = fs::read_to_string(folder.path().join("activity.log.1")).ok();
+            assert_eq!(moved.as_deref(), old);
+            assert_eq!(path.exists(), old.is_none());
+        }
     }
 
     #[test]

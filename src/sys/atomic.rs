@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::{Access, Durability, Error};
+use super::{Access, Durability, Error, crash};
 
 /// How the names of temporary files begin; one that is left behind by a crash is ours.
 pub const TEMPORARY_PREFIX: &str = ".ralph-tmp-";
@@ -35,12 +35,15 @@ pub fn write(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(Error::file("look at", path)(error)),
     };
+    crash::point("replace");
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
         .permissions(Permissions::from_mode(access.mode()))
         .tempfile_in(folder)
         .map_err(Error::file("create a file in", folder))?;
+    crash::point("temporary file made");
     temporary.write_all(content).map_err(Error::file("write", path))?;
+    crash::point("temporary file written");
     if let Some(mode) = kept {
         temporary.as_file().set_permissions(mode).map_err(Error::file("keep the mode of", path))?;
     }
@@ -50,10 +53,47 @@ pub fn write(
         }
         Durability::Machine => {
             temporary.as_file().sync_all().map_err(Error::file("synchronize", path))?;
+            crash::point("temporary file synchronized");
             temporary.persist(path).map_err(|error| Error::file("replace", path)(error.error))?;
+            crash::point("renamed");
             File::open(folder)
                 .and_then(|folder| folder.sync_all())
                 .map_err(Error::file("synchronize", folder))?;
+        }
+    }
+    crash::point("replaced");
+    Ok(())
+}
+
+/// Finds out whether a folder takes so many bytes more, by writing them and taking them
+/// away again.
+///
+/// # Errors
+/// If it does not.
+pub fn probe(folder: &Path, bytes: usize) -> Result<(), Error> {
+    let mut temporary = tempfile::Builder::new()
+        .prefix(TEMPORARY_PREFIX)
+        .tempfile_in(folder)
+        .map_err(Error::file("create a file in", folder))?;
+    temporary.write_all(&vec![0; bytes]).map_err(Error::file("write in", folder))
+}
+
+/// Removes temporary files that a crash left in a folder; one that is not there has none.
+/// To be called by whoever alone writes there.
+///
+/// # Errors
+/// If the folder cannot be read or a file not be removed.
+pub fn clear(folder: &Path) -> Result<(), Error> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::file("list", folder)(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(Error::file("list", folder))?;
+        let ours = entry.file_name().as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes());
+        if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            fs::remove_file(entry.path()).map_err(Error::file("remove", &entry.path()))?;
         }
     }
     Ok(())

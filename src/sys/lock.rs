@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Access, Error};
+use super::{Access, Error, crash};
 
 /// Whoever only asks for the holder has the lock for a moment; to take it is tried again
 /// this often before that counts as held.
@@ -74,10 +74,12 @@ impl TreeLock {
                 Err(TryLockError::Error(error)) => return Err(Error::file("lock", path)(error)),
             }
         }
+        crash::point("lock taken");
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{} {run}", std::process::id()))
             .map_err(Error::file("write", path))?;
+        crash::point("lock named");
         Ok(Self { _file: file })
     }
 

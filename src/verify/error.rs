@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 
 use crate::model::{Oid, PathChange};
+use crate::sys;
 
 /// Git or the file system refused.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +108,44 @@ impl VerifyError {
                 Some("make room or give the right to write, then start it again".into())
             }
             Self::Glob { .. } => None,
+        }
+    }
+}
+
+/// What git says, in the system's words, where nothing can be written any more.
+const UNWRITABLE: [&str; 4] =
+    ["No space left on device", "File too large", "Read-only file system", "Disk quota exceeded"];
+
+impl VerifyError {
+    /// Whether the disk is full or read-only.
+    pub fn cannot_write(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() != std::io::ErrorKind::NotFound,
+            Self::Git { source, .. } => {
+                let said = source.to_string();
+                UNWRITABLE.iter().any(|words| said.contains(words))
+            }
+            Self::Moved { .. }
+            | Self::NoBranch { .. }
+            | Self::Glob { .. }
+            | Self::Locked { .. }
+            | Self::OtherBranch { .. }
+            | Self::InProgress { .. } => false,
+        }
+    }
+}
+
+impl From<sys::Error> for VerifyError {
+    fn from(error: sys::Error) -> Self {
+        match error {
+            sys::Error::File { operation, path, source } => Self::Io { operation, path, source },
+            other @ (sys::Error::Locked { .. }
+            | sys::Error::Spawn { .. }
+            | sys::Error::Process { .. }) => Self::Io {
+                operation: "write",
+                path: PathBuf::new(),
+                source: std::io::Error::other(other),
+            },
         }
     }
 }

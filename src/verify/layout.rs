@@ -11,8 +11,10 @@ pub const TASK: &str = "TASK.md";
 pub const PROGRESS: &str = "progress.md";
 /// The signs, written by human and runner.
 pub const GUARDRAILS: &str = "guardrails.md";
-/// The files that the runner alone writes.
-pub const RECORDS: [&str; 3] = ["state.json", "activity.log", "cost.log"];
+/// The files that the runner alone writes. A log that is full is moved aside, once: what
+/// is older still is in git.
+pub const RECORDS: [&str; 5] =
+    ["state.json", "activity.log", "cost.log", "activity.log.1", "cost.log.1"];
 
 /// The subject of the runner's own commits, after the prefix.
 const STATE_UPDATE: &str = "state update";
@@ -104,7 +106,7 @@ mod tests {
         {
             assert!(layout.is_state_file(&layout.file(name)), "{name}");
         }
-        assert_eq!(layout.state_files().len(), 6);
+        assert_eq!(layout.state_files().len(), 8);
         for path in ["TASK.md", ".ralph/active/demo/check.sh", ".ralph/active/demo/sub/TASK.md"] {
             assert!(!layout.is_state_file(Path::new(path)), "{path}");
         }

@@ -6,7 +6,6 @@
 //! iteration's record anyway.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::error::VerifyError;
@@ -15,6 +14,7 @@ use super::layout::{Layout, TASK};
 use super::repo::{Identity, Kept, Repo};
 use super::state::{StateFiles, kept};
 use crate::model::{Checkpoint, Mend, Oid};
+use crate::sys::{Access, Durability, atomic};
 
 /// What a repair works from.
 #[derive(Clone, Copy)]
@@ -124,31 +124,11 @@ pub fn mend(repo: &dyn Repo, mends: &[Mend], repair: &Repair<'_>) -> Result<Mend
 fn write(root: &Path, path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
     let at = root.join(path);
     let failed = |source| VerifyError::Io { operation: "write", path: at.clone(), source };
-    let folder = at.parent().unwrap_or(root);
-    let mode = fs::symlink_metadata(&at).ok().filter(fs::Metadata::is_file);
     if fs::symlink_metadata(&at).is_ok_and(|meta| meta.is_dir()) {
         fs::remove_dir_all(&at).map_err(failed)?;
     }
-    fs::create_dir_all(folder).map_err(failed)?;
-    let mut file = new_file(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    if let Some(meta) = mode {
-        fs::set_permissions(file.path(), meta.permissions()).map_err(failed)?;
-    }
-    file.persist(&at).map_err(|error| failed(error.error))?;
-    Ok(())
-}
-
-/// A new file beside the one it is going to replace, readable as any new file is.
-fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".ralph-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
+    fs::create_dir_all(at.parent().unwrap_or(root)).map_err(failed)?;
+    Ok(atomic::write(&at, bytes, Durability::Machine, Access::Umask)?)
 }
 
 fn remove(at: &Path) -> Result<(), VerifyError> {

@@ -205,6 +205,12 @@ pub trait Repo: Send + Sync {
     /// If trees cannot be read.
     fn exists_at(&self, commit: &Oid, path: &Path) -> Result<bool, VerifyError>;
 
+    /// What a commit holds at a path, if that is a file.
+    ///
+    /// # Errors
+    /// If the tree cannot be read.
+    fn held(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, VerifyError>;
+
     /// The hooks and agent settings that could widen what an agent may do, tracked by git
     /// or not: `.github/hooks`, `.claude`, `.copilot`, MCP configuration, git's own hooks
     /// and what its configuration says. Keys are relative to the root, or begin with

@@ -83,6 +83,46 @@ fn activity_log_has_a_line_for_each_operation() {
     }
 }
 
+/// A run that died is told again from its first event on, however often.
+#[test]
+fn of_a_run_that_died_only_the_missing_lines_are_written() {
+    let events = sample_run::events();
+    let (_folder, path) = place("activity.log");
+    let mut whole = ActivityLog::new(path.clone(), clock());
+    feed(&mut whole, &path, &events);
+    let whole = fs::read_to_string(&path).expect("a log");
+    for there in 0..=whole.lines().count() {
+        let begin: String = whole.split_inclusive('\n').take(there).collect();
+        fs::write(&path, begin).expect("a log");
+        for _ in 0..2 {
+            let mut again = ActivityLog::new(path.clone(), clock()).only_missing();
+            feed(&mut again, &path, &events);
+            assert_eq!(fs::read_to_string(&path).expect("a log"), whole, "{there}");
+        }
+    }
+    // What was moved aside is there, too.
+    fs::rename(&path, path.with_extension("log.1")).expect("moved");
+    let mut again = ActivityLog::new(path.clone(), clock()).only_missing();
+    feed(&mut again, &path, &events);
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), "");
+}
+
+#[test]
+fn a_full_log_is_moved_aside_before_it_grows_and_what_people_write_never_is() {
+    let full = "x\n".repeat(128 << 10);
+    let events = sample_run::events();
+    let (_folder, path) = place("cost.log");
+    fs::write(&path, &full).expect("a log");
+    feed(&mut CostLog::new(path.clone(), clock(), Premium::Counted), &path, &events);
+    assert_eq!(fs::read_to_string(path.with_extension("log.1")).expect("moved"), full);
+    assert!(fs::read_to_string(&path).expect("a log").starts_with('['));
+    let (_folder, path) = place("progress.md");
+    fs::write(&path, &full).expect("progress");
+    feed(&mut ProgressMd::new(path.clone(), clock()), &path, &events);
+    assert!(fs::read_to_string(&path).expect("progress").starts_with(&full));
+    assert!(!path.with_extension("md.1").exists());
+}
+
 #[test]
 fn activity_log_joins_an_edit_s_two_questions_although_they_differ() {
     let (_folder, path) = place("activity.log");

@@ -325,7 +325,8 @@ impl Scene {
             model: None,
             fallbacks: VecDeque::new(),
             project_context: None,
-            resumed: None,
+            iteration: 0,
+            worked: Vec::new(),
             notices: Vec::new(),
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }

@@ -14,6 +14,7 @@ use git2::{ErrorCode, ObjectType, Repository};
 use super::GitRepo;
 use super::write::patiently;
 use crate::model::{Checkpoint, Oid};
+use crate::sys::crash;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::Fingerprints;
 
@@ -39,6 +40,7 @@ impl GitRepo {
         let (kept, back): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|path| keep.in_the_way(path));
         let mut left = self.restore_in(repo, &checkpoint.head, &back)?;
+        crash::point("files put back");
         left.extend(kept.iter().filter(|path| !keep.contains(path)).cloned());
         // What was kept and had been committed is uncommitted again, as it was before.
         let uncommit: Vec<_> = kept.into_iter().filter(|path| committed.contains(path)).collect();
@@ -51,13 +53,16 @@ impl GitRepo {
             index.write()
         })
         .map_err(&failed)?;
+        crash::point("index put back");
         let log = "ralph-copilot: back to the checkpoint";
         patiently(|| repo.reference(&checkpoint.branch, commit.id(), true, log).map(drop))
             .map_err(&failed)?;
+        crash::point("branch put back");
         patiently(|| repo.set_head(&checkpoint.branch)).map_err(&failed)?;
         // A merge or rebase that was begun is over.
         self.keep_stashed(repo)?;
         repo.cleanup_state().map_err(&failed)?;
+        crash::point("back");
         Ok(left)
     }
 
@@ -139,6 +144,7 @@ impl GitRepo {
         // Removals first: a file may stand where a directory has to be.
         for path in &gone {
             self.remove(path)?;
+            crash::point("file removed");
         }
         patiently(|| {
             let mut index = repo.index()?;
@@ -160,6 +166,7 @@ impl GitRepo {
             for path in back {
                 options.path(path.as_path());
             }
+            crash::point("check out");
             patiently(|| repo.checkout_tree(commit.as_object(), Some(&mut options)))
                 .map_err(&failed)?;
         }

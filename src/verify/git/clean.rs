@@ -37,7 +37,7 @@ impl GitRepo {
         let Head::Branch(branch, head) = self.head(repo)? else {
             return Err(VerifyError::NoBranch { path: self.root.clone() });
         };
-        let temp = std::env::temp_dir();
+        let temp = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let dir = tempfile::Builder::new()
             .prefix("ralph-copilot-clean-")
             .tempdir_in(&temp)

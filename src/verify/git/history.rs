@@ -139,6 +139,23 @@ impl GitRepo {
         Ok(changes(&diff))
     }
 
+    pub(super) fn held_in(
+        &self,
+        repo: &Repository,
+        commit: &Oid,
+        path: &Path,
+    ) -> Result<Option<Vec<u8>>, VerifyError> {
+        let failed = self.failed("read a tree");
+        let tree = self.commit(repo, commit)?.tree().map_err(&failed)?;
+        let entry = match tree.get_path(path) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let object = entry.to_object(repo).map_err(failed)?;
+        Ok(object.as_blob().map(|blob| blob.content().to_vec()))
+    }
+
     pub(super) fn exists_in(
         &self,
         repo: &Repository,

@@ -34,6 +34,8 @@ pub struct GitRepo {
     root: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
+    /// Where throw-away trees are made; the system's temporary place if that is not said.
+    scratch: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for GitRepo {
@@ -73,7 +75,13 @@ impl GitRepo {
         };
         let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
         let common_dir = canonical(found.commondir())?;
-        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir })
+        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir, scratch: None })
+    }
+
+    /// From now on throw-away trees are made in this folder, which goes with the run even if
+    /// that is killed.
+    pub fn scratch_in(&mut self, folder: &Path) {
+        self.scratch = Some(folder.to_owned());
     }
 
     fn lock(&self) -> MutexGuard<'_, Repository> {
@@ -194,6 +202,10 @@ impl Repo for GitRepo {
 
     fn exists_at(&self, commit: &Oid, path: &Path) -> Result<bool, VerifyError> {
         self.exists_in(&self.lock(), commit, path)
+    }
+
+    fn held(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
+        self.held_in(&self.lock(), commit, path)
     }
 
     fn settings(&self) -> Result<Fingerprints, VerifyError> {

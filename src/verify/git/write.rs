@@ -16,6 +16,7 @@ use super::history::Head;
 use super::preflight::in_progress;
 use super::{GitRepo, oid};
 use crate::model::Oid;
+use crate::sys::crash;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
@@ -103,12 +104,15 @@ impl GitRepo {
         }
         let tree = repo.find_tree(tree).map_err(&failed)?;
         let signature = Signature::now(&identity.name, &identity.email).map_err(&failed)?;
+        crash::point("tree written");
         let id = repo
             .commit(None, &signature, &signature, message, &tree, &[&parent])
             .map_err(&failed)?;
         // The index first: were the branch first and the index then failed, the agent's
         // next commit would silently take these paths back.
+        crash::point("commit made");
         self.index_follows(repo, &tree, &wanted)?;
+        crash::point("index written");
         let log = format!("commit: {}", message.lines().next().unwrap_or_default());
         patiently(|| repo.reference_matching(branch, id, true, head, &log)).map_err(|error| {
             if error.code() == ErrorCode::Modified {
@@ -117,6 +121,7 @@ impl GitRepo {
                 failed(error)
             }
         })?;
+        crash::point("branch moved");
         Ok(Some(oid(id)))
     }
 
@@ -209,10 +214,14 @@ impl GitRepo {
         let parents: Vec<_> = parents.iter().collect();
         let commit =
             repo.commit(None, &signature, &signature, message, &tree, &parents).map_err(&failed)?;
+        crash::point("attempt made");
         for number in number.. {
             let name = layout.attempt_ref(number);
             match patiently(|| repo.reference(&name, commit, false, "ralph-copilot: attempt")) {
-                Ok(_) => return Ok(Kept { name, commit: oid(commit), number }),
+                Ok(_) => {
+                    crash::point("attempt kept");
+                    return Ok(Kept { name, commit: oid(commit), number });
+                }
                 Err(error) if error.code() == ErrorCode::Exists => {}
                 Err(error) => return Err(failed(error)),
             }

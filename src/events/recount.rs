@@ -1,0 +1,137 @@
+//! What the journal of a run that died still tells, damaged or not.
+//!
+//! Invariant: what can be read is read; the first damage is told, and nothing that stood in
+//! a damaged line is made up. What follows from it does not live here.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use super::{Error, Journal, Line, RunView};
+use crate::model::Event;
+
+/// Bytes at the end of a journal among which its last event is looked for.
+const LAST: u64 = 1 << 20;
+
+/// A journal, told as far as it can be read.
+#[derive(Clone, Debug, Default)]
+pub struct Recount {
+    /// What the events come to.
+    pub view: RunView,
+    /// The highest number of an iteration that any event names.
+    pub iteration: u32,
+    /// There are events of kinds that this version does not know.
+    pub unknown: bool,
+    /// The first line that could not be read.
+    pub damage: Option<String>,
+}
+
+/// Reads a journal and hands every event on. Lines that cannot be understood are passed by
+/// and told of.
+///
+/// # Errors
+/// [`Error::Read`] if the file cannot be read.
+pub fn recount(path: &Path, mut each: impl FnMut(&Event)) -> Result<Recount, Error> {
+    let mut journal = Journal::open(path)?;
+    let mut told = Recount::default();
+    loop {
+        match journal.read_line() {
+            Ok(Some(Line::Event(event))) => {
+                told.iteration = told.iteration.max(event.kind.iteration().unwrap_or(0));
+                told.view.apply(&event);
+                each(&event);
+            }
+            Ok(Some(Line::Unknown { .. })) => told.unknown = true,
+            Ok(None) => return Ok(told),
+            Err(error @ Error::Read { .. }) => return Err(error),
+            Err(error @ (Error::Broken { .. } | Error::OutOfOrder { .. })) => {
+                told.damage.get_or_insert(error.to_string());
+            }
+        }
+    }
+}
+
+/// The first event; none if it is not there or cannot be understood.
+///
+/// # Errors
+/// [`Error::Read`] if the file cannot be read.
+pub fn first(path: &Path) -> Result<Option<Event>, Error> {
+    match Journal::open(path)?.read_line() {
+        Ok(Some(Line::Event(event))) => Ok(Some(event)),
+        Ok(Some(Line::Unknown { .. }) | None)
+        | Err(Error::Broken { .. } | Error::OutOfOrder { .. }) => Ok(None),
+        Err(error @ Error::Read { .. }) => Err(error),
+    }
+}
+
+/// The last event, read from the end of the file; none if it is torn, very long or cannot
+/// be understood.
+///
+/// # Errors
+/// [`Error::Read`] if the file cannot be read.
+pub fn last(path: &Path) -> Result<Option<Event>, Error> {
+    let read = || {
+        let mut file = File::open(path)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(LAST)))?;
+        let mut bytes = Vec::new();
+        file.take(LAST).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let Some(whole) = bytes.strip_suffix(b"\n") else { return Ok(None) };
+    let line = whole.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    Ok(serde_json::from_slice(line).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn journal(lines: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("events.jsonl");
+        std::fs::write(&path, lines.join("\n") + "\n").expect("journal");
+        (folder, path)
+    }
+
+    fn event(seq: u64, rest: &str) -> String {
+        format!(r#"{{"seq":{seq},"time":"2026-11-21T14:03:00Z","run":"r",{rest}}}"#)
+    }
+
+    #[test]
+    fn what_stands_after_damage_is_read_and_the_first_damage_is_told() {
+        let notice = |seq| event(seq, r#""event":"notice","message":"m""#);
+        let ended =
+            event(6, r#""event":"iteration_ended","iteration":7,"millis":1,"premium_requests":0"#);
+        let newer = event(5, r#""event":"wave_started""#);
+        // Two events are on one line since the newline between them is gone.
+        let merged = format!("{}x{}", notice(2), notice(3));
+        let (_folder, path) = journal(&[&notice(1), &merged, &notice(4), &newer, &ended]);
+        let mut seen = Vec::new();
+        let told = recount(&path, |event| seen.push(event.seq)).expect("read");
+        let damage = told.damage.expect("damage");
+        assert!(damage.starts_with(&format!("{}:2: not an event", path.display())), "{damage}");
+        assert_eq!((told.iteration, told.unknown), (7, true));
+        // The fourth stands where the third belongs: it is told of and not handed on.
+        assert_eq!(seen, [1, 6]);
+        assert_eq!(first(&path).expect("read").map(|event| event.seq), Some(1));
+        assert_eq!(last(&path).expect("read").map(|event| event.seq), Some(6));
+    }
+
+    #[test]
+    fn a_torn_or_empty_journal_has_no_last_event_and_one_that_is_not_there_is_an_error() {
+        let (_folder, path) = journal(&["{"]);
+        assert_eq!((first(&path).expect("read"), last(&path).expect("read")), (None, None));
+        std::fs::write(&path, event(1, r#""event":"notice","message":"m""#)).expect("torn");
+        assert_eq!(last(&path).expect("read"), None);
+        std::fs::write(&path, "").expect("empty");
+        assert_eq!((first(&path).expect("read"), last(&path).expect("read")), (None, None));
+        let gone = path.with_file_name("gone");
+        for error in [first(&gone).err(), last(&gone).err(), recount(&gone, |_| {}).err()] {
+            assert!(matches!(error, Some(Error::Read { .. })), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,519 @@
+//! What is on disk is damaged, missing, full or on another machine: the next run goes on
+//! with what there is, or says what is in the way, and loses nothing.
+
+#[expect(dead_code, reason = "other test programs look at more")]
+#[path = "support/repo.rs"]
+mod repo;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ralph_copilot::engine::{Aftermath, resume};
+use ralph_copilot::model::{Event, EventKind};
+use ralph_copilot::verify::{GitRepo, Identity, Layout, Repo as _};
+use serde_json::Value;
+
+use crate::repo::{Ran, Repo, finish, signal, until};
+
+const TWO: &str = "\
+# Two
+
+- [ ] a is there
+  - verify: `test -e a.txt`
+- [ ] b is there
+  - verify: `test -e b.txt`
+";
+
+const HONEST: &str = r#"
+turns:
+- match: a is there
+  steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {commit: a}]
+- match: b is there
+  steps: [{write: {path: b.txt, text: b}}, {tick: "{criterion}"}, {commit: b}]
+"#;
+
+/// As far as a commit of the second criterion, and then nothing more.
+const HANGS: &str = r#"
+turns:
+- match: a is there
+  steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {commit: a}]
+- match: b is there
+  steps: [{write: {path: b.txt, text: b}}, {tick: "{criterion}"}, {commit: b}, {say: done}, {hang: null}]
+"#;
+
+/// A repository in which a run was killed after the agent's commit of the second iteration.
+struct Dead {
+    repo: Repo,
+    journal: PathBuf,
+}
+
+impl Dead {
+    fn new() -> Self {
+        let repo = Repo::new(TWO);
+        let mut command = repo.run_command(HANGS, &[]);
+        let mut child =
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let journal = until("the last call", || {
+            let journal = journals(&repo.root()).pop()?;
+            let calls = events(&journal).into_iter().filter(|event| {
+                matches!(&event.kind, EventKind::ToolFinished { iteration: 2, .. })
+            });
+            (calls.count() >= 3).then_some(journal)
+        });
+        signal(child.id(), rustix::process::Signal::KILL);
+        child.wait().expect("it is dead");
+        let journal = journal.strip_prefix(repo.root()).expect("inside").to_owned();
+        Self { repo, journal }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        std::fs::read(self.repo.path(self.journal.to_str().expect("UTF-8"))).expect("a journal")
+    }
+
+    /// A copy with another journal.
+    fn copy(&self, journal: &[u8]) -> Copy {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("it is there").join("repo");
+        copy(&self.repo.root(), &root);
+        let path = root.join(&self.journal);
+        std::fs::write(&path, journal).expect("written");
+        Copy { root, journal: path, _folder: folder }
+    }
+}
+
+struct Copy {
+    root: PathBuf,
+    journal: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Copy {
+    fn git(&self, args: &[&str]) -> String {
+        let output = Command::new("git").args(args).current_dir(&self.root).output().expect("git");
+        assert!(output.status.success(), "git {args:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// What a start does first.
+    fn put_in_order(&self) -> Result<Vec<String>, String> {
+        let repo = GitRepo::discover(&self.root).expect("a repository");
+        let aftermath = Aftermath {
+            repo: &repo,
+            runs: &self.root.join(".ralph/runs"),
+            identity: &Identity::of_the_runner(),
+            reporters: &|_| Vec::new(),
+        };
+        let layout = Layout::new("demo", "tasks/demo");
+        let resumed = resume(&aftermath, &layout).map_err(|error| error.to_string())?;
+        assert!(repo.status().expect("status").all().is_empty() || resumed.notices.is_empty());
+        Ok(resumed.notices)
+    }
+
+    /// The agent's commit is somewhere.
+    fn nothing_is_lost(&self) {
+        let log = self.git(&["log", "--all", "--format=%s"]);
+        assert!(log.contains("[b is there]"), "{log}");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy(&entry.path(), &target);
+        } else if entry.file_type().expect("a type").is_file() {
+            std::fs::copy(entry.path(), target).expect("copied");
+        }
+    }
+}
+
+fn journals(root: &Path) -> Vec<PathBuf> {
+    let runs = std::fs::read_dir(root.join(".ralph/runs")).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = runs.map(|run| run.path().join("events.jsonl")).collect();
+    all.retain(|path| path.is_file());
+    all.sort();
+    all
+}
+
+fn events(journal: &Path) -> Vec<Event> {
+    let text = std::fs::read_to_string(journal).unwrap_or_default();
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    whole.filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn iterations(root: &Path) -> Vec<u32> {
+    let events = journals(root).into_iter().flat_map(|journal| events(&journal));
+    let started = events.filter_map(|event| match event.kind {
+        EventKind::IterationStarted { iteration, .. } => Some(iteration),
+        _ => None,
+    });
+    started.collect()
+}
+
+/// Where the last `count` lines begin.
+fn last_lines(journal: &[u8], count: usize) -> usize {
+    let ends = journal.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let ends: Vec<usize> = ends.collect();
+    ends[ends.len() - 1 - count]
+}
+
+#[test]
+fn a_journal_cut_at_any_byte_or_full_of_zeros_is_cut_back_to_its_last_whole_record() {
+    let dead = Dead::new();
+    let whole = dead.bytes();
+    let from = last_lines(&whole, 2);
+    let last = last_lines(&whole, 1);
+    for length in (from..=whole.len()).filter(|length| *length >= last || length % 7 == 0) {
+        // Each other one lost its content and not its length, as a power cut leaves it.
+        let mut torn = whole[..length].to_vec();
+        if length % 2 == 1 {
+            torn.resize(whole.len() + 100, 0);
+        }
+        let copy = dead.copy(&torn);
+        let notices = copy.put_in_order().unwrap_or_else(|error| panic!("{length}: {error}"));
+        let kept = std::fs::read(&copy.journal).expect("a journal");
+        let lines = whole[..length].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        assert_eq!(kept, whole[..lines], "{length}");
+        let said = notices.iter().any(|notice| notice.contains("bytes are cut off"));
+        assert_eq!(said, lines < torn.len(), "{length}: {notices:?}");
+        assert!(notices.iter().any(|notice| notice.contains("died in iteration 2")), "{notices:?}");
+        assert_eq!(copy.git(&["status", "--short"]), "", "{length}");
+        copy.nothing_is_lost();
+        // Done once, it is done.
+        assert_eq!(copy.put_in_order(), Ok(Vec::new()), "{length}");
+    }
+}
+
+/// One bit is another in each line: what stood there is not known, and the rest still is.
+#[test]
+fn a_flipped_bit_is_told_of_and_no_claim_is_taken_for_proven() {
+    let dead = Dead::new();
+    let whole = dead.bytes();
+    let text = String::from_utf8(whole.clone()).expect("UTF-8");
+    let mut start = 0;
+    let mut refused = Vec::new();
+    for line in text.split_inclusive('\n') {
+        for at in [start, start + line.len() - 2, start + line.len() - 1] {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 0x10;
+            let copy = dead.copy(&flipped);
+            match copy.put_in_order() {
+                Ok(notices) => {
+                    let told = notices.iter().any(|it| it.contains("is damaged: "));
+                    let cut = notices.iter().any(|it| it.contains("cut off"));
+                    assert!(told || cut, "{at}: {notices:?}");
+                    assert_eq!(copy.git(&["status", "--short"]), "", "{line}");
+                    let task = std::fs::read_to_string(copy.root.join("tasks/demo/TASK.md"));
+                    assert!(task.expect("TASK.md").contains("- [ ] b is there"), "{line}");
+                }
+                Err(error) => {
+                    assert!(error.contains("died in iteration 2"), "{error}");
+                    refused.push(line.split("\"event\":\"").nth(1).map(|it| &it[..8]));
+                }
+            }
+            copy.nothing_is_lost();
+        }
+        start += line.len();
+    }
+    // The lines that tell where the run and the iteration began.
+    let told = |name| refused.iter().filter(|line| **line == Some(name)).count();
+    assert!(told("run_star") >= 2 && told("iteratio") >= 2, "{refused:?}");
+    assert!(refused.len() <= 8, "{refused:?}");
+}
+
+#[test]
+fn a_damaged_journal_stops_a_run_with_the_way_out_and_an_empty_one_does_not() {
+    let dead = Dead::new();
+    let path = dead.journal.to_str().expect("UTF-8").to_owned();
+    let whole = String::from_utf8(dead.bytes()).expect("UTF-8");
+    let began = whole.rfind("\"event\":\"iteration_started\"").expect("it began");
+    let mut damaged = whole.clone().into_bytes();
+    damaged[began] = b'?';
+    dead.repo.write(&path, &damaged);
+    let ran = dead.repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot be relied on"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: look at the last commits"), "{}", ran.stderr);
+
+    // As the hint says.
+    let folder = dead.repo.path(&path);
+    std::fs::remove_dir_all(folder.parent().expect("a folder")).expect("removed");
+    dead.repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    let ran = dead.repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+
+    let dead = Dead::new();
+    dead.repo.write(dead.journal.to_str().expect("UTF-8"), "");
+    let ran = dead.repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+/// What the human did after a run had died stays, and what the run had ticked and nobody
+/// judged is no proof for that.
+#[test]
+fn work_of_the_human_after_a_death_stays_and_the_tick_that_nobody_judged_does_not() {
+    type Human = fn(&Repo);
+    let edits: [(&str, Human); 2] = [
+        ("an edit of TASK.md", |repo| {
+            repo.write("tasks/demo/TASK.md", repo.task() + "\nAnother thought.\n");
+            in_an_hour(repo, "tasks/demo/TASK.md");
+        }),
+        ("a commit", |repo| {
+            repo.write("human.txt", "by hand");
+            repo.commit("by hand");
+        }),
+    ];
+    for (name, edit) in edits {
+        let dead = Dead::new();
+        edit(&dead.repo);
+        let before = dead.repo.task();
+        let ran = dead.repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
+        let said = "`b is there` was ticked in an iteration that died before it was judged";
+        assert!(ran.stdout.contains(said), "{name}: {}", ran.stdout);
+        assert_eq!(dead.repo.task(), before, "{name}");
+        assert_eq!(dead.repo.state()["criteria"][1]["iteration"], 3, "{name}");
+        assert_eq!(dead.repo.attempts(), Vec::<String>::new(), "{name}");
+        assert_eq!(iterations(&dead.repo.root()), [1, 2, 3], "{name}");
+    }
+}
+
+/// A run that was at work without a word to its journal, as in a long command.
+#[test]
+fn what_was_changed_while_the_run_lived_is_its_own_however_long_it_said_nothing() {
+    for (lived, code) in [(true, 0), (false, 8)] {
+        let dead = Dead::new();
+        dead.repo.write("late.txt", "late");
+        in_an_hour(&dead.repo, "late.txt");
+        if lived {
+            in_an_hour(&dead.repo, &dead.journal.with_file_name("pulse").display().to_string());
+        }
+        let ran = dead.repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        assert_eq!(dead.repo.path("late.txt").exists(), !lived);
+        if lived {
+            let kept = dead.repo.git(&["show", "refs/ralph/demo/attempts/1:late.txt"]);
+            assert_eq!(kept, "late");
+        }
+    }
+}
+
+fn in_an_hour(repo: &Repo, path: &str) {
+    let file = std::fs::File::options().append(true).open(repo.path(path)).expect("a file");
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(3600);
+    file.set_modified(later).expect("a time");
+}
+
+#[test]
+fn a_broken_state_is_taken_from_the_last_commit_and_kept() {
+    let repo = Repo::new(TWO);
+    assert_eq!(repo.run(HONEST, &["--max-iterations", "1"]).code, Some(3));
+    let good = repo.read("tasks/demo/state.json");
+    for broken in ["", "{", &good[..good.len() / 2], "[]", "\0\0\0\0\0\0\0\0"] {
+        repo.write("tasks/demo/state.json", broken);
+        assert_eq!(repo.ralph(&["status", "demo"]).code, Some(0), "{broken}");
+        let ran = repo.run(HONEST, &["--max-iterations", "0"]);
+        assert_eq!(ran.code, Some(3), "{broken}: {}", ran.stderr);
+        assert!(ran.stdout.contains("the one that was committed last is taken"), "{}", ran.stdout);
+        assert_eq!(repo.read("tasks/demo/state.json"), good);
+        let kept = std::fs::read_to_string(repo.path(".ralph/runs/broken-state.json"));
+        assert_eq!(kept.ok().as_deref().unwrap_or_default(), broken, "it is kept");
+    }
+    assert_eq!(repo.run(HONEST, &[]).code, Some(0));
+    assert_eq!(iterations(&repo.root()), [1, 2]);
+}
+
+#[test]
+fn a_broken_state_that_git_does_not_know_better_stops_the_run() {
+    let repo = Repo::with(TWO, &[("tasks/demo/state.json", "{")]);
+    for _ in 0..2 {
+        let ran = repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+        assert!(ran.stderr.contains("state.json is not understood"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("hint: take the last good one from git"), "{}", ran.stderr);
+    }
+    assert_eq!(repo.read("tasks/demo/state.json"), "{");
+}
+
+/// A clone of a repository, as CI makes one for each job.
+fn cloned(from: &Path, repo: &Repo, name: &str) -> PathBuf {
+    let to = repo.beside(name);
+    let from = from.to_str().expect("UTF-8");
+    repo.git(&["clone", "--quiet", from, to.to_str().expect("UTF-8")]);
+    to
+}
+
+fn run_in(root: &Path, repo: &Repo, script: &str, args: &[&str]) -> Ran {
+    let mut command = repo.run_command(script, args);
+    command.current_dir(root).arg("--json");
+    // A job's clone knows no human.
+    finish(command)
+}
+
+#[test]
+fn a_fresh_clone_goes_on_where_the_last_machine_stopped() {
+    const LIES_ON_A: &str = r#"
+turns:
+- match: a is there
+  steps: [{tick: "{criterion}"}]
+- match: b is there
+  steps: [{write: {path: b.txt, text: b}}, {tick: "{criterion}"}, {commit: b}]
+"#;
+    let repo = Repo::new(TWO);
+    let once = ["--max-iterations", "1", "--stuck-threshold", "2", "--on-stuck", "skip"];
+    assert_eq!(repo.run(LIES_ON_A, &once).code, Some(3));
+    let mut roots = vec![repo.root()];
+    let mut numbers = vec![iterations(&repo.root())];
+    for (name, code) in [("second", 3), ("third", 4), ("fourth", 4)] {
+        let root = cloned(&roots[roots.len() - 1], &repo, name);
+        assert!(!root.join(".ralph/runs").exists());
+        let ran = run_in(&root, &repo, LIES_ON_A, &once);
+        assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
+        numbers.push(iterations(&root));
+        roots.push(root);
+    }
+    // The second failure blocks, the third works on the other one, the fourth has nothing
+    // to do: it knows what is blocked, and what was proven by what.
+    assert_eq!(numbers, [vec![1], vec![2], vec![3], vec![]]);
+    let last = &roots[3];
+    let text = std::fs::read_to_string(last.join("tasks/demo/state.json")).expect("state.json");
+    let state: Value = serde_json::from_str(&text).expect("JSON");
+    let entry = |text: &str| {
+        let all = state["criteria"].as_array().expect("criteria");
+        all.iter().find(|entry| entry["text"] == text).cloned().unwrap_or_default()
+    };
+    assert_eq!(entry("a is there")["attempts"], 2);
+    assert_eq!(entry("a is there")["blocked"], true);
+    assert_eq!(entry("b is there")["proof"], "check");
+    assert_eq!(entry("b is there")["iteration"], 3);
+    let output =
+        Command::new("git").args(["status", "--short"]).current_dir(last).output().expect("git");
+    assert_eq!(output.stdout, b"");
+}
+
+/// Runs it with files limited to so many blocks of 512 bytes, as a full disk limits them.
+fn run_limited(repo: &Repo, script: &str, blocks: u32) -> Ran {
+    run_with(repo, script, &format!("trap '' XFSZ; ulimit -f {blocks}"))
+}
+
+/// Runs it after a shell's preparations.
+fn run_with(repo: &Repo, script: &str, before: &str) -> Ran {
+    wrapped(repo, script, &["sh", "-c", &format!("{before} && exec \"$@\""), "sh"])
+}
+
+/// Runs it by way of another program.
+fn wrapped(repo: &Repo, script: &str, by: &[&str]) -> Ran {
+    let command = repo.run_command(script, &["--json"]);
+    let mut outer = Command::new(by[0]);
+    outer
+        .args(&by[1..])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(repo.root())
+        .stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    finish(outer)
+}
+
+#[test]
+fn without_room_it_does_not_begin() {
+    let repo = Repo::new(TWO);
+    let ran = run_limited(&repo, HONEST, 100);
+    assert_eq!(ran.code, Some(11), "{}", ran.stderr);
+    assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: make room"), "{}", ran.stderr);
+    assert_eq!(journals(&repo.root()), Vec::<PathBuf>::new(), "no agent without a journal");
+    assert_eq!(repo.status(), "");
+    assert_eq!(repo.run(HONEST, &[]).code, Some(0));
+}
+
+#[test]
+fn a_disk_that_fills_up_in_a_run_stops_it_and_the_last_good_state_is_there() {
+    let talk = "a".repeat(2000);
+    let steps: String =
+        (0..250).map(|at| format!("{{write: {{path: big{at}.txt, text: {talk}}}}}, ")).collect();
+    let script = format!(
+        "turns:\n- match: a is there\n  steps: [{{write: {{path: a.txt, text: a}}}}, {{tick: \"{{criterion}}\"}}, {{commit: a}}]\n- match: b is there\n  steps: [{steps}{{hang: null}}]\n"
+    );
+    let repo = Repo::new(TWO);
+    let ran = run_limited(&repo, &script, 600);
+    assert_eq!(ran.code, Some(11), "{}", ran.stderr);
+    assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
+    let state = repo.state();
+    assert_eq!(state["criteria"][0]["proof"], "check", "{state}");
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(repo.status(), "");
+    assert_eq!(iterations(&repo.root()), [1, 2, 3]);
+    assert!(
+        repo.git(&["ls-tree", "--name-only", "refs/ralph/demo/attempts/1"]).contains("big0.txt")
+    );
+}
+
+/// With file systems of its own, where this user may make them.
+#[cfg(target_os = "linux")]
+#[expect(clippy::print_stdout, reason = "a test that cannot be made says so")]
+#[test]
+fn a_read_only_folder_or_a_tiny_disk_is_told_before_the_agent_starts() {
+    let can = Command::new("unshare").args(["-Urm", "true"]).status();
+    if !can.is_ok_and(|status| status.success()) {
+        println!("no user namespaces here");
+        return;
+    }
+    for (mount, reason) in [
+        ("mount --bind .ralph .ralph && mount -o remount,bind,ro .ralph", "Read-only file system"),
+        (
+            "mount --bind tasks/demo tasks/demo && mount -o remount,bind,ro tasks/demo",
+            "Read-only file system",
+        ),
+        ("mount -t tmpfs -o size=64k tmpfs .ralph", "No space left on device"),
+    ] {
+        let repo = Repo::new(TWO);
+        std::fs::create_dir(repo.path(".ralph")).expect("a folder");
+        let before = format!("{mount} && exec \"$@\"");
+        let ran = wrapped(&repo, HONEST, &["unshare", "-Urm", "sh", "-c", &before, "sh"]);
+        assert_eq!(ran.code, Some(11), "{mount}: {}", ran.stderr);
+        assert!(ran.stderr.contains(reason), "{mount}: {}", ran.stderr);
+        assert!(!ran.stdout.contains("agent_started"), "{mount}: {}", ran.stdout);
+        assert_eq!(repo.status(), "", "{mount}");
+        assert_eq!(repo.run(HONEST, &[]).code, Some(0), "{mount}");
+    }
+}
+
+/// The limit is that of the address space, agent and all: what is read is not kept.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_flood_takes_no_more_memory_the_longer_it_lasts() {
+    let honest = HONEST.trim_start().trim_start_matches("turns:\n");
+    for (flood, restarts) in [
+        ("{count: 100000, bytes: 1000}", 1),
+        // One line that never ends: the stream is given up, and the agent started anew.
+        ("{count: 100, bytes: 1048576, lines: false}", 2),
+    ] {
+        let repo = Repo::new(TWO);
+        let script = format!(
+            "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{flood: {flood}}}]\n{honest}"
+        );
+        let ran = run_with(&repo, &script, "ulimit -v 524288");
+        assert_eq!(ran.code, Some(0), "{flood}: {}", ran.stderr);
+        let starts = ran.stdout.matches("\"event\":\"agent_started\"").count();
+        assert_eq!(starts, restarts, "{flood}");
+        for path in files_of_the_run(&repo) {
+            let size = path.metadata().expect("a file").len();
+            assert!(size < 20 << 20, "{}: {size}", path.display());
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn files_of_the_run(repo: &Repo) -> Vec<PathBuf> {
+    let journal = journals(&repo.root()).pop().expect("a run");
+    let folder = journal.parent().expect("a folder");
+    std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect()
+}
