@@ -15,7 +15,10 @@ use tokio::time::Instant;
 use super::decisions::{Decisions, EndedCall, Standing};
 use crate::guard::{Files, Policy, Redactor, decide};
 use crate::hooks::ErrorReport;
-use crate::model::{Asked, Decision, EventKind, Record, RecordError, ToolRequest};
+use crate::model::{
+    Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, Record, RecordError,
+    ToolRequest,
+};
 
 /// Longest text of an argument that is kept in the journal, in bytes.
 const KEPT: usize = 4096;
@@ -112,13 +115,14 @@ impl Gate {
 
     /// Decides a call, records the decision, and only then returns it.
     pub fn decide(&self, request: &ToolRequest) -> Decision {
+        let asked = Instant::now();
         let decision = self.judge(request);
-        self.answer(request, decision)
+        self.answer(request, decision, asked)
     }
 
     /// Denies a call that cannot be answered otherwise, records that, and returns it.
     pub fn refuse(&self, request: &ToolRequest, rule: &str, reason: &str) -> Decision {
-        self.answer(request, Decision::deny(rule, reason))
+        self.answer(request, Decision::deny(rule, reason), Instant::now())
     }
 
     fn judge(&self, request: &ToolRequest) -> Decision {
@@ -147,7 +151,7 @@ impl Gate {
             })
     }
 
-    fn answer(&self, request: &ToolRequest, decision: Decision) -> Decision {
+    fn answer(&self, request: &ToolRequest, decision: Decision, asked: Instant) -> Decision {
         let iteration = self.state().iteration();
         let described = catch_unwind(AssertUnwindSafe(|| {
             let redact = |text: &str| self.redactor.redact_str(text).into_owned();
@@ -164,6 +168,18 @@ impl Gate {
                 (decision, (String::new(), Value::Null, reason))
             }
         };
+        let entry = AuditEntry {
+            tool: Some(request.tool.clone()),
+            input: Some(request.input.clone()),
+            elapsed: Some(asked.elapsed()),
+            decision: Some(AuditDecision {
+                answer: decision.answer,
+                rule: decision.rule.clone(),
+                reason: decision.reason.clone(),
+                asked: Some(request.asked),
+            }),
+            ..AuditEntry::new(HookType::PreToolUse, Some(request.session.clone()))
+        };
         let event = EventKind::ToolDecided {
             iteration,
             session: request.session.clone(),
@@ -175,7 +191,7 @@ impl Gate {
             rule: decision.rule.clone(),
             reason,
         };
-        if let Err(error) = self.record.record(event) {
+        if let Err(error) = self.record.audit(&entry).and_then(|()| self.record.record(event)) {
             self.state().broken.get_or_insert(error);
             return Decision::deny(
                 "run.unrecorded",
@@ -184,10 +200,8 @@ impl Gate {
         }
         // A turn that was ended while the guard was thinking stays ended.
         if decision.allowed() && self.state().resting {
-            return self.answer(
-                request,
-                Decision::deny("run.turn-over", "Nothing ran: the turn is over."),
-            );
+            let over = Decision::deny("run.turn-over", "Nothing ran: the turn is over.");
+            return self.answer(request, over, asked);
         }
         self.remember(request, &decision);
         decision

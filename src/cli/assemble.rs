@@ -13,7 +13,7 @@ use super::screen::{self, Show};
 use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, TurnLimits};
 use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
-use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
+use crate::events::{Audit, Audited, Emitter, JOURNAL_FILE, audit_folder, journals, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::model::{Record, RunId, Task};
 use crate::prompt::{PromptError, Templates};
@@ -86,7 +86,8 @@ pub(super) async fn assemble(
         Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
             .map_err(|error| Failure::new(Kind::Write, error))?,
     );
-    let record: Arc<dyn Record> = Arc::clone(&events) as _;
+    let audit = audit(at.place.root(), clock, &redactor)?;
+    let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::clone(&events) as _, audit));
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
     let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
     let known = at.place.repo.identity()?;
@@ -264,6 +265,17 @@ fn notices(
         notices.push("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is denied, since nobody is asked".to_owned());
     }
     notices
+}
+
+/// The audit of everything that is asked and answered from now on.
+fn audit(root: &Path, clock: Clock, redactor: &Arc<Redactor>) -> Result<Audit, Failure> {
+    let folder = audit_folder(root, std::env::var_os("COPILOT_AUDIT_LOG_DIR").as_deref());
+    let redactor = Arc::clone(redactor);
+    let redact = Arc::new(move |value: &serde_json::Value| redactor.redact_json(value));
+    Audit::open(&folder, clock, redact).map_err(|error| {
+        Failure::new(Kind::Write, error)
+            .hint("nothing runs that cannot be audited; COPILOT_AUDIT_LOG_DIR names another folder")
+    })
 }
 
 fn make_private(folder: &Path) -> Result<(), Failure> {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence, ExecutedCall,
-    Mend, OnStuck, Outcome, RunId, RunSummary, SessionId, Turn, Verdict,
+    Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence,
+    ExecutedCall, Mend, OnStuck, Outcome, RunId, RunSummary, SessionId, Turn, Verdict,
 };
 
 /// One thing that happened, in order.
@@ -298,6 +298,15 @@ pub trait Record: Send + Sync {
     /// # Errors
     /// If the journal cannot be written; the caller must stop the run.
     fn record(&self, kind: EventKind) -> Result<(), RecordError>;
+
+    /// Writes an entry of the audit before it returns, where there is an audit: in a run
+    /// there always is one.
+    ///
+    /// # Errors
+    /// If the audit cannot be written; the caller must stop the run.
+    fn audit(&self, _entry: &AuditEntry) -> Result<(), RecordError> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

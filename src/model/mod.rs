@@ -4,6 +4,7 @@
 //! crosses a room's border lives here once and has no twin elsewhere. The
 //! functions that make these values live in the rooms named after the verbs.
 
+mod audit;
 mod check;
 mod diagnostic;
 mod event;
@@ -19,6 +20,7 @@ mod task;
 mod turn;
 mod verdict;
 
+pub use audit::{AuditDecision, AuditEntry, HookType};
 pub use check::{CheckResult, CheckStatus};
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Record, RecordError, Totals};
