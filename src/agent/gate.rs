@@ -4,20 +4,20 @@
 //! recorded is denied. The gate remembers what it allowed, so that an executed
 //! call can be matched with its decision; how a call is judged lives in `guard`.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::decisions::{Decisions, EndedCall, Standing};
+use super::decisions::{Decisions, EndedCall, Known, Standing};
 use crate::guard::{Files, Policy, Redactor, decide};
-use crate::hooks::ErrorReport;
+use crate::hooks::{ErrorReport, HookCall, HookResult};
 use crate::model::{
     Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, Record, RecordError,
-    ToolRequest,
+    SessionId, ToolRequest,
 };
 
 /// Longest text of an argument that is kept in the journal, in bytes.
@@ -58,6 +58,10 @@ struct State {
     hooked: bool,
     greeted: HashSet<String>,
     reports: VecDeque<ErrorReport>,
+    /// How the CLI says that the last prompt of a session ended.
+    ended: HashMap<String, String>,
+    /// Hooks that are being answered for longer than a moment.
+    busy: u32,
     writes: BTreeSet<PathBuf>,
     asked: u32,
     denied: u32,
@@ -85,6 +89,7 @@ impl Gate {
             hooked: state.hooked,
             greeted: std::mem::take(&mut state.greeted),
             broken: state.broken.take(),
+            busy: state.busy,
             ..State::default()
         };
     }
@@ -213,8 +218,7 @@ impl Gate {
         if request.asked == Asked::Permission {
             state.asked = state.asked.saturating_add(1);
         }
-        let (session, call) = (request.session.as_str(), request.call.as_deref());
-        state.decisions.add(session, call, &request.input, decision.allowed());
+        state.decisions.add(request, decision.allowed());
         if decision.allowed() {
             state.writes.extend(decision.writes.iter().cloned());
             state.repeated = None;
@@ -256,12 +260,71 @@ impl Gate {
 
     /// The CLI reported an error of its own.
     pub fn report(&self, report: ErrorReport) {
+        self.audit(&AuditEntry {
+            output: Some(json!({ "context": report.context, "message": report.message })),
+            ..AuditEntry::new(HookType::Error, Some(SessionId::new(report.session.clone())))
+        });
         let mut state = self.state();
         state.last = Some(Instant::now());
         if state.reports.len() == REPORTS {
             state.reports.pop_front();
         }
         state.reports.push_back(report);
+    }
+
+    /// A hook tells the result of a call that had been allowed.
+    pub fn told(&self, result: &HookResult) {
+        let HookCall { session, tool, input } = &result.call;
+        let took = {
+            let mut state = self.state();
+            state.last = Some(Instant::now());
+            state.decisions.tell(session, input)
+        };
+        self.audit(&AuditEntry {
+            tool: Some(tool.clone()),
+            input: Some(input.clone()),
+            output: Some(result.output.clone()),
+            elapsed: took,
+            ..AuditEntry::new(HookType::PostToolUse, Some(SessionId::new(session.clone())))
+        });
+    }
+
+    /// What is known of a call that ended, before its standing is taken.
+    pub fn known(&self, ended: &EndedCall<'_>) -> Option<Known> {
+        self.state().decisions.known(ended)
+    }
+
+    /// The CLI says how a prompt ended.
+    pub fn prompt_over(&self, session: String, reason: String) {
+        let mut state = self.state();
+        state.last = Some(Instant::now());
+        state.ended.insert(session, reason);
+    }
+
+    /// How the last prompt of a session ended, once.
+    pub fn take_prompt_over(&self, session: &str) -> Option<String> {
+        self.state().ended.remove(session)
+    }
+
+    /// A hook is being answered until what this gives is dropped: that is no standstill.
+    pub fn busy(&self) -> Busy<'_> {
+        self.state().busy += 1;
+        Busy(self)
+    }
+
+    /// A hook that only tells that it is there.
+    pub fn alive(&self) {
+        self.state().last = Some(Instant::now());
+    }
+
+    /// Writes an entry of the audit. If that cannot be, nothing is allowed any more, and
+    /// whoever watches the turn ends the run.
+    pub fn audit(&self, entry: &AuditEntry) {
+        if let Err(error) = self.record.audit(entry) {
+            let mut state = self.state();
+            state.broken.get_or_insert(error);
+            state.resting = true;
+        }
     }
 
     /// What the CLI reported in this session since the focus was set.
@@ -286,7 +349,8 @@ impl Gate {
 
     /// When the last decision or report came in.
     pub fn last_life(&self) -> Option<Instant> {
-        self.state().last
+        let state = self.state();
+        if state.busy > 0 { Some(Instant::now()) } else { state.last }
     }
 
     /// Paths that allowed calls write, since the focus was set.
@@ -301,6 +365,17 @@ impl Gate {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A hook that is being answered.
+pub struct Busy<'a>(&'a Gate);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.busy = state.busy.saturating_sub(1);
+        state.last = Some(Instant::now());
     }
 }
 

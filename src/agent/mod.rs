@@ -22,12 +22,12 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 pub use command::{AgentCommand, AgentKind, Lookup};
-pub use decisions::{EndedCall, Standing};
+pub use decisions::{EndedCall, Known, Standing};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 pub use fault::{classify_code, classify_text, way_out};
-pub use gate::{Focus, Gate};
-pub use guarded::{Greeting, GuardServer};
+pub use gate::{Busy, Focus, Gate};
+pub use guarded::{Greeting, GuardServer, StopAsked};
 pub use stuck::{Pulse, TurnLimits, observe};
 
 pub use crate::hooks::PluginError;

@@ -61,7 +61,12 @@ pub(super) async fn assemble(
     }
     let clock = Clock::system();
     let run = run_id(clock.now(), std::process::id());
-    at.place.repo.exclude(&[".ralph/runs/", ".ralph/audit/"])?;
+    let audited =
+        audit_folder(at.place.root(), std::env::var_os("COPILOT_AUDIT_LOG_DIR").as_deref());
+    let audited_here = audited.strip_prefix(at.place.root()).ok().and_then(Path::to_str);
+    let audit_pattern = audited_here.map(|here| format!("/{here}/"));
+    let excluded = [".ralph/runs/", ".ralph/audit/"].into_iter().chain(audit_pattern.as_deref());
+    at.place.repo.exclude(&excluded.collect::<Vec<_>>())?;
     let runs = at.place.runs();
     let folder = runs.join(run.as_str());
     make_private(&runs)?;
@@ -86,7 +91,7 @@ pub(super) async fn assemble(
         Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
             .map_err(|error| Failure::new(Kind::Write, error))?,
     );
-    let audit = audit(at.place.root(), clock, &redactor)?;
+    let audit = audit(&audited, clock, &redactor)?;
     let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::clone(&events) as _, audit));
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
     let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
@@ -102,7 +107,8 @@ pub(super) async fn assemble(
     };
     let own_identity = identity_notice.is_some().then_some(&identity);
     let identity_variables = launch::identity_variables(own_identity);
-    let rules = rules(&at, &settings, &preflight, scratch.path())?;
+    let mut rules = rules(&at, &settings, &preflight, scratch.path())?;
+    rules.protect.extend(audited_here.map(|here| format!("{here}/**")));
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
     notices.extend(ended);
     notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
@@ -268,11 +274,10 @@ fn notices(
 }
 
 /// The audit of everything that is asked and answered from now on.
-fn audit(root: &Path, clock: Clock, redactor: &Arc<Redactor>) -> Result<Audit, Failure> {
-    let folder = audit_folder(root, std::env::var_os("COPILOT_AUDIT_LOG_DIR").as_deref());
+fn audit(folder: &Path, clock: Clock, redactor: &Arc<Redactor>) -> Result<Audit, Failure> {
     let redactor = Arc::clone(redactor);
     let redact = Arc::new(move |value: &serde_json::Value| redactor.redact_json(value));
-    Audit::open(&folder, clock, redact).map_err(|error| {
+    Audit::open(folder, clock, redact).map_err(|error| {
         Failure::new(Kind::Write, error)
             .hint("nothing runs that cannot be audited; COPILOT_AUDIT_LOG_DIR names another folder")
     })

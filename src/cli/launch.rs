@@ -85,7 +85,7 @@ pub(super) fn mount(
         AgentKind::Other => Ok(Mount { server: None, plugin: None }),
         AgentKind::Copilot => {
             let socket = scratch.join("guard.sock");
-            let server = GuardServer::start(&socket, Arc::clone(gate), greeting)?;
+            let server = GuardServer::start(&socket, Arc::clone(gate), greeting, None)?;
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
             let plugin = Plugin::write(&scratch.join("plugin"), &program, &socket)

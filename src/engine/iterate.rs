@@ -183,6 +183,9 @@ impl Run {
         };
         self.parts.gate.rest();
         self.let_go(session).await;
+        if let Some(broken) = self.parts.gate.take_broken() {
+            return Err(broken.into());
+        }
         if let Ok(Turned::Failed(Some(turn), _)) = &turned
             && turn.end == TurnEnd::Lost
         {

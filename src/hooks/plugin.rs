@@ -17,8 +17,31 @@ use serde_json::{Value, json};
 /// The limit that the CLI sets to a hook, in seconds.
 pub const HOOK_LIMIT: u64 = 86_400;
 
-/// The hooks that the guard listens to.
-const EVENTS: [&str; 3] = ["preToolUse", "userPromptSubmitted", "errorOccurred"];
+/// The hooks that the guard listens to: the first two hold, the others only tell.
+const EVENTS: [&str; 8] = [
+    "preToolUse",
+    "userPromptSubmitted",
+    "permissionRequest",
+    "postToolUse",
+    "postToolUseFailure",
+    "errorOccurred",
+    "agentStop",
+    "sessionEnd",
+];
+
+/// Whether a hook that cannot ask the runner only passes on what it is about to see. For
+/// every other hook, also those that nobody knows, that is a denial.
+pub fn observes(event: &str) -> bool {
+    matches!(
+        event,
+        "permissionRequest"
+            | "postToolUse"
+            | "postToolUseFailure"
+            | "errorOccurred"
+            | "agentStop"
+            | "sessionEnd"
+    )
+}
 
 /// The plugin cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -132,7 +155,16 @@ mod tests {
             assert_eq!(hook["exec"], "/bin/ralph");
             assert_eq!(hook["args"], json!(["hook", event, "--socket", "/s"]));
             let limit = hook["timeoutSec"].as_u64().expect("a positive number");
-            assert!(limit > super::super::ASK_LIMIT.as_secs() * 10);
+            assert!(limit > super::super::ask_limit(event).as_secs() * 10);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_to_observe_decides() {
+        let observers: Vec<_> = EVENTS.into_iter().filter(|event| observes(event)).collect();
+        assert_eq!(observers, EVENTS[2..]);
+        for event in ["preToolUse", "userPromptSubmitted", "PostToolUse", "", "preCompact"] {
+            assert!(!observes(event), "{event}");
         }
     }
 

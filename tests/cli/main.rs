@@ -4,6 +4,7 @@
 #[path = "../support/repo.rs"]
 mod repo;
 
+mod audit;
 mod commands;
 mod runs;
 mod verdicts;
