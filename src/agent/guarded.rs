@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::{AgentError, Gate};
 use crate::hooks;
-use crate::model::{Asked, SessionId, ToolRequest};
+use crate::model::{Asked, AuditEntry, HookType, SessionId, ToolRequest};
 
 /// Longest question, in bytes; a tool call that is larger is denied.
 const LONGEST: u64 = 32 << 20;
@@ -135,13 +135,20 @@ async fn stop(gate: &Gate, input: &[u8], stops: Option<mpsc::Sender<StopAsked>>)
     }
     let _busy = gate.busy();
     let (answer, answered) = oneshot::channel();
-    let asked = StopAsked { session: SessionId::new(stop.session), answer };
+    let session = SessionId::new(stop.session);
+    let asked = StopAsked { session: session.clone(), answer };
     let answered = async {
         stops.send(asked).await.ok()?;
         answered.await.ok()?
     };
     match tokio::time::timeout(hooks::STOP_CHECK_LIMIT, answered).await {
-        Ok(Some(reason)) => hooks::turn_back(&reason),
+        Ok(Some(reason)) => {
+            gate.audit(&AuditEntry {
+                input: Some(reason.as_str().into()),
+                ..AuditEntry::new(HookType::Prompt, Some(session))
+            });
+            hooks::turn_back(&reason)
+        }
         Ok(None) => hooks::pass(),
         Err(_) => {
             tracing::info!("a turn ended before its work was checked");

@@ -182,6 +182,9 @@ pub(crate) struct SettingArgs {
     /// Do not run the verify commands before the work
     #[arg(long, help_heading = "Verdict")]
     no_baseline: bool,
+    /// Do not check the work when the agent wants to end its turn
+    #[arg(long, help_heading = "Verdict")]
+    no_stop_check: bool,
     /// Where the agent may write [default: workspace]
     #[arg(long, value_name = "WHERE", help_heading = "Guard",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
@@ -216,6 +219,7 @@ impl SettingArgs {
             allow_dirty: set(self.allow_dirty),
             require_checks: set(self.require_checks),
             baseline: self.no_baseline.then_some(false),
+            stop_check: self.no_stop_check.then_some(false),
             write_scope: self.write_scope,
             verify_timeout: self.verify_timeout,
             idle_timeout: self.idle_timeout,

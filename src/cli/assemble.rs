@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+
 use super::args::RunArgs;
 use super::failure::{Failure, Kind};
 use super::launch::{self, Start};
@@ -94,7 +96,10 @@ pub(super) async fn assemble(
     let audit = audit(&audited, clock, &redactor)?;
     let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::clone(&events) as _, audit));
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
-    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
+    // One turn at a time asks whether it may end.
+    let (ask_stop, stops) = mpsc::channel(1);
+    let ask_stop = settings.stop_check.then_some(ask_stop);
+    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, ask_stop)?;
     let known = at.place.repo.identity()?;
     let (identity, identity_notice) = match known {
         Some(identity) => (identity, None),
@@ -169,6 +174,7 @@ pub(super) async fn assemble(
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
             .ok()
             .filter(|text| !text.is_empty()),
+        stops,
         resumed,
         again: super::start_command(&task.name),
         notices,

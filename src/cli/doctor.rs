@@ -236,7 +236,7 @@ async fn probe(
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(place.root(), place.root().join("tasks")));
     gate.focus(Focus { iteration: 0, policy });
-    let mount = launch::mount(command, scratch.path(), &gate, Greeting::TurnBack)?;
+    let mount = launch::mount(command, scratch.path(), &gate, Greeting::TurnBack, None)?;
     let mut start = launch::starter(Start {
         command: command.clone(),
         environment: launch::environment(command, &scratch.path().join("tmp"), &[]),

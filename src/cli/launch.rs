@@ -7,10 +7,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 use super::failure::Failure;
 use crate::agent::acp::{AcpAgent, Launch};
 use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, for_agent,
+    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, StopAsked,
+    for_agent,
 };
 use crate::config::Settings;
 use crate::engine::Starter;
@@ -74,18 +77,20 @@ pub(super) struct Mount {
     pub(super) plugin: Option<Plugin>,
 }
 
-/// Serves the hooks and writes the plugin, for the Copilot CLI.
+/// Serves the hooks and writes the plugin, for the Copilot CLI. Turns that are about to end
+/// are told to `stops`.
 pub(super) fn mount(
     command: &AgentCommand,
     scratch: &Path,
     gate: &Arc<Gate>,
     greeting: Greeting,
+    stops: Option<mpsc::Sender<StopAsked>>,
 ) -> Result<Mount, Failure> {
     match command.kind {
         AgentKind::Other => Ok(Mount { server: None, plugin: None }),
         AgentKind::Copilot => {
             let socket = scratch.join("guard.sock");
-            let server = GuardServer::start(&socket, Arc::clone(gate), greeting, None)?;
+            let server = GuardServer::start(&socket, Arc::clone(gate), greeting, stops)?;
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
             let plugin = Plugin::write(&scratch.join("plugin"), &program, &socket)

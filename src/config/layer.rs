@@ -76,6 +76,8 @@ pub struct Written {
     pub require_checks: Option<bool>,
     /// Run the verify commands once before the work.
     pub baseline: Option<bool>,
+    /// Check the work when the agent wants to end its turn, and send back what is wrong.
+    pub stop_check: Option<bool>,
     /// Where the agent may write.
     pub write_scope: Option<WriteScope>,
     /// Approve what the guard finds safe without asking.

@@ -91,6 +91,8 @@ settings! {
     require_checks: bool = false, bool::to_string;
     /// Run the verify commands once before the work.
     baseline: bool = true, bool::to_string;
+    /// Check the work when the agent wants to end its turn, and send back what is wrong.
+    stop_check: bool = true, bool::to_string;
     /// Where the agent may write.
     write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
     /// Approve what the guard finds safe without asking.

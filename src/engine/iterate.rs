@@ -37,6 +37,8 @@ pub(super) struct Iteration {
     pub(super) date: NaiveDate,
     pub(super) started: Instant,
     pub(super) premium_requests: u32,
+    /// How often the agent was sent back to work when it wanted to stop.
+    pub(super) sent_back: u32,
 }
 
 /// What became of a turn.
@@ -131,6 +133,7 @@ impl Run {
             date: parts.clock.today(),
             started: Instant::now(),
             premium_requests: 0,
+            sent_back: 0,
             checkpoint,
         };
         let (criterion, named) = (&iteration.criterion, iteration.protection.named());
@@ -211,7 +214,7 @@ impl Run {
         let mut whole: Option<Turn> = None;
         for number in 1..=PROMPTS {
             self.count_prompt(session, iteration, &prompt, number > 1)?;
-            let turn = match self.watch(session, &prompt).await {
+            let turn = match self.watch(session, &prompt, iteration).await? {
                 Ok(turn) => turn,
                 Err(error) => return self.failed(error),
             };
@@ -281,21 +284,6 @@ impl Run {
             reached(&self.spent, &self.parts.limits),
             Some(Limit::Duration | Limit::PremiumRequests)
         )
-    }
-
-    /// Prompts, and ends the turn when the run's time is up.
-    async fn watch(&self, session: &mut dyn Session, prompt: &Prompt) -> Result<Turn, AgentError> {
-        let stop = self.parts.stop.token().child_token();
-        let answer = session.prompt(prompt, &self.parts.turn, &stop);
-        tokio::pin!(answer);
-        let Some(deadline) = self.deadline() else { return answer.await };
-        tokio::select! {
-            turn = &mut answer => turn,
-            () = tokio::time::sleep_until(deadline) => {
-                stop.cancel();
-                answer.await
-            }
-        }
     }
 
     /// A failure of the agent outside of a turn.

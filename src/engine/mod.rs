@@ -19,6 +19,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 mod until_stopped;
+mod watch;
 mod words;
 
 pub use decide::{After, Limits, Next, Spent, after, next};

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::decide::{Limits, Next, Spent, next};
 use super::until_stopped::UntilStopped;
 use super::{EngineError, GuardRules, Resumed};
-use crate::agent::{Agent, AgentError, Gate, TurnLimits};
+use crate::agent::{Agent, AgentError, Gate, StopAsked, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
 use crate::prompt::Templates;
@@ -78,6 +79,8 @@ pub struct Parts {
     pub fallbacks: VecDeque<String>,
     /// What the human wants said in every prompt.
     pub project_context: Option<String>,
+    /// Turns that the agent wants to end.
+    pub stops: mpsc::Receiver<StopAsked>,
     /// What a run that died left behind, and was put aside.
     pub resumed: Option<Resumed>,
     /// What is typed to start the run again.

@@ -70,7 +70,11 @@ impl Run {
         self.conclude(&iteration, evidence, verdict, ending)
     }
 
-    fn look(&self, iteration: &Iteration, turn: &Turn) -> Result<Collected, EngineError> {
+    pub(super) fn look(
+        &self,
+        iteration: &Iteration,
+        turn: &Turn,
+    ) -> Result<Collected, EngineError> {
         let parts = &self.parts;
         let focus = &iteration.criterion.key;
         let name = parts.layout.task();
@@ -331,7 +335,7 @@ fn tell_stuck(verdict: &mut Verdict, stuck: &Stuck) {
 
 /// Whether running the checks can change anything: there is something to check, on the
 /// branch where it has to be. Elsewhere everything is put back whatever they say.
-fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
+pub(super) fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
     if evidence.history != History::Straight {
         return false;
     }

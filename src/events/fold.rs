@@ -287,6 +287,7 @@ impl RunView {
                 });
             }
             EventKind::BaselineChecked { .. }
+            | EventKind::StopChecked { .. }
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. } => {}
         }

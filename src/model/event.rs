@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence,
-    ExecutedCall, Mend, OnStuck, Outcome, RunId, RunSummary, SessionId, Turn, Verdict,
+    ExecutedCall, Finding, Mend, OnStuck, Outcome, RunId, RunSummary, SessionId, Turn, Verdict,
 };
 
 /// One thing that happened, in order.
@@ -162,6 +162,22 @@ pub enum EventKind {
         /// What it came to.
         turn: Turn,
     },
+    /// The agent wanted to end its turn, and its work was checked before it could.
+    StopChecked {
+        /// The iteration.
+        iteration: u32,
+        /// The session.
+        session: SessionId,
+        /// What would fail the verdict; empty if nothing would, or nothing could be said.
+        findings: Vec<Finding>,
+        /// The findings were sent back to the agent, which goes on in the same prompt.
+        sent_back: bool,
+        /// The verify commands that ran for it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<CheckResult>,
+        /// Milliseconds it took.
+        millis: u64,
+    },
     /// A verify command ended.
     CheckFinished {
         /// The iteration.
@@ -237,7 +253,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as they stand in the JSON field `event`.
-    pub const NAMES: [&'static str; 17] = [
+    pub const NAMES: [&'static str; 18] = [
         "run_started",
         "notice",
         "baseline_checked",
@@ -247,6 +263,7 @@ impl EventKind {
         "tool_decided",
         "tool_finished",
         "turn_ended",
+        "stop_checked",
         "check_finished",
         "verdict_reached",
         "sign_added",
@@ -269,6 +286,7 @@ impl EventKind {
             Self::ToolDecided { .. } => "tool_decided",
             Self::ToolFinished { .. } => "tool_finished",
             Self::TurnEnded { .. } => "turn_ended",
+            Self::StopChecked { .. } => "stop_checked",
             Self::CheckFinished { .. } => "check_finished",
             Self::VerdictReached { .. } => "verdict_reached",
             Self::SignAdded { .. } => "sign_added",

@@ -303,7 +303,7 @@ fn names_made_in_a_template_are_known_in_it() {
 fn a_file_that_replaces_no_template_is_an_error() {
     let error = with("iterations.md", "x").expect_err("a misspelt name").to_string();
     assert!(error.ends_with(
-        "iterations.md replaces no template; there are: iteration.md, continuation.md, \
+        "iterations.md replaces no template; there are: iteration.md, continuation.md, stop.md, \
          copilot-instructions.md, TASK.md, guardrails.md, progress.md"
     ));
     for harmless in ["README.md", "iteration.md.bak", ".gitkeep"] {

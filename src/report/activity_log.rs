@@ -24,7 +24,8 @@ use crate::sys::clock::Clock;
 struct Entry {
     timestamp: String,
     iteration: u32,
-    /// The tool's name; `check` for a verify command that the runner ran.
+    /// The tool's name; `check` for a verify command that the runner ran, `stop_check` for
+    /// what it found when the agent wanted to end its turn.
     operation: String,
     args: Value,
     approved: bool,
@@ -248,6 +249,25 @@ impl Reporter for ActivityLog {
             }
             EventKind::CheckFinished { iteration, check } => {
                 self.checked(event.time, *iteration, check);
+            }
+            EventKind::StopChecked { iteration, session, findings, sent_back, .. } => {
+                let found: Vec<&str> = findings.iter().map(|it| it.message.as_str()).collect();
+                self.entries.push(Entry {
+                    timestamp: self.timestamp(event.time),
+                    iteration: *iteration,
+                    operation: "stop_check".to_owned(),
+                    args: json!({ "sent_back": sent_back }),
+                    approved: true,
+                    result: if found.is_empty() { Success::Success } else { Success::Failed },
+                    rule: None,
+                    reason: (!found.is_empty()).then(|| found.join(" ")),
+                    asked: Vec::new(),
+                    session: Some(session.clone()),
+                    call: None,
+                    exit: None,
+                    note: None,
+                    state: State::Done,
+                });
             }
             EventKind::RunStarted { .. }
             | EventKind::Notice { .. }

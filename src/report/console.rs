@@ -278,7 +278,9 @@ impl Reporter for Console {
                 Some(Live { iteration: Some(_), .. }) => self.tell(),
                 Some(Live { iteration: None, .. }) | None => self.end(),
             },
-            EventKind::CheckFinished { .. } | EventKind::SignAdded { .. } => {}
+            EventKind::StopChecked { .. }
+            | EventKind::CheckFinished { .. }
+            | EventKind::SignAdded { .. } => {}
         }
         Ok(())
     }

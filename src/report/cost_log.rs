@@ -74,6 +74,7 @@ impl Reporter for CostLog {
             | EventKind::CriterionBlocked { .. }
             | EventKind::CriterionReopened { .. }
             | EventKind::IterationEnded { .. }
+            | EventKind::StopChecked { .. }
             | EventKind::Waiting { .. }
             | EventKind::RunEnded { .. } => {}
         }
