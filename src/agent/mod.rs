@@ -13,6 +13,7 @@ mod error;
 mod fault;
 mod gate;
 mod guarded;
+mod provider;
 pub mod scripted;
 mod stuck;
 
@@ -28,6 +29,7 @@ pub use error::AgentError;
 pub use fault::{classify_code, classify_text, way_out};
 pub use gate::{Busy, Focus, Gate};
 pub use guarded::{Greeting, GuardServer, StopAsked};
+pub use provider::{PROVIDER_URL, ProviderError, provider_variables};
 pub use stuck::{Pulse, TurnLimits, observe};
 
 pub use crate::hooks::PluginError;

@@ -318,6 +318,9 @@ pub(crate) struct DoctorArgs {
     pub(crate) task: Option<String>,
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
+    /// Let the agent try a call that must be denied, for a model on loopback
+    #[arg(long)]
+    pub(crate) deep: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,6 +5,7 @@
 //! by doing it: the CLI is started, a session is opened, and a prompt is sent that the
 //! guard's own hook ends before any model is asked. Where the CLI itself says that it has
 //! loaded no hook, that prompt is not sent: a model would answer it. So it costs nothing.
+//! `--deep` lets the CLI try what must be denied, for a model on loopback.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::DoctorArgs;
 use super::assemble;
+use super::canary::{self, Canary};
 use super::failure::Failure;
 use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
@@ -118,7 +120,12 @@ fn look(
     }
     match launch::find_agent(settings.agent.as_deref()) {
         Ok(command) => match runtime() {
-            Ok(runtime) => runtime.block_on(agent(&place, &settings, &command, findings)),
+            Ok(runtime) => runtime.block_on(async {
+                agent(&place, &settings, &command, findings).await;
+                if args.deep {
+                    findings.push(deep(&command).await);
+                }
+            }),
             Err(failure) => findings.push(Finding::bad("agent", &failure)),
         },
         Err(failure) => findings.push(Finding::bad("agent", &failure)),
@@ -216,6 +223,32 @@ async fn agent(
     });
 }
 
+/// Whether the guard holds when the agent tries what must be denied.
+async fn deep(command: &AgentCommand) -> Finding {
+    if command.kind == AgentKind::Other {
+        return Finding::note(
+            "canary",
+            "this agent asks a model that only it knows",
+            "the canary is for the Copilot CLI, which can be given a model on loopback",
+        );
+    }
+    match canary::canary(command).await {
+        Ok(Canary::Held { rule }) => Finding::good(
+            "canary",
+            format!(
+                "`git push` in a repository of its own was denied by the hook ({rule}), the model was told why, and nothing was pushed"
+            ),
+        ),
+        Ok(Canary::Failed { why }) => Finding {
+            name: "canary",
+            state: State::Bad(10),
+            detail: format!("a call that must be denied was not denied as it should be: {why}"),
+            hint: Some("start no run with this CLI before the reason is found".to_owned()),
+        },
+        Err(failure) => Finding::bad("canary", &failure),
+    }
+}
+
 /// What the CLI's own command `/env` says when no hook is loaded.
 const NO_HOOKS: &str = "No hooks loaded";
 
@@ -239,7 +272,7 @@ async fn probe(
     let mount = launch::mount(command, scratch.path(), &gate, Greeting::TurnBack, None)?;
     let mut start = launch::starter(Start {
         command: command.clone(),
-        environment: launch::environment(command, &scratch.path().join("tmp"), &[]),
+        environment: launch::environment(command, &scratch.path().join("tmp"), &[])?,
         plugin: mount.plugin,
         run: RunId::new("doctor"),
         cwd: place.root().to_owned(),

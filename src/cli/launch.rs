@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::failure::Failure;
+use super::failure::{Failure, Kind};
 use crate::agent::acp::{AcpAgent, Launch};
 use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, StopAsked,
-    for_agent,
+    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, PROVIDER_URL,
+    ProviderError, StopAsked, for_agent, provider_variables,
 };
 use crate::config::Settings;
 use crate::engine::Starter;
@@ -100,10 +100,13 @@ pub(super) fn mount(
     }
 }
 
+/// Changes to the agent's environment, and the arguments that go with them.
+type Environment = (Vec<(OsString, Option<OsString>)>, Vec<OsString>);
+
 /// Everything a start of the agent takes.
 pub(super) struct Start {
     pub(super) command: AgentCommand,
-    pub(super) environment: (Vec<(OsString, Option<OsString>)>, Vec<OsString>),
+    pub(super) environment: Environment,
     pub(super) plugin: Option<Plugin>,
     pub(super) run: RunId,
     pub(super) cwd: PathBuf,
@@ -154,14 +157,18 @@ pub(super) fn environment(
     command: &AgentCommand,
     tmp: &Path,
     identity: &[(String, String)],
-) -> (Vec<(OsString, Option<OsString>)>, Vec<OsString>) {
+) -> Result<Environment, Failure> {
     let names: Vec<String> =
         std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    let change = for_agent(command.kind, &names, tmp);
+    let provider = match command.kind {
+        AgentKind::Copilot => provider().map_err(|error| Failure::new(Kind::Invalid, error))?,
+        AgentKind::Other => Vec::new(),
+    };
+    let change = for_agent(command.kind, &names, &provider, tmp);
     let mut variables = change.variables;
     let identity = identity.iter().map(|(name, value)| (name.into(), Some(value.into())));
     variables.extend(identity);
-    (variables, change.arguments)
+    Ok((variables, change.arguments))
 }
 
 pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, String)> {
@@ -198,7 +205,13 @@ pub(super) fn premium(settings: &Settings, kind: AgentKind, model: Option<&str>)
 
 /// Whether the user's own provider serves the model.
 fn own_provider() -> bool {
-    std::env::var_os("COPILOT_PROVIDER_BASE_URL").is_some_and(|url| !url.is_empty())
+    std::env::var_os(PROVIDER_URL).is_some_and(|url| !url.is_empty())
+        || provider().is_ok_and(|provider| !provider.is_empty())
+}
+
+/// The CLI's variables for a provider that was named in the bridge's.
+fn provider() -> Result<Vec<(&'static str, String)>, ProviderError> {
+    provider_variables(&|name| std::env::var(name).ok())
 }
 
 pub(super) fn describe(command: &AgentCommand, redactor: &Redactor) -> String {

@@ -6,6 +6,7 @@
 mod agent;
 mod args;
 mod assemble;
+mod canary;
 mod check;
 mod demo;
 mod doctor;
@@ -16,6 +17,7 @@ mod hook;
 mod init;
 mod launch;
 mod log;
+mod loopback;
 mod place;
 mod retry;
 mod run;

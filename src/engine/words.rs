@@ -55,6 +55,7 @@ impl Run {
             next_criterion: redact(&iteration.criterion.key.text),
             next_line: iteration.criterion.line,
             reason: redact(reason),
+            project_context: parts.project_context.as_deref().map(redact),
         })?)
     }
 

@@ -60,6 +60,8 @@ pub struct ContinuationValues {
     pub next_line: usize,
     /// The guard's reason for the denial.
     pub reason: String,
+    /// What the human wants said of the project in every prompt, if anything.
+    pub project_context: Option<String>,
 }
 
 /// What `stop.md` sees: the message that the agent gets when it wants to end its turn and
