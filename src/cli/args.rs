@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::config::{Span, Written};
-use crate::model::{OnStuck, WriteScope};
+use crate::model::{OnStuck, Sandbox, WriteScope};
 
 /// Works through a task's criteria with a coding agent, unattended, and believes
 /// only what git and the checks show.
@@ -106,6 +106,9 @@ docs/scripted-agent.md."
         #[arg(long)]
         socket: PathBuf,
     },
+    /// Run a program that may write below some folders only (used by `--sandbox`)
+    #[command(hide = true)]
+    Confine(super::confine::ConfineArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.
@@ -189,6 +192,11 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "WHERE", help_heading = "Guard",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
     write_scope: Option<WriteScope>,
+    /// Let the operating system confine what the agent writes (Linux)
+    #[arg(long, value_name = "MODE", help_heading = "Guard", num_args = 0..=1,
+        require_equals = true, default_missing_value = "required",
+        value_parser = PossibleValuesParser::new(["off", "required", "best-effort"]).map(sandbox))]
+    sandbox: Option<Sandbox>,
     /// Allow a command on top of the built-in list, as in `npm run lint`; repeatable
     #[arg(long, value_name = "COMMAND", help_heading = "Guard")]
     allow: Vec<String>,
@@ -221,6 +229,7 @@ impl SettingArgs {
             baseline: self.no_baseline.then_some(false),
             stop_check: self.no_stop_check.then_some(false),
             write_scope: self.write_scope,
+            sandbox: self.sandbox,
             verify_timeout: self.verify_timeout,
             idle_timeout: self.idle_timeout,
             turn_timeout: self.turn_timeout,
@@ -239,6 +248,15 @@ fn on_stuck(word: String) -> OnStuck {
 #[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
 fn write_scope(word: String) -> WriteScope {
     if word == "task" { WriteScope::Task } else { WriteScope::Workspace }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+fn sandbox(word: String) -> Sandbox {
+    match word.as_str() {
+        "required" => Sandbox::Required,
+        "best-effort" => Sandbox::BestEffort,
+        _ => Sandbox::Off,
+    }
 }
 
 /// Flags of `demo`.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::args::RunArgs;
+use super::confine;
 use super::failure::{Failure, Kind};
 use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
@@ -17,7 +18,7 @@ use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
 use crate::events::{Audit, Audited, Emitter, JOURNAL_FILE, audit_folder, journals, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
-use crate::model::{Record, RunId, Task};
+use crate::model::{Record, RunId, Sandbox, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::sys::clock::Clock;
 use crate::sys::lock::TreeLock;
@@ -114,7 +115,9 @@ pub(super) async fn assemble(
     let identity_variables = launch::identity_variables(own_identity);
     let mut rules = rules(&at, &settings, &preflight, scratch.path())?;
     rules.protect.extend(audited_here.map(|here| format!("{here}/**")));
+    let (started, confined) = confined(&at.place, &settings, &command, &rules.tmp)?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
+    notices.extend(confined);
     notices.extend(ended);
     notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
     let redact = Arc::clone(&redactor);
@@ -126,7 +129,7 @@ pub(super) async fn assemble(
         folder: folder.clone(),
         home: launch::copilot_home(),
         gate: Arc::clone(&gate),
-        command: command.clone(),
+        command: started,
     });
     let parts = Parts {
         repo: Arc::new(at.place.repo),
@@ -238,6 +241,29 @@ fn rules(
     // A glob or command that is not understood is told now, not in the first iteration.
     rules.policy().map_err(|error| Failure::new(Kind::Invalid, error))?;
     Ok(rules)
+}
+
+/// The command that is started, with what people are told of its confinement.
+fn confined(
+    place: &Place,
+    settings: &Settings,
+    command: &AgentCommand,
+    tmp: &Path,
+) -> Result<(AgentCommand, Option<String>), Failure> {
+    let mut writable = vec![place.root().to_owned(), tmp.to_owned()];
+    // In a linked working tree, commits are made elsewhere.
+    let commits = place.repo.common_dir();
+    if !commits.starts_with(place.root()) {
+        writable.push(commits.to_owned());
+    }
+    if settings.sandbox != Sandbox::Off {
+        let home = match command.kind {
+            AgentKind::Copilot => launch::copilot_home(),
+            AgentKind::Other => None,
+        };
+        writable.extend(confine::own_folders(home));
+    }
+    confine::confined(command, settings.sandbox, &writable)
 }
 
 fn notices(

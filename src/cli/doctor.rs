@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::DoctorArgs;
 use super::assemble;
 use super::canary::{self, Canary};
-use super::failure::Failure;
+use super::failure::{Failure, Kind};
 use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
 use super::{runtime, say, say_json};
@@ -26,7 +26,8 @@ use crate::agent::{
 };
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy, Redactor};
-use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId};
+use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Sandbox};
+use crate::sys::confine::can_confine;
 use crate::verify::Repo as _;
 
 /// One thing that was looked at.
@@ -118,6 +119,7 @@ fn look(
         Ok(_) => {}
         Err(failure) => findings.push(Finding::bad("templates", &failure)),
     }
+    findings.extend(sandbox(settings.sandbox));
     match launch::find_agent(settings.agent.as_deref()) {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(async {
@@ -221,6 +223,25 @@ async fn agent(
             "a call that runs unasked ends the run with exit code 10",
         ),
     });
+}
+
+/// Whether the confinement that is asked for can be had, if one is.
+fn sandbox(asked: Sandbox) -> Option<Finding> {
+    let found = can_confine();
+    match (asked, found) {
+        (Sandbox::Off, _) => None,
+        (Sandbox::Required | Sandbox::BestEffort, Ok(())) => {
+            Some(Finding::good("sandbox", "the agent can be confined here (Landlock)"))
+        }
+        (Sandbox::Required, Err(error)) => Some(Finding::bad(
+            "sandbox",
+            &Failure::new(Kind::Agent, error)
+                .hint("--sandbox=best-effort goes on without, and says so"),
+        )),
+        (Sandbox::BestEffort, Err(error)) => {
+            Some(Finding::note("sandbox", error.to_string(), "the agent will not be confined"))
+        }
+    }
 }
 
 /// Whether the guard holds when the agent tries what must be denied.

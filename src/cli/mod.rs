@@ -8,6 +8,7 @@ mod args;
 mod assemble;
 mod canary;
 mod check;
+mod confine;
 mod demo;
 mod doctor;
 mod dry_run;
@@ -84,6 +85,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Tick(args)) => tick::tick(directory, &args),
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
+        Some(Command::Confine(args)) => Ok(confine::run(&args)),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::Span;
-use crate::model::{OnStuck, WriteScope};
+use crate::model::{OnStuck, Sandbox, WriteScope};
 
 /// Where a value was written, strongest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct Written {
     pub stop_check: Option<bool>,
     /// Where the agent may write.
     pub write_scope: Option<WriteScope>,
+    /// Let the operating system confine what the agent writes.
+    pub sandbox: Option<Sandbox>,
     /// Approve what the guard finds safe without asking.
     pub auto_approve: Option<bool>,
     /// Use the next model of the list when one is not available.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Layer, Source, Span, Written};
-use crate::model::{OnStuck, WriteScope};
+use crate::model::{OnStuck, Sandbox, WriteScope};
 
 /// What won, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +95,8 @@ settings! {
     stop_check: bool = true, bool::to_string;
     /// Where the agent may write.
     write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
+    /// Let the operating system confine what the agent writes.
+    sandbox: Sandbox = Sandbox::Off, Sandbox::to_string;
     /// Approve what the guard finds safe without asking.
     auto_approve: bool = true, bool::to_string;
     /// Use the next model of the list when one is not available.

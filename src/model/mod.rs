@@ -33,7 +33,7 @@ pub use outcome::{CriterionSummary, Limit, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
 pub use prompt::{Cut, Prompt};
 pub use reporter::{ReportError, Reporter};
-pub use setting::{OnStuck, Premium, WriteScope};
+pub use setting::{OnStuck, Premium, Sandbox, WriteScope};
 pub use state::{CriterionState, TaskState};
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
 pub use turn::{CallStatus, ExecutedCall, Fault, FaultClass, Stuck, Turn, TurnEnd, Usage};

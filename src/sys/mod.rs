@@ -6,6 +6,7 @@
 pub mod append;
 pub mod atomic;
 pub mod clock;
+pub mod confine;
 pub mod env;
 mod error;
 pub mod lock;

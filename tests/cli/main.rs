@@ -7,6 +7,7 @@ mod repo;
 mod audit;
 mod commands;
 mod runs;
+mod sandbox;
 mod verdicts;
 
 use std::path::PathBuf;

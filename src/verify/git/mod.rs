@@ -71,6 +71,12 @@ impl GitRepo {
         Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir })
     }
 
+    /// Where commits and refs are kept: `.git`, or, of a linked working tree, that of the
+    /// repository it belongs to.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
     fn lock(&self) -> MutexGuard<'_, Repository> {
         self.repo.lock().unwrap_or_else(PoisonError::into_inner)
     }
