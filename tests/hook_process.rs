@@ -17,8 +17,12 @@ const CALL: &[u8] = br#"{"sessionId":"s","toolName":"bash","toolArgs":{"command"
 
 /// Runs the hook with this input; gives its exit code and its output.
 fn hook(socket: &Path, input: &[u8]) -> (Option<i32>, String) {
+    hook_of("preToolUse", socket, input)
+}
+
+fn hook_of(event: &str, socket: &Path, input: &[u8]) -> (Option<i32>, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"))
-        .args(["hook", "preToolUse", "--socket"])
+        .args(["hook", event, "--socket"])
         .arg(socket)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -67,6 +71,18 @@ fn the_runner_is_asked_and_its_answer_is_repeated() {
 fn without_a_runner_it_denies() {
     let folder = tempfile::tempdir().expect("folder");
     assert_denied(hook(&folder.path().join("nobody"), CALL));
+}
+
+#[test]
+fn a_hook_that_only_reports_holds_nothing_up() {
+    let folder = tempfile::tempdir().expect("folder");
+    for event in ["postToolUse", "permissionRequest", "errorOccurred", "agentStop", "sessionEnd"] {
+        let ended = hook_of(event, &folder.path().join("nobody"), CALL);
+        assert_eq!(ended, (Some(0), "{}".to_owned()), "{event}");
+    }
+    for event in ["userPromptSubmitted", "preCompact"] {
+        assert_denied(hook_of(event, &folder.path().join("nobody"), CALL));
+    }
 }
 
 #[test]
@@ -121,7 +137,7 @@ async fn what_is_no_tool_call_is_denied_by_the_real_runner() {
     let socket = folder.path().join("s");
     let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
-    let _server = GuardServer::start(&socket, gate, Greeting::Welcome).expect("server");
+    let _server = GuardServer::start(&socket, gate, Greeting::Welcome, None).expect("server");
     for input in [
         &b""[..],
         b"not json",

@@ -3,12 +3,16 @@
 //! Invariant: each decision stands for one call. A call of the Copilot CLI is decided
 //! twice, by its hook under the arguments and by its permission request under the
 //! call's id; both are used up when it ends. Arguments are kept as a digest, so that a
-//! decision is small however large its call is.
+//! decision is small however large its call is. A decision also knows when it was made and
+//! whether a hook has told the call's result: the audit has one line for that.
+
+use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
 
-use crate::model::Asked;
+use crate::model::{Asked, ToolRequest};
 
 /// Decisions that may wait. One that does not fit is forgotten: its call counts as
 /// undecided then.
@@ -41,6 +45,17 @@ pub struct EndedCall<'a> {
     pub vouched_by: Asked,
 }
 
+/// What is known of a call whose result came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The tool's name, as it was asked for.
+    pub tool: String,
+    /// Since it was allowed.
+    pub took: Duration,
+    /// A hook has told the result already.
+    pub told: bool,
+}
+
 /// Decisions without their call.
 #[derive(Debug, Default)]
 pub(super) struct Decisions(Vec<Made>);
@@ -50,21 +65,44 @@ struct Made {
     session: String,
     /// Known to permission requests alone.
     call: Option<String>,
+    tool: String,
     arguments: [u8; 32],
     allowed: bool,
+    at: Instant,
+    told: bool,
 }
 
 impl Decisions {
     /// Remembers a decision. A denial by a hook needs no call: it has none.
-    pub(super) fn add(&mut self, session: &str, call: Option<&str>, input: &Value, allowed: bool) {
-        if (allowed || call.is_some()) && self.0.len() < MOST {
+    pub(super) fn add(&mut self, request: &ToolRequest, allowed: bool) {
+        if (allowed || request.call.is_some()) && self.0.len() < MOST {
             self.0.push(Made {
-                session: session.to_owned(),
-                call: call.map(str::to_owned),
-                arguments: digest(input),
+                session: request.session.as_str().to_owned(),
+                call: request.call.clone(),
+                tool: request.tool.clone(),
+                arguments: digest(&request.input),
                 allowed,
+                at: Instant::now(),
+                told: false,
             });
         }
+    }
+
+    /// A hook tells a call's result; says since when the call had been allowed.
+    pub(super) fn tell(&mut self, session: &str, input: &Value) -> Option<Duration> {
+        let arguments = digest(input);
+        let made = self.0.iter_mut().find(|made| {
+            let hooked = made.allowed && made.call.is_none() && !made.told;
+            hooked && made.session == session && made.arguments == arguments
+        })?;
+        made.told = true;
+        Some(made.at.elapsed())
+    }
+
+    /// What is known of a call that ran and is not yet taken.
+    pub(super) fn known(&self, ended: &EndedCall<'_>) -> Option<Known> {
+        let made = &self.0[self.find(ended)?];
+        Some(Known { tool: made.tool.clone(), took: made.at.elapsed(), told: made.told })
     }
 
     /// Takes what was decided on a call that ran, or was at least begun.
@@ -72,9 +110,20 @@ impl Decisions {
         if self.take_denied(ended) {
             return Standing::Denied;
         }
+        let Some(at) = self.find(ended) else { return Standing::Undecided };
+        self.0.remove(at);
+        if ended.vouched_by == Asked::Hook {
+            // What the second layer said about it is used up with it.
+            self.0.retain(|made| !made.is_of(ended));
+        }
+        Standing::Allowed
+    }
+
+    /// The yes that vouches for a call.
+    fn find(&self, ended: &EndedCall<'_>) -> Option<usize> {
         let arguments = digest(ended.input);
         let same = |made: &Made| made.allowed && made.arguments == arguments && made.fits(ended);
-        let found = match ended.vouched_by {
+        match ended.vouched_by {
             Asked::Hook => self.0.iter().position(|made| made.call.is_none() && same(made)),
             // Agents show other arguments there, and not all give each call its own id.
             Asked::Permission => {
@@ -85,14 +134,7 @@ impl Decisions {
                     .or_else(|| position(&same))
                     .or_else(|| position(&|made| made.allowed && made.is_of(ended)))
             }
-        };
-        let Some(at) = found else { return Standing::Undecided };
-        self.0.remove(at);
-        if ended.vouched_by == Asked::Hook {
-            // What the second layer said about it is used up with it.
-            self.0.retain(|made| !made.is_of(ended));
         }
-        Standing::Allowed
     }
 
     /// Takes the denial of a call's permission request, and what its hook had allowed.
@@ -133,6 +175,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::SessionId;
+
+    fn add(it: &mut Decisions, session: &str, call: Option<&str>, input: &Value, allowed: bool) {
+        let request = ToolRequest {
+            session: SessionId::new(session),
+            call: call.map(str::to_owned),
+            tool: "bash".to_owned(),
+            input: input.clone(),
+            asked: Asked::Hook,
+        };
+        it.add(&request, allowed);
+    }
 
     fn ended<'a>(call: &'a str, input: &'a Value) -> EndedCall<'a> {
         EndedCall { session: "s", asker: None, call, input, vouched_by: Asked::Hook }
@@ -145,7 +199,7 @@ mod tests {
     #[test]
     fn a_decision_stands_for_one_call_whatever_the_order_of_its_keys() {
         let mut it = Decisions::default();
-        it.add("s", None, &json!({"a": {"x": 1, "y": 2}, "b": 3}), true);
+        add(&mut it, "s", None, &json!({"a": {"x": 1, "y": 2}, "b": 3}), true);
         let input = json!({"b": 3, "a": {"y": 2, "x": 1}});
         assert_eq!(it.take(&ended("1", &input)), Standing::Allowed);
         assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
@@ -155,9 +209,9 @@ mod tests {
     fn both_layers_of_one_call_are_used_up_together() {
         let mut it = Decisions::default();
         let input = json!({"command": "touch a", "description": "d"});
-        it.add("s", None, &input, true);
-        it.add("s", Some("1"), &json!({"path": "/out"}), true);
-        it.add("s", Some("1"), &json!({"command": "touch a", "commands": ["touch a"]}), true);
+        add(&mut it, "s", None, &input, true);
+        add(&mut it, "s", Some("1"), &json!({"path": "/out"}), true);
+        add(&mut it, "s", Some("1"), &json!({"command": "touch a", "commands": ["touch a"]}), true);
         assert_eq!(it.take(&ended("1", &input)), Standing::Allowed);
         assert_eq!(it.take(&ended("1", &input)), Standing::Undecided, "the id is used again");
     }
@@ -165,7 +219,7 @@ mod tests {
     #[test]
     fn arguments_that_were_asked_for_in_another_form_are_joined_by_the_id() {
         let mut it = Decisions::default();
-        it.add("s", Some("1"), &json!({"command": "ls"}), true);
+        add(&mut it, "s", Some("1"), &json!({"command": "ls"}), true);
         let input = json!({"command": "ls", "cwd": "/w"});
         assert_eq!(it.take(&asked("2", &input)), Standing::Undecided);
         assert_eq!(it.take(&asked("1", &input)), Standing::Allowed);
@@ -175,7 +229,7 @@ mod tests {
     fn where_there_is_a_hook_only_its_own_yes_vouches_for_a_call() {
         let mut it = Decisions::default();
         let shown = json!({"command": "ls", "commands": ["ls"]});
-        it.add("s", Some("1"), &shown, true);
+        add(&mut it, "s", Some("1"), &shown, true);
         assert_eq!(it.take(&ended("1", &shown)), Standing::Undecided);
     }
 
@@ -183,8 +237,8 @@ mod tests {
     fn an_agent_with_one_id_for_all_calls_is_joined_by_arguments() {
         let mut it = Decisions::default();
         let (one, two) = (json!({"command": "one"}), json!({"command": "two"}));
-        it.add("s", Some("shell-permission"), &one, true);
-        it.add("s", Some("shell-permission"), &two, true);
+        add(&mut it, "s", Some("shell-permission"), &one, true);
+        add(&mut it, "s", Some("shell-permission"), &two, true);
         assert_eq!(it.take(&asked("7", &two)), Standing::Allowed);
         assert_eq!(it.take(&asked("8", &one)), Standing::Allowed);
         assert_eq!(it.take(&asked("9", &one)), Standing::Undecided);
@@ -194,8 +248,8 @@ mod tests {
     fn a_denial_by_the_second_layer_takes_the_first_one_s_yes_with_it() {
         let mut it = Decisions::default();
         let input = json!({"command": "rm x"});
-        it.add("s", None, &input, true);
-        it.add("s", Some("1"), &json!({"command": "rm x", "commands": []}), false);
+        add(&mut it, "s", None, &input, true);
+        add(&mut it, "s", Some("1"), &json!({"command": "rm x", "commands": []}), false);
         assert_eq!(it.take(&ended("1", &input)), Standing::Denied);
         assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
     }
@@ -204,8 +258,8 @@ mod tests {
     fn a_hook_s_denial_takes_nothing_from_an_equal_call_that_is_allowed() {
         let mut it = Decisions::default();
         let input = json!({"command": "make"});
-        it.add("s", None, &input, false);
-        it.add("s", None, &input, true);
+        add(&mut it, "s", None, &input, false);
+        add(&mut it, "s", None, &input, true);
         assert!(!it.take_denied(&ended("1", &input)));
         assert_eq!(it.take(&ended("2", &input)), Standing::Allowed);
     }
@@ -214,7 +268,7 @@ mod tests {
     fn sessions_are_kept_apart_and_sub_agents_are_found() {
         let mut it = Decisions::default();
         let input = json!({"command": "make"});
-        it.add("agent-1", None, &input, true);
+        add(&mut it, "agent-1", None, &input, true);
         assert_eq!(it.take(&ended("1", &input)), Standing::Undecided);
         let by_sub_agent = EndedCall { asker: Some("agent-1"), ..ended("1", &input) };
         assert_eq!(it.take(&by_sub_agent), Standing::Allowed);

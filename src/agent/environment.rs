@@ -19,8 +19,14 @@ pub struct ForAgent {
     pub arguments: Vec<OsString>,
 }
 
-/// Decides it from the names that are in our own environment.
-pub fn for_agent(kind: AgentKind, names: &[String], tmp: &Path) -> ForAgent {
+/// Decides it from the names that are in our own environment; `provider` are the CLI's
+/// variables for a provider that was named otherwise.
+pub fn for_agent(
+    kind: AgentKind,
+    names: &[String],
+    provider: &[(&str, String)],
+    tmp: &Path,
+) -> ForAgent {
     let mut change = ForAgent::default();
     let mut hidden = Vec::new();
     for name in names {
@@ -31,6 +37,12 @@ pub fn for_agent(kind: AgentKind, names: &[String], tmp: &Path) -> ForAgent {
         } else if env::is_kept_back(name) {
             change.variables.push((name.into(), None));
         }
+    }
+    for (name, value) in provider {
+        if env::is_secret(name) {
+            hidden.push(name);
+        }
+        change.variables.push((name.into(), Some(value.into())));
     }
     let mut set = |name: &str, value: OsString| {
         change.variables.push((name.into(), Some(value)));
@@ -56,7 +68,9 @@ fn is_for_agent(kind: AgentKind, name: &str) -> bool {
     match kind {
         AgentKind::Copilot => {
             matches!(name, "GITHUB_TOKEN" | "GH_TOKEN")
-                || (name.starts_with("COPILOT_") && name != "COPILOT_ALLOW_ALL")
+                || (name.starts_with("COPILOT_")
+                    && !name.starts_with("COPILOT_BYOK_")
+                    && !env::is_internal(name))
         }
         AgentKind::Other => {
             (name.starts_with("ANTHROPIC_")
@@ -73,7 +87,7 @@ mod tests {
 
     fn change(kind: AgentKind, names: &[&str]) -> ForAgent {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        for_agent(kind, &names, Path::new("/run/tmp"))
+        for_agent(kind, &names, &[], Path::new("/run/tmp"))
     }
 
     fn removed(change: &ForAgent) -> Vec<&str> {
@@ -87,6 +101,21 @@ mod tests {
         let change = change(AgentKind::Copilot, &names);
         assert_eq!(removed(&change), ["AWS_SECRET_ACCESS_KEY"]);
         assert_eq!(change.arguments, ["--secret-env-vars=GH_TOKEN,COPILOT_PROVIDER_API_KEY"]);
+    }
+
+    #[test]
+    fn a_provider_s_key_reaches_the_cli_alone() {
+        let names = ["COPILOT_BYOK_API_KEY", "COPILOT_BYOK_MODEL"].map(str::to_owned);
+        let provider = [
+            ("COPILOT_PROVIDER_BASE_URL", "http://mine".to_owned()),
+            ("COPILOT_PROVIDER_API_KEY", "sk-1".to_owned()),
+        ];
+        let change = for_agent(AgentKind::Copilot, &names, &provider, Path::new("/run/tmp"));
+        assert_eq!(removed(&change), ["COPILOT_BYOK_API_KEY"]);
+        assert_eq!(change.arguments, ["--secret-env-vars=COPILOT_PROVIDER_API_KEY"]);
+        let set =
+            |name: &str| change.variables.iter().any(|(it, value)| it == name && value.is_some());
+        assert!(set("COPILOT_PROVIDER_BASE_URL") && set("COPILOT_PROVIDER_API_KEY"));
     }
 
     #[test]

@@ -4,19 +4,22 @@
 //! recorded is denied. The gate remembers what it allowed, so that an executed
 //! call can be matched with its decision; how a call is judged lives in `guard`.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::decisions::{Decisions, EndedCall, Standing};
+use super::decisions::{Decisions, EndedCall, Known, Standing};
 use super::task_watch::TaskWatch;
 use crate::guard::{Files, Policy, Redactor, TickRule, decide};
-use crate::hooks::ErrorReport;
-use crate::model::{Asked, Decision, EventKind, Record, RecordError, TaskEdit, ToolRequest};
+use crate::hooks::{ErrorReport, HookCall, HookResult};
+use crate::model::{
+    Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, Record, RecordError,
+    SessionId, TaskEdit, ToolRequest,
+};
 
 /// Longest text of an argument that is kept in the journal, in bytes.
 const KEPT: usize = 4096;
@@ -61,6 +64,10 @@ struct State {
     hooked: bool,
     greeted: HashSet<String>,
     reports: VecDeque<ErrorReport>,
+    /// How the CLI says that the last prompt of a session ended.
+    ended: HashMap<String, String>,
+    /// Hooks that are being answered for longer than a moment.
+    busy: u32,
     writes: BTreeSet<PathBuf>,
     task: TaskWatch,
     locate: Option<Locate>,
@@ -91,6 +98,7 @@ impl Gate {
             hooked: state.hooked,
             greeted: std::mem::take(&mut state.greeted),
             broken: state.broken.take(),
+            busy: state.busy,
             ..State::default()
         };
     }
@@ -130,13 +138,14 @@ impl Gate {
 
     /// Decides a call, records the decision, and only then returns it.
     pub fn decide(&self, request: &ToolRequest) -> Decision {
+        let asked = Instant::now();
         let decision = self.judge(request);
-        self.answer(request, decision)
+        self.answer(request, decision, asked)
     }
 
     /// Denies a call that cannot be answered otherwise, records that, and returns it.
     pub fn refuse(&self, request: &ToolRequest, rule: &str, reason: &str) -> Decision {
-        self.answer(request, Decision::deny(rule, reason))
+        self.answer(request, Decision::deny(rule, reason), Instant::now())
     }
 
     fn judge(&self, request: &ToolRequest) -> Decision {
@@ -167,7 +176,7 @@ impl Gate {
             })
     }
 
-    fn answer(&self, request: &ToolRequest, decision: Decision) -> Decision {
+    fn answer(&self, request: &ToolRequest, decision: Decision, asked: Instant) -> Decision {
         let iteration = self.state().iteration();
         let described = catch_unwind(AssertUnwindSafe(|| {
             let redact = |text: &str| self.redactor.redact_str(text).into_owned();
@@ -184,6 +193,18 @@ impl Gate {
                 (decision, (String::new(), Value::Null, reason))
             }
         };
+        let entry = AuditEntry {
+            tool: Some(request.tool.clone()),
+            input: Some(request.input.clone()),
+            elapsed: Some(asked.elapsed()),
+            decision: Some(AuditDecision {
+                answer: decision.answer,
+                rule: decision.rule.clone(),
+                reason: decision.reason.clone(),
+                asked: Some(request.asked),
+            }),
+            ..AuditEntry::new(HookType::PreToolUse, Some(request.session.clone()))
+        };
         let event = EventKind::ToolDecided {
             iteration,
             session: request.session.clone(),
@@ -195,7 +216,7 @@ impl Gate {
             rule: decision.rule.clone(),
             reason,
         };
-        if let Err(error) = self.record.record(event) {
+        if let Err(error) = self.record.audit(&entry).and_then(|()| self.record.record(event)) {
             self.state().broken.get_or_insert(error);
             return Decision::deny(
                 "run.unrecorded",
@@ -204,10 +225,8 @@ impl Gate {
         }
         // A turn that was ended while the guard was thinking stays ended.
         if decision.allowed() && self.state().resting {
-            return self.answer(
-                request,
-                Decision::deny("run.turn-over", "Nothing ran: the turn is over."),
-            );
+            let over = Decision::deny("run.turn-over", "Nothing ran: the turn is over.");
+            return self.answer(request, over, asked);
         }
         self.remember(request, &decision);
         decision
@@ -219,8 +238,7 @@ impl Gate {
         if request.asked == Asked::Permission {
             state.asked = state.asked.saturating_add(1);
         }
-        let (session, call) = (request.session.as_str(), request.call.as_deref());
-        state.decisions.add(session, call, &request.input, decision.allowed());
+        state.decisions.add(request, decision.allowed());
         if decision.allowed() {
             state.writes.extend(decision.writes.iter().cloned());
             state.task.begins(&request.input);
@@ -265,12 +283,71 @@ impl Gate {
 
     /// The CLI reported an error of its own.
     pub fn report(&self, report: ErrorReport) {
+        self.audit(&AuditEntry {
+            output: Some(json!({ "context": report.context, "message": report.message })),
+            ..AuditEntry::new(HookType::Error, Some(SessionId::new(report.session.clone())))
+        });
         let mut state = self.state();
         state.last = Some(Instant::now());
         if state.reports.len() == REPORTS {
             state.reports.pop_front();
         }
         state.reports.push_back(report);
+    }
+
+    /// A hook tells the result of a call that had been allowed.
+    pub fn told(&self, result: &HookResult) {
+        let HookCall { session, tool, input } = &result.call;
+        let took = {
+            let mut state = self.state();
+            state.last = Some(Instant::now());
+            state.decisions.tell(session, input)
+        };
+        self.audit(&AuditEntry {
+            tool: Some(tool.clone()),
+            input: Some(input.clone()),
+            output: Some(result.output.clone()),
+            elapsed: took,
+            ..AuditEntry::new(HookType::PostToolUse, Some(SessionId::new(session.clone())))
+        });
+    }
+
+    /// What is known of a call that ended, before its standing is taken.
+    pub fn known(&self, ended: &EndedCall<'_>) -> Option<Known> {
+        self.state().decisions.known(ended)
+    }
+
+    /// The CLI says how a prompt ended.
+    pub fn prompt_over(&self, session: String, reason: String) {
+        let mut state = self.state();
+        state.last = Some(Instant::now());
+        state.ended.insert(session, reason);
+    }
+
+    /// How the last prompt of a session ended, once.
+    pub fn take_prompt_over(&self, session: &str) -> Option<String> {
+        self.state().ended.remove(session)
+    }
+
+    /// A hook is being answered until what this gives is dropped: that is no standstill.
+    pub fn busy(&self) -> Busy<'_> {
+        self.state().busy += 1;
+        Busy(self)
+    }
+
+    /// A hook that only tells that it is there.
+    pub fn alive(&self) {
+        self.state().last = Some(Instant::now());
+    }
+
+    /// Writes an entry of the audit. If that cannot be, nothing is allowed any more, and
+    /// whoever watches the turn ends the run.
+    pub fn audit(&self, entry: &AuditEntry) {
+        if let Err(error) = self.record.audit(entry) {
+            let mut state = self.state();
+            state.broken.get_or_insert(error);
+            state.resting = true;
+        }
     }
 
     /// What the CLI reported in this session since the focus was set.
@@ -295,7 +372,8 @@ impl Gate {
 
     /// When the last decision or report came in.
     pub fn last_life(&self) -> Option<Instant> {
-        self.state().last
+        let state = self.state();
+        if state.busy > 0 { Some(Instant::now()) } else { state.last }
     }
 
     /// Paths that allowed calls write, since the focus was set.
@@ -315,6 +393,17 @@ impl Gate {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A hook that is being answered.
+pub struct Busy<'a>(&'a Gate);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.busy = state.busy.saturating_sub(1);
+        state.last = Some(Instant::now());
     }
 }
 

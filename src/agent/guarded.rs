@@ -2,7 +2,7 @@
 //!
 //! Invariant: a question that is not understood is answered with a denial, and a
 //! question that cannot be answered gets no answer at all, which the asking hook
-//! turns into a denial.
+//! turns into a denial. A report is never answered with anything but "go on".
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,16 +10,19 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::{AgentError, Gate};
 use crate::hooks;
-use crate::model::{Asked, SessionId, ToolRequest};
+use crate::model::{Asked, AuditEntry, HookType, SessionId, ToolRequest};
 
 /// Longest question, in bytes; a tool call that is larger is denied.
 const LONGEST: u64 = 32 << 20;
 /// How long a question may take to arrive, and its answer to be taken.
 const ARRIVAL: Duration = Duration::from_secs(10);
+/// How the CLI says that the agent thinks it is finished.
+const FINISHED: &str = "end_turn";
 
 /// What happens to a prompt that reaches the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,15 @@ pub enum Greeting {
     TurnBack,
 }
 
+/// A turn that the agent wants to end, and that waits for a word on that.
+pub struct StopAsked {
+    /// The session.
+    pub session: SessionId,
+    /// Takes what the agent should put in order first, or nothing. Whoever drops this lets
+    /// the turn end.
+    pub answer: oneshot::Sender<Option<String>>,
+}
+
 /// The running server; it ends when this is dropped.
 pub struct GuardServer {
     socket: PathBuf,
@@ -38,12 +50,18 @@ pub struct GuardServer {
 }
 
 impl GuardServer {
-    /// Listens on `socket`, in a folder that only this user can enter.
+    /// Listens on `socket`, in a folder that only this user can enter. Turns that are about
+    /// to end are told to `stops`; without one they end.
     ///
     /// # Errors
     /// If the socket cannot be made.
-    pub fn start(socket: &Path, gate: Arc<Gate>, greeting: Greeting) -> Result<Self, AgentError> {
-        let server = Self::beside(socket, Arc::clone(&gate), greeting)?;
+    pub fn start(
+        socket: &Path,
+        gate: Arc<Gate>,
+        greeting: Greeting,
+        stops: Option<mpsc::Sender<StopAsked>>,
+    ) -> Result<Self, AgentError> {
+        let server = Self::listen(socket, Arc::clone(&gate), greeting, stops)?;
         gate.expect_hooks();
         Ok(server)
     }
@@ -54,13 +72,22 @@ impl GuardServer {
     /// # Errors
     /// If the socket cannot be made.
     pub fn beside(socket: &Path, gate: Arc<Gate>, greeting: Greeting) -> Result<Self, AgentError> {
+        Self::listen(socket, gate, greeting, None)
+    }
+
+    fn listen(
+        socket: &Path,
+        gate: Arc<Gate>,
+        greeting: Greeting,
+        stops: Option<mpsc::Sender<StopAsked>>,
+    ) -> Result<Self, AgentError> {
         let listener = UnixListener::bind(socket)
             .map_err(|source| AgentError::Prepare { path: socket.to_owned(), source })?;
         let task = tokio::spawn(async move {
             loop {
                 match listener.accept().await {
                     Ok((stream, _)) => {
-                        tokio::spawn(answer(stream, Arc::clone(&gate), greeting));
+                        tokio::spawn(answer(stream, Arc::clone(&gate), greeting, stops.clone()));
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a hook could not be accepted");
@@ -84,7 +111,12 @@ impl Drop for GuardServer {
     }
 }
 
-async fn answer(mut stream: UnixStream, gate: Arc<Gate>, greeting: Greeting) {
+async fn answer(
+    mut stream: UnixStream,
+    gate: Arc<Gate>,
+    greeting: Greeting,
+    stops: Option<mpsc::Sender<StopAsked>>,
+) {
     let mut question = Vec::new();
     let mut limited = (&mut stream).take(LONGEST);
     match tokio::time::timeout(ARRIVAL, limited.read_to_end(&mut question)).await {
@@ -93,15 +125,12 @@ async fn answer(mut stream: UnixStream, gate: Arc<Gate>, greeting: Greeting) {
         Err(_) => return tracing::warn!("a hook's question did not arrive"),
     }
     let whole = u64::try_from(question.len()).is_ok_and(|length| length < LONGEST);
-    // Deciding reads the file system and writes the journal: not on this thread.
-    let reply = tokio::task::spawn_blocking(move || {
-        if whole {
-            reply(&gate, &question, greeting)
-        } else {
-            hooks::denial("Nothing ran: the call is too large.")
-        }
-    })
-    .await;
+    let reply = if let Some(input) = question.strip_prefix(b"agentStop\n").filter(|_| whole) {
+        Ok(stop(&gate, input, stops).await)
+    } else {
+        // Deciding reads the file system and writes the journal: not on this thread.
+        tokio::task::spawn_blocking(move || reply(&gate, &question, whole, greeting)).await
+    };
     match reply {
         Ok(reply) => {
             // A hook that does not read denies by itself when its own time is over.
@@ -115,27 +144,74 @@ async fn answer(mut stream: UnixStream, gate: Arc<Gate>, greeting: Greeting) {
     }
 }
 
+/// Whether a turn may end: the answer of whoever runs the loop, in its own time and within
+/// ours. Without one it ends, and is judged afterwards as every turn is.
+async fn stop(gate: &Gate, input: &[u8], stops: Option<mpsc::Sender<StopAsked>>) -> String {
+    gate.alive();
+    let (Some(stops), Ok(stop)) = (stops, hooks::read_stop(input)) else { return hooks::pass() };
+    if stop.reason != FINISHED {
+        return hooks::pass();
+    }
+    let _busy = gate.busy();
+    let (answer, answered) = oneshot::channel();
+    let session = SessionId::new(stop.session);
+    let asked = StopAsked { session: session.clone(), answer };
+    let answered = async {
+        stops.send(asked).await.ok()?;
+        answered.await.ok()?
+    };
+    match tokio::time::timeout(hooks::STOP_CHECK_LIMIT, answered).await {
+        Ok(Some(reason)) => {
+            gate.audit(&AuditEntry {
+                input: Some(reason.as_str().into()),
+                ..AuditEntry::new(HookType::Prompt, Some(session))
+            });
+            hooks::turn_back(&reason)
+        }
+        Ok(None) => hooks::pass(),
+        Err(_) => {
+            tracing::info!("a turn ended before its work was checked");
+            hooks::pass()
+        }
+    }
+}
+
 /// The answer to `<event>\n<input>`.
-fn reply(gate: &Gate, question: &[u8], greeting: Greeting) -> String {
+fn reply(gate: &Gate, question: &[u8], whole: bool, greeting: Greeting) -> String {
     let split = question.iter().position(|byte| *byte == b'\n');
     let (event, input) = match split {
         Some(at) => (&question[..at], &question[at + 1..]),
         None => (question, &[][..]),
     };
+    let only_reports = std::str::from_utf8(event).is_ok_and(hooks::observes);
+    if !whole {
+        return if only_reports {
+            hooks::pass()
+        } else {
+            hooks::denial("Nothing ran: the call is too large.")
+        };
+    }
     match event {
         b"preToolUse" => match hooks::read_call(input) {
             Ok(call) => decide(gate, call),
             Err(error) => hooks::denial(&format!("Nothing ran: {error}.")),
         },
-        b"permissionRequest" => match hooks::read_permission(input) {
+        event if event == hooks::PERMIT.as_bytes() => match hooks::read_permission(input) {
             Ok(call) => permit(gate, call),
             Err(error) => hooks::forbid(&format!("Nothing ran: {error}.")),
         },
-        b"errorOccurred" => {
-            match hooks::read_error(input) {
-                Ok(report) => gate.report(report),
-                Err(error) => tracing::warn!(%error, "an error report was not understood"),
-            }
+        // What only reports is answered the same way whatever it says.
+        b"postToolUse" | b"postToolUseFailure" => {
+            let told = hooks::read_result(input).map(|result| gate.told(&result));
+            understood(told)
+        }
+        b"errorOccurred" => understood(hooks::read_error(input).map(|report| gate.report(report))),
+        b"sessionEnd" => {
+            let ended = hooks::read_end(input);
+            understood(ended.map(|(session, reason)| gate.prompt_over(session, reason)))
+        }
+        b"permissionRequest" | b"agentStop" => {
+            gate.alive();
             hooks::pass()
         }
         b"sessionStart" | b"userPromptSubmitted" => {
@@ -153,6 +229,13 @@ fn reply(gate: &Gate, question: &[u8], greeting: Greeting) -> String {
             hooks::denial(&format!("Nothing ran: the guard knows no hook `{name}`."))
         }
     }
+}
+
+fn understood(report: Result<(), hooks::WireError>) -> String {
+    if let Err(error) = report {
+        tracing::warn!(%error, "a hook's report was not understood");
+    }
+    hooks::pass()
 }
 
 fn decide(gate: &Gate, call: hooks::HookCall) -> String {

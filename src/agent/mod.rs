@@ -14,6 +14,7 @@ mod fault;
 mod gate;
 mod guarded;
 pub mod oneshot;
+mod provider;
 mod records;
 pub mod scripted;
 mod stderr;
@@ -31,12 +32,13 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 pub use command::{AgentCommand, AgentKind, Lookup};
-pub use decisions::{EndedCall, Standing};
+pub use decisions::{EndedCall, Known, Standing};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 pub use fault::{classify, classify_json, classify_line, classify_message, reset_in, way_out};
-pub use gate::{Focus, Gate, Locate};
-pub use guarded::{Greeting, GuardServer};
+pub use gate::{Busy, Focus, Gate, Locate};
+pub use guarded::{Greeting, GuardServer, StopAsked};
+pub use provider::{PROVIDER_URL, ProviderError, provider_variables};
 pub use stuck::{Pulse, TurnLimits, observe};
 
 pub use crate::hooks::PluginError;

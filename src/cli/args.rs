@@ -9,7 +9,7 @@ use clap_complete::Shell;
 
 use super::classify::ClassifyArgs;
 use crate::config::{Span, Written};
-use crate::model::{OnStuck, Via, WriteScope};
+use crate::model::{OnStuck, Sandbox, Via, WriteScope};
 
 /// Works through a task's criteria with a coding agent, unattended, and believes
 /// only what git and the checks show.
@@ -121,6 +121,9 @@ Names, hosts and ordinary words stay; JSON stays JSON."
     /// Ends what is left of a run whose runner was killed (started by the runner)
     #[command(hide = true)]
     Guardian(super::guardian::GuardianArgs),
+    /// Run a program that may write below some folders only (used by `--sandbox`)
+    #[command(hide = true)]
+    Confine(super::confine::ConfineArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.
@@ -205,10 +208,18 @@ pub(crate) struct SettingArgs {
     /// Do not run the verify commands before the work
     #[arg(long, help_heading = "Verdict")]
     no_baseline: bool,
+    /// Do not check the work when the agent wants to end its turn
+    #[arg(long, help_heading = "Verdict")]
+    no_stop_check: bool,
     /// Where the agent may write [default: workspace]
     #[arg(long, value_name = "WHERE", help_heading = "Guard",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
     write_scope: Option<WriteScope>,
+    /// Let the operating system confine what the agent writes (Linux)
+    #[arg(long, value_name = "MODE", help_heading = "Guard", num_args = 0..=1,
+        require_equals = true, default_missing_value = "required",
+        value_parser = PossibleValuesParser::new(["off", "required", "best-effort"]).map(sandbox))]
+    sandbox: Option<Sandbox>,
     /// Allow a command on top of the built-in list, as in `npm run lint`; repeatable
     #[arg(long, value_name = "COMMAND", help_heading = "Guard")]
     allow: Vec<String>,
@@ -241,7 +252,9 @@ impl SettingArgs {
             allow_dirty: set(self.allow_dirty),
             require_checks: set(self.require_checks),
             baseline: self.no_baseline.then_some(false),
+            stop_check: self.no_stop_check.then_some(false),
             write_scope: self.write_scope,
+            sandbox: self.sandbox,
             verify_timeout: self.verify_timeout,
             idle_timeout: self.idle_timeout,
             turn_timeout: self.turn_timeout,
@@ -265,6 +278,15 @@ fn write_scope(word: String) -> WriteScope {
 #[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
 fn via(word: String) -> Via {
     if word == "cli" { Via::Cli } else { Via::Acp }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+fn sandbox(word: String) -> Sandbox {
+    match word.as_str() {
+        "required" => Sandbox::Required,
+        "best-effort" => Sandbox::BestEffort,
+        _ => Sandbox::Off,
+    }
 }
 
 /// Flags of `demo`.
@@ -344,6 +366,9 @@ pub(crate) struct DoctorArgs {
     pub(crate) task: Option<String>,
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
+    /// Let the agent try a call that must be denied, for a model on loopback
+    #[arg(long)]
+    pub(crate) deep: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

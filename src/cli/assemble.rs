@@ -7,7 +7,10 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+
 use super::args::RunArgs;
+use super::confine;
 use super::failure::{Failure, Kind};
 use super::housekeeping::{Pulse, keep_house};
 use super::launch::{self, Start};
@@ -16,9 +19,9 @@ use super::screen::{self, Show};
 use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, TurnLimits};
 use crate::config::{Settings, resolve};
 use crate::engine::{Aftermath, BaselineRun, GuardRules, Limits, Parts, Resumed, resume};
-use crate::events::{Emitter, JOURNAL_FILE, journals, run_id_after};
+use crate::events::{Audit, Audited, Emitter, JOURNAL_FILE, audit_folder, journals, run_id_after};
 use crate::guard::{Approval, OsFiles, Redactor};
-use crate::model::{EventKind, Premium, Record, Reporter, RunId, Task};
+use crate::model::{EventKind, Premium, Record, Reporter, RunId, Sandbox, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::recipe::{Around, Bridge, Nested, RecipeError};
 use crate::sys::atomic;
@@ -87,7 +90,12 @@ pub(super) async fn assemble(
         .hint("a check proves something only if it was seen red before the work"));
     }
     let clock = Clock::system();
-    at.place.repo.exclude(&[".ralph/runs/", ".ralph/audit/"])?;
+    let audited =
+        audit_folder(at.place.root(), std::env::var_os("COPILOT_AUDIT_LOG_DIR").as_deref());
+    let audited_here = audited.strip_prefix(at.place.root()).ok().and_then(Path::to_str);
+    let audit_pattern = audited_here.map(|here| format!("/{here}/"));
+    let excluded = [".ralph/runs/", ".ralph/audit/"].into_iter().chain(audit_pattern.as_deref());
+    at.place.repo.exclude(&excluded.collect::<Vec<_>>())?;
     let runs = at.place.runs();
     make_private(&runs)?;
     let last = last_run(&runs)?;
@@ -132,9 +140,14 @@ pub(super) async fn assemble(
         Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
             .map_err(|error| Failure::new(Kind::Write, error))?,
     );
-    let record: Arc<dyn Record> = Arc::clone(&events) as _;
+    let audit = audit(&audited, clock, &redactor)?;
+    let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::clone(&events) as _, audit));
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
-    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via)?;
+    // One turn at a time asks whether it may end.
+    let (ask_stop, stops) = mpsc::channel(1);
+    let ask_stop = settings.stop_check.then_some(ask_stop);
+    let mount =
+        launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
     let (identity, identity_notice) = match known {
         Some(identity) => (identity, None),
         None => {
@@ -146,19 +159,22 @@ pub(super) async fn assemble(
     };
     let own_identity = identity_notice.is_some().then_some(&identity);
     let identity_variables = launch::identity_variables(own_identity);
-    let rules = rules(&at, &settings, &preflight, scratch.path())?;
+    let mut rules = rules(&at, &settings, &preflight, scratch.path())?;
+    rules.protect.extend(audited_here.map(|here| format!("{here}/**")));
     let recipes = recipes(depth, &mount, &rules.tmp, &identity_variables, &run, &redactor)?;
     if task.criteria.iter().any(|criterion| criterion.recipe.is_some() && !criterion.checked) {
         // In the middle of the night it would be too late to hear of it.
         recipes.runner().await?;
     }
+    let (started, confined) = confined(&at.place, &settings, &command, &rules.tmp)?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
+    notices.extend(confined);
     notices.extend(ended);
     notices.extend(super::quota::warning(run.as_str(), at.place.root()).await);
     notices.extend(resumed.notices);
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
-        environment: launch::environment(&command, &rules.tmp, &identity_variables),
+        environment: launch::environment(&command, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
         run: run.clone(),
         cwd: at.place.root().to_owned(),
@@ -166,7 +182,7 @@ pub(super) async fn assemble(
         home: launch::copilot_home(),
         logs: scratch.path().join("logs"),
         gate: Arc::clone(&gate),
-        command: command.clone(),
+        command: started,
         via: settings.via,
     });
     let guardian = guardian(&run, scratch.path(), &events)?;
@@ -221,6 +237,7 @@ pub(super) async fn assemble(
             .filter(|text| !text.is_empty()),
         iteration: resumed.iteration,
         worked: resumed.worked,
+        stops,
         again: super::start_command(&task.name),
         notices,
     };
@@ -356,6 +373,29 @@ fn rules(
     Ok(rules)
 }
 
+/// The command that is started, with what people are told of its confinement.
+fn confined(
+    place: &Place,
+    settings: &Settings,
+    command: &AgentCommand,
+    tmp: &Path,
+) -> Result<(AgentCommand, Option<String>), Failure> {
+    let mut writable = vec![place.root().to_owned(), tmp.to_owned()];
+    // In a linked working tree, commits are made elsewhere.
+    let commits = place.repo.common_dir();
+    if !commits.starts_with(place.root()) {
+        writable.push(commits.to_owned());
+    }
+    if settings.sandbox != Sandbox::Off {
+        let home = match command.kind {
+            AgentKind::Copilot => launch::copilot_home(),
+            AgentKind::Other => None,
+        };
+        writable.extend(confine::own_folders(home));
+    }
+    confine::confined(command, settings.sandbox, &writable)
+}
+
 fn notices(
     preflight: &Preflight,
     settings: &Settings,
@@ -393,6 +433,16 @@ fn notices(
         notices.push("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is denied, since nobody is asked".to_owned());
     }
     notices
+}
+
+/// The audit of everything that is asked and answered from now on.
+fn audit(folder: &Path, clock: Clock, redactor: &Arc<Redactor>) -> Result<Audit, Failure> {
+    let redactor = Arc::clone(redactor);
+    let redact = Arc::new(move |value: &serde_json::Value| redactor.redact_json(value));
+    Audit::open(folder, clock, redact).map_err(|error| {
+        Failure::new(Kind::Write, error)
+            .hint("nothing runs that cannot be audited; COPILOT_AUDIT_LOG_DIR names another folder")
+    })
 }
 
 fn make_private(folder: &Path) -> Result<(), Failure> {

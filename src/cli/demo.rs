@@ -85,7 +85,7 @@ fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     named.canonicalize().map_err(|error| cannot_write(named, &error))
 }
 
-fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
+pub(super) fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
     let mut command = Command::new("git");
     command.args(args).current_dir(folder);
     for (name, _) in std::env::vars_os() {

@@ -5,6 +5,7 @@
 //! by doing it: the CLI is started, a session is opened, and a prompt is sent that the
 //! guard's own hook ends before any model is asked. Where the CLI itself says that it has
 //! loaded no hook, that prompt is not sent: a model would answer it. So it costs nothing.
+//! `--deep` lets the CLI try what must be denied, for a model on loopback.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::DoctorArgs;
 use super::assemble;
-use super::failure::Failure;
+use super::canary::{self, Canary};
+use super::failure::{Failure, Kind};
 use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
 use super::{runtime, say, say_json};
@@ -24,7 +26,8 @@ use crate::agent::{
 };
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy, Redactor};
-use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId};
+use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Sandbox};
+use crate::sys::confine::can_confine;
 use crate::verify::Repo as _;
 
 /// One thing that was looked at.
@@ -116,9 +119,15 @@ fn look(
         Ok(_) => {}
         Err(failure) => findings.push(Finding::bad("templates", &failure)),
     }
+    findings.extend(sandbox(settings.sandbox));
     match launch::find_agent(&settings) {
         Ok(command) => match runtime() {
-            Ok(runtime) => runtime.block_on(agent(&place, &settings, &command, findings)),
+            Ok(runtime) => runtime.block_on(async {
+                agent(&place, &settings, &command, findings).await;
+                if args.deep {
+                    findings.push(deep(&command).await);
+                }
+            }),
             Err(failure) => findings.push(Finding::bad("agent", &failure)),
         },
         Err(failure) => findings.push(Finding::bad("agent", &failure)),
@@ -216,6 +225,51 @@ async fn agent(
     });
 }
 
+/// Whether the confinement that is asked for can be had, if one is.
+fn sandbox(asked: Sandbox) -> Option<Finding> {
+    let found = can_confine();
+    match (asked, found) {
+        (Sandbox::Off, _) => None,
+        (Sandbox::Required | Sandbox::BestEffort, Ok(())) => {
+            Some(Finding::good("sandbox", "the agent can be confined here (Landlock)"))
+        }
+        (Sandbox::Required, Err(error)) => Some(Finding::bad(
+            "sandbox",
+            &Failure::new(Kind::Agent, error)
+                .hint("--sandbox=best-effort goes on without, and says so"),
+        )),
+        (Sandbox::BestEffort, Err(error)) => {
+            Some(Finding::note("sandbox", error.to_string(), "the agent will not be confined"))
+        }
+    }
+}
+
+/// Whether the guard holds when the agent tries what must be denied.
+async fn deep(command: &AgentCommand) -> Finding {
+    if command.kind == AgentKind::Other {
+        return Finding::note(
+            "canary",
+            "this agent asks a model that only it knows",
+            "the canary is for the Copilot CLI, which can be given a model on loopback",
+        );
+    }
+    match canary::canary(command).await {
+        Ok(Canary::Held { rule }) => Finding::good(
+            "canary",
+            format!(
+                "`git push` in a repository of its own was denied by the hook ({rule}), the model was told why, and nothing was pushed"
+            ),
+        ),
+        Ok(Canary::Failed { why }) => Finding {
+            name: "canary",
+            state: State::Bad(10),
+            detail: format!("a call that must be denied was not denied as it should be: {why}"),
+            hint: Some("start no run with this CLI before the reason is found".to_owned()),
+        },
+        Err(failure) => Finding::bad("canary", &failure),
+    }
+}
+
 /// What the CLI's own command `/env` says when no hook is loaded.
 const NO_HOOKS: &str = "No hooks loaded";
 
@@ -236,11 +290,12 @@ async fn probe(
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(place.root(), place.root().join("tasks")));
     gate.focus(Focus { iteration: 0, policy });
-    let mount = launch::mount(command, scratch.path(), &gate, Greeting::TurnBack, settings.via)?;
+    let mount =
+        launch::mount(command, scratch.path(), &gate, Greeting::TurnBack, settings.via, None)?;
     let mut start = launch::starter(Start {
         command: command.clone(),
         via: settings.via,
-        environment: launch::environment(command, &scratch.path().join("tmp"), &[]),
+        environment: launch::environment(command, &scratch.path().join("tmp"), &[])?,
         plugin: mount.plugin,
         run: RunId::new("doctor"),
         cwd: place.root().to_owned(),

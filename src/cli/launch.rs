@@ -7,12 +7,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::failure::Failure;
+use tokio::sync::mpsc;
+
+use super::failure::{Failure, Kind};
 use super::housekeeping::SCRATCH_PREFIX;
 use crate::agent::acp::{AcpAgent, Launch};
 use crate::agent::oneshot::{OneShot, Recipe};
 use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, for_agent,
+    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, PROVIDER_URL,
+    ProviderError, StopAsked, for_agent, provider_variables,
 };
 use crate::config::Settings;
 use crate::engine::Starter;
@@ -80,13 +83,15 @@ pub(super) struct Mount {
     pub(super) plugin: Option<Plugin>,
 }
 
-/// Serves the hooks and writes the plugin, for the Copilot CLI.
+/// Serves the hooks and writes the plugin, for the Copilot CLI. Turns that are about to end
+/// are told to `stops`.
 pub(super) fn mount(
     command: &AgentCommand,
     scratch: &Path,
     gate: &Arc<Gate>,
     greeting: Greeting,
     via: Via,
+    stops: Option<mpsc::Sender<StopAsked>>,
 ) -> Result<Mount, Failure> {
     let socket = scratch.join("guard.sock");
     match command.kind {
@@ -95,7 +100,7 @@ pub(super) fn mount(
             Ok(Mount { server, plugin: None })
         }
         AgentKind::Copilot => {
-            let server = GuardServer::start(&socket, Arc::clone(gate), greeting)?;
+            let server = GuardServer::start(&socket, Arc::clone(gate), greeting, stops)?;
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
             let write = match via {
@@ -109,11 +114,14 @@ pub(super) fn mount(
     }
 }
 
+/// Changes to the agent's environment, and the arguments that go with them.
+type Environment = (Vec<(OsString, Option<OsString>)>, Vec<OsString>);
+
 /// Everything a start of the agent takes.
 pub(super) struct Start {
     pub(super) command: AgentCommand,
     pub(super) via: Via,
-    pub(super) environment: (Vec<(OsString, Option<OsString>)>, Vec<OsString>),
+    pub(super) environment: Environment,
     pub(super) plugin: Option<Plugin>,
     pub(super) run: RunId,
     pub(super) cwd: PathBuf,
@@ -183,14 +191,18 @@ pub(super) fn environment(
     command: &AgentCommand,
     tmp: &Path,
     identity: &[(String, String)],
-) -> (Vec<(OsString, Option<OsString>)>, Vec<OsString>) {
+) -> Result<Environment, Failure> {
     let names: Vec<String> =
         std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    let change = for_agent(command.kind, &names, tmp);
+    let provider = match command.kind {
+        AgentKind::Copilot => provider().map_err(|error| Failure::new(Kind::Invalid, error))?,
+        AgentKind::Other => Vec::new(),
+    };
+    let change = for_agent(command.kind, &names, &provider, tmp);
     let mut variables = change.variables;
     let identity = identity.iter().map(|(name, value)| (name.into(), Some(value.into())));
     variables.extend(identity);
-    (variables, change.arguments)
+    Ok((variables, change.arguments))
 }
 
 pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, String)> {
@@ -228,7 +240,13 @@ pub(super) fn premium(settings: &Settings, kind: AgentKind, model: Option<&str>)
 
 /// Whether the user's own provider serves the model.
 fn own_provider() -> bool {
-    std::env::var_os("COPILOT_PROVIDER_BASE_URL").is_some_and(|url| !url.is_empty())
+    std::env::var_os(PROVIDER_URL).is_some_and(|url| !url.is_empty())
+        || provider().is_ok_and(|provider| !provider.is_empty())
+}
+
+/// The CLI's variables for a provider that was named in the bridge's.
+fn provider() -> Result<Vec<(&'static str, String)>, ProviderError> {
+    provider_variables(&|name| std::env::var(name).ok())
 }
 
 pub(super) fn describe(command: &AgentCommand, redactor: &Redactor) -> String {

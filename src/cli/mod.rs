@@ -6,8 +6,10 @@
 mod agent;
 mod args;
 mod assemble;
+mod canary;
 mod check;
 mod classify;
+mod confine;
 mod demo;
 mod doctor;
 mod dry_run;
@@ -19,6 +21,7 @@ mod housekeeping;
 mod init;
 mod launch;
 mod log;
+mod loopback;
 mod place;
 mod quota;
 mod recipe;
@@ -92,6 +95,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Guardian(args)) => guardian::guardian(args),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
         Some(Command::Classify(args)) => classify::classify(&args),
+        Some(Command::Confine(args)) => Ok(confine::run(&args)),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

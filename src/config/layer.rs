@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::Span;
-use crate::model::{OnStuck, Via, WriteScope};
+use crate::model::{OnStuck, Sandbox, Via, WriteScope};
 
 /// Where a value was written, strongest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +82,12 @@ pub struct Written {
     pub require_checks: Option<bool>,
     /// Run the verify commands once before the work.
     pub baseline: Option<bool>,
+    /// Check the work when the agent wants to end its turn, and send back what is wrong.
+    pub stop_check: Option<bool>,
     /// Where the agent may write.
     pub write_scope: Option<WriteScope>,
+    /// Let the operating system confine what the agent writes.
+    pub sandbox: Option<Sandbox>,
     /// Approve what the guard finds safe without asking.
     pub auto_approve: Option<bool>,
     /// Use the next model of the list when one is not available.

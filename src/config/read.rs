@@ -6,7 +6,7 @@ use std::str::FromStr;
 use etcetera::BaseStrategy as _;
 
 use super::{Span, Written};
-use crate::model::{OnStuck, TaskSettings, Via, WriteScope};
+use crate::model::{OnStuck, Sandbox, TaskSettings, Via, WriteScope};
 
 /// A layer that cannot be understood.
 #[derive(Debug, thiserror::Error)]
@@ -137,6 +137,14 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
         let name = "COPILOT_MAX_RETRIES".to_owned();
         get(&name).filter(|value| !value.is_empty()).map(|value| (name, value))
     };
+    let sandbox = read("SANDBOX")
+        .map(|(name, value)| match value.as_str() {
+            "off" | "false" => Ok(Sandbox::Off),
+            "required" | "true" => Ok(Sandbox::Required),
+            "best-effort" => Ok(Sandbox::BestEffort),
+            _ => Err(refused(&name, &value, "it is `off`, `required` or `best-effort`")),
+        })
+        .transpose()?;
     Ok(Written {
         max_iterations: number(read("MAX_ITERATIONS"))?,
         max_duration: typed(read("MAX_DURATION"))?,
@@ -153,7 +161,9 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
         allow_dirty: flag(read("ALLOW_DIRTY"))?,
         require_checks: flag(read("REQUIRE_CHECKS"))?,
         baseline: flag(read("BASELINE"))?,
+        stop_check: flag(read("STOP_CHECK"))?,
         write_scope,
+        sandbox,
         auto_approve: flag(read("AUTO_APPROVE"))?,
         fallback: flag(read("FALLBACK"))?,
         verify_timeout: typed(read("VERIFY_TIMEOUT"))?,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Layer, Source, Span, Written};
-use crate::model::{OnStuck, Via, WriteScope};
+use crate::model::{OnStuck, Sandbox, Via, WriteScope};
 
 /// What won, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,8 +103,12 @@ settings! {
     require_checks: bool = false, bool::to_string;
     /// Run the verify commands once before the work.
     baseline: bool = true, bool::to_string;
+    /// Check the work when the agent wants to end its turn, and send back what is wrong.
+    stop_check: bool = true, bool::to_string;
     /// Where the agent may write.
     write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
+    /// Let the operating system confine what the agent writes.
+    sandbox: Sandbox = Sandbox::Off, Sandbox::to_string;
     /// Approve what the guard finds safe without asking.
     auto_approve: bool = true, bool::to_string;
     /// Use the next model of the list when one is not available.

@@ -9,7 +9,7 @@ use super::decide::reached;
 use super::run::Run;
 use super::settle::Ending;
 use super::{Borne, EngineError};
-use crate::agent::{AgentError, Closed, Session, TurnLimits};
+use crate::agent::{AgentError, Closed, Session};
 use crate::model::{
     Checkpoint, Criterion, EventKind, Fault, FaultClass, Limit, Oid, Outcome, Premium, Prompt,
     Record as _, Task, Turn, TurnEnd,
@@ -37,6 +37,8 @@ pub(super) struct Iteration {
     pub(super) date: NaiveDate,
     pub(super) started: Instant,
     pub(super) premium_requests: u32,
+    /// How often the agent was sent back to work when it wanted to stop.
+    pub(super) sent_back: u32,
 }
 
 /// What became of a turn.
@@ -136,6 +138,7 @@ impl Run {
             date: parts.clock.today(),
             started: Instant::now(),
             premium_requests: 0,
+            sent_back: 0,
             checkpoint,
         };
         let (criterion, named) = (&iteration.criterion, iteration.protection.named());
@@ -192,6 +195,9 @@ impl Run {
         };
         self.parts.gate.rest();
         self.let_go(session).await;
+        if let Some(broken) = self.parts.gate.take_broken() {
+            return Err(broken.into());
+        }
         if let Ok(Turned::Failed(Some(turn), _)) = &turned
             && turn.end == TurnEnd::Lost
         {
@@ -222,7 +228,7 @@ impl Run {
         let mut whole: Option<Turn> = None;
         for number in 1..=PROMPTS {
             self.count_prompt(session, iteration, &prompt, number > 1)?;
-            let turn = match self.watch(session, &prompt).await {
+            let turn = match self.watch(session, &prompt, iteration).await? {
                 Ok(turn) => turn,
                 Err(error) => return self.failed(error),
             };
@@ -304,24 +310,6 @@ impl Run {
         match self.deadline() {
             Some(deadline) if Instant::now() >= deadline => Limit::Duration,
             Some(_) | None => Limit::Tokens,
-        }
-    }
-
-    /// Prompts, and ends the turn when the run's time is up.
-    async fn watch(&self, session: &mut dyn Session, prompt: &Prompt) -> Result<Turn, AgentError> {
-        let stop = self.parts.stop.token().child_token();
-        let used = self.spent.tokens.unwrap_or(0);
-        let tokens = self.parts.limits.tokens.map(|limit| limit.saturating_sub(used));
-        let limits = TurnLimits { tokens, ..self.parts.turn };
-        let answer = session.prompt(prompt, &limits, &stop);
-        tokio::pin!(answer);
-        let Some(deadline) = self.deadline() else { return answer.await };
-        tokio::select! {
-            turn = &mut answer => turn,
-            () = tokio::time::sleep_until(deadline) => {
-                stop.cancel();
-                answer.await
-            }
         }
     }
 

@@ -21,6 +21,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod until_stopped;
+mod watch;
 mod words;
 
 pub use decide::{After, Limits, Next, Spent, after, next};

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::decide::{Limits, Next, Spent, next};
 use super::until_stopped::UntilStopped;
 use super::{Borne, EngineError, GuardRules};
-use crate::agent::{Agent, AgentError, Gate, TurnLimits};
+use crate::agent::{Agent, AgentError, Gate, StopAsked, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
 use crate::prompt::Templates;
@@ -87,6 +88,8 @@ pub struct Parts {
     pub iteration: u32,
     /// Criteria at which an earlier run left commits that count.
     pub worked: Vec<CriterionKey>,
+    /// Turns that the agent wants to end.
+    pub stops: mpsc::Receiver<StopAsked>,
     /// What is typed to start the run again.
     pub again: String,
     /// Things to tell before the work.

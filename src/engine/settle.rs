@@ -86,7 +86,11 @@ impl Run {
         self.conclude(&iteration, evidence, verdict, ending)
     }
 
-    fn look(&self, iteration: &Iteration, turn: &Turn) -> Result<Collected, EngineError> {
+    pub(super) fn look(
+        &self,
+        iteration: &Iteration,
+        turn: &Turn,
+    ) -> Result<Collected, EngineError> {
         let parts = &self.parts;
         let focus = &iteration.criterion.key;
         let proven = self.state.criteria.iter().filter(|entry| entry.proof.is_some());
@@ -383,7 +387,7 @@ fn tell_first(verdict: &mut Verdict, kind: FindingKind, message: String) {
 
 /// Whether running the checks can change anything: there is something to check, on the
 /// branch where it has to be. Elsewhere everything is put back whatever they say.
-fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
+pub(super) fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
     if evidence.history != History::Straight || evidence.in_progress.is_some() {
         return false;
     }

@@ -4,7 +4,7 @@ use super::EngineError;
 use super::iterate::Iteration;
 use super::run::Run;
 use crate::model::{Finding, Prompt, Weight};
-use crate::prompt::{ContinuationValues, IterationValues};
+use crate::prompt::{ContinuationValues, IterationValues, StopValues};
 
 impl Run {
     /// The prompt of an iteration.
@@ -55,6 +55,25 @@ impl Run {
             next_criterion: redact(&iteration.criterion.key.text),
             next_line: iteration.criterion.line,
             reason: redact(reason),
+            project_context: parts.project_context.as_deref().map(redact),
+        })?)
+    }
+
+    /// What sends the agent back to work when it wants to end its turn.
+    pub(super) fn stop_for(
+        &self,
+        iteration: &Iteration,
+        findings: &[Finding],
+    ) -> Result<Prompt, EngineError> {
+        let parts = &self.parts;
+        let redact = |text: &str| parts.gate.redactor().redact_str(text).into_owned();
+        Ok(parts.templates.stop(&StopValues {
+            iteration: iteration.number,
+            task_name: parts.layout.task().to_owned(),
+            task_folder: folder_of(&parts.layout),
+            next_criterion: redact(&iteration.criterion.key.text),
+            next_line: iteration.criterion.line,
+            feedback: useful(findings).map(|finding| redact(&finding.message)).collect(),
         })?)
     }
 }

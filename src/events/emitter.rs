@@ -115,7 +115,7 @@ impl Inner {
 }
 
 /// The journal's failure in the words of the flow.
-fn refused(journal: &Path, error: SysError) -> RecordError {
+pub(super) fn refused(journal: &Path, error: SysError) -> RecordError {
     match error {
         SysError::File { path, source, .. } => RecordError { path, source },
         other @ (SysError::Locked { .. } | SysError::Spawn { .. } | SysError::Process { .. }) => {

@@ -294,6 +294,7 @@ impl RunView {
             | EventKind::RecipeStarted { .. }
             | EventKind::RecipeProgress { .. }
             | EventKind::RecipeEnded { .. }
+            | EventKind::StopChecked { .. }
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. } => {}
         }

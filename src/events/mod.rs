@@ -2,8 +2,10 @@
 //!
 //! Invariant: one emitter gives every event of a run its number and its time and writes
 //! it to the journal before anybody else learns of it; what a run came to is told from
-//! its journal alone, by one fold. How it is told to people does not live here.
+//! its journal alone, by one fold. The audit stands beside it: one file a day, over all runs.
+//! How it is told to people does not live here.
 
+mod audit;
 mod emitter;
 mod fold;
 mod follow;
@@ -11,6 +13,7 @@ mod journal;
 mod recount;
 mod run_name;
 
+pub use audit::{Audit, Audited, Redact, audit_folder};
 pub use emitter::Emitter;
 pub use fold::{Counters, CriterionView, CurrentIteration, End, RunStart, RunView, Standing, Wait};
 pub use follow::follow;

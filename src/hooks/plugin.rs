@@ -17,12 +17,38 @@ use serde_json::{Value, json};
 /// The limit that the CLI sets to a hook, in seconds.
 pub const HOOK_LIMIT: u64 = 86_400;
 
-/// The hooks that the guard listens to.
-const EVENTS: [&str; 3] = ["preToolUse", "userPromptSubmitted", "errorOccurred"];
+/// The hooks that the guard listens to: the first two hold, the others only tell.
+const EVENTS: [&str; 8] = [
+    "preToolUse",
+    "userPromptSubmitted",
+    PERMISSION,
+    "postToolUse",
+    "postToolUseFailure",
+    "errorOccurred",
+    "agentStop",
+    "sessionEnd",
+];
 
-/// The hook that answers the permission requests of `copilot -p`, where nobody else is
-/// asked. Over ACP they come to the runner itself.
+/// Whether a hook that cannot ask the runner only passes on what it is about to see. For
+/// every other hook, also those that nobody knows, that is a denial.
+pub fn observes(event: &str) -> bool {
+    matches!(
+        event,
+        "permissionRequest"
+            | "postToolUse"
+            | "postToolUseFailure"
+            | "errorOccurred"
+            | "agentStop"
+            | "sessionEnd"
+    )
+}
+
+/// The hook that sees permission requests. Over ACP they come to the runner itself, and the
+/// hook only watches.
 const PERMISSION: &str = "permissionRequest";
+
+/// What the same hook asks where nobody else answers it: in `copilot -p`.
+pub const PERMIT: &str = "permit";
 
 /// The plugin cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +82,7 @@ impl Plugin {
     /// # Errors
     /// If the folder or a file cannot be written.
     pub fn write(folder: &Path, program: &Path, socket: &Path) -> Result<Self, PluginError> {
-        Self::with(folder, program, socket, &EVENTS)
+        Self::with(folder, program, socket, PERMISSION)
     }
 
     /// The same for `copilot -p`: it answers the permission requests as well.
@@ -68,15 +94,14 @@ impl Plugin {
         program: &Path,
         socket: &Path,
     ) -> Result<Self, PluginError> {
-        let [first, second, third] = EVENTS;
-        Self::with(folder, program, socket, &[first, second, third, PERMISSION])
+        Self::with(folder, program, socket, PERMIT)
     }
 
     fn with(
         folder: &Path,
         program: &Path,
         socket: &Path,
-        events: &[&str],
+        permission: &str,
     ) -> Result<Self, PluginError> {
         let manifest = json!({
             "name": "ralph-guard",
@@ -84,9 +109,12 @@ impl Plugin {
             "description": "Asks the running ralph-copilot about every tool call",
             "hooks": "hooks.json",
         });
-        let hooks: serde_json::Map<String, Value> = events
+        let hooks: serde_json::Map<String, Value> = EVENTS
             .iter()
-            .map(|event| ((*event).to_owned(), json!([hook(program, event, socket)])))
+            .map(|event| {
+                let asked = if *event == PERMISSION { permission } else { event };
+                ((*event).to_owned(), json!([hook(program, asked, socket)]))
+            })
             .collect();
         let hooks = json!({ "version": 1, "hooks": hooks });
         let plugin = Self {
@@ -158,7 +186,16 @@ mod tests {
             assert_eq!(hook["exec"], "/bin/ralph");
             assert_eq!(hook["args"], json!(["hook", event, "--socket", "/s"]));
             let limit = hook["timeoutSec"].as_u64().expect("a positive number");
-            assert!(limit > super::super::ASK_LIMIT.as_secs() * 10);
+            assert!(limit > super::super::ask_limit(event).as_secs() * 10);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_to_observe_decides() {
+        let observers: Vec<_> = EVENTS.into_iter().filter(|event| observes(event)).collect();
+        assert_eq!(observers, EVENTS[2..]);
+        for event in ["preToolUse", "userPromptSubmitted", "PostToolUse", "", "preCompact"] {
+            assert!(!observes(event), "{event}");
         }
     }
 

@@ -18,6 +18,24 @@ pub struct HookCall {
     pub input: Value,
 }
 
+/// A tool call that ended, as `postToolUse` and `postToolUseFailure` describe it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookResult {
+    /// The call.
+    pub call: HookCall,
+    /// What the model is told about it.
+    pub output: Value,
+}
+
+/// A turn that the agent wants to end, as `agentStop` describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopReport {
+    /// The CLI's session.
+    pub session: String,
+    /// Why the turn ends; `end_turn` where the agent thinks that it is finished.
+    pub reason: String,
+}
+
 /// What `errorOccurred` reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorReport {
@@ -77,8 +95,21 @@ struct Permission {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
+struct Ended {
+    #[serde(default)]
+    tool_result: Option<Value>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Named {
     session_id: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    stop_reason: String,
 }
 
 /// Reads the input of `preToolUse`.
@@ -110,6 +141,39 @@ pub fn read_permission(input: &[u8]) -> Result<HookCall, WireError> {
         return Err(WireError::Arguments { tool: tool_name, found: kind_of(&tool_input) });
     }
     Ok(HookCall { session: session_id, tool: tool_name, input: tool_input })
+}
+
+/// Reads the input of `postToolUse` or `postToolUseFailure`.
+///
+/// # Errors
+/// As for [`read_call`].
+pub fn read_result(input: &[u8]) -> Result<HookResult, WireError> {
+    let call = read_call(input)?;
+    let ended: Ended = serde_json::from_slice(input)?;
+    let told = ended.tool_result.map(|mut result| match result.get_mut("textResultForLlm") {
+        Some(text) => text.take(),
+        None => result,
+    });
+    Ok(HookResult { call, output: told.or(ended.error).unwrap_or_default() })
+}
+
+/// Reads the input of `agentStop`.
+///
+/// # Errors
+/// If it is not JSON or names no session.
+pub fn read_stop(input: &[u8]) -> Result<StopReport, WireError> {
+    let stop: Named = serde_json::from_slice(input)?;
+    Ok(StopReport { session: stop.session_id, reason: stop.stop_reason })
+}
+
+/// Reads the input of `sessionEnd`, which follows each prompt: the session and the reason,
+/// `complete` or `error`.
+///
+/// # Errors
+/// If it is not JSON or names no session.
+pub fn read_end(input: &[u8]) -> Result<(String, String), WireError> {
+    let end: Named = serde_json::from_slice(input)?;
+    Ok((end.session_id, end.reason))
 }
 
 /// Reads the input of `errorOccurred`.
@@ -159,7 +223,8 @@ pub fn forbid(reason: &str) -> String {
     json!({ "behavior": "deny", "message": reason }).to_string()
 }
 
-/// The output of `userPromptSubmitted` that ends the prompt before any model is asked.
+/// The output of `userPromptSubmitted` that ends the prompt before any model is asked, and
+/// of `agentStop` that sends the reason to the model as the next message of the prompt.
 pub fn turn_back(reason: &str) -> String {
     json!({ "decision": "block", "reason": reason }).to_string()
 }
@@ -217,6 +282,28 @@ mod tests {
         assert!(read_permission(br#"{"sessionId":"s","toolName":"edit"}"#).is_err());
         assert_eq!(permit(), r#"{"behavior":"allow"}"#);
         assert_eq!(forbid("no"), r#"{"behavior":"deny","message":"no"}"#);
+    }
+
+    #[test]
+    fn a_result_is_what_the_model_is_told() {
+        let ended = |rest: &str| {
+            let input = format!(r#"{{"sessionId":"s","toolName":"view","toolArgs":{{}}{rest}}}"#);
+            read_result(input.as_bytes()).expect("a result").output
+        };
+        let told = r#","toolResult":{"resultType":"success","textResultForLlm":"hi"}"#;
+        assert_eq!(ended(told), "hi");
+        assert_eq!(ended(r#","toolResult":{"resultType":"success"}"#)["resultType"], "success");
+        assert_eq!(ended(r#","error":"Path does not exist""#), "Path does not exist");
+        assert_eq!(ended(""), Value::Null);
+    }
+
+    #[test]
+    fn a_stop_and_an_end_say_why() {
+        let stop = br#"{"sessionId":"s","stopReason":"end_turn","stop_hook_active":true}"#;
+        let expected = StopReport { session: "s".to_owned(), reason: "end_turn".to_owned() };
+        assert_eq!(read_stop(stop).expect("a stop"), expected);
+        let end = read_end(br#"{"sessionId":"s","reason":"error"}"#).expect("an end");
+        assert_eq!(end, ("s".to_owned(), "error".to_owned()));
     }
 
     #[test]

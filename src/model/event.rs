@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Answer, Asked, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence, ExecutedCall,
-    Mend, OnStuck, Outcome, RecipeFault, RecipeName, RunId, RunSummary, SessionId, StepStatus,
-    Turn, Verdict,
+    Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence,
+    ExecutedCall, Finding, Mend, OnStuck, Outcome, RecipeFault, RecipeName, RunId, RunSummary,
+    SessionId, StepStatus, Turn, Verdict,
 };
 
 /// One thing that happened, in order.
@@ -197,6 +197,22 @@ pub enum EventKind {
         /// What it came to.
         turn: Turn,
     },
+    /// The agent wanted to end its turn, and its work was checked before it could.
+    StopChecked {
+        /// The iteration.
+        iteration: u32,
+        /// The session.
+        session: SessionId,
+        /// What would fail the verdict; empty if nothing would, or nothing could be said.
+        findings: Vec<Finding>,
+        /// The findings were sent back to the agent, which goes on in the same prompt.
+        sent_back: bool,
+        /// The verify commands that ran for it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<CheckResult>,
+        /// Milliseconds it took.
+        millis: u64,
+    },
     /// A verify command ended.
     CheckFinished {
         /// The iteration.
@@ -272,7 +288,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as they stand in the JSON field `event`.
-    pub const NAMES: [&'static str; 20] = [
+    pub const NAMES: [&'static str; 21] = [
         "run_started",
         "notice",
         "baseline_checked",
@@ -285,6 +301,7 @@ impl EventKind {
         "recipe_progress",
         "recipe_ended",
         "turn_ended",
+        "stop_checked",
         "check_finished",
         "verdict_reached",
         "sign_added",
@@ -305,6 +322,7 @@ impl EventKind {
             | Self::RecipeStarted { iteration, .. }
             | Self::RecipeProgress { iteration, .. }
             | Self::RecipeEnded { iteration, .. }
+            | Self::StopChecked { iteration, .. }
             | Self::TurnEnded { iteration, .. }
             | Self::CheckFinished { iteration, .. }
             | Self::VerdictReached { iteration, .. }
@@ -336,6 +354,7 @@ impl EventKind {
             Self::RecipeProgress { .. } => "recipe_progress",
             Self::RecipeEnded { .. } => "recipe_ended",
             Self::TurnEnded { .. } => "turn_ended",
+            Self::StopChecked { .. } => "stop_checked",
             Self::CheckFinished { .. } => "check_finished",
             Self::VerdictReached { .. } => "verdict_reached",
             Self::SignAdded { .. } => "sign_added",
@@ -365,6 +384,15 @@ pub trait Record: Send + Sync {
     /// # Errors
     /// If the journal cannot be written; the caller must stop the run.
     fn record(&self, kind: EventKind) -> Result<(), RecordError>;
+
+    /// Writes an entry of the audit before it returns, where there is an audit: in a run
+    /// there always is one.
+    ///
+    /// # Errors
+    /// If the audit cannot be written; the caller must stop the run.
+    fn audit(&self, _entry: &AuditEntry) -> Result<(), RecordError> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! crosses a room's border lives here once and has no twin elsewhere. The
 //! functions that make these values live in the rooms named after the verbs.
 
+mod audit;
 mod check;
 mod diagnostic;
 mod event;
@@ -20,6 +21,7 @@ mod task;
 mod turn;
 mod verdict;
 
+pub use audit::{AuditDecision, AuditEntry, HookType};
 pub use check::{CheckResult, CheckStatus};
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, Record, RecordError, Totals};
@@ -35,7 +37,7 @@ pub use recipe::{
     RECIPE_FOLDERS, RecipeFault, RecipeName, RecipeNameError, RecipeStep, StepStatus,
 };
 pub use reporter::{ReportError, Reporter};
-pub use setting::{OnStuck, Premium, Via, WriteScope};
+pub use setting::{OnStuck, Premium, Sandbox, Via, WriteScope};
 pub use state::{CriterionState, TaskState};
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
 pub use turn::{CallStatus, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage};

@@ -64,6 +64,29 @@ impl fmt::Display for Via {
     }
 }
 
+/// Whether the operating system confines what the agent writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandbox {
+    /// It does not.
+    #[default]
+    Off,
+    /// It does, or no agent is started.
+    Required,
+    /// It does where it can; else that is said.
+    BestEffort,
+}
+
+impl fmt::Display for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Required => "required",
+            Self::BestEffort => "best-effort",
+        })
+    }
+}
+
 /// What a prompt costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Premium {

@@ -17,4 +17,4 @@ mod values;
 
 pub use error::PromptError;
 pub use templates::{DEFAULT_BUDGET, Templates};
-pub use values::{ContinuationValues, IterationValues, ScaffoldValues};
+pub use values::{ContinuationValues, IterationValues, ScaffoldValues, StopValues};

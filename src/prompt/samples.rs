@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{
     PromptError,
-    templates::{CONTINUATION, INSTRUCTIONS, ITERATION},
-    values::{ContinuationValues, IterationValues, ScaffoldValues},
+    templates::{CONTINUATION, INSTRUCTIONS, ITERATION, STOP},
+    values::{ContinuationValues, IterationValues, ScaffoldValues, StopValues},
 };
 
 /// Values as a template sees them.
@@ -54,10 +54,21 @@ pub(super) fn of(name: &str) -> Result<Vec<Value>, PromptError> {
         next_criterion: text(),
         next_line: 3,
         reason: text(),
+        project_context: Some(text()),
+    };
+    let continuation_bare = ContinuationValues { project_context: None, ..continuation.clone() };
+    let stop = StopValues {
+        iteration: 2,
+        task_name: text(),
+        task_folder: text(),
+        next_criterion: text(),
+        next_line: 3,
+        feedback: list(),
     };
     Ok(match name {
         ITERATION => vec![as_data(&full)?, as_data(&bare)?],
-        CONTINUATION => vec![as_data(&continuation)?],
+        CONTINUATION => vec![as_data(&continuation)?, as_data(&continuation_bare)?],
+        STOP => vec![as_data(&stop)?],
         INSTRUCTIONS => vec![Value::Object(serde_json::Map::new())],
         _ => vec![as_data(&ScaffoldValues { task_name: text() })?],
     })

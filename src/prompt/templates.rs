@@ -14,7 +14,7 @@ use super::{
     budget::{self, Keep},
     names, samples,
     samples::as_data,
-    values::{ContinuationValues, IterationValues, ScaffoldValues},
+    values::{ContinuationValues, IterationValues, ScaffoldValues, StopValues},
 };
 use crate::model::{Cut, Prompt};
 
@@ -25,9 +25,10 @@ pub const DEFAULT_BUDGET: usize = 64 * 1024;
 const PROGRESS_LINES: usize = 50;
 
 /// The templates there are: name of the file, and the text that is built in.
-const BUILTIN: [(&str, &str); 6] = [
+const BUILTIN: [(&str, &str); 7] = [
     (ITERATION, include_str!("../../templates/iteration.md")),
     (CONTINUATION, include_str!("../../templates/continuation.md")),
+    (STOP, include_str!("../../templates/stop.md")),
     (INSTRUCTIONS, include_str!("../../templates/copilot-instructions.md")),
     (TASK, include_str!("../../templates/TASK.md")),
     (GUARDRAILS, include_str!("../../templates/guardrails.md")),
@@ -36,6 +37,7 @@ const BUILTIN: [(&str, &str); 6] = [
 
 pub(super) const ITERATION: &str = "iteration.md";
 pub(super) const CONTINUATION: &str = "continuation.md";
+pub(super) const STOP: &str = "stop.md";
 pub(super) const INSTRUCTIONS: &str = "copilot-instructions.md";
 const TASK: &str = "TASK.md";
 const GUARDRAILS: &str = "guardrails.md";
@@ -157,6 +159,15 @@ impl Templates {
     /// As for [`Self::iteration`].
     pub fn continuation(&self, values: &ContinuationValues) -> Result<Prompt, PromptError> {
         self.bounded(CONTINUATION, as_data(values)?, values.next_line)
+    }
+
+    /// The message that the agent gets when it wants to end its turn and the work would
+    /// not pass.
+    ///
+    /// # Errors
+    /// As for [`Self::iteration`].
+    pub fn stop(&self, values: &StopValues) -> Result<Prompt, PromptError> {
+        self.bounded(STOP, as_data(values)?, values.next_line)
     }
 
     /// The project's instructions for the agent, `.github/copilot-instructions.md`.

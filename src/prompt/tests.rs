@@ -86,6 +86,7 @@ fn the_continuation_after_a_denial() {
         next_criterion: "The client retries".into(),
         next_line: 2,
         reason: "`git push` is not allowed: pushing is the human's".into(),
+        project_context: Some("A Rust workspace.".into()),
     };
     assert_text!(builtin().continuation(&values).expect("a prompt").text);
 }
@@ -227,6 +228,7 @@ fn a_continuation_is_bounded_too() {
         next_criterion: "The client retries".into(),
         next_line: 2,
         reason: "r".repeat(100_000),
+        project_context: None,
     };
     let prompt = builtin().continuation(&values).expect("a prompt");
     assert!(prompt.text.len() <= 64 * 1024);
@@ -303,7 +305,7 @@ fn names_made_in_a_template_are_known_in_it() {
 fn a_file_that_replaces_no_template_is_an_error() {
     let error = with("iterations.md", "x").expect_err("a misspelt name").to_string();
     assert!(error.ends_with(
-        "iterations.md replaces no template; there are: iteration.md, continuation.md, \
+        "iterations.md replaces no template; there are: iteration.md, continuation.md, stop.md, \
          copilot-instructions.md, TASK.md, guardrails.md, progress.md"
     ));
     for harmless in ["README.md", "iteration.md.bak", ".gitkeep"] {

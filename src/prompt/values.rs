@@ -60,6 +60,27 @@ pub struct ContinuationValues {
     pub next_line: usize,
     /// The guard's reason for the denial.
     pub reason: String,
+    /// What the human wants said of the project in every prompt, if anything.
+    pub project_context: Option<String>,
+}
+
+/// What `stop.md` sees: the message that the agent gets when it wants to end its turn and
+/// the work would not pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StopValues {
+    /// The iteration's number.
+    pub iteration: u32,
+    /// The task's name.
+    pub task_name: String,
+    /// The task's folder, relative to the repository, `/`-separated.
+    pub task_folder: String,
+    /// The text of the criterion in focus.
+    pub next_criterion: String,
+    /// Its 1-based line in TASK.md.
+    pub next_line: usize,
+    /// What would fail the verdict; a template sees a bullet list.
+    #[serde(serialize_with = "bullets")]
+    pub feedback: Vec<String>,
 }
 
 /// What the files see that `init` writes.

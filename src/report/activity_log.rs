@@ -25,7 +25,7 @@ struct Entry {
     timestamp: String,
     iteration: u32,
     /// The tool's name; `check` for a verify command and `recipe` for a recipe that the
-    /// runner ran.
+    /// runner ran, `stop_check` for what it found when the agent wanted to end its turn.
     operation: String,
     args: Value,
     approved: bool,
@@ -274,6 +274,25 @@ impl Reporter for ActivityLog {
                 let result = if error.is_none() { Success::Success } else { Success::Failed };
                 let args = json!({ "recipe": recipe });
                 self.ran(event.time, *iteration, "recipe", args, result);
+            }
+            EventKind::StopChecked { iteration, session, findings, sent_back, .. } => {
+                let found: Vec<&str> = findings.iter().map(|it| it.message.as_str()).collect();
+                self.entries.push(Entry {
+                    timestamp: self.timestamp(event.time),
+                    iteration: *iteration,
+                    operation: "stop_check".to_owned(),
+                    args: json!({ "sent_back": sent_back }),
+                    approved: true,
+                    result: if found.is_empty() { Success::Success } else { Success::Failed },
+                    rule: None,
+                    reason: (!found.is_empty()).then(|| found.join(" ")),
+                    asked: Vec::new(),
+                    session: Some(session.clone()),
+                    call: None,
+                    exit: None,
+                    note: None,
+                    state: State::Done,
+                });
             }
             EventKind::RunStarted { .. }
             | EventKind::Notice { .. }

@@ -278,7 +278,8 @@ impl Reporter for Console {
                 Some(Live { iteration: Some(_), .. }) => self.tell(),
                 Some(Live { iteration: None, .. }) | None => self.end(),
             },
-            EventKind::CheckFinished { .. }
+            EventKind::StopChecked { .. }
+            | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. }
             | EventKind::RecipeStarted { .. }
             | EventKind::RecipeProgress { .. }

@@ -84,6 +84,7 @@ impl Reporter for CostLog {
             | EventKind::CriterionBlocked { .. }
             | EventKind::CriterionReopened { .. }
             | EventKind::IterationEnded { .. }
+            | EventKind::StopChecked { .. }
             | EventKind::Waiting { .. }
             | EventKind::RunEnded { .. } => {}
         }

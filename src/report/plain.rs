@@ -87,6 +87,12 @@ impl Plain {
             EventKind::RecipeProgress { step, status, .. } => words::step(step, *status),
             // What went wrong stands in the turn's line.
             EventKind::RecipeEnded { .. } => Vec::new(),
+            EventKind::StopChecked { findings, sent_back: true, .. } => {
+                let found: Vec<_> =
+                    findings.iter().map(|finding| words::sentence(&finding.message)).collect();
+                vec![format!("  not yet, the agent is told: {}", found.join(" "))]
+            }
+            EventKind::StopChecked { sent_back: false, .. } => Vec::new(),
             EventKind::CheckFinished { check, .. } => vec![format!("  {}", words::check(check))],
             EventKind::VerdictReached { iteration, criterion, evidence, verdict, mended } => {
                 let millis = words::millis(self.since.unwrap_or(event.time), event.time);

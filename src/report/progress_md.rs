@@ -109,6 +109,7 @@ impl Reporter for ProgressMd {
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. }
             | EventKind::IterationEnded { .. }
+            | EventKind::StopChecked { .. }
             | EventKind::Waiting { .. }
             | EventKind::RunEnded { .. } => {}
         }

@@ -5,14 +5,20 @@
 //! file that people write too, closed with a newline, before the next one is written. A
 //! symbolic link at the path is refused: an agent cannot lead our writes elsewhere.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 
 use super::{Access, Error, crash};
+
+/// How often the lock of a shared file is asked for: for some seconds in all.
+const TRIES: u32 = 5_000;
+/// The time between two tries.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What a last line without a newline is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +72,27 @@ impl AppendFile {
     /// # Errors
     /// If the file cannot be opened, read or cut.
     pub fn open(path: &Path, access: Access, tail: Tail) -> Result<Self, Error> {
-        Self::with(path, access, tail, OpenOptions::new().create(true))
+        Self::with(path, access, tail, OpenOptions::new().create(true))?.settled()
+    }
+
+    /// Opens a file to which other processes of ours append, too, and keeps them away until
+    /// this is dropped; a torn record of theirs is cut off.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, read or cut, or somebody else does not let go of it.
+    pub fn shared(path: &Path, access: Access) -> Result<Self, Error> {
+        let opened = Self::with(path, access, Tail::Torn, OpenOptions::new().create(true))?;
+        let mut tries = 0;
+        loop {
+            match opened.file.try_lock() {
+                Ok(()) => return opened.settled(),
+                Err(TryLockError::WouldBlock) if tries < TRIES => {
+                    tries += 1;
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(Error::file("lock", path)(error.into())),
+            }
+        }
     }
 
     /// Makes a file that must not be there yet.
@@ -74,7 +100,7 @@ impl AppendFile {
     /// # Errors
     /// If it is there, or cannot be made.
     pub fn create(path: &Path, access: Access) -> Result<Self, Error> {
-        Self::with(path, access, Tail::Torn, OpenOptions::new().create_new(true))
+        Self::with(path, access, Tail::Torn, OpenOptions::new().create_new(true))?.settled()
     }
 
     fn with(
@@ -90,9 +116,12 @@ impl AppendFile {
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(path)
             .map_err(Error::file("open", path))?;
-        let mut opened = Self { path: path.to_path_buf(), file, tail, cut: 0, unsure: false };
-        opened.settle()?;
-        Ok(opened)
+        Ok(Self { path: path.to_path_buf(), file, tail, cut: 0, unsure: false })
+    }
+
+    fn settled(mut self) -> Result<Self, Error> {
+        self.settle()?;
+        Ok(self)
     }
 
     /// The file's path.

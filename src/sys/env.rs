@@ -25,6 +25,7 @@ pub fn is_secret(name: &str) -> bool {
         || name.contains("PRIVATE_KEY")
         || name.contains("ACCESS_KEY")
         || (name.starts_with("COPILOT_PROVIDER_") && name.contains("KEY"))
+        || name == "COPILOT_PROVIDER_HEADERS"
         || matches!(name.as_str(), "SSH_AUTH_SOCK" | "GIT_ASKPASS" | "SSH_ASKPASS")
 }
 
@@ -70,7 +71,7 @@ pub fn is_git_context(name: &str) -> bool {
 /// depth goes on into every child: one that forgot it could launch us without an end.
 pub fn is_internal(name: &str) -> bool {
     (name.starts_with("RALPH_") && name != super::depth::DEPTH_VARIABLE)
-        || name == "COPILOT_ALLOW_ALL"
+        || matches!(name, "COPILOT_ALLOW_ALL" | "COPILOT_PROJECT_CONTEXT" | "COPILOT_AUDIT_LOG_DIR")
 }
 
 /// Whether a child must not see a variable, for any of these reasons.
@@ -99,6 +100,8 @@ mod tests {
             "COPILOT_PROVIDER_API_KEY",
             "COPILOT_PROVIDER_BEARER_TOKEN",
             "COPILOT_PROVIDER_KEY_ID",
+            "COPILOT_PROVIDER_HEADERS",
+            "COPILOT_BYOK_API_KEY",
             "OPENAI_API_KEY",
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_AUTH_TOKEN",
@@ -139,6 +142,8 @@ mod tests {
             "GIT_CONFIG_KEY_0",
             "RALPH_COPILOT_SOCKET",
             "COPILOT_ALLOW_ALL",
+            "COPILOT_PROJECT_CONTEXT",
+            "COPILOT_AUDIT_LOG_DIR",
         ] {
             assert!(is_kept_back(name), "{name}");
         }

@@ -4,8 +4,10 @@
 #[path = "../support/repo.rs"]
 mod repo;
 
+mod audit;
 mod commands;
 mod runs;
+mod sandbox;
 mod verdicts;
 
 use std::path::PathBuf;

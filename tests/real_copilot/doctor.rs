@@ -28,6 +28,34 @@ fn a_machine_that_is_ready_costs_no_request() {
     assert!(!scene.has(".ralph"), "doctor writes nothing");
 }
 
+/// The model that asks for it is the runner's own: the user's is asked nothing.
+#[test]
+fn the_canary_is_denied_by_the_guard() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    let model = Model::start([]);
+    let scene = scene.with(&model);
+    let ended = scene.run(&["doctor", "--deep", "--json"]).expect(0);
+    let canary = finding(&ended, "canary");
+    assert_eq!(canary["state"], "good", "{}", ended.stdout);
+    assert!(canary["detail"].to_string().contains("nothing was pushed"), "{canary}");
+    assert_eq!(model.requests(), Vec::<Value>::new());
+    assert!(!scene.has(".ralph"), "doctor writes nothing");
+    assert_eq!(std::fs::read_dir(scene.tmp()).expect("tmp").count(), 0, "nothing is left");
+}
+
+/// A CLI that loads no plugin, as an older one would, or one that is told not to.
+#[test]
+fn a_canary_that_no_hook_sees_is_a_bad_guard() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    let model = Model::start([]);
+    let mut scene = scene.with(&model);
+    scene.without_plugins();
+    let ended = scene.run(&["doctor", "--deep", "--json"]).expect(10);
+    let canary = finding(&ended, "canary");
+    assert_eq!((&canary["state"], &canary["exit_code"]), (&json!("bad"), &json!(10)), "{canary}");
+    assert_eq!(model.requests(), Vec::<Value>::new());
+}
+
 #[test]
 fn hooks_that_are_disabled_are_a_bad_guard() {
     let Some(scene) = Scene::new(ONE) else { return };

@@ -5,7 +5,7 @@ use ralph_copilot::model::{Answer, Asked, Event, EventKind, Outcome};
 use serde_json::{Value, json};
 
 use super::copilot::Scene;
-use super::model::{Model, bash, route, say, tool_results};
+use super::model::{Model, bash, call, route, say, tool_results};
 use super::{ONE, focus, honest};
 
 /// What was decided about shell lines: layer, answer, command, reason.
@@ -103,6 +103,85 @@ fn a_hook_of_the_repository_that_allows_everything_changes_nothing() {
         decided(&journal).into_iter().partition(|(asked, ..)| *asked == Asked::Hook);
     assert_eq!((hooks.len(), requests.len()), (5, 0));
     scene.assert_nothing_left();
+}
+
+/// The model is told why, nothing is written or shown, and the work goes on.
+#[test]
+fn a_write_through_a_link_and_a_look_at_a_secret_are_denied() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    let outside = scene.tmp().with_file_name("user").join("notes.txt");
+    std::fs::write(&outside, "the human's\n").expect("write");
+    std::os::unix::fs::symlink(&outside, scene.repo().join("notes.txt")).expect("link");
+    scene.git(&["add", "notes.txt"]);
+    scene.git(&["commit", "-qm", "a link"]);
+    scene.write(".git/info/exclude", ".env\n");
+    scene.write(".env", "DATABASE_PASSWORD=correct-horse-battery\n");
+    let (link, secret) = (scene.repo().join("notes.txt"), scene.repo().join(".env"));
+    let edit = json!({ "path": link, "old_str": "the human's", "new_str": "the agent's" });
+    let mut steps = vec![
+        call("edit", edit),
+        bash("echo mine > notes.txt"),
+        call("view", json!({ "path": secret })),
+        bash("cat .env"),
+    ];
+    let tries = steps.len();
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    scene.run(&["job"]).expect(0);
+
+    assert_eq!(std::fs::read_to_string(&outside).expect("read"), "the human's\n");
+    let requests = model.requests();
+    for request in &requests[1..=tries] {
+        let told = tool_results(request).pop().expect("a result");
+        assert!(told.starts_with("Denied by preToolUse hook: "), "{told}");
+        assert!(!told.contains("correct-horse"), "{told}");
+    }
+    let denied = scene
+        .journal()
+        .into_iter()
+        .filter(|event| matches!(&event.kind, EventKind::ToolDecided { answer: Answer::Deny, .. }));
+    assert_eq!(denied.count(), tries, "the hook alone was asked");
+}
+
+/// What was asked, what was answered, what came of it; no secret among it.
+#[test]
+fn the_audit_tells_each_call_s_decisions_and_its_result() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    let mut steps = vec![bash("git push origin HEAD"), call("view", json!({ "path": "nowhere" }))];
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    scene.run(&["job"]).expect(0);
+
+    let mut lines = Vec::new();
+    for file in std::fs::read_dir(scene.repo().join(".ralph/audit")).expect("an audit") {
+        let text = std::fs::read_to_string(file.expect("entry").path()).expect("text");
+        assert!(!text.contains(super::copilot::KEY));
+        let parsed = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        lines.extend(parsed);
+    }
+    let of = |kind: &str| lines.iter().filter(|line| line["hookType"] == kind).collect::<Vec<_>>();
+    for (kind, times) in [("session_start", 1), ("prompt", 1), ("session_end", 1), ("error", 0)] {
+        assert_eq!(of(kind).len(), times, "{kind}");
+    }
+    assert_eq!(of("session_end")[0]["output"], json!({ "reason": "complete" }));
+    let hooked = |line: &&&Value| line["asked"] == "hook";
+    let decided: Vec<_> = of("pre_tool_use").into_iter().filter(|line| hooked(&line)).collect();
+    let results = of("post_tool_use");
+    // Every call but the push has a result, the one that failed as well.
+    assert_eq!((decided.len(), results.len()), (8, 7));
+    assert_eq!(
+        (&decided[0]["decision"], &decided[0]["toolName"]),
+        (&json!("deny"), &json!("bash"))
+    );
+    for (call, result) in decided[1..].iter().zip(&results) {
+        assert_eq!((&call["toolName"], &call["input"]), (&result["toolName"], &result["input"]));
+        assert!(result["elapsedMs"].is_f64(), "{result}");
+    }
+    let check = results.iter().find(|line| line["input"]["command"] == "sh check.sh one");
+    let output = check.expect("the check")["output"].as_str().expect("a text");
+    assert!(output.contains("completed with exit code 0"), "{output}");
 }
 
 #[test]

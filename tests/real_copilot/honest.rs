@@ -6,7 +6,7 @@ use ralph_copilot::model::{
 use serde_json::Value;
 
 use super::copilot::{KEY, Scene};
-use super::model::{Model, route, say};
+use super::model::{Model, route, say, tool_results};
 use super::{focus, honest, verdicts};
 
 const THREE: &str = "\
@@ -92,6 +92,50 @@ fn three_criteria_are_worked_on_proven_and_committed() {
     }
     assert_eq!(model.requests().len(), 22);
     scene.assert_nothing_left();
+}
+
+/// The CLI keeps working where the kernel lets it write to its own folders alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn confined_by_the_kernel_the_work_is_the_same() {
+    let Some(scene) = Scene::new(super::ONE) else { return };
+    let model = Model::start([route(focus("one"), honest(&scene, "one"))]);
+    let scene = scene.with(&model);
+    if ralph_copilot::sys::confine::can_confine().is_err() {
+        scene.run(&["job", "--sandbox"]).expect(5);
+        return;
+    }
+    let ended = scene.run(&["job", "--sandbox"]).expect(0);
+    assert!(ended.stdout.contains("the agent is confined"), "{}", ended.stdout);
+    let verdict = verdicts(&scene.journal()).remove(0);
+    assert_eq!(verdict.result, VerdictResult::Pass(Proof::Check));
+    scene.assert_nothing_left();
+}
+
+/// The provider as the bridge's variables name it, and what the human wants said of the
+/// project in each prompt.
+#[test]
+fn a_provider_of_the_bridge_and_the_project_s_context_reach_the_model() {
+    let Some(mut scene) = Scene::new(super::ONE) else { return };
+    scene.commit("show.sh", "env | sort\n");
+    let mut steps = vec![super::bash("sh show.sh")];
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    scene.set("COPILOT_OFFLINE", "true");
+    scene.set("COPILOT_BYOK_PROVIDER", "openai");
+    scene.set("COPILOT_BYOK_BASE_URL", &model.url());
+    scene.set("COPILOT_BYOK_API_KEY", KEY);
+    scene.set("COPILOT_BYOK_MODEL", "scripted");
+    scene.set("COPILOT_PROJECT_CONTEXT", &format!("All of it is Pascal. {KEY}"));
+    scene.run(&["job"]).expect(0);
+
+    let requests = model.requests();
+    assert_eq!(requests[0]["model"], "scripted");
+    let prompt = requests[0]["messages"].to_string();
+    assert!(prompt.contains("All of it is Pascal. [REDACTED]"), "{prompt}");
+    let environment = tool_results(&requests[1]).pop().expect("a result");
+    assert!(environment.contains("PATH="), "{environment}");
+    assert!(!environment.contains(KEY) && !environment.contains("BYOK_API_KEY"), "{environment}");
 }
 
 /// Every call of a tool has one line that says who asked and what came of it.

@@ -12,6 +12,7 @@ mod faults;
 mod guard;
 mod honest;
 mod refused;
+mod stops;
 mod via_cli;
 
 use ralph_copilot::model::{Event, EventKind, FindingKind, Verdict};

@@ -1,4 +1,5 @@
-//! What is only claimed is refused, and what cannot be done ends with a sign.
+//! What is only claimed is refused, and what cannot be done ends with a sign. The agent is
+//! not sent back when it wants to stop: the verdict alone is looked at.
 
 use ralph_copilot::model::{EventKind, FindingKind, OnStuck, Outcome, TaskState, VerdictResult};
 
@@ -40,7 +41,7 @@ fn a_tick_and_a_commit_without_work_are_not_believed() {
     ];
     let model = Model::start([route(focus("one"), lie)]);
     let scene = scene.with(&model);
-    scene.run(&["job", "--max-iterations", "1"]).expect(3);
+    scene.run(&["job", "--no-stop-check", "--max-iterations", "1"]).expect(3);
 
     assert!(scene.read("tasks/job/TASK.md").contains("- [ ] one\n"));
     assert!(scene.git(&["show", "HEAD:tasks/job/TASK.md"]).contains("- [ ] one\n"));
@@ -61,7 +62,7 @@ fn what_was_wrong_is_told_in_the_next_prompt() {
     steps.extend(honest(&scene, "one"));
     let model = Model::start([route(focus("one"), steps)]);
     let scene = scene.with(&model);
-    scene.run(&["job"]).expect(0);
+    scene.run(&["job", "--no-stop-check"]).expect(0);
 
     let requests = model.requests();
     let (first, second) = (requests[0].to_string(), requests[2].to_string());
@@ -78,7 +79,7 @@ fn a_criterion_that_is_stuck_ends_the_run_with_a_sign() {
     let steps = [wrong(&scene), wrong_again(&scene)].concat();
     let model = Model::start([route(focus("one"), steps)]);
     let scene = scene.with(&model);
-    let ended = scene.run(&["job", "--stuck-threshold", "2"]).expect(4);
+    let ended = scene.run(&["job", "--no-stop-check", "--stuck-threshold", "2"]).expect(4);
 
     let signs = scene.read("tasks/job/guardrails.md");
     assert_eq!(signs.matches("Criterion 'one' caused loop").count(), 1, "{signs}");
@@ -99,7 +100,9 @@ fn a_stuck_criterion_that_is_skipped_leaves_the_branch_as_it_was() {
     let model =
         Model::start([route(focus("one"), steps), route(focus("two"), honest(&scene, "two"))]);
     let scene = scene.with(&model);
-    scene.run(&["job", "--stuck-threshold", "2", "--on-stuck", "skip"]).expect(4);
+    scene
+        .run(&["job", "--no-stop-check", "--stuck-threshold", "2", "--on-stuck", "skip"])
+        .expect(4);
 
     let log = scene.git(&["log", "--format=%s"]);
     assert!(!log.contains("[one]"), "{log}");

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -168,6 +169,20 @@ impl Scene {
         self.commit(".github/copilot/settings.json", "{\"disableAllHooks\": true}\n");
         let trusted = json!({ "trustedFolders": [self.repo()] });
         fs::write(self.path("copilot").join("config.json"), trusted.to_string()).expect("write");
+    }
+
+    /// Puts a program before the CLI that keeps `--plugin-dir` from it.
+    pub(crate) fn without_plugins(&mut self) {
+        let path = self.path("copilot-without-plugins");
+        let binary = self.binary.display();
+        let script = format!(
+            "#!/bin/sh\nfor word do\n  shift\n  case $skip$word in\n    --plugin-dir) skip=x; \
+             continue;;\n    x*) skip=; continue;;\n  esac\n  set -- \"$@\" \"$word\"\ndone\n\
+             exec '{binary}' \"$@\"\n"
+        );
+        fs::write(&path, script).expect("write");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("mode");
+        self.set("COPILOT_CLI_PATH", &path.display().to_string());
     }
 
     /// Reads a file of the repository.

@@ -304,6 +304,7 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. }
             | EventKind::IterationEnded { .. }
+            | EventKind::StopChecked { .. }
             | EventKind::Waiting { .. } => {}
         }
     }

@@ -328,6 +328,21 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         // One that only says so.
         (0, started(2, WIDE, 9, 1)),
         (40, prompt(2, false)),
+        (
+            0,
+            EventKind::StopChecked {
+                iteration: 2,
+                session: SessionId::new("0d4d079d"),
+                findings: vec![finding(
+                    FindingKind::NotTicked,
+                    Weight::Fails,
+                    "The box is still open.",
+                )],
+                sent_back: true,
+                checks: Vec::new(),
+                millis: 12,
+            },
+        ),
         (5_000, turn(2, TurnEnd::EndTurn, None, None)),
         (
             20,

@@ -32,7 +32,9 @@ use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::WireLog;
 use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
-use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
+use crate::model::{
+    AgentIdentity, Answer, AuditEntry, Fault, FaultClass, HookType, SessionId, Usage,
+};
 
 /// How long the agent may take to start, and to open a session.
 const START: Duration = Duration::from_secs(90);
@@ -156,6 +158,7 @@ impl Connection {
         let response = self.line.ask("session/new", answer).await?;
         self.assert_mode(&response).await?;
         let id = SessionId::new(response.session_id.0.to_string());
+        self.line.gate.audit(&AuditEntry::new(HookType::SessionStart, Some(id.clone())));
         let home = self.setup.home.as_deref().filter(|_| self.setup.kind == AgentKind::Copilot);
         Ok(AcpSession {
             records: home.map(|home| SessionRecords::of(home, id.as_str())),

@@ -3,7 +3,7 @@
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
     RequestPermissionResponse, SelectedPermissionOutcome, SessionConfigKind, SessionConfigOption,
-    StopReason, ToolCallStatus, ToolKind, Usage as AcpUsage,
+    StopReason, ToolCallContent, ToolCallStatus, ToolKind, Usage as AcpUsage,
 };
 use serde_json::{Value, json};
 
@@ -28,6 +28,12 @@ pub(super) fn status(status: ToolCallStatus, output: Option<&Value>) -> CallStat
 pub(super) fn exit_code(output: &Value) -> Option<i64> {
     let contents = output.get("contents")?.as_array()?;
     contents.iter().rev().find_map(|content| content.get("exitCode")?.as_i64())
+}
+
+/// What came of a call: the agent's own account of it, else what it shows people.
+pub(super) fn output(raw: Option<Value>, shown: &[ToolCallContent]) -> Option<Value> {
+    raw.filter(|raw| !raw.is_null())
+        .or_else(|| (!shown.is_empty()).then(|| serde_json::to_value(shown).ok()).flatten())
 }
 
 /// The sub-agent a call belongs to, in Copilot's own field.

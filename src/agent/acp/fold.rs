@@ -12,8 +12,8 @@ use super::seen::Call;
 use super::session::{AcpSession, Gathered};
 use crate::agent::gate::bounded;
 use crate::agent::records::{self, Last};
-use crate::agent::{classify_message, reset_in};
-use crate::model::{ExecutedCall, Fault, FaultClass, Stuck, Turn, TurnEnd};
+use crate::agent::{AgentKind, classify_message, reset_in};
+use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Stuck, Turn, TurnEnd};
 
 /// What is kept of the agent's words in a turn, in bytes.
 const SAID: usize = 4000;
@@ -53,6 +53,13 @@ impl AcpSession {
             }
             (TurnEnd::CutByDenial { .. } | TurnEnd::Stuck(_) | TurnEnd::Interrupted, None) => None,
         };
+        if let (Some(fault), AgentKind::Other) = (&fault, self.kind) {
+            // The Copilot CLI has a hook for that.
+            self.line.gate.audit(&AuditEntry {
+                output: Some(fault.message.as_str().into()),
+                ..AuditEntry::new(HookType::Error, Some(self.id.clone()))
+            });
+        }
         let calls = calls.iter().enumerate();
         let calls =
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));

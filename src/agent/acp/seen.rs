@@ -20,6 +20,8 @@ const SAID: usize = 16 << 10;
 const FOLLOWED: usize = 5000;
 /// Bytes of arguments that are kept of calls that have not ended.
 const ARGUMENTS: usize = 64 << 20;
+/// Longest update whose output is kept until it is handed out, in bytes.
+const OUTPUT: usize = 1 << 20;
 /// `Error: ` lines of the CLI that are kept.
 const ERRORS: usize = 20;
 /// Kinds of unknown updates that are named.
@@ -36,6 +38,8 @@ pub(super) struct Call {
     pub(super) input: Value,
     pub(super) status: CallStatus,
     pub(super) exit: Option<i64>,
+    /// What came of it, as long as it is not handed out.
+    pub(super) output: Option<Value>,
     /// The sub-agent that made it; its hooks carry this name for the session's.
     pub(super) asker: Option<String>,
     /// Bytes that its arguments took on the wire.
@@ -55,6 +59,7 @@ pub(super) struct Change {
     pub(super) input: Option<Value>,
     pub(super) status: Option<CallStatus>,
     pub(super) exit: Option<i64>,
+    pub(super) output: Option<Value>,
     pub(super) asker: Option<String>,
     /// Length of the update.
     pub(super) bytes: usize,
@@ -175,6 +180,7 @@ impl Seen {
             input: Value::Null,
             status: CallStatus::Pending,
             exit: None,
+            output: None,
             asker: None,
             bytes: 0,
             reported: false,
@@ -206,6 +212,7 @@ impl Seen {
             call.status = status;
             call.exit = change.exit.or(call.exit);
             if was == CallStatus::Pending {
+                call.output = change.output.filter(|_| change.bytes <= OUTPUT);
                 self.finish(at);
             }
         }
@@ -238,7 +245,8 @@ impl Seen {
                 call.reported = true;
                 self.held = self.held.saturating_sub(call.bytes);
                 let input = std::mem::take(&mut call.input);
-                ended.push((at, Call { input, ..call.clone() }));
+                let output = call.output.take();
+                ended.push((at, Call { input, output, ..call.clone() }));
             }
         }
         ended

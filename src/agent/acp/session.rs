@@ -12,6 +12,7 @@ use agent_client_protocol::v1::schema::{
     TextContent,
 };
 use async_trait::async_trait;
+use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -20,11 +21,11 @@ use super::convert;
 use super::seen::Call;
 use crate::agent::records::SessionRecords;
 use crate::agent::{
-    AgentError, AgentKind, Closed, EndedCall, Pulse, Session, Standing, TurnLimits, observe,
+    AgentError, AgentKind, Closed, EndedCall, Known, Pulse, Session, Standing, TurnLimits, observe,
 };
 use crate::model::{
-    Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, Prompt, SessionId, Turn, TurnEnd,
-    Usage,
+    Asked, AuditEntry, CallStatus, Decided, EventKind, ExecutedCall, Fault, HookType, Prompt,
+    SessionId, Turn, TurnEnd, Usage,
 };
 
 /// How often the clocks are looked at.
@@ -75,6 +76,13 @@ impl Session for AcpSession {
         limits: &TurnLimits,
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError> {
+        self.line.gate.audit(&AuditEntry {
+            input: Some(prompt.text.as_str().into()),
+            ..AuditEntry::new(HookType::Prompt, Some(self.id.clone()))
+        });
+        if let Some(broken) = self.line.gate.take_broken() {
+            return Err(broken.into());
+        }
         self.line.updates.begin(self.id.as_str());
         let started = Instant::now();
         let denied_before = self.line.gate.denied();
@@ -143,6 +151,11 @@ impl Session for AcpSession {
 
     async fn close(self: Box<Self>, limit: Duration) -> Closed {
         self.line.gate.close(self.id.as_str());
+        let reason = self.line.gate.take_prompt_over(self.id.as_str());
+        self.line.gate.audit(&AuditEntry {
+            output: reason.map(|reason| json!({ "reason": reason })),
+            ..AuditEntry::new(HookType::SessionEnd, Some(self.id.clone()))
+        });
         if self.deaf {
             // Whoever did not hear that its turn is over is not waited for again.
             self.line.updates.forget(self.id.as_str());
@@ -184,7 +197,9 @@ impl AcpSession {
             return Err(broken.into());
         }
         for (at, mut call) in self.line.updates.take_ended(self.id.as_str()) {
+            let known = self.line.gate.known(&self.ended(&call));
             let decided = self.settle(&mut call);
+            self.audit_result(&mut call, known);
             let call = self.executed(&call);
             if decided == Decided::Missing {
                 let what = format!("{} ran without a decision: {}", call.kind, call.input);
@@ -207,16 +222,7 @@ impl AcpSession {
 
     /// Joins a call that ended with its decision.
     fn settle(&self, call: &mut Call) -> Decided {
-        let ended = EndedCall {
-            session: self.id.as_str(),
-            asker: call.asker.as_deref(),
-            call: &call.id,
-            input: &call.input,
-            vouched_by: match self.kind {
-                AgentKind::Copilot => Asked::Hook,
-                AgentKind::Other => Asked::Permission,
-            },
-        };
+        let ended = self.ended(call);
         if call.status == CallStatus::Denied {
             self.line.gate.settle_denied(&ended);
             return Decided::Yes;
@@ -246,6 +252,39 @@ impl AcpSession {
             }
             (Standing::Undecided, _, _) => missing,
         }
+    }
+
+    fn ended<'c>(&'c self, call: &'c Call) -> EndedCall<'c> {
+        EndedCall {
+            session: self.id.as_str(),
+            asker: call.asker.as_deref(),
+            call: &call.id,
+            input: &call.input,
+            vouched_by: match self.kind {
+                AgentKind::Copilot => Asked::Hook,
+                AgentKind::Other => Asked::Permission,
+            },
+        }
+    }
+
+    /// The result of a call that ran, unless a hook has told it: the CLI ends a call only
+    /// after its hook.
+    fn audit_result(&self, call: &mut Call, known: Option<Known>) {
+        let told = known.as_ref().is_some_and(|known| known.told);
+        if told || call.status == CallStatus::Denied {
+            return;
+        }
+        let (tool, took) = match known {
+            Some(known) => (known.tool, Some(known.took)),
+            None => (convert::kind(call.kind), None),
+        };
+        self.line.gate.audit(&AuditEntry {
+            tool: Some(tool),
+            input: Some(call.input.clone()),
+            output: call.output.take(),
+            elapsed: took,
+            ..AuditEntry::new(HookType::PostToolUse, Some(self.id.clone()))
+        });
     }
 
     /// Something besides an undecided call that makes going on unsafe.

@@ -129,6 +129,7 @@ impl Updates {
                     title: Some(call.title),
                     status: Some(convert::status(call.status, output)),
                     exit: output.and_then(convert::exit_code),
+                    output: convert::output(call.raw_output.clone(), &call.content),
                     asker: call.meta.as_ref().and_then(convert::sub_agent),
                     input: call.raw_input,
                     bytes,
@@ -145,6 +146,10 @@ impl Updates {
                     title: fields.title,
                     status: fields.status.map(|status| convert::status(status, output)),
                     exit: output.and_then(convert::exit_code),
+                    output: convert::output(
+                        fields.raw_output.clone(),
+                        fields.content.as_deref().unwrap_or_default(),
+                    ),
                     asker: update.meta.as_ref().and_then(convert::sub_agent),
                     input: fields.raw_input,
                     bytes,

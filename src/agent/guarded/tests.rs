@@ -8,14 +8,19 @@ use serde_json::{Value, json};
 use super::*;
 use crate::agent::Focus;
 use crate::guard::{OsFiles, Policy, Redactor};
-use crate::model::{EventKind, Record, RecordError};
+use crate::model::{AuditEntry, EventKind, HookType, Record, RecordError};
 
 #[derive(Default)]
-struct Collector(Mutex<Vec<EventKind>>);
+struct Collector(Mutex<Vec<EventKind>>, Mutex<Vec<AuditEntry>>);
 
 impl Record for Collector {
     fn record(&self, kind: EventKind) -> Result<(), RecordError> {
         self.0.lock().expect("events").push(kind);
+        Ok(())
+    }
+
+    fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
+        self.1.lock().expect("entries").push(entry.clone());
         Ok(())
     }
 }
@@ -29,6 +34,10 @@ struct Bench {
 }
 
 fn bench(greeting: Greeting) -> Bench {
+    bench_with(greeting, None)
+}
+
+fn bench_with(greeting: Greeting, stops: Option<mpsc::Sender<StopAsked>>) -> Bench {
     let folder = tempfile::tempdir().expect("folder");
     let socket = folder.path().join("guard.sock");
     let events = Arc::<Collector>::default();
@@ -37,7 +46,8 @@ fn bench(greeting: Greeting) -> Bench {
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new("/w/repo", "/w/repo/tasks/demo"));
     gate.focus(Focus { iteration: 1, policy });
-    let server = GuardServer::start(&socket, Arc::clone(&gate), greeting).expect("listening");
+    let server =
+        GuardServer::start(&socket, Arc::clone(&gate), greeting, stops).expect("listening");
     Bench { _folder: folder, socket, events, gate, _server: server }
 }
 
@@ -91,7 +101,7 @@ async fn what_is_no_question_is_denied() {
         let reply = bench.ask("preToolUse", input.as_bytes().to_vec()).await;
         assert!(denied(&reply), "{input}: {reply}");
     }
-    assert!(denied(&bench.ask("postToolUse", b"{}".to_vec()).await), "an unknown hook");
+    assert!(denied(&bench.ask("preCompact", b"{}".to_vec()).await), "an unknown hook");
     assert!(denied(&bench.ask("", b"{}".to_vec()).await), "no hook at all");
     assert_eq!(bench.decisions(), 0, "nothing of it reached the guard");
 }
@@ -140,6 +150,80 @@ async fn an_error_of_the_cli_is_kept_for_its_session() {
     let reports = bench.gate.reports("s");
     assert_eq!(reports.len(), 1);
     assert_eq!((reports[0].context.as_str(), reports[0].message.as_str()), ("model_call", "429"));
+}
+
+#[tokio::test]
+async fn a_result_is_audited_with_the_decision_it_belongs_to() {
+    let bench = bench(Greeting::Welcome);
+    assert_eq!(bench.call("pwd").await, json!({}));
+    let told = json!({
+        "sessionId": "s", "toolName": "bash", "toolArgs": {"command": "pwd"},
+        "toolResult": {"resultType": "success", "textResultForLlm": "/w/repo"},
+    });
+    for _ in 0..2 {
+        let reply = bench.ask("postToolUse", told.to_string().into_bytes()).await;
+        assert_eq!(reply, json!({}));
+    }
+    let entries = bench.events.1.lock().expect("entries");
+    let [before, after, again] = &entries[..] else { panic!("{entries:?}") };
+    assert_eq!((before.hook, after.hook), (HookType::PreToolUse, HookType::PostToolUse));
+    assert!(before.decision.is_some() && after.decision.is_none());
+    assert_eq!(after.tool.as_deref(), Some("bash"));
+    assert_eq!(after.output, Some("/w/repo".into()));
+    assert!(after.elapsed.is_some(), "since it was allowed");
+    assert_eq!(again.elapsed, None, "one decision stands for one call");
+}
+
+#[tokio::test]
+async fn what_only_reports_is_told_to_go_on_whatever_it_says() {
+    let bench = bench(Greeting::Welcome);
+    for event in ["permissionRequest", "postToolUse", "postToolUseFailure", "errorOccurred"] {
+        for input in ["", "nonsense", "{}", r#"{"sessionId":7}"#] {
+            assert_eq!(bench.ask(event, input.into()).await, json!({}), "{event} {input}");
+        }
+    }
+    for event in ["agentStop", "sessionEnd"] {
+        assert_eq!(bench.ask(event, b"nonsense".to_vec()).await, json!({}), "{event}");
+    }
+    let end = br#"{"sessionId":"s","reason":"complete"}"#;
+    assert_eq!(bench.ask("sessionEnd", end.to_vec()).await, json!({}));
+    assert_eq!(bench.gate.take_prompt_over("s").as_deref(), Some("complete"));
+    assert_eq!(bench.decisions(), 0, "nothing was decided");
+}
+
+const STOP: &[u8] = br#"{"sessionId":"s","stopReason":"end_turn"}"#;
+
+#[tokio::test]
+async fn whoever_runs_the_loop_says_whether_a_turn_may_end() {
+    let (stops, mut asked) = mpsc::channel(1);
+    let bench = bench_with(Greeting::Welcome, Some(stops));
+    let answers = [Some("the check is red".to_owned()), None];
+    let loop_runs = tokio::spawn(async move {
+        for answer in answers {
+            let stop: StopAsked = asked.recv().await.expect("a question");
+            assert_eq!(stop.session.as_str(), "s");
+            stop.answer.send(answer).expect("somebody waits");
+        }
+        asked
+    });
+    let reply = bench.ask("agentStop", STOP.to_vec()).await;
+    assert_eq!(reply, json!({"decision": "block", "reason": "the check is red"}));
+    assert_eq!(bench.ask("agentStop", STOP.to_vec()).await, json!({}));
+    let mut asked = loop_runs.await.expect("the loop");
+    let other = br#"{"sessionId":"s","stopReason":"error"}"#;
+    assert_eq!(bench.ask("agentStop", other.to_vec()).await, json!({}));
+    assert!(asked.try_recv().is_err(), "a turn that failed is not asked about");
+    drop(asked);
+    assert_eq!(bench.ask("agentStop", STOP.to_vec()).await, json!({}), "nobody runs the loop");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_ends_when_nobody_says_in_time_whether_it_may() {
+    let (stops, mut asked) = mpsc::channel(1);
+    let bench = bench_with(Greeting::Welcome, Some(stops.clone()));
+    let held = tokio::spawn(async move { asked.recv().await });
+    assert_eq!(stop(&bench.gate, STOP, Some(stops)).await, "{}");
+    assert!(held.await.expect("the loop").is_some(), "it was asked, and did not answer");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,3 +3,4 @@
 mod faults;
 mod loops;
 mod scene;
+mod stops;

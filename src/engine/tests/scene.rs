@@ -5,14 +5,16 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, AgentError, Closed, Gate, Session, TurnLimits};
+use crate::agent::{Agent, AgentError, Closed, Gate, Session, StopAsked, TurnLimits};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Run};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor};
@@ -111,6 +113,8 @@ struct Fake {
     place: Arc<Place>,
     gate: Arc<Gate>,
     id: SessionId,
+    /// Asks before it ends a turn, as the CLI's hook does.
+    asks: Option<mpsc::Sender<StopAsked>>,
 }
 
 impl Fake {
@@ -158,7 +162,19 @@ impl Session for Fake {
             script.prompts.push(prompt.text.clone());
             script.acts.pop_front().expect("one prompt too many")
         };
-        let turn = act(&self.place);
+        let mut turn = act(&self.place);
+        while let Some(asks) = &self.asks {
+            let (answer, answered) = oneshot::channel();
+            let asked = StopAsked { session: self.id.clone(), answer };
+            asks.send(asked).await.expect("the run goes on");
+            let Ok(Some(told)) = answered.await else { break };
+            let act = {
+                let mut script = self.script();
+                script.prompts.push(told);
+                script.acts.pop_front().expect("one prompt too many")
+            };
+            turn = act(&self.place);
+        }
         let took = tokio::time::sleep(Duration::from_millis(turn.millis));
         tokio::select! {
             () = took => {}
@@ -182,13 +198,21 @@ impl Session for Fake {
     }
 }
 
-/// `exists FILE` passes if the file is there.
-struct FileChecks;
+/// `exists FILE` passes if the file is there; `slow FILE` as well, but the first time it
+/// leaves a file behind and never ends.
+#[derive(Default)]
+struct FileChecks {
+    slow: AtomicBool,
+}
 
 #[async_trait]
 impl Checks for FileChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
-        let file = command.strip_prefix("exists ").expect("a command of these tests");
+        let (how, file) = command.split_once(' ').expect("a command of these tests");
+        if how == "slow" && !self.slow.swap(true, Ordering::SeqCst) {
+            std::fs::write(options.dir.join("left.tmp"), "").expect("written");
+            std::future::pending::<()>().await;
+        }
         let there = options.dir.join(file).exists();
         CheckResult {
             command: command.to_owned(),
@@ -227,6 +251,18 @@ pub(super) const TASK: &str = "# Demo\n\n- [ ] one\n  - verify: `exists one.txt`
 
 impl Scene {
     pub(super) fn new(task: &str, acts: Vec<Act>) -> Self {
+        Self::with(task, acts, None)
+    }
+
+    /// One whose agent asks before it ends a turn.
+    pub(super) fn asking(task: &str, acts: Vec<Act>) -> Self {
+        let (asks, stops) = mpsc::channel(1);
+        let mut scene = Self::with(task, acts, Some(asks));
+        scene.parts.as_mut().expect("not begun").stops = stops;
+        scene
+    }
+
+    fn with(task: &str, acts: Vec<Act>, asks: Option<mpsc::Sender<StopAsked>>) -> Self {
         let dir = tempfile::tempdir().expect("folder");
         let base = dir.path().canonicalize().expect("canonical");
         let stop = Stop::default();
@@ -257,6 +293,7 @@ impl Scene {
             place: Arc::clone(&place),
             gate: Arc::clone(&gate),
             id: SessionId::new("s"),
+            asks,
         };
         let folder = crate::task::discover(&place.root, &place.root, "demo").expect("task folder");
         let rules = GuardRules {
@@ -273,7 +310,7 @@ impl Scene {
         let parts = Parts {
             again: "ralph-copilot demo".to_owned(),
             repo: Arc::new(repo),
-            checks: Arc::new(FileChecks),
+            checks: Arc::new(FileChecks::default()),
             recipes: Arc::new(Bridge::new(Around {
                 ours: Vec::new(),
                 home: None,
@@ -327,6 +364,7 @@ impl Scene {
             project_context: None,
             iteration: 0,
             worked: Vec::new(),
+            stops: mpsc::channel(1).1,
             notices: Vec::new(),
         };
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
@@ -429,6 +467,14 @@ fn told(event: &Event) -> String {
             let kinds: Vec<_> =
                 verdict.findings.iter().map(|finding| format!("{:?}", finding.kind)).collect();
             format!("verdict: {:?} {}", verdict.result, kinds.join(" ")).trim_end().to_owned()
+        }
+        EventKind::StopChecked { findings, sent_back, checks, .. } => {
+            let kinds: Vec<_> =
+                findings.iter().map(|finding| format!("{:?}", finding.kind)).collect();
+            let sent = if *sent_back { "sent back" } else { "left" };
+            format!("stop: {sent}, {} checks, {}", checks.len(), kinds.join(" "))
+                .trim_end_matches([' ', ','])
+                .to_owned()
         }
         EventKind::SignAdded { sign, .. } => format!("sign: {sign}"),
         EventKind::CriterionBlocked { criterion, then, kept } => {

@@ -84,6 +84,12 @@ impl GitRepo {
         self.scratch = Some(folder.to_owned());
     }
 
+    /// Where commits and refs are kept: `.git`, or, of a linked working tree, that of the
+    /// repository it belongs to.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
     fn lock(&self) -> MutexGuard<'_, Repository> {
         self.repo.lock().unwrap_or_else(PoisonError::into_inner)
     }
