@@ -109,6 +109,11 @@ docs/scripted-agent.md."
     /// Run a program that may write below some folders only (used by `--sandbox`)
     #[command(hide = true)]
     Confine(super::confine::ConfineArgs),
+    /// A hook of the Copilot CLI: asks the running runner, or the project's own hooks
+    Hook(super::hook::HookArgs),
+    /// Mount the hooks in a repository; never overwrites
+    #[command(subcommand)]
+    Hooks(super::hooks::HooksCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell.

@@ -15,6 +15,7 @@ mod dry_run;
 mod exit;
 mod failure;
 mod hook;
+mod hooks;
 mod init;
 mod launch;
 mod log;
@@ -86,6 +87,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
         Some(Command::Confine(args)) => Ok(confine::run(&args)),
+        Some(Command::Hook(args)) => Ok(hook::hook(directory, &args)),
+        Some(Command::Hooks(command)) => hooks::hooks(directory, &command),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

@@ -141,9 +141,8 @@ fn looks_at(matcher: Option<&str>, call: &HookCall) -> bool {
         return true;
     }
     let whole = RegexBuilder::new(&format!("^(?:{matcher})$")).case_insensitive(true).build();
-    whole.map_or(true, |whole| {
-        whole.is_match(&call.tool) || whole.is_match(claude_name(&call.tool))
-    })
+    whole
+        .map_or(true, |whole| whole.is_match(&call.tool) || whole.is_match(claude_name(&call.tool)))
 }
 
 /// What a hook of Claude's is told about a call. `folder` is the project's, for a CLI that
@@ -224,9 +223,8 @@ fn from_output(hook: &str, stdout: &str) -> HookSays {
     };
     let reason = ["permissionDecisionReason", "reason", "stopReason", "message"];
     let reason = reason.into_iter().find_map(text);
-    let because = |unsaid: &str| {
-        reason.map_or_else(|| format!("the hook `{hook}` {unsaid}"), str::to_owned)
-    };
+    let because =
+        |unsaid: &str| reason.map_or_else(|| format!("the hook `{hook}` {unsaid}"), str::to_owned);
     let stopped = output.get("continue") == Some(&Value::Bool(false));
     match text("permissionDecision").or_else(|| text("decision")) {
         Some("deny" | "block") => HookSays::Deny(because("denied the call")),
@@ -259,12 +257,8 @@ mod tests {
     }
 
     fn settings(matcher: &str) -> [(&'static str, String); 1] {
-        let group =
-            json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": "h" }] });
-        [(
-            "settings.json",
-            json!({ "hooks": { "PreToolUse": [group], "Stop": "x" } }).to_string(),
-        )]
+        let group = json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": "h" }] });
+        [("settings.json", json!({ "hooks": { "PreToolUse": [group], "Stop": "x" } }).to_string())]
     }
 
     #[test]
@@ -358,11 +352,15 @@ mod tests {
             (zero(r#"{"continue":false,"stopReason":"enough"}"#), deny("enough")),
             (zero(r#"{"permissionDecision":"deny"}"#), deny("the hook `h` denied the call")),
             (
-                zero(r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#),
+                zero(
+                    r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#,
+                ),
                 deny("no"),
             ),
             (
-                zero(r#"{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"?"}}"#),
+                zero(
+                    r#"{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"?"}}"#,
+                ),
                 HookSays::Ask("?".into()),
             ),
             (zero(r#"{"hookSpecificOutput":{"permissionDecision":"allow"}}"#), HookSays::Allow),

@@ -97,8 +97,7 @@ fn objects(output: &str) -> Vec<Payload> {
         let line = &output[at..];
         let indent = line.len() - line.trim_start_matches([' ', '\t', '\r']).len();
         let rest = &line[indent..];
-        let mut stream =
-            serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
         match (rest.starts_with('{'), stream.next()) {
             (true, Some(Ok(value))) => {
                 let end = stream.byte_offset();

@@ -107,7 +107,8 @@ pub fn staged_files(
     };
     let python = |path, text: &str| {
         // Of all quotings, JSON's is the one that Python reads too.
-        let text = text.replace("@PROGRAM@", &serde_json::Value::from(program.as_str()).to_string());
+        let text =
+            text.replace("@PROGRAM@", &serde_json::Value::from(program.as_str()).to_string());
         StagedFile { path, text: marked("#!/usr/bin/env python3", &text) }
     };
     let mut files = vec![
@@ -287,9 +288,8 @@ mod tests {
             fs::write(path, text).expect("written");
         };
         let other = staged_files(HookEngine::Rust, None, StageXpia::Yes);
-        let old = |path: &str| {
-            other.iter().find(|file| file.path == path).expect("a file").text.clone()
-        };
+        let old =
+            |path: &str| other.iter().find(|file| file.path == path).expect("a file").text.clone();
         write(".github/hooks/hooks.json", "{}");
         write(".github/hooks/pre-tool-use", "#!/bin/sh\necho '{}'\n");
         write(".github/hooks/session-start", &old(".github/hooks/session-start"));

@@ -157,7 +157,10 @@ impl XpiaVerdict {
         } else {
             format!(" Threats: {}.", threats.join(", "))
         };
-        blocked(&format!("XPIA: the command is held to be of {} risk.{threats} Nothing ran.", self.risk))
+        blocked(&format!(
+            "XPIA: the command is held to be of {} risk.{threats} Nothing ran.",
+            self.risk
+        ))
     }
 }
 

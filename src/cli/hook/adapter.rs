@@ -1,0 +1,352 @@
+//! `hook preToolUse` and `hook postToolUse` without a run.
+//!
+//! Who decides, in this order: XPIA and amplihack by their precedence; then the project's
+//! Claude hooks that look at the call; then, where nobody has, the guard.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use futures::future::join_all;
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::time::Instant;
+
+use super::ground::Ground;
+use crate::cli::complain;
+use crate::hooks::{
+    AskedCall, ENGINE_VARIABLE, HookEngine, HookSays, ScriptEnd, ScriptRun, SessionEvent,
+    ask_human, blocked, blocked_reason, claude_input, combine, find_engine, hook_says, matching,
+    pass, payload_of, read_asked, run_script, strictest,
+};
+use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId};
+use crate::sys::append::{AppendFile, Tail};
+use crate::sys::clock::Clock;
+use crate::sys::process::RUN_VARIABLE;
+use crate::sys::{Access, Error};
+
+/// The two stacks, below the project.
+const XPIA: &str = ".claude/tools/xpia/hooks/pre_tool_use.py";
+const AMPLIHACK: &str = ".claude/tools/amplihack/hooks/pre_tool_use.py";
+/// What the Rust engine calls amplihack's hook.
+const SUBCOMMAND: &str = "pre-tool-use";
+/// The settings that name Claude's hooks, below the project.
+const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+/// The scripts that are asked where no settings name them.
+const CORE: &str = "hooks/core/pre-tool-use.sh";
+const LOG_EVENT: &str = "hooks/core/log-event.sh";
+/// The log, below the working directory.
+const LOG: &str = "logs/session-events.jsonl";
+
+/// An answer with what made it.
+struct Decided {
+    /// What is printed; nothing leaves the call to the CLI.
+    output: String,
+    answer: Answer,
+    rule: String,
+    reason: String,
+}
+
+impl Decided {
+    fn deny(rule: impl Into<String>, reason: &str) -> Self {
+        let reason = blocked_reason(reason);
+        Self { output: blocked(&reason), answer: Answer::Deny, rule: rule.into(), reason }
+    }
+
+    fn allow(rule: impl Into<String>, reason: impl Into<String>) -> Self {
+        let (rule, reason) = (rule.into(), reason.into());
+        Self { output: String::new(), answer: Answer::Allow, rule, reason }
+    }
+}
+
+/// Answers `preToolUse`.
+pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
+    let began = Instant::now();
+    let ground = match Ground::find(directory) {
+        Ok(ground) => ground,
+        Err(failure) => return super::refuse(&failure.source.to_string()),
+    };
+    let (asked, decided) = match read_asked(input) {
+        Ok(asked) => {
+            let decided = decide(&ground, &asked, until).await;
+            (Some(asked), decided)
+        }
+        Err(error) => {
+            (None, Some(Decided::deny("hook.malformed", &format!("{error}. Nothing ran."))))
+        }
+    };
+    // In a run the runner decides what nobody else has, and audits it.
+    let Some(decided) = decided else { return String::new() };
+    let session = asked.as_ref().map(|asked| SessionId::new(asked.call.session.clone()));
+    let entry = AuditEntry {
+        tool: asked.as_ref().map(|asked| asked.call.tool.clone()),
+        input: asked.map(|asked| asked.call.input),
+        elapsed: Some(began.elapsed()),
+        decision: Some(AuditDecision {
+            answer: decided.answer,
+            rule: decided.rule,
+            reason: decided.reason,
+            asked: Some(Asked::Hook),
+        }),
+        ..AuditEntry::new(HookType::PreToolUse, session)
+    };
+    match ground.audit(&entry) {
+        Ok(()) => decided.output,
+        Err(error) => super::refuse(&format!("the decision cannot be audited: {error}")),
+    }
+}
+
+/// Who decides; none where a run does.
+async fn decide(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<Decided> {
+    let stacked = match precedence(ground, asked, until).await {
+        Ok(stacked) => stacked,
+        Err(denied) => return Some(denied),
+    };
+    let staged = match stacked {
+        Stacked::Decided(decided) => return Some(decided),
+        Stacked::Undecided => true,
+        Stacked::Absent => false,
+    };
+    let mut decided = match claude(ground, asked, until).await {
+        Some(decided) => decided,
+        None if ground.in_a_run(asked) => {
+            return staged.then(|| Decided {
+                output: pass(),
+                ..Decided::allow("run.decides", "the run's own hook decides")
+            });
+        }
+        None => {
+            let decision = ground.guard(asked);
+            let reason = ground.redact(&decision.reason);
+            if decision.allowed() {
+                Decided::allow(decision.rule, reason)
+            } else {
+                Decided::deny(decision.rule, &reason)
+            }
+        }
+    };
+    if staged && decided.output.is_empty() {
+        decided.output = pass();
+    }
+    Some(decided)
+}
+
+/// What the two stacks said.
+enum Stacked {
+    /// Neither is there.
+    Absent,
+    /// No decision.
+    Undecided,
+    /// A decision.
+    Decided(Decided),
+}
+
+/// Asks XPIA and amplihack.
+async fn precedence(
+    ground: &Ground,
+    asked: &AskedCall,
+    until: Instant,
+) -> Result<Stacked, Decided> {
+    let there =
+        |path: &str| Some(ground.project.join(path)).filter(|path| path.symlink_metadata().is_ok());
+    let (xpia, amplihack) = (there(XPIA), there(AMPLIHACK));
+    if xpia.is_none() && amplihack.is_none() {
+        return Ok(Stacked::Absent);
+    }
+    let engine = HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref())
+        .map_err(|error| Decided::deny("hook.engine", &format!("{error}. Nothing ran.")))?;
+    let native = match engine {
+        HookEngine::Rust => {
+            find_engine(&|name| which::which(name).ok(), etcetera::home_dir().ok().as_deref())
+        }
+        HookEngine::Python | HookEngine::Auto => None,
+    };
+    // Both worlds' names: what these hooks look for depends on their version.
+    let mut told = asked.whole.clone();
+    if let Value::Object(claudes) = claude_input(asked, &ground.project) {
+        told.extend(claudes);
+    }
+    let told = Value::Object(told).to_string();
+    let run = async |name: &str, command: Option<Command>| {
+        let ran = script(ground, command?, told.as_bytes(), until).await;
+        payload_of(name, &ran)
+    };
+    let (xpia, amplihack) = tokio::join!(
+        run("the XPIA hook", xpia.as_deref().map(script_command)),
+        run(
+            "the amplihack hook",
+            amplihack.as_deref().map(|path| match &native {
+                Some(program) => {
+                    let mut command = Command::new(program);
+                    command.arg(SUBCOMMAND);
+                    command
+                }
+                None => script_command(path),
+            })
+        ),
+    );
+    Ok(match combine(xpia.as_ref(), amplihack.as_ref()) {
+        None => Stacked::Undecided,
+        Some(output) => {
+            let said: Value = serde_json::from_str(&output).unwrap_or_default();
+            let allows = said["permissionDecision"] == "allow";
+            Stacked::Decided(Decided {
+                answer: if allows { Answer::Allow } else { Answer::Deny },
+                rule: "hook.precedence".to_owned(),
+                reason: output.clone(),
+                output,
+            })
+        }
+    })
+}
+
+/// Asks the Claude hooks that look at the call; none where there are none, or where one of
+/// them would have to be run by Claude and no other denies.
+async fn claude(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<Decided> {
+    let denied = |why: String| Some(Decided::deny("hook.claude", &format!("{why}. Nothing ran.")));
+    let mut files = Vec::new();
+    for name in SETTINGS {
+        match fs::read_to_string(ground.project.join(name)) {
+            Ok(text) => files.push((name, text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return denied(format!("{name} cannot be read: {error}")),
+        }
+    }
+    let found = match matching(&files, &asked.call) {
+        Ok(found) => found,
+        Err(error) => return denied(error.to_string()),
+    };
+    let mut hooks: Vec<(String, Command, Option<u64>)> = Vec::new();
+    for hook in &found.hooks {
+        let mut command = Command::new("sh");
+        command.args(["-c", "--", &hook.command]);
+        hooks.push((hook.command.clone(), command, hook.timeout));
+    }
+    let core = ground.project.join(CORE);
+    let named = found.hooks.iter().any(|hook| hook.command.contains(CORE));
+    if !named && core.symlink_metadata().is_ok() {
+        hooks.push((CORE.to_owned(), Command::new(core), None));
+    }
+    if hooks.is_empty() {
+        return None;
+    }
+    let told = claude_input(asked, &ground.project).to_string();
+    let asking = hooks.into_iter().map(async |(name, command, own)| {
+        let own = own.map(|limit| Instant::now() + std::time::Duration::from_secs(limit));
+        let until = own.map_or(until, |own| own.min(until));
+        let ran = script(ground, command, told.as_bytes(), until).await;
+        hook_says(&name, &ran)
+    });
+    match strictest(join_all(asking).await) {
+        HookSays::Deny(reason) => Some(Decided::deny("hook.claude", &ground.redact(&reason))),
+        HookSays::Ask(reason) => {
+            let reason = ground.redact(&reason);
+            Some(Decided {
+                output: ask_human(&reason),
+                answer: Answer::Deny,
+                rule: "hook.claude.ask".to_owned(),
+                reason,
+            })
+        }
+        HookSays::Allow if found.foreign => None,
+        HookSays::Allow => Some(Decided::allow("hook.claude", "the project's hooks allow it")),
+    }
+}
+
+/// Runs a script of the project.
+async fn script(ground: &Ground, mut command: Command, input: &[u8], until: Instant) -> ScriptRun {
+    command.env("CLAUDE_PROJECT_DIR", &ground.project).current_dir(&ground.project);
+    let limit = until.saturating_duration_since(Instant::now());
+    run_script(command, input, limit, &run_name()).await
+}
+
+/// What the processes of a script carry: the name of the run that they belong to, if any.
+pub(super) fn run_name() -> String {
+    let run = std::env::var(RUN_VARIABLE).ok().filter(|run| !run.is_empty());
+    run.unwrap_or_else(|| format!("hook-{}", std::process::id()))
+}
+
+/// A script that names its interpreter and may be executed is; any other is Python.
+fn script_command(path: &Path) -> Command {
+    use std::os::unix::fs::PermissionsExt as _;
+    let runs = fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
+    if runs && fs::read(path).is_ok_and(|text| text.starts_with(b"#!")) {
+        return Command::new(path);
+    }
+    let mut command = Command::new("python3");
+    command.arg(path);
+    command
+}
+
+/// Answers `postToolUse`: a line in the log, by the project's own script where there is one.
+/// Nothing is printed; what goes wrong is said and changes nothing.
+pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
+    match Ground::find(directory) {
+        Ok(ground) => {
+            if let Err(error) = log(&ground, input, until).await {
+                complain(&error.to_string());
+            }
+            let entry = report(input);
+            if let Err(error) = ground.audit(&entry) {
+                complain(&format!("the result cannot be audited: {error}"));
+            }
+        }
+        Err(failure) => complain(&failure.to_string()),
+    }
+    String::new()
+}
+
+/// What the audit keeps of a result.
+fn report(input: &[u8]) -> AuditEntry {
+    let whole: Value = serde_json::from_slice(input).unwrap_or_default();
+    let asked = read_asked(input).ok();
+    let session = asked.as_ref().map(|asked| SessionId::new(asked.call.session.clone()));
+    AuditEntry {
+        tool: asked.as_ref().map(|asked| asked.call.tool.clone()),
+        input: asked.map(|asked| asked.call.input),
+        output: whole.get("toolResult").or_else(|| whole.get("tool_response")).cloned(),
+        ..AuditEntry::new(HookType::PostToolUse, session)
+    }
+}
+
+async fn log(ground: &Ground, input: &[u8], until: Instant) -> Result<(), Error> {
+    let path = ground.base.join(LOG);
+    ground.ignore(&path);
+    let event = SessionEvent::read(input, Clock::system().now());
+    let own = ground.project.join(LOG_EVENT);
+    if own.symlink_metadata().is_ok() && logged(ground, &own, &path, &event, until).await {
+        return Ok(());
+    }
+    let refused = |source| Error::File { operation: "write to", path: path.clone(), source };
+    let folder = path.parent().unwrap_or(&ground.base);
+    if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return Err(refused(std::io::Error::other("its folder is a link")));
+    }
+    fs::create_dir_all(folder).map_err(refused)?;
+    let mut file = AppendFile::open(&path, Access::Umask, Tail::Open)?;
+    file.append(event.line().as_bytes())
+}
+
+/// Whether the project's own script has written its line, as JSON.
+async fn logged(
+    ground: &Ground,
+    own: &PathBuf,
+    log: &Path,
+    event: &SessionEvent,
+    until: Instant,
+) -> bool {
+    let before = fs::read(log).unwrap_or_default().len();
+    let mut command = Command::new(own);
+    command.args(event.arguments()).current_dir(&ground.base);
+    command.env("CLAUDE_PROJECT_DIR", &ground.project);
+    let limit = until.saturating_duration_since(Instant::now());
+    let ran = run_script(command, b"", limit, &run_name()).await;
+    if ran.end != ScriptEnd::Exited(0) {
+        complain(&format!("{LOG_EVENT} {}: {}", ran.end.words(), ran.complaint()));
+    }
+    let after = fs::read(log).unwrap_or_default();
+    let mut lines = after.get(before..).unwrap_or_default().split(|byte| *byte == b'\n');
+    let is_ours = |line: &[u8]| {
+        serde_json::from_slice::<Value>(line).is_ok_and(|line| line["agent"] == "copilot")
+    };
+    lines.any(is_ours)
+}
