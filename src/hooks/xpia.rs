@@ -3,7 +3,7 @@
 //! Invariant: closed: only an answer that plainly says valid and at most medium risk allows.
 //! What does NOT live here: running `xpia-defend` and writing the audit.
 
-use chrono::{DateTime, FixedOffset};
+use chrono::{DateTime, FixedOffset, SecondsFormat};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -193,7 +193,7 @@ impl XpiaAudit {
         at: DateTime<FixedOffset>,
     ) -> Self {
         Self {
-            timestamp: at.to_rfc3339(),
+            timestamp: at.to_rfc3339_opts(SecondsFormat::Secs, false),
             event_type: "pre_tool_validation",
             backend: "rust",
             data: XpiaData {

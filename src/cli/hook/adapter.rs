@@ -37,6 +37,10 @@ const LOG_EVENT: &str = "hooks/core/log-event.sh";
 /// The log, below the working directory.
 const LOG: &str = "logs/session-events.jsonl";
 
+/// Carried by what a hook starts. A project's hook that asks us again gets the guard's
+/// answer, and no circle.
+const NESTED: &str = "RALPH_COPILOT_HOOK_NESTED";
+
 /// An answer with what made it.
 struct Decided {
     /// What is printed; nothing leaves the call to the CLI.
@@ -76,7 +80,7 @@ pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instan
     };
     // In a run the runner decides what nobody else has, and audits it.
     let Some(decided) = decided else { return String::new() };
-    let session = asked.as_ref().map(|asked| SessionId::new(asked.call.session.clone()));
+    let session = asked.as_ref().and_then(session_of);
     let entry = AuditEntry {
         tool: asked.as_ref().map(|asked| asked.call.tool.clone()),
         input: asked.map(|asked| asked.call.input),
@@ -95,8 +99,17 @@ pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instan
     }
 }
 
+/// The session, where the CLI names one.
+fn session_of(asked: &AskedCall) -> Option<SessionId> {
+    let named = Some(&asked.call.session).filter(|session| !session.is_empty());
+    named.map(|session| SessionId::new(session.clone()))
+}
+
 /// Who decides; none where a run does.
 async fn decide(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<Decided> {
+    if std::env::var_os(NESTED).is_some() {
+        return Some(guard(ground, asked));
+    }
     let stacked = match precedence(ground, asked, until).await {
         Ok(stacked) => stacked,
         Err(denied) => return Some(denied),
@@ -114,20 +127,23 @@ async fn decide(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<De
                 ..Decided::allow("run.decides", "the run's own hook decides")
             });
         }
-        None => {
-            let decision = ground.guard(asked);
-            let reason = ground.redact(&decision.reason);
-            if decision.allowed() {
-                Decided::allow(decision.rule, reason)
-            } else {
-                Decided::deny(decision.rule, &reason)
-            }
-        }
+        None => guard(ground, asked),
     };
     if staged && decided.output.is_empty() {
         decided.output = pass();
     }
     Some(decided)
+}
+
+/// Asks the guard.
+fn guard(ground: &Ground, asked: &AskedCall) -> Decided {
+    let decision = ground.guard(asked);
+    let reason = ground.redact(&decision.reason);
+    if decision.allowed() {
+        Decided::allow(decision.rule, reason)
+    } else {
+        Decided::deny(decision.rule, &reason)
+    }
 }
 
 /// What the two stacks said.
@@ -254,7 +270,8 @@ async fn claude(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<De
 
 /// Runs a script of the project.
 async fn script(ground: &Ground, mut command: Command, input: &[u8], until: Instant) -> ScriptRun {
-    command.env("CLAUDE_PROJECT_DIR", &ground.project).current_dir(&ground.project);
+    command.env("CLAUDE_PROJECT_DIR", &ground.project).env(NESTED, "1");
+    command.current_dir(&ground.project);
     let limit = until.saturating_duration_since(Instant::now());
     run_script(command, input, limit, &run_name()).await
 }
@@ -299,7 +316,7 @@ pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant
 fn report(input: &[u8]) -> AuditEntry {
     let whole: Value = serde_json::from_slice(input).unwrap_or_default();
     let asked = read_asked(input).ok();
-    let session = asked.as_ref().map(|asked| SessionId::new(asked.call.session.clone()));
+    let session = asked.as_ref().and_then(session_of);
     AuditEntry {
         tool: asked.as_ref().map(|asked| asked.call.tool.clone()),
         input: asked.map(|asked| asked.call.input),

@@ -106,7 +106,10 @@ impl Ground {
         let holds_home = policy.home.as_ref().is_some_and(|home| real(home).starts_with(&root));
         if repo.is_none() && holds_home {
             // Everything the user has is no workspace: there one may look, and no more.
-            policy.approval = Approval::Human;
+            match Globs::new(["**"]) {
+                Ok(everything) => policy.protect = everything,
+                Err(error) => return Decision::deny("config.invalid", error.to_string()),
+            }
         }
         policy.cwd = cwd;
         let request = ToolRequest {
