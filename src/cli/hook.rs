@@ -115,7 +115,8 @@ fn of_the_project(kind: HookKind, directory: Option<&Path>, json: Option<&str>) 
         std::process::exit(i32::from(deliver(kind, refuse("nobody has decided in time"))));
     });
     let decided = catch_unwind(AssertUnwindSafe(|| {
-        let input = match json {
+        // An empty argument asks nothing: what is meant may be on standard input.
+        let input = match json.filter(|json| !json.trim().is_empty()) {
             Some(json) => json.as_bytes().to_vec(),
             None => match read_input() {
                 Ok(input) => input,

@@ -33,6 +33,9 @@ impl HookType {
     }
 }
 
+/// The log that `postToolUse` appends to, below the working directory.
+pub const SESSION_EVENTS: &str = "logs/session-events.jsonl";
+
 /// How a hook is called.
 pub const HOOK_USAGE: &str = "Usage: ralph-copilot hook <preToolUse|postToolUse|xpia>";
 

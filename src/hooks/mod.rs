@@ -18,6 +18,10 @@ mod staging;
 mod wire;
 mod xpia;
 
+pub use adapter::{
+    AskedCall, HOOK_USAGE, HookKind, SESSION_EVENTS, SessionEvent, ask_human, blocked,
+    blocked_reason, read_asked,
+};
 pub use ask::{AskError, STOP_CHECK_LIMIT, ask, ask_limit};
 pub use plugin::{HOOK_LIMIT, Plugin, PluginError, observes};
 pub use adapter::{

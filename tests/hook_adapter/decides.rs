@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use ralph_copilot::sys::lock::TreeLock;
 use serde_json::{Value, json};
 
 use crate::project::{self, Project, bash, gone};
@@ -361,6 +362,32 @@ fn the_project_s_own_script_writes_the_line_where_it_can() {
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// In a session of a run the runner's own hook decides, which knows the task: only a run that
+/// holds the working tree at this moment is one.
+#[test]
+fn in_a_session_of_a_run_only_the_project_s_hooks_are_asked() {
+    let mut project = Project::repository();
+    let tick = json!({"path": "tasks/a/TASK.md", "old_str": "- [ ] a", "new_str": "- [x] a"});
+    let tick = json!({"toolName": "edit", "toolArgs": tick, "cwd": project.root()}).to_string();
+    project.write("tasks/a/TASK.md", "- [ ] a\n");
+    project.set("RALPH_RUN_ID", "the-run");
+    project.hook(&["preToolUse"], &tick).denied();
+    project.write(".ralph/runs/lock", "");
+    let at = project.path(".ralph/runs/lock");
+    let other = TreeLock::take(&at, "another-run").expect("taken");
+    project.hook(&["preToolUse"], &tick).denied();
+    drop(other);
+    let _run = TreeLock::take(&at, "the-run").expect("taken");
+    project.hook(&["preToolUse"], &tick).assert_allowed();
+    project.script(CORE, "#!/bin/sh\necho no >&2\nexit 2\n");
+    assert_eq!(project.hook(&["preToolUse"], &tick).denied(), "BLOCKED: no");
+    // The run watches git's settings: a hook that changed them would be tampering.
+    let before = project.read(".git/info/exclude");
+    project.hook(&["postToolUse"], "{}").assert_allowed();
+    assert!(project.has("logs/session-events.jsonl"));
+    assert_eq!(project.read(".git/info/exclude"), before);
 }
 
 #[test]

@@ -142,6 +142,7 @@ fn an_argument_goes_before_standard_input() {
     assert_eq!(project.hook(&["xpia", read], &pwd()).stdout, "{}\n");
     project.hook(&["xpia", "not json"], &pwd()).denied();
     project.hook(&["xpia", ""], "[]").denied();
+    assert_eq!(project.hook(&["xpia", ""], &pwd()).stdout, "{}\n");
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn an_audit_that_cannot_be_written_denies() {
 fn the_audit_keeps_a_hundred_characters_and_no_secret() {
     let project = defended(FINE, 0);
     let secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
-    for command in [format!("echo {}{secret}", "x".repeat(75)), "é".repeat(300)] {
+    for command in [format!("echo {} {secret}", "x".repeat(75)), "é".repeat(300)] {
         let input = json!({ "tool_name": "Bash", "tool_input": { "command": command } });
         assert_eq!(project.hook(&["xpia"], &input.to_string()).stdout, "{}\n");
     }

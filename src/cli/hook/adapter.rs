@@ -14,9 +14,9 @@ use tokio::time::Instant;
 use super::ground::Ground;
 use crate::cli::complain;
 use crate::hooks::{
-    AskedCall, ENGINE_VARIABLE, HookEngine, HookSays, ScriptEnd, ScriptRun, SessionEvent,
-    ask_human, blocked, blocked_reason, claude_input, combine, find_engine, hook_says, matching,
-    pass, payload_of, read_asked, run_script, strictest,
+    AskedCall, ENGINE_VARIABLE, HookEngine, HookSays, SESSION_EVENTS, ScriptEnd, ScriptRun,
+    SessionEvent, ask_human, blocked, blocked_reason, claude_input, combine, find_engine,
+    hook_says, matching, pass, payload_of, read_asked, run_script, strictest,
 };
 use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId};
 use crate::sys::append::{AppendFile, Tail};
@@ -34,8 +34,6 @@ const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.js
 /// The scripts that are asked where no settings name them.
 const CORE: &str = "hooks/core/pre-tool-use.sh";
 const LOG_EVENT: &str = "hooks/core/log-event.sh";
-/// The log, below the working directory.
-const LOG: &str = "logs/session-events.jsonl";
 
 /// Carried by what a hook starts. A project's hook that asks us again gets the guard's
 /// answer, and no circle.
@@ -302,8 +300,10 @@ pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant
             if let Err(error) = log(&ground, input, until).await {
                 complain(&error.to_string());
             }
-            let entry = report(input);
-            if let Err(error) = ground.audit(&entry) {
+            // In a run its own hook tells the runner, which audits it.
+            if !ground.is_a_run_s()
+                && let Err(error) = ground.audit(&report(input))
+            {
                 complain(&format!("the result cannot be audited: {error}"));
             }
         }
@@ -326,7 +326,7 @@ fn report(input: &[u8]) -> AuditEntry {
 }
 
 async fn log(ground: &Ground, input: &[u8], until: Instant) -> Result<(), Error> {
-    let path = ground.base.join(LOG);
+    let path = ground.base.join(SESSION_EVENTS);
     ground.ignore(&path);
     let event = SessionEvent::read(input, Clock::system().now());
     let own = ground.project.join(LOG_EVENT);

@@ -53,6 +53,10 @@ impl Ground {
     /// Lets git ignore a file of ours below the working directory, by its own list.
     pub(super) fn ignore(&self, path: &Path) {
         let Some(repo) = &self.repo else { return };
+        if run_holds(repo.root()) {
+            // The runner has seen to it; to change git's settings now would be tampering.
+            return;
+        }
         let Ok(relative) = path.strip_prefix(repo.root()) else { return };
         let pattern = format!("/{}", relative.display());
         // A file that shows up as untracked is a nuisance and no reason to fail.
@@ -84,13 +88,15 @@ impl Ground {
         (root, cwd, repo)
     }
 
-    /// Whether the session belongs to a run that holds the working tree at this moment: its
-    /// own hook asks the runner about every call, and knows the task.
+    /// Whether the call belongs to a session of a run: its own hook asks the runner about
+    /// every call, and the runner knows the task.
     pub(super) fn in_a_run(&self, asked: &AskedCall) -> bool {
-        let Some(run) = std::env::var_os(RUN_VARIABLE) else { return false };
-        let (root, _, _) = self.workspace(asked);
-        let holder = TreeLock::holder(&root.join(".ralph/runs/lock"));
-        holder.is_ok_and(|holder| holder.is_some_and(|holder| *holder.run == *run))
+        run_holds(&self.workspace(asked).0)
+    }
+
+    /// Whether the hook was started in a session of a run.
+    pub(super) fn is_a_run_s(&self) -> bool {
+        run_holds(self.repo.as_ref().map_or(self.base.as_path(), |repo| repo.root()))
     }
 
     /// What the guard says to a call, by the settings of the place and without a task.
@@ -121,6 +127,13 @@ impl Ground {
         };
         decide(&request, &policy, &OsFiles)
     }
+}
+
+/// Whether the run that our environment names holds a working tree at this moment.
+fn run_holds(root: &Path) -> bool {
+    let Some(run) = std::env::var_os(RUN_VARIABLE) else { return false };
+    let holder = TreeLock::holder(&root.join(".ralph/runs/lock"));
+    holder.is_ok_and(|holder| holder.is_some_and(|holder| *holder.run == *run))
 }
 
 /// The guard's rules in a folder, with no task in focus: what belongs to tasks and to the
