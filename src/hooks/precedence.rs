@@ -65,7 +65,7 @@ impl Payload {
 pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
     let found = objects(&ran.stdout);
     let deny = found.iter().rev().find(|payload| payload.denies());
-    let understood = !found.is_empty() || !ran.stdout.lines().any(|line| is_json_like(line));
+    let understood = !found.is_empty() || !ran.stdout.lines().any(is_json_like);
     match &ran.end {
         _ if deny.is_some() => deny.cloned(),
         ScriptEnd::Exited(0) if understood && !ran.cut => {

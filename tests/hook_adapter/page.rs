@@ -1,4 +1,4 @@
-//! The commands of docs/hooks.md do what stands beside them.
+//! The commands of docs/hooks.md do what stands beside them, and the acceptance script passes.
 
 use std::process::Command;
 
@@ -36,4 +36,16 @@ fn the_page_s_commands_print_what_it_says() {
             assert!(holds, "{commands}\nprinted {said:?}\nand not {line:?}");
         }
     }
+}
+
+#[test]
+fn the_acceptance_script_passes() {
+    let project = Project::new();
+    let mut command = Command::new("sh");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/copilot-hooks-verify.sh");
+    command.args([script, PROGRAM]);
+    let ended = project.run(command, "");
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.stdout.matches("\nok  ").count(), 11, "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("All tests passed\n"), "{}", ended.stdout);
 }
