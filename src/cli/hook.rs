@@ -9,6 +9,7 @@
 //! that only reports ends well whatever happens: it allows nothing, and must hold up nothing.
 
 mod adapter;
+mod after;
 mod ground;
 mod xpia;
 
@@ -130,7 +131,7 @@ fn of_the_project(kind: HookKind, directory: Option<&Path>, json: Option<&str>) 
         runtime.block_on(async {
             match kind {
                 HookKind::PreToolUse => adapter::before(directory, &input, until).await,
-                HookKind::PostToolUse => adapter::after(directory, &input, until).await,
+                HookKind::PostToolUse => after::after(directory, &input, until).await,
                 HookKind::Xpia => xpia::validate(&input, until).await,
             }
         })

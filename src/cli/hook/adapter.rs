@@ -1,10 +1,10 @@
-//! `hook preToolUse` and `hook postToolUse` without a run.
+//! `hook preToolUse` without a run.
 //!
 //! Who decides, in this order: XPIA and amplihack by their precedence; then the project's
 //! Claude hooks that look at the call; then, where nobody has, the guard.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use futures::future::join_all;
 use serde_json::Value;
@@ -12,17 +12,13 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::ground::Ground;
-use crate::cli::complain;
 use crate::hooks::{
-    AskedCall, ENGINE_VARIABLE, HookEngine, HookSays, SESSION_EVENTS, ScriptEnd, ScriptRun,
-    SessionEvent, ask_human, blocked, blocked_reason, claude_input, combine, find_engine,
-    hook_says, matching, pass, payload_of, read_asked, run_script, strictest,
+    AskedCall, ENGINE_VARIABLE, HookCall, HookEngine, HookSays, ScriptRun, ask_human, blocked,
+    blocked_reason, claude_input, combine, find_engine, hook_says, matching, pass, payload_of,
+    read_asked, run_script, strictest,
 };
 use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId};
-use crate::sys::append::{AppendFile, Tail};
-use crate::sys::clock::Clock;
 use crate::sys::process::RUN_VARIABLE;
-use crate::sys::{Access, Error};
 
 /// The two stacks, below the project.
 const XPIA: &str = ".claude/tools/xpia/hooks/pre_tool_use.py";
@@ -31,9 +27,8 @@ const AMPLIHACK: &str = ".claude/tools/amplihack/hooks/pre_tool_use.py";
 const SUBCOMMAND: &str = "pre-tool-use";
 /// The settings that name Claude's hooks, below the project.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
-/// The scripts that are asked where no settings name them.
+/// The script that is asked where no settings name it.
 const CORE: &str = "hooks/core/pre-tool-use.sh";
-const LOG_EVENT: &str = "hooks/core/log-event.sh";
 
 /// Carried by what a hook starts. A project's hook that asks us again gets the guard's
 /// answer, and no circle.
@@ -78,7 +73,7 @@ pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instan
     };
     // In a run the runner decides what nobody else has, and audits it.
     let Some(decided) = decided else { return String::new() };
-    let session = asked.as_ref().and_then(session_of);
+    let session = asked.as_ref().and_then(|asked| session_of(&asked.call));
     let entry = AuditEntry {
         tool: asked.as_ref().map(|asked| asked.call.tool.clone()),
         input: asked.map(|asked| asked.call.input),
@@ -98,8 +93,8 @@ pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instan
 }
 
 /// The session, where the CLI names one.
-fn session_of(asked: &AskedCall) -> Option<SessionId> {
-    let named = Some(&asked.call.session).filter(|session| !session.is_empty());
+pub(super) fn session_of(call: &HookCall) -> Option<SessionId> {
+    let named = Some(&call.session).filter(|session| !session.is_empty());
     named.map(|session| SessionId::new(session.clone()))
 }
 
@@ -290,80 +285,4 @@ fn script_command(path: &Path) -> Command {
     let mut command = Command::new("python3");
     command.arg(path);
     command
-}
-
-/// Answers `postToolUse`: a line in the log, by the project's own script where there is one.
-/// Nothing is printed; what goes wrong is said and changes nothing.
-pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
-    match Ground::find(directory) {
-        Ok(ground) => {
-            if let Err(error) = log(&ground, input, until).await {
-                complain(&error.to_string());
-            }
-            // In a run its own hook tells the runner, which audits it.
-            if !ground.is_a_run_s()
-                && let Err(error) = ground.audit(&report(input))
-            {
-                complain(&format!("the result cannot be audited: {error}"));
-            }
-        }
-        Err(failure) => complain(&failure.to_string()),
-    }
-    String::new()
-}
-
-/// What the audit keeps of a result.
-fn report(input: &[u8]) -> AuditEntry {
-    let whole: Value = serde_json::from_slice(input).unwrap_or_default();
-    let asked = read_asked(input).ok();
-    let session = asked.as_ref().and_then(session_of);
-    AuditEntry {
-        tool: asked.as_ref().map(|asked| asked.call.tool.clone()),
-        input: asked.map(|asked| asked.call.input),
-        output: whole.get("toolResult").or_else(|| whole.get("tool_response")).cloned(),
-        ..AuditEntry::new(HookType::PostToolUse, session)
-    }
-}
-
-async fn log(ground: &Ground, input: &[u8], until: Instant) -> Result<(), Error> {
-    let path = ground.base.join(SESSION_EVENTS);
-    ground.ignore(&path);
-    let event = SessionEvent::read(input, Clock::system().now());
-    let own = ground.project.join(LOG_EVENT);
-    if own.symlink_metadata().is_ok() && logged(ground, &own, &path, &event, until).await {
-        return Ok(());
-    }
-    let refused = |source| Error::File { operation: "write to", path: path.clone(), source };
-    let folder = path.parent().unwrap_or(&ground.base);
-    if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-        return Err(refused(std::io::Error::other("its folder is a link")));
-    }
-    fs::create_dir_all(folder).map_err(refused)?;
-    let mut file = AppendFile::open(&path, Access::Umask, Tail::Open)?;
-    file.append(event.line().as_bytes())
-}
-
-/// Whether the project's own script has written its line, as JSON.
-async fn logged(
-    ground: &Ground,
-    own: &PathBuf,
-    log: &Path,
-    event: &SessionEvent,
-    until: Instant,
-) -> bool {
-    let before = fs::read(log).unwrap_or_default().len();
-    let mut command = Command::new(own);
-    command.args(event.arguments()).current_dir(&ground.base);
-    command.env("CLAUDE_PROJECT_DIR", &ground.project);
-    let limit = until.saturating_duration_since(Instant::now());
-    let ran = run_script(command, b"", limit, &run_name()).await;
-    if ran.end != ScriptEnd::Exited(0) {
-        complain(&format!("{LOG_EVENT} {}: {}", ran.end.words(), ran.complaint()));
-    }
-    let after = fs::read(log).unwrap_or_default();
-    let mut lines = after.get(before..).unwrap_or_default().split(|byte| *byte == b'\n');
-    let is_ours = |line: &[u8]| {
-        serde_json::from_slice::<Value>(line).is_ok_and(|line| line["agent"] == "copilot")
-    };
-    lines.any(is_ours)
 }
