@@ -97,15 +97,6 @@ docs/scripted-agent.md."
     Tick(TickArgs),
     /// What is missing on this machine, and which layer each setting comes from
     Doctor(Box<DoctorArgs>),
-    /// The CLI's hook: asks the running runner (used by the guard's plugin)
-    #[command(hide = true)]
-    Hook {
-        /// The hook's name, as in `preToolUse`.
-        event: String,
-        /// The run's socket.
-        #[arg(long)]
-        socket: PathBuf,
-    },
     /// Run a program that may write below some folders only (used by `--sandbox`)
     #[command(hide = true)]
     Confine(super::confine::ConfineArgs),

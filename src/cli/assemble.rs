@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+
 use super::args::RunArgs;
+use super::confine;
 use super::failure::{Failure, Kind};
 use super::launch::{self, Start};
 use super::place::{Place, TaskPlace};
@@ -16,7 +19,7 @@ use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
 use crate::events::{Audit, Audited, Emitter, JOURNAL_FILE, audit_folder, journals, run_id};
 use crate::guard::{Approval, OsFiles, Redactor};
 use crate::hooks::SESSION_EVENTS;
-use crate::model::{Record, RunId, Task};
+use crate::model::{Record, RunId, Sandbox, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::sys::clock::Clock;
 use crate::sys::lock::TreeLock;
@@ -98,7 +101,10 @@ pub(super) async fn assemble(
     let audit = audit(&audited, clock, &redactor)?;
     let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::clone(&events) as _, audit));
     let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
-    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
+    // One turn at a time asks whether it may end.
+    let (ask_stop, stops) = mpsc::channel(1);
+    let ask_stop = settings.stop_check.then_some(ask_stop);
+    let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, ask_stop)?;
     let known = at.place.repo.identity()?;
     let (identity, identity_notice) = match known {
         Some(identity) => (identity, None),
@@ -113,19 +119,21 @@ pub(super) async fn assemble(
     let identity_variables = launch::identity_variables(own_identity);
     let mut rules = rules(&at, &settings, &preflight, scratch.path())?;
     rules.protect.extend(audited_here.map(|here| format!("{here}/**")));
+    let (started, confined) = confined(&at.place, &settings, &command, &rules.tmp)?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
+    notices.extend(confined);
     notices.extend(ended);
     notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
-        environment: launch::environment(&command, &rules.tmp, &identity_variables),
+        environment: launch::environment(&command, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
         run: run.clone(),
         cwd: at.place.root().to_owned(),
         folder: folder.clone(),
         home: launch::copilot_home(),
         gate: Arc::clone(&gate),
-        command: command.clone(),
+        command: started,
     });
     let parts = Parts {
         repo: Arc::new(at.place.repo),
@@ -173,6 +181,7 @@ pub(super) async fn assemble(
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
             .ok()
             .filter(|text| !text.is_empty()),
+        stops,
         resumed,
         again: super::start_command(&task.name),
         notices,
@@ -236,6 +245,29 @@ fn rules(
     // A glob or command that is not understood is told now, not in the first iteration.
     rules.policy().map_err(|error| Failure::new(Kind::Invalid, error))?;
     Ok(rules)
+}
+
+/// The command that is started, with what people are told of its confinement.
+fn confined(
+    place: &Place,
+    settings: &Settings,
+    command: &AgentCommand,
+    tmp: &Path,
+) -> Result<(AgentCommand, Option<String>), Failure> {
+    let mut writable = vec![place.root().to_owned(), tmp.to_owned()];
+    // In a linked working tree, commits are made elsewhere.
+    let commits = place.repo.common_dir();
+    if !commits.starts_with(place.root()) {
+        writable.push(commits.to_owned());
+    }
+    if settings.sandbox != Sandbox::Off {
+        let home = match command.kind {
+            AgentKind::Copilot => launch::copilot_home(),
+            AgentKind::Other => None,
+        };
+        writable.extend(confine::own_folders(home));
+    }
+    confine::confined(command, settings.sandbox, &writable)
 }
 
 fn notices(

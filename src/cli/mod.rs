@@ -85,7 +85,6 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Retry(args)) => retry::retry(directory, &args),
         Some(Command::Tick(args)) => tick::tick(directory, &args),
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
-        Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
         Some(Command::Confine(args)) => Ok(confine::run(&args)),
         Some(Command::Hook(args)) => Ok(hook::hook(directory, &args)),
         Some(Command::Hooks(command)) => hooks::hooks(directory, &command),

@@ -12,7 +12,7 @@ use super::wire::{HookCall, WireError, denial, read_call};
 
 /// The hooks that work without a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookType {
+pub enum HookKind {
     /// Before a tool call: it may be denied.
     PreToolUse,
     /// After a tool call: it is logged.
@@ -21,7 +21,7 @@ pub enum HookType {
     Xpia,
 }
 
-impl HookType {
+impl HookKind {
     /// Reads a type by its exact name.
     pub fn read(name: &str) -> Option<Self> {
         match name {
@@ -41,7 +41,7 @@ pub const HOOK_USAGE: &str = "Usage: ralph-copilot hook <preToolUse|postToolUse|
 
 /// A tool call as the CLI hands it to a hook, in whichever of its forms.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct AskedCall {
     /// The call.
     pub call: HookCall,
     /// The session's working directory, where it says one.
@@ -56,7 +56,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// If it is not JSON, names no tool, or its arguments are no object.
-pub fn read_asked(input: &[u8]) -> Result<Asked, WireError> {
+pub fn read_asked(input: &[u8]) -> Result<AskedCall, WireError> {
     let whole: Map<String, Value> = serde_json::from_slice(input)?;
     let either = |names: &[&str]| {
         names.iter().find_map(|name| whole.get(*name)).cloned().unwrap_or(Value::Null)
@@ -68,7 +68,7 @@ pub fn read_asked(input: &[u8]) -> Result<Asked, WireError> {
     });
     let call = read_call(named.to_string().as_bytes())?;
     let cwd = whole.get("cwd").and_then(Value::as_str).filter(|cwd| !cwd.is_empty());
-    Ok(Asked { call, cwd: cwd.map(str::to_owned), whole })
+    Ok(AskedCall { call, cwd: cwd.map(str::to_owned), whole })
 }
 
 /// The output that denies a call.
@@ -160,9 +160,9 @@ mod tests {
 
     #[test]
     fn a_type_is_its_exact_name() {
-        assert_eq!(HookType::read("preToolUse"), Some(HookType::PreToolUse));
+        assert_eq!(HookKind::read("preToolUse"), Some(HookKind::PreToolUse));
         for name in ["", "PreToolUse", "pretooluse", "preToolUse ", "sessionStart", "XPIA"] {
-            assert_eq!(HookType::read(name), None, "{name:?}");
+            assert_eq!(HookKind::read(name), None, "{name:?}");
         }
     }
 

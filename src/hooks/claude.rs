@@ -11,7 +11,7 @@ use regex::RegexBuilder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::adapter::Asked;
+use super::adapter::AskedCall;
 use super::script::{ScriptEnd, ScriptRun};
 use super::wire::HookCall;
 
@@ -147,7 +147,7 @@ fn looks_at(matcher: Option<&str>, call: &HookCall) -> bool {
 
 /// What a hook of Claude's is told about a call. `folder` is the project's, for a CLI that
 /// names no working directory.
-pub fn claude_input(asked: &Asked, folder: &Path) -> Value {
+pub fn claude_input(asked: &AskedCall, folder: &Path) -> Value {
     let cwd = asked.cwd.clone().unwrap_or_else(|| folder.display().to_string());
     json!({
         "session_id": asked.call.session,

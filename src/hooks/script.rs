@@ -99,7 +99,7 @@ pub async fn run_script(
     let end = match ended {
         Ok(Ok(status)) => meaning(status),
         Ok(Err(error)) => ScriptEnd::NotRun(error.to_string()),
-        Err(_elapsed) => ScriptEnd::TimedOut(limit.as_secs()),
+        Err(_elapsed) => ScriptEnd::TimedOut(limit.as_secs_f64().round() as u64),
     };
     // Whoever inherited the streams is ended here, so that their end is seen.
     let stopping = child.stop(Ladder::AT_ONCE);
