@@ -107,15 +107,6 @@ Names, hosts and ordinary words stay; JSON stays JSON."
     Redact(super::redact::RedactArgs),
     /// Run recipes of `recipe-runner-rs`
     Recipe(super::recipe::RecipeArgs),
-    /// The CLI's hook: asks the running runner (used by the guard's plugin)
-    #[command(hide = true)]
-    Hook {
-        /// The hook's name, as in `preToolUse`.
-        event: String,
-        /// The run's socket.
-        #[arg(long)]
-        socket: PathBuf,
-    },
     /// What class, action and wait an error text gets: a filter
     Classify(ClassifyArgs),
     /// Ends what is left of a run whose runner was killed (started by the runner)
@@ -124,6 +115,11 @@ Names, hosts and ordinary words stay; JSON stays JSON."
     /// Run a program that may write below some folders only (used by `--sandbox`)
     #[command(hide = true)]
     Confine(super::confine::ConfineArgs),
+    /// A hook of the Copilot CLI: asks the running runner, or the project's own hooks
+    Hook(super::hook::HookArgs),
+    /// Mount the hooks in a repository; never overwrites
+    #[command(subcommand)]
+    Hooks(super::hooks::HooksCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell.

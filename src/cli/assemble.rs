@@ -21,6 +21,7 @@ use crate::config::{Settings, resolve};
 use crate::engine::{Aftermath, BaselineRun, GuardRules, Limits, Parts, Resumed, resume};
 use crate::events::{Audit, Audited, Emitter, JOURNAL_FILE, audit_folder, journals, run_id_after};
 use crate::guard::{Approval, OsFiles, Redactor};
+use crate::hooks::SESSION_EVENTS;
 use crate::model::{EventKind, Premium, Record, Reporter, RunId, Sandbox, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::recipe::{Around, Bridge, Nested, RecipeError};
@@ -94,7 +95,10 @@ pub(super) async fn assemble(
         audit_folder(at.place.root(), std::env::var_os("COPILOT_AUDIT_LOG_DIR").as_deref());
     let audited_here = audited.strip_prefix(at.place.root()).ok().and_then(Path::to_str);
     let audit_pattern = audited_here.map(|here| format!("/{here}/"));
-    let excluded = [".ralph/runs/", ".ralph/audit/"].into_iter().chain(audit_pattern.as_deref());
+    // What installed hooks log, too: while a run lasts they leave git's settings alone.
+    let log_pattern = format!("/{SESSION_EVENTS}");
+    let own = [".ralph/runs/", ".ralph/audit/", &log_pattern];
+    let excluded = own.into_iter().chain(audit_pattern.as_deref());
     at.place.repo.exclude(&excluded.collect::<Vec<_>>())?;
     let runs = at.place.runs();
     make_private(&runs)?;

@@ -1,24 +1,83 @@
-//! `hook`: the process that the CLI starts for every tool call during a run.
+//! `hook`: the process that the CLI starts for every tool call.
 //!
-//! Whatever goes wrong is a denial: no runner, no answer, bad input, no time. The
-//! exit code 2 denies too, in case that not even the answer can be printed. A hook that
-//! only reports ends well whatever happens: it allows nothing, and must hold up nothing.
+//! With a run's socket it asks the runner; without one it is the adapter to the project's
+//! own hooks, and to the guard where there are none.
+//!
+//! Whatever goes wrong is a denial: no runner, no answer, bad input, no time. With a socket
+//! the exit code 2 denies too, in case that not even the answer can be printed; without one
+//! the code is 0 as long as the answer is printed, as hooks of a repository must end. A hook
+//! that only reports ends well whatever happens: it allows nothing, and must hold up nothing.
+
+mod adapter;
+mod after;
+mod ground;
+mod xpia;
 
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::hooks::{ask, ask_limit, denial, observes, pass};
+use clap::Args;
+use tokio::time::Instant;
+
+pub(super) use self::xpia::find_defender;
+use super::complain;
+use crate::hooks::{HOOK_USAGE, HookKind, ask, ask_limit, blocked, denial, observes, pass};
 
 /// Longest input that is read, in bytes.
 const LONGEST: u64 = 32 << 20;
-/// So much longer than the runner's limit the process waits before it answers by itself.
+/// So much longer than a limit of its own the process waits before it answers by itself.
 const WATCHDOG: Duration = Duration::from_secs(5);
+/// How long the project's hooks may take, all together: the CLI lets a call pass whose hook
+/// takes longer than the 30 s that it is given there.
+const SCRIPTS: Duration = Duration::from_secs(25);
+/// After this the adapter answers by itself: there is something that even killing the
+/// scripts did not end, or an input without an end.
+const ADAPTER: Duration = Duration::from_secs(28);
 /// The CLI takes this exit code for a denial.
 const DENIED: u8 = 2;
+/// There is no such hook.
+const UNKNOWN: u8 = 1;
+
+/// Arguments of `hook`.
+#[derive(Args, Debug)]
+#[command(after_help = "The CLI's JSON comes on standard input, or as an argument:
+
+  echo '{\"toolName\":\"bash\",\"toolArgs\":\"{\\\"command\\\":\\\"rm -rf /\\\"}\"}' | ralph-copilot hook preToolUse
+
+preToolUse prints a denial, or nothing; postToolUse appends to logs/session-events.jsonl;
+xpia asks xpia-defend. Exit codes: 0 answered, 1 no such hook, 2 denied and not even the
+answer could be printed. `docs/hooks.md` tells more.")]
+pub(crate) struct HookArgs {
+    /// The hook: preToolUse, postToolUse or xpia; with --socket any hook of the CLI's
+    #[arg(value_name = "TYPE")]
+    kind: Option<String>,
+    /// The input [default: standard input]
+    #[arg(value_name = "JSON", allow_hyphen_values = true)]
+    json: Option<String>,
+    /// Ask the runner that listens here (the guard's plugin passes it)
+    #[arg(long, value_name = "SOCKET")]
+    socket: Option<PathBuf>,
+}
+
+/// Answers a hook.
+pub(super) fn hook(directory: Option<&Path>, args: &HookArgs) -> u8 {
+    let name = args.kind.as_deref().unwrap_or_default();
+    if let (Some(socket), false) = (&args.socket, name.is_empty()) {
+        return of_the_run(name, socket);
+    }
+    match HookKind::read(name) {
+        Some(kind) => of_the_project(kind, directory, args.json.as_deref()),
+        None => {
+            complain(&format!("Error: Unknown hook type: {name}\n{HOOK_USAGE}"));
+            UNKNOWN
+        }
+    }
+}
 
 /// Asks the runner and repeats its answer.
-pub(super) fn hook(event: &str, socket: &Path) -> u8 {
+fn of_the_run(event: &str, socket: &Path) -> u8 {
     let only_reports = observes(event);
     let limit = ask_limit(event) + WATCHDOG;
     std::thread::spawn(move || {
@@ -47,6 +106,65 @@ fn fail(why: &str, only_reports: bool) -> u8 {
     }
     answer(&denial(&format!("Nothing ran: {why}.")));
     DENIED
+}
+
+/// Asks the project's own hooks, or the guard.
+fn of_the_project(kind: HookKind, directory: Option<&Path>, json: Option<&str>) -> u8 {
+    let until = Instant::now() + SCRIPTS;
+    std::thread::spawn(move || {
+        std::thread::sleep(ADAPTER);
+        std::process::exit(i32::from(deliver(kind, refuse("nobody has decided in time"))));
+    });
+    let decided = catch_unwind(AssertUnwindSafe(|| {
+        // An empty argument asks nothing: what is meant may be on standard input.
+        let input = match json.filter(|json| !json.trim().is_empty()) {
+            Some(json) => json.as_bytes().to_vec(),
+            None => match read_input() {
+                Ok(input) => input,
+                Err(why) => return refuse(&why),
+            },
+        };
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return refuse(&error.to_string()),
+        };
+        runtime.block_on(async {
+            match kind {
+                HookKind::PreToolUse => adapter::before(directory, &input, until).await,
+                HookKind::PostToolUse => after::after(directory, &input, until).await,
+                HookKind::Xpia => xpia::validate(&input, until).await,
+            }
+        })
+    }));
+    deliver(kind, decided.unwrap_or_else(|_| refuse("the hook failed")))
+}
+
+fn refuse(why: &str) -> String {
+    blocked(&format!("{why}. Nothing ran."))
+}
+
+/// Prints the answer; a call that has been made cannot be denied any more.
+fn deliver(kind: HookKind, mut text: String) -> u8 {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    match kind {
+        HookKind::PostToolUse => 0,
+        HookKind::PreToolUse | HookKind::Xpia if text.is_empty() => 0,
+        HookKind::PreToolUse | HookKind::Xpia if answer(&text) => 0,
+        HookKind::PreToolUse | HookKind::Xpia => DENIED,
+    }
+}
+
+/// Standard input, whole.
+fn read_input() -> Result<Vec<u8>, String> {
+    let mut input = Vec::new();
+    let read = std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut input);
+    read.map_err(|error| format!("the hook's input cannot be read: {error}"))?;
+    if input.len() as u64 > LONGEST {
+        return Err("the call is too large".to_owned());
+    }
+    Ok(input)
 }
 
 /// Prints the answer whole and at once; says whether that worked.

@@ -17,6 +17,7 @@ mod exit;
 mod failure;
 mod guardian;
 mod hook;
+mod hooks;
 mod housekeeping;
 mod init;
 mod launch;
@@ -93,9 +94,10 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Redact(args)) => redact::redact(&args),
         Some(Command::Recipe(args)) => recipe::recipe(directory, &args),
         Some(Command::Guardian(args)) => guardian::guardian(args),
-        Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
         Some(Command::Classify(args)) => classify::classify(&args),
         Some(Command::Confine(args)) => Ok(confine::run(&args)),
+        Some(Command::Hook(args)) => Ok(hook::hook(directory, &args)),
+        Some(Command::Hooks(command)) => hooks::hooks(directory, &command),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

@@ -75,26 +75,35 @@ impl Place {
         flags: Written,
         task: Option<&Task>,
     ) -> Result<Vec<Layer>, Failure> {
-        let mut layers = vec![
-            Layer { source: Source::Flag, written: flags },
-            Layer {
-                source: Source::Environment,
-                written: config::from_environment(&|name| std::env::var(name).ok())?,
-            },
-        ];
-        if let Some(task) = task {
-            let written = config::from_task(&task.settings)?;
-            layers.push(Layer { source: Source::Task, written });
-        }
-        let ours = self.root().join(OWN).join("config.toml");
-        let written = config::from_file(&ours)?;
-        layers.push(Layer { source: Source::Repository(ours), written });
-        if let Some(users) = config::user_file() {
-            let written = config::from_file(&users)?;
-            layers.push(Layer { source: Source::User(users), written });
-        }
-        Ok(layers)
+        layers(self.root(), flags, task)
     }
+}
+
+/// The layers of settings for the folder `root`, strongest first.
+pub(super) fn layers(
+    root: &Path,
+    flags: Written,
+    task: Option<&Task>,
+) -> Result<Vec<Layer>, Failure> {
+    let mut layers = vec![
+        Layer { source: Source::Flag, written: flags },
+        Layer {
+            source: Source::Environment,
+            written: config::from_environment(&|name| std::env::var(name).ok())?,
+        },
+    ];
+    if let Some(task) = task {
+        let written = config::from_task(&task.settings)?;
+        layers.push(Layer { source: Source::Task, written });
+    }
+    let ours = root.join(OWN).join("config.toml");
+    let written = config::from_file(&ours)?;
+    layers.push(Layer { source: Source::Repository(ours), written });
+    if let Some(users) = config::user_file() {
+        let written = config::from_file(&users)?;
+        layers.push(Layer { source: Source::User(users), written });
+    }
+    Ok(layers)
 }
 
 impl TaskPlace {

@@ -11,6 +11,7 @@ mod doctor;
 mod faults;
 mod guard;
 mod honest;
+mod hooks;
 mod refused;
 mod stops;
 mod via_cli;

@@ -66,6 +66,17 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Runs a command to its end.
+    fn of(command: Command) -> Self {
+        let output = assert_cmd::Command::from_std(command).timeout(LIMIT).output();
+        let output = output.expect("started");
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Fails with all that was printed unless the exit code is this one.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
@@ -167,6 +178,18 @@ impl Scene {
     /// Makes the repository a folder that the CLI trusts, and disables all hooks there.
     pub(crate) fn disable_hooks(&self) {
         self.commit(".github/copilot/settings.json", "{\"disableAllHooks\": true}\n");
+        self.trust();
+    }
+
+    /// Runs the CLI itself, without the runner, to its end.
+    pub(crate) fn cli(&self, args: &[&str]) -> Ended {
+        let mut command = Command::new(&self.binary);
+        command.args(args).current_dir(self.repo()).env_clear().envs(&self.variables);
+        Ended::of(command)
+    }
+
+    /// Makes the repository a folder that the CLI trusts.
+    pub(crate) fn trust(&self) {
         let trusted = json!({ "trustedFolders": [self.repo()] });
         fs::write(self.path("copilot").join("config.json"), trusted.to_string()).expect("write");
     }
@@ -219,14 +242,7 @@ impl Scene {
 
     /// Runs the runner to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Ended {
-        let command = self.command(args);
-        let output = assert_cmd::Command::from_std(command).timeout(LIMIT).output();
-        let output = output.expect("started");
-        Ended {
-            code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Ended::of(self.command(args))
     }
 
     /// Starts a run whose events can be followed.

@@ -1,0 +1,288 @@
+//! `hook preToolUse` without a run.
+//!
+//! Who decides, in this order: XPIA and amplihack by their precedence; then the project's
+//! Claude hooks that look at the call; then, where nobody has, the guard.
+
+use std::fs;
+use std::path::Path;
+
+use futures::future::join_all;
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::time::Instant;
+
+use super::ground::Ground;
+use crate::hooks::{
+    AskedCall, ENGINE_VARIABLE, HookCall, HookEngine, HookSays, ScriptRun, ask_human, blocked,
+    blocked_reason, claude_input, combine, find_engine, hook_says, matching, pass, payload_of,
+    read_asked, run_script, strictest,
+};
+use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId};
+use crate::sys::process::RUN_VARIABLE;
+
+/// The two stacks, below the project.
+const XPIA: &str = ".claude/tools/xpia/hooks/pre_tool_use.py";
+const AMPLIHACK: &str = ".claude/tools/amplihack/hooks/pre_tool_use.py";
+/// What the Rust engine calls amplihack's hook.
+const SUBCOMMAND: &str = "pre-tool-use";
+/// The settings that name Claude's hooks, below the project.
+const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+/// The script that is asked where no settings name it.
+const CORE: &str = "hooks/core/pre-tool-use.sh";
+
+/// Carried by what a hook starts. A project's hook that asks us again gets the guard's
+/// answer, and no circle.
+const NESTED: &str = "RALPH_COPILOT_HOOK_NESTED";
+
+/// An answer with what made it.
+struct Decided {
+    /// What is printed; nothing leaves the call to the CLI.
+    output: String,
+    answer: Answer,
+    rule: String,
+    reason: String,
+}
+
+impl Decided {
+    fn deny(rule: impl Into<String>, reason: &str) -> Self {
+        let reason = blocked_reason(reason);
+        Self { output: blocked(&reason), answer: Answer::Deny, rule: rule.into(), reason }
+    }
+
+    fn allow(rule: impl Into<String>, reason: impl Into<String>) -> Self {
+        let (rule, reason) = (rule.into(), reason.into());
+        Self { output: String::new(), answer: Answer::Allow, rule, reason }
+    }
+}
+
+/// Answers `preToolUse`.
+pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
+    let began = Instant::now();
+    let ground = match Ground::find(directory) {
+        Ok(ground) => ground,
+        Err(failure) => return super::refuse(&failure.source.to_string()),
+    };
+    let (asked, decided) = match read_asked(input) {
+        Ok(asked) => {
+            let decided = decide(&ground, &asked, until).await;
+            (Some(asked), decided)
+        }
+        Err(error) => {
+            (None, Some(Decided::deny("hook.malformed", &format!("{error}. Nothing ran."))))
+        }
+    };
+    // In a run the runner decides what nobody else has, and audits it.
+    let Some(decided) = decided else { return String::new() };
+    let session = asked.as_ref().and_then(|asked| session_of(&asked.call));
+    let entry = AuditEntry {
+        tool: asked.as_ref().map(|asked| asked.call.tool.clone()),
+        input: asked.map(|asked| asked.call.input),
+        elapsed: Some(began.elapsed()),
+        decision: Some(AuditDecision {
+            answer: decided.answer,
+            rule: decided.rule,
+            reason: decided.reason,
+            asked: Some(Asked::Hook),
+        }),
+        ..AuditEntry::new(HookType::PreToolUse, session)
+    };
+    match ground.audit(&entry) {
+        Ok(()) => decided.output,
+        Err(error) => super::refuse(&format!("the decision cannot be audited: {error}")),
+    }
+}
+
+/// The session, where the CLI names one.
+pub(super) fn session_of(call: &HookCall) -> Option<SessionId> {
+    let named = Some(&call.session).filter(|session| !session.is_empty());
+    named.map(|session| SessionId::new(session.clone()))
+}
+
+/// Who decides; none where a run does.
+async fn decide(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<Decided> {
+    if std::env::var_os(NESTED).is_some() {
+        return Some(guard(ground, asked));
+    }
+    let stacked = match precedence(ground, asked, until).await {
+        Ok(stacked) => stacked,
+        Err(denied) => return Some(denied),
+    };
+    let staged = match stacked {
+        Stacked::Decided(decided) => return Some(decided),
+        Stacked::Undecided => true,
+        Stacked::Absent => false,
+    };
+    let mut decided = match claude(ground, asked, until).await {
+        Some(decided) => decided,
+        None if ground.in_a_run(asked) => {
+            return staged.then(|| Decided {
+                output: pass(),
+                ..Decided::allow("run.decides", "the run's own hook decides")
+            });
+        }
+        None => guard(ground, asked),
+    };
+    if staged && decided.output.is_empty() {
+        decided.output = pass();
+    }
+    Some(decided)
+}
+
+/// Asks the guard.
+fn guard(ground: &Ground, asked: &AskedCall) -> Decided {
+    let decision = ground.guard(asked);
+    let reason = ground.redact(&decision.reason);
+    if decision.allowed() {
+        Decided::allow(decision.rule, reason)
+    } else {
+        Decided::deny(decision.rule, &reason)
+    }
+}
+
+/// What the two stacks said.
+enum Stacked {
+    /// Neither is there.
+    Absent,
+    /// No decision.
+    Undecided,
+    /// A decision.
+    Decided(Decided),
+}
+
+/// Asks XPIA and amplihack.
+async fn precedence(
+    ground: &Ground,
+    asked: &AskedCall,
+    until: Instant,
+) -> Result<Stacked, Decided> {
+    let there =
+        |path: &str| Some(ground.project.join(path)).filter(|path| path.symlink_metadata().is_ok());
+    let (xpia, amplihack) = (there(XPIA), there(AMPLIHACK));
+    if xpia.is_none() && amplihack.is_none() {
+        return Ok(Stacked::Absent);
+    }
+    let engine = HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref())
+        .map_err(|error| Decided::deny("hook.engine", &format!("{error}. Nothing ran.")))?;
+    let native = match engine {
+        HookEngine::Rust => {
+            find_engine(&|name| which::which(name).ok(), etcetera::home_dir().ok().as_deref())
+        }
+        HookEngine::Python | HookEngine::Auto => None,
+    };
+    // Both worlds' names: what these hooks look for depends on their version.
+    let mut told = asked.whole.clone();
+    if let Value::Object(claudes) = claude_input(asked, &ground.project) {
+        told.extend(claudes);
+    }
+    let told = Value::Object(told).to_string();
+    let run = async |name: &str, command: Option<Command>| {
+        let ran = script(ground, command?, told.as_bytes(), until).await;
+        payload_of(name, &ran)
+    };
+    let (xpia, amplihack) = tokio::join!(
+        run("the XPIA hook", xpia.as_deref().map(script_command)),
+        run(
+            "the amplihack hook",
+            amplihack.as_deref().map(|path| match &native {
+                Some(program) => {
+                    let mut command = Command::new(program);
+                    command.arg(SUBCOMMAND);
+                    command
+                }
+                None => script_command(path),
+            })
+        ),
+    );
+    Ok(match combine(xpia.as_ref(), amplihack.as_ref()) {
+        None => Stacked::Undecided,
+        Some(output) => {
+            let said: Value = serde_json::from_str(&output).unwrap_or_default();
+            let allows = said["permissionDecision"] == "allow";
+            Stacked::Decided(Decided {
+                answer: if allows { Answer::Allow } else { Answer::Deny },
+                rule: "hook.precedence".to_owned(),
+                reason: output.clone(),
+                output,
+            })
+        }
+    })
+}
+
+/// Asks the Claude hooks that look at the call; none where there are none, or where one of
+/// them would have to be run by Claude and no other denies.
+async fn claude(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<Decided> {
+    let denied = |why: String| Some(Decided::deny("hook.claude", &format!("{why}. Nothing ran.")));
+    let mut files = Vec::new();
+    for name in SETTINGS {
+        match fs::read_to_string(ground.project.join(name)) {
+            Ok(text) => files.push((name, text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return denied(format!("{name} cannot be read: {error}")),
+        }
+    }
+    let found = match matching(&files, &asked.call) {
+        Ok(found) => found,
+        Err(error) => return denied(error.to_string()),
+    };
+    let mut hooks: Vec<(String, Command, Option<u64>)> = Vec::new();
+    for hook in &found.hooks {
+        let mut command = Command::new("sh");
+        command.args(["-c", "--", &hook.command]);
+        hooks.push((hook.command.clone(), command, hook.timeout));
+    }
+    let core = ground.project.join(CORE);
+    let named = found.hooks.iter().any(|hook| hook.command.contains(CORE));
+    if !named && core.symlink_metadata().is_ok() {
+        hooks.push((CORE.to_owned(), Command::new(core), None));
+    }
+    if hooks.is_empty() {
+        return None;
+    }
+    let told = claude_input(asked, &ground.project).to_string();
+    let asking = hooks.into_iter().map(async |(name, command, own)| {
+        let own = own.map(|limit| Instant::now() + std::time::Duration::from_secs(limit));
+        let until = own.map_or(until, |own| own.min(until));
+        let ran = script(ground, command, told.as_bytes(), until).await;
+        hook_says(&name, &ran)
+    });
+    match strictest(join_all(asking).await) {
+        HookSays::Deny(reason) => Some(Decided::deny("hook.claude", &ground.redact(&reason))),
+        HookSays::Ask(reason) => {
+            let reason = ground.redact(&reason);
+            Some(Decided {
+                output: ask_human(&reason),
+                answer: Answer::Deny,
+                rule: "hook.claude.ask".to_owned(),
+                reason,
+            })
+        }
+        HookSays::Allow if found.foreign => None,
+        HookSays::Allow => Some(Decided::allow("hook.claude", "the project's hooks allow it")),
+    }
+}
+
+/// Runs a script of the project.
+async fn script(ground: &Ground, mut command: Command, input: &[u8], until: Instant) -> ScriptRun {
+    command.env("CLAUDE_PROJECT_DIR", &ground.project).env(NESTED, "1");
+    command.current_dir(&ground.project);
+    let limit = until.saturating_duration_since(Instant::now());
+    run_script(command, input, limit, &run_name()).await
+}
+
+/// What the processes of a script carry: the name of the run that they belong to, if any.
+pub(super) fn run_name() -> String {
+    let run = std::env::var(RUN_VARIABLE).ok().filter(|run| !run.is_empty());
+    run.unwrap_or_else(|| format!("hook-{}", std::process::id()))
+}
+
+/// A script that names its interpreter and may be executed is; any other is Python.
+fn script_command(path: &Path) -> Command {
+    use std::os::unix::fs::PermissionsExt as _;
+    let runs = fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
+    if runs && fs::read(path).is_ok_and(|text| text.starts_with(b"#!")) {
+        return Command::new(path);
+    }
+    let mut command = Command::new("python3");
+    command.arg(path);
+    command
+}

@@ -1,0 +1,100 @@
+//! `hook postToolUse` without a run: a line in the log.
+//!
+//! Nothing here can take back a call: what goes wrong is said on standard error, and that is
+//! all.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::time::Instant;
+
+use super::adapter::{run_name, session_of};
+use super::ground::Ground;
+use crate::cli::complain;
+use crate::hooks::{HookResult, SESSION_EVENTS, ScriptEnd, SessionEvent, read_result, run_script};
+use crate::model::{AuditEntry, HookType};
+use crate::sys::append::{AppendFile, Tail};
+use crate::sys::clock::Clock;
+use crate::sys::{Access, Error};
+
+/// The project's own script, which takes the line's values as arguments.
+const LOG_EVENT: &str = "hooks/core/log-event.sh";
+
+/// Answers `postToolUse`: a line in the log, by the project's own script where there is one.
+/// Nothing is printed; what goes wrong is said and changes nothing.
+pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
+    match Ground::find(directory) {
+        Ok(ground) => {
+            if let Err(error) = log(&ground, input, until).await {
+                complain(&error.to_string());
+            }
+            // In a run its own hook tells the runner, which audits it.
+            if !ground.is_a_run_s()
+                && let Err(error) = ground.audit(&report(input))
+            {
+                complain(&format!("the result cannot be audited: {error}"));
+            }
+        }
+        Err(failure) => complain(&failure.to_string()),
+    }
+    String::new()
+}
+
+/// What the audit keeps of a result.
+fn report(input: &[u8]) -> AuditEntry {
+    let Ok(HookResult { call, output }) = read_result(input) else {
+        return AuditEntry::new(HookType::PostToolUse, None);
+    };
+    let session = session_of(&call);
+    AuditEntry {
+        tool: Some(call.tool),
+        input: Some(call.input),
+        output: Some(output),
+        ..AuditEntry::new(HookType::PostToolUse, session)
+    }
+}
+
+async fn log(ground: &Ground, input: &[u8], until: Instant) -> Result<(), Error> {
+    let path = ground.base.join(SESSION_EVENTS);
+    ground.ignore(&path);
+    let event = SessionEvent::read(input, Clock::system().now());
+    let own = ground.project.join(LOG_EVENT);
+    if own.symlink_metadata().is_ok() && logged(ground, &own, &path, &event, until).await {
+        return Ok(());
+    }
+    let refused = |source| Error::File { operation: "write to", path: path.clone(), source };
+    let folder = path.parent().unwrap_or(&ground.base);
+    if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return Err(refused(std::io::Error::other("its folder is a link")));
+    }
+    fs::create_dir_all(folder).map_err(refused)?;
+    let mut file = AppendFile::open(&path, Access::Umask, Tail::Open)?;
+    file.append(event.line().as_bytes())
+}
+
+/// Whether the project's own script has written its line, as JSON.
+async fn logged(
+    ground: &Ground,
+    own: &Path,
+    log: &Path,
+    event: &SessionEvent,
+    until: Instant,
+) -> bool {
+    let before = fs::read(log).unwrap_or_default().len();
+    let mut command = Command::new(own);
+    command.args(event.arguments()).current_dir(&ground.base);
+    command.env("CLAUDE_PROJECT_DIR", &ground.project);
+    let limit = until.saturating_duration_since(Instant::now());
+    let ran = run_script(command, b"", limit, &run_name()).await;
+    if ran.end != ScriptEnd::Exited(0) {
+        complain(&format!("{LOG_EVENT} {}: {}", ran.end.words(), ran.complaint()));
+    }
+    let after = fs::read(log).unwrap_or_default();
+    let mut lines = after.get(before..).unwrap_or_default().split(|byte| *byte == b'\n');
+    let is_ours = |line: &[u8]| {
+        serde_json::from_slice::<Value>(line).is_ok_and(|line| line["agent"] == "copilot")
+    };
+    lines.any(is_ours)
+}

@@ -1,0 +1,156 @@
+//! Where a hook works when no run has said so: the project whose hooks are asked, and the
+//! workspace that the guard decides for.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::cli::failure::Failure;
+use crate::cli::{launch, place};
+use crate::config::{Written, resolve};
+use crate::events::{Audit, audit_folder};
+use crate::guard::{Allow, Approval, Globs, OsFiles, Policy, Redactor, decide};
+use crate::hooks::AskedCall;
+use crate::model::{Asked, AuditEntry, Decision, RecordError, SessionId, ToolRequest};
+use crate::sys::clock::Clock;
+use crate::sys::lock::TreeLock;
+use crate::sys::process::RUN_VARIABLE;
+use crate::verify::{GitRepo, Repo as _};
+
+/// Where the runner writes, beside the day's file: ignored by git.
+const AUDIT: &str = ".ralph/audit/";
+
+/// The place.
+pub(super) struct Ground {
+    /// The working directory, canonical.
+    pub(super) base: PathBuf,
+    /// The folder whose hooks are asked.
+    pub(super) project: PathBuf,
+    /// The repository around it, if there is one.
+    repo: Option<GitRepo>,
+    redactor: Arc<Redactor>,
+}
+
+impl Ground {
+    /// Finds the project: the working directory where it has hooks of its own, else the
+    /// repository around it, else the directory again.
+    pub(super) fn find(named: Option<&Path>) -> Result<Self, Failure> {
+        let base = real(&place::directory(named)?);
+        let repo = GitRepo::discover(&base).ok();
+        let root = repo.as_ref().map_or(base.as_path(), |repo| repo.root());
+        let own = [".claude", "hooks/core"].iter().any(|folder| base.join(folder).is_dir());
+        let project = if own { base.clone() } else { root.to_owned() };
+        let redactor = Arc::new(Redactor::new(launch::secrets()));
+        Ok(Self { base, project, repo, redactor })
+    }
+
+    /// Takes the secrets out of a text.
+    pub(super) fn redact(&self, text: &str) -> String {
+        self.redactor.redact_str(text).into_owned()
+    }
+
+    /// Lets git ignore a file of ours below the working directory, by its own list.
+    pub(super) fn ignore(&self, path: &Path) {
+        let Some(repo) = &self.repo else { return };
+        if run_holds(repo.root()) {
+            // The runner has seen to it; to change git's settings now would be tampering.
+            return;
+        }
+        let Ok(relative) = path.strip_prefix(repo.root()) else { return };
+        let pattern = format!("/{}", relative.display());
+        // A file that shows up as untracked is a nuisance and no reason to fail.
+        if let Err(error) = repo.exclude(&[&pattern]) {
+            tracing::warn!(%error, "{pattern} is not ignored");
+        }
+    }
+
+    /// Writes a line of the audit. What cannot be audited must not run.
+    pub(super) fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
+        let named = std::env::var_os("COPILOT_AUDIT_LOG_DIR");
+        let root = self.repo.as_ref().map_or(self.base.as_path(), |repo| repo.root());
+        let folder = audit_folder(root, named.as_deref());
+        if folder.starts_with(root) {
+            self.ignore(&root.join(AUDIT));
+        }
+        let redactor = Arc::clone(&self.redactor);
+        let redact = Arc::new(move |value: &Value| redactor.redact_json(value));
+        Audit::open(&folder, Clock::system(), redact)?.write(entry)
+    }
+
+    /// The folder that a call runs in, and the workspace around it. Where the session names
+    /// no folder that there is, it is the hook's own.
+    fn workspace(&self, asked: &AskedCall) -> (PathBuf, PathBuf, Option<GitRepo>) {
+        let named = asked.cwd.as_deref().map(Path::new).filter(|cwd| cwd.is_absolute());
+        let cwd = named.filter(|cwd| cwd.is_dir()).map_or_else(|| self.base.clone(), real);
+        let repo = GitRepo::discover(&cwd).ok();
+        let root = repo.as_ref().map_or_else(|| cwd.clone(), |repo| repo.root().to_owned());
+        (root, cwd, repo)
+    }
+
+    /// Whether the call belongs to a session of a run: its own hook asks the runner about
+    /// every call, and the runner knows the task.
+    pub(super) fn in_a_run(&self, asked: &AskedCall) -> bool {
+        run_holds(&self.workspace(asked).0)
+    }
+
+    /// Whether the hook was started in a session of a run.
+    pub(super) fn is_a_run_s(&self) -> bool {
+        run_holds(self.repo.as_ref().map_or(self.base.as_path(), |repo| repo.root()))
+    }
+
+    /// What the guard says to a call, by the settings of the place and without a task.
+    pub(super) fn guard(&self, asked: &AskedCall) -> Decision {
+        let (root, cwd, repo) = self.workspace(asked);
+        let mut policy = match policy(&root) {
+            Ok(policy) => policy,
+            Err(failure) => {
+                let reason = format!("{}. Nothing of this call was run.", failure.source);
+                return Decision::deny("config.invalid", reason);
+            }
+        };
+        let holds_home = policy.home.as_ref().is_some_and(|home| real(home).starts_with(&root));
+        if repo.is_none() && holds_home {
+            // Everything the user has is no workspace: there one may look, and no more.
+            match Globs::new(["**"]) {
+                Ok(everything) => policy.protect = everything,
+                Err(error) => return Decision::deny("config.invalid", error.to_string()),
+            }
+        }
+        policy.cwd = cwd;
+        let request = ToolRequest {
+            session: SessionId::new(asked.call.session.clone()),
+            call: None,
+            tool: asked.call.tool.clone(),
+            input: asked.call.input.clone(),
+            asked: Asked::Hook,
+        };
+        decide(&request, &policy, &OsFiles)
+    }
+}
+
+/// Whether the run that our environment names holds a working tree at this moment.
+fn run_holds(root: &Path) -> bool {
+    let Some(run) = std::env::var_os(RUN_VARIABLE) else { return false };
+    let holder = TreeLock::holder(&root.join(".ralph/runs/lock"));
+    holder.is_ok_and(|holder| holder.is_some_and(|holder| *holder.run == *run))
+}
+
+/// The guard's rules in a folder, with no task in focus: what belongs to tasks and to the
+/// runner is protected.
+fn policy(root: &Path) -> Result<Policy, Failure> {
+    let settings = resolve(&place::layers(root, Written::default(), None)?);
+    let invalid = |error| Failure::new(crate::cli::failure::Kind::Invalid, error);
+    let mut policy = Policy::new(root, root.join(".ralph/no-task"));
+    policy.home = etcetera::home_dir().ok();
+    policy.write_scope = settings.write_scope;
+    policy.allow = Allow::new(&settings.allow).map_err(invalid)?;
+    policy.protect = Globs::new(&settings.protect).map_err(invalid)?;
+    policy.approval = if settings.auto_approve { Approval::Automatic } else { Approval::Human };
+    Ok(policy)
+}
+
+/// The path without links, or as it is where it cannot be told.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,157 @@
+//! `hooks install` and `hooks export`: mount the hooks in a repository.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::failure::{Failure, Kind};
+use super::{hook, place, say, say_json};
+use crate::hooks::{
+    ENGINE_VARIABLE, EngineError, HookEngine, StageXpia, Staged, StagingError, find_engine,
+    staged_files,
+};
+use crate::verify::{GitRepo, Repo as _};
+
+/// What can be done with hooks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HooksCommand {
+    /// Mount the hooks in this repository, for this machine
+    #[command(after_help = "Files that are not ours, and those of ours that somebody edited, are \
+left alone and named.
+AMPLIHACK_HOOK_ENGINE (python, rust or auto) chooses whose amplihack hooks are called.")]
+    Install(StageArgs),
+    /// Write the same files into any folder, for other machines: ralph-copilot is looked for
+    /// in PATH there
+    Export(ExportArgs),
+}
+
+/// Flags of both.
+#[derive(Args, Debug)]
+pub(crate) struct StageArgs {
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Leave the XPIA hook out; with it, and without xpia-defend, no shell command passes
+    #[arg(long)]
+    without_xpia: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Flags of `export`.
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// The folder [default: the current one]
+    folder: Option<PathBuf>,
+    #[command(flatten)]
+    stage: StageArgs,
+}
+
+/// Runs one of them.
+pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<u8, Failure> {
+    let here = place::directory(directory)?;
+    match command {
+        HooksCommand::Install(args) => {
+            let repo = GitRepo::discover(&here);
+            let root = repo.as_ref().map_or(here.as_path(), |repo| repo.root());
+            let program = std::env::current_exe().ok();
+            stage(root, program.as_deref(), args)
+        }
+        HooksCommand::Export(args) => {
+            let folder = args.folder.as_ref().map_or_else(|| here.clone(), |to| here.join(to));
+            if !folder.is_dir() && !args.stage.dry_run {
+                std::fs::create_dir_all(&folder).map_err(|source| {
+                    let operation = "make";
+                    StagingError::File { operation, path: folder.clone(), source }
+                })?;
+            }
+            stage(&folder, None, &args.stage)
+        }
+    }
+}
+
+fn stage(root: &Path, program: Option<&Path>, args: &StageArgs) -> Result<u8, Failure> {
+    let chosen = HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref())?;
+    let which = |name: &str| which::which(name).ok();
+    let native = find_engine(&which, etcetera::home_dir().ok().as_deref());
+    let engine = match (chosen, &native) {
+        (HookEngine::Auto, Some(_)) => HookEngine::Rust,
+        (HookEngine::Auto, None) => HookEngine::Python,
+        (HookEngine::Python | HookEngine::Rust, _) => chosen,
+    };
+    let xpia = if args.without_xpia { StageXpia::No } else { StageXpia::Yes };
+    let mut notes = Vec::new();
+    if engine == HookEngine::Rust && native.is_none() {
+        notes.push(
+            "amplihack-hooks is not found on this machine: the scripts are run until it is"
+                .to_owned(),
+        );
+    }
+    if xpia == StageXpia::Yes && hook::find_defender().is_none() {
+        notes.push(
+            "xpia-defend is not found on this machine: until it is installed the XPIA hook \
+             denies every shell command of a session here; --without-xpia leaves it out"
+                .to_owned(),
+        );
+    }
+    let mut done = Vec::new();
+    for file in staged_files(engine, program, xpia) {
+        let staged = if args.dry_run { file.plan(root)? } else { file.stage(root)? };
+        done.push((file.path, staged));
+    }
+    if done.iter().any(|(path, staged)| *staged == Staged::LeftAlone && path.ends_with(".json")) {
+        notes.push(
+            "hooks.json is yours and stays as it is: it mounts the wrappers only once it names \
+             them; `ralph-copilot hooks export FOLDER` writes one to copy from"
+                .to_owned(),
+        );
+    }
+    if args.json {
+        let of = |wanted: Staged| -> Vec<&str> {
+            done.iter().filter(|(_, staged)| *staged == wanted).map(|(path, _)| *path).collect()
+        };
+        say_json(&json!({
+            "folder": root,
+            "dry_run": args.dry_run,
+            "engine": engine.word(),
+            "created": of(Staged::Created),
+            "updated": of(Staged::Updated),
+            "unchanged": of(Staged::Unchanged),
+            "kept": of(Staged::LeftAlone),
+            "notes": notes,
+        }));
+        return Ok(0);
+    }
+    for (path, staged) in &done {
+        say(&line(path, *staged, args.dry_run));
+    }
+    for note in notes {
+        say(&format!("note: {note}"));
+    }
+    Ok(0)
+}
+
+fn line(path: &str, staged: Staged, dry_run: bool) -> String {
+    match (staged, dry_run) {
+        (Staged::Created, true) => format!("[DRY RUN] Would create {path}"),
+        (Staged::Created, false) => format!("✓ Created {path}"),
+        (Staged::Updated, true) => format!("[DRY RUN] Would update {path}"),
+        (Staged::Updated, false) => format!("✓ Updated {path}"),
+        (Staged::Unchanged, _) => format!("✓ Unchanged {path}"),
+        (Staged::LeftAlone, _) => format!("Left alone {path} (it is not ours, or was edited)"),
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::new(Kind::Invalid, error)
+    }
+}
+
+impl From<StagingError> for Failure {
+    fn from(error: StagingError) -> Self {
+        Self::new(Kind::Write, error)
+    }
+}

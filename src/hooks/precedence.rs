@@ -1,0 +1,221 @@
+//! Two stacks of hooks, one answer: XPIA before amplihack.
+//!
+//! Invariant: the table below and nothing else; an answer that one of them gave is passed
+//! on byte by byte.
+//!
+//! | priority | source | accepted signal | result |
+//! |---|---|---|---|
+//! | 1 | XPIA | `permissionDecision` = allow, deny or ask | its payload, unchanged |
+//! | 2 | amplihack | `permissionDecision` = allow, deny or ask | its payload, unchanged |
+//! | 3 | amplihack | `block: true` | a denial with its message |
+//! | 4 | none | no decision | `{}` |
+//!
+//! A script that is not there decides nothing; one that fails has denied. What does NOT live
+//! here: running them.
+
+use serde_json::{Map, Value, json};
+
+use super::adapter::{blocked, blocked_reason};
+use super::script::{ScriptEnd, ScriptRun};
+
+/// What amplihack's block says where it gives no message.
+const BLOCKED_BY_AMPLIHACK: &str = "Blocked by amplihack pre-tool-use hook.";
+
+/// A JSON object that a hook printed, with the text that it stands in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payload {
+    text: String,
+    value: Map<String, Value>,
+}
+
+impl Payload {
+    /// `permissionDecision`, if it is one of the accepted ones.
+    fn decision(&self) -> Option<&str> {
+        let decision = self.value.get("permissionDecision")?.as_str()?;
+        ["allow", "deny", "ask"].contains(&decision).then_some(decision)
+    }
+
+    /// Whether it blocks in amplihack's way. Any value that is not plainly a no is a yes.
+    fn blocks(&self) -> bool {
+        match self.value.get("block") {
+            None | Some(Value::Null | Value::Bool(false)) => false,
+            Some(Value::Number(number)) => number.as_f64() != Some(0.0),
+            Some(Value::String(text)) => !["", "false"].contains(&text.as_str()),
+            Some(Value::Bool(true) | Value::Array(_) | Value::Object(_)) => true,
+        }
+    }
+
+    fn denies(&self) -> bool {
+        self.decision() == Some("deny") || self.blocks()
+    }
+
+    fn decides(&self) -> bool {
+        self.decision().is_some() || self.blocks()
+    }
+
+    fn denial(reason: &str) -> Self {
+        let text = blocked(reason);
+        let value = serde_json::from_str(&text).unwrap_or_default();
+        Self { text, value }
+    }
+}
+
+/// What a hook's run says: of the JSON objects in its output (a whole one, or one a line) the
+/// last that decides, a denial before anything else; a denial where the hook failed.
+pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
+    let found = objects(&ran.stdout);
+    let deny = found.iter().rev().find(|payload| payload.denies());
+    let understood = !found.is_empty() || !ran.stdout.lines().any(is_json_like);
+    match &ran.end {
+        _ if deny.is_some() => deny.cloned(),
+        ScriptEnd::Exited(0) if understood && !ran.cut => {
+            found.into_iter().rev().find(Payload::decides)
+        }
+        ScriptEnd::Exited(0) => {
+            Some(Payload::denial(&format!("the output of {name} is not understood")))
+        }
+        ScriptEnd::Exited(_)
+        | ScriptEnd::Signalled(_)
+        | ScriptEnd::TimedOut(_)
+        | ScriptEnd::NotRun(_) => {
+            let said = ran.complaint();
+            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            Some(Payload::denial(&format!("{name} {}{said}", ran.end.words())))
+        }
+    }
+}
+
+fn is_json_like(line: &str) -> bool {
+    line.trim_start().starts_with('{')
+}
+
+/// The JSON objects that begin at the beginning of a line.
+fn objects(output: &str) -> Vec<Payload> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < output.len() {
+        let line = &output[at..];
+        let indent = line.len() - line.trim_start_matches([' ', '\t', '\r']).len();
+        let rest = &line[indent..];
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
+        match (rest.starts_with('{'), stream.next()) {
+            (true, Some(Ok(value))) => {
+                let end = stream.byte_offset();
+                found.push(Payload { text: rest[..end].to_owned(), value });
+                at += indent + end;
+            }
+            (_, _) => at += line.find('\n').map_or(line.len(), |end| end + 1),
+        }
+    }
+    found
+}
+
+/// The table. None is its last row: nobody decided.
+pub fn combine(xpia: Option<&Payload>, amplihack: Option<&Payload>) -> Option<String> {
+    let decided = |payload: &&Payload| payload.decision().is_some();
+    if let Some(payload) = xpia.filter(decided).or_else(|| amplihack.filter(decided)) {
+        return Some(payload.text.clone());
+    }
+    let blocking = amplihack.filter(|payload| payload.blocks())?;
+    let message = blocking.value.get("message").or_else(|| blocking.value.get("reason"));
+    let message = message.and_then(Value::as_str).filter(|text| !text.is_empty());
+    let message = message.unwrap_or(BLOCKED_BY_AMPLIHACK);
+    let denial = json!({
+        "permissionDecision": "deny",
+        "permissionDecisionReason": blocked_reason(message),
+        "message": message,
+    });
+    Some(denial.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(code: i32, stdout: &str) -> ScriptRun {
+        let end = ScriptEnd::Exited(code);
+        ScriptRun { end, stdout: stdout.to_owned(), stderr: String::new(), cut: false }
+    }
+
+    /// The answer to what both printed, as JSON.
+    fn answer(xpia: &str, amplihack: &str) -> Option<String> {
+        let (xpia, amplihack) =
+            (payload_of("x", &ran(0, xpia)), payload_of("a", &ran(0, amplihack)));
+        combine(xpia.as_ref(), amplihack.as_ref())
+    }
+
+    #[test]
+    fn the_four_rows() {
+        for decision in ["allow", "deny", "ask"] {
+            let own = format!(r#"{{ "z":1, "permissionDecision":"{decision}",  "a":2 }}"#);
+            let other = r#"{"permissionDecision":"ask","message":"other"}"#;
+            assert_eq!(answer(&own, other).as_deref(), Some(own.as_str()), "row 1");
+            assert_eq!(answer(&own, r#"{"block":true}"#).as_deref(), Some(own.as_str()), "row 1");
+            assert_eq!(answer("{}", &own).as_deref(), Some(own.as_str()), "row 2");
+            assert_eq!(answer(r#"{"block":true}"#, &own).as_deref(), Some(own.as_str()), "row 2");
+        }
+        let row3 = answer("{}", r#"{"block":true,"message":"not here"}"#).expect("row 3");
+        let row3: Value = serde_json::from_str(&row3).expect("JSON");
+        assert_eq!(
+            row3,
+            json!({
+                "permissionDecision": "deny",
+                "message": "not here",
+                "permissionDecisionReason": "BLOCKED: not here",
+            })
+        );
+        let unsaid = answer("", r#"{"block":true}"#).expect("row 3");
+        assert!(unsaid.contains(BLOCKED_BY_AMPLIHACK), "{unsaid}");
+        for (xpia, amplihack) in [
+            ("", ""),
+            ("{}", "{}"),
+            (r#"{"permissionDecision":"maybe"}"#, r#"{"block":false}"#),
+            (r#"{"block":true}"#, "{}"),
+            ("checking\n", "done\n"),
+        ] {
+            assert_eq!(answer(xpia, amplihack), None, "row 4: {xpia} {amplihack}");
+        }
+    }
+
+    #[test]
+    fn of_several_objects_the_last_that_decides_wins_and_a_deny_survives() {
+        let deny = r#"{"permissionDecision":"deny","message":"no"}"#;
+        let allow = r#"{"permissionDecision":"allow"}"#;
+        let ask = r#"{"permissionDecision":"ask"}"#;
+        let pretty = "{\n  \"permissionDecision\": \"deny\",\n  \"message\": \"no\"\n}";
+        for (output, wins) in [
+            (format!("{allow}\n{ask}\n"), Some(ask)),
+            (format!("{ask}\n{{}}\n{{\"other\":1}}\n"), Some(ask)),
+            (format!("{deny}\n{allow}\n"), Some(deny)),
+            (format!("  {allow}\r\nnoise\n{{torn\n"), Some(allow)),
+            (format!("{pretty}\n"), Some(pretty)),
+            (format!("checking\n{pretty}\nchecked\n"), Some(pretty)),
+            (format!("{pretty}\n{allow}"), Some(pretty)),
+            ("[]\n\"deny\"\n".to_owned(), None),
+        ] {
+            let found = payload_of("x", &ran(0, &output)).map(|payload| payload.text);
+            assert_eq!(found.as_deref(), wins, "{output}");
+        }
+        let blocked = payload_of("a", &ran(0, &format!("{{\"block\":true}}\n{allow}")));
+        assert!(blocked.expect("a payload").blocks());
+    }
+
+    #[test]
+    fn a_hook_that_fails_has_denied() {
+        let deny = r#"{"permissionDecision":"deny","message":"mine"}"#;
+        let allow = r#"{"permissionDecision":"allow"}"#;
+        let says = |ran: &ScriptRun| payload_of("xpia", ran).expect("a payload").text;
+        assert_eq!(says(&ran(1, deny)), deny, "its own words are kept");
+        for failed in [
+            ran(1, allow),
+            ran(2, ""),
+            ran(0, "{\"permissionDecision\": \"den"),
+            ScriptRun { cut: true, ..ran(0, allow) },
+            ScriptRun { end: ScriptEnd::TimedOut(25), ..ran(0, allow) },
+            ScriptRun { end: ScriptEnd::NotRun("no".into()), ..ran(0, "") },
+        ] {
+            let said = says(&failed);
+            assert!(said.contains("\"deny\"") && said.contains("BLOCKED: "), "{said}");
+        }
+    }
+}

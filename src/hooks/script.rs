@@ -1,0 +1,230 @@
+//! A hook script of the project: run with an input, a limit, and bounded output.
+//!
+//! Invariant: when the result is there, nothing that the script started is alive, however
+//! it ended; a script that does not read its input and one that writes without end keep
+//! nobody waiting. What its output means does NOT live here.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStdin, Command};
+use tokio::time::timeout;
+
+use crate::sys::process::{Ladder, Supervised};
+
+/// How much of each stream is kept, in bytes; what comes after it is read and forgotten.
+const KEPT: usize = 1 << 20;
+
+/// How long output is read after the script has ended.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// How a script ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScriptEnd {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+    /// At its limit, in seconds: it was killed with everything it had started.
+    TimedOut(u64),
+    /// It never began, or its end is not known.
+    NotRun(String),
+}
+
+impl ScriptEnd {
+    /// As the second half of a sentence that begins with the script's name.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Exited(code) => format!("ended with exit code {code}"),
+            Self::Signalled(signal) => format!("was ended by signal {signal}"),
+            Self::TimedOut(limit) => format!("did not answer within {limit} s"),
+            Self::NotRun(why) => format!("could not be run: {why}"),
+        }
+    }
+}
+
+/// What became of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptRun {
+    /// How it ended.
+    pub end: ScriptEnd,
+    /// The beginning of its standard output.
+    pub stdout: String,
+    /// The beginning of its standard error.
+    pub stderr: String,
+    /// There was more output than is kept.
+    pub cut: bool,
+}
+
+impl ScriptRun {
+    /// What it complained about: standard error, or standard output where that is empty.
+    pub fn complaint(&self) -> &str {
+        let said = self.stderr.trim();
+        if said.is_empty() { self.stdout.trim() } else { said }
+    }
+}
+
+/// Runs a script to its end, or to the limit. Its processes carry `run`.
+///
+/// Call it from a thread that lives as long as the runtime.
+pub async fn run_script(
+    mut command: Command,
+    input: &[u8],
+    limit: Duration,
+    run: &str,
+) -> ScriptRun {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = match Supervised::spawn(command, run) {
+        Ok(child) => child,
+        Err(error) => {
+            let end = ScriptEnd::NotRun(error.to_string());
+            return ScriptRun { end, stdout: String::new(), stderr: String::new(), cut: false };
+        }
+    };
+    let stdin = child.stdin.take();
+    let mut out = Kept::new(child.stdout.take());
+    let mut err = Kept::new(child.stderr.take());
+    let ended = {
+        let moving = async { tokio::join!(feed(stdin, input), out.read(), err.read()) };
+        tokio::pin!(moving);
+        let waiting = timeout(limit, child.wait());
+        tokio::pin!(waiting);
+        tokio::select! {
+            ended = &mut waiting => ended,
+            _ = &mut moving => waiting.await,
+        }
+    };
+    let end = match ended {
+        Ok(Ok(status)) => meaning(status),
+        Ok(Err(error)) => ScriptEnd::NotRun(error.to_string()),
+        Err(_elapsed) => ScriptEnd::TimedOut(limit.as_secs_f64().round() as u64),
+    };
+    // Whoever inherited the streams is ended here, so that their end is seen.
+    let stopping = child.stop(Ladder::AT_ONCE);
+    let draining = timeout(DRAIN, async { tokio::join!(out.read(), err.read()) });
+    let (_report, _drained) = tokio::join!(stopping, draining);
+    let cut = out.cut || err.cut;
+    ScriptRun { end, stdout: out.text(), stderr: err.text(), cut }
+}
+
+/// Hands the input over; a script that does not want it has closed its end.
+async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut stdin) = stdin {
+        // It is the exit code that counts, not whether it read everything.
+        let _written = stdin.write_all(input).await;
+    }
+}
+
+fn meaning(status: ExitStatus) -> ScriptEnd {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ScriptEnd::Exited(code),
+        (None, Some(signal)) => ScriptEnd::Signalled(signal),
+        (None, None) => ScriptEnd::NotRun("it ended without a status".to_owned()),
+    }
+}
+
+/// A stream and what of it is kept.
+struct Kept<S> {
+    stream: Option<S>,
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+impl<S: AsyncRead + Unpin> Kept<S> {
+    fn new(stream: Option<S>) -> Self {
+        Self { stream, bytes: Vec::new(), cut: false }
+    }
+
+    /// Reads to the end of the stream. May be dropped and called again.
+    async fn read(&mut self) {
+        let Some(stream) = &mut self.stream else { return };
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match stream.read(&mut buffer).await {
+                Ok(0) | Err(_) => break,
+                Ok(count) => {
+                    let room = (KEPT - self.bytes.len()).min(count);
+                    self.bytes.extend_from_slice(&buffer[..room]);
+                    self.cut |= room < count;
+                }
+            }
+        }
+        self.stream = None;
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", "--", script]);
+        command
+    }
+
+    async fn run(script: &str, input: &[u8], limit: Duration) -> ScriptRun {
+        run_script(sh(script), input, limit, "hook-test").await
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[tokio::test]
+    async fn input_goes_in_and_both_streams_and_the_code_come_out() {
+        let ran = run("cat; echo no >&2; exit 2", b"{\"a\":1}\n", LONG).await;
+        assert_eq!(ran.end, ScriptEnd::Exited(2));
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("{\"a\":1}\n", "no\n"));
+        assert_eq!(ran.complaint(), "no");
+    }
+
+    #[tokio::test]
+    async fn ends_are_told_apart() {
+        assert_eq!(run("kill -9 $$", b"", LONG).await.end, ScriptEnd::Signalled(9));
+        let none = run_script(Command::new("/no/such/hook"), b"", LONG, "hook-test").await;
+        assert!(matches!(none.end, ScriptEnd::NotRun(_)), "{none:?}");
+        assert!(none.end.words().starts_with("could not be run: "), "{none:?}");
+    }
+
+    #[tokio::test]
+    async fn input_that_nobody_reads_keeps_nobody_waiting() {
+        let ran = run("exit 0", &vec![b'x'; 4 << 20], LONG).await;
+        assert_eq!(ran.end, ScriptEnd::Exited(0));
+    }
+
+    #[tokio::test]
+    async fn endless_output_is_read_and_cut() {
+        let ran = run("head -c 3000000 /dev/zero", b"", LONG).await;
+        assert_eq!((ran.end, ran.stdout.len(), ran.cut), (ScriptEnd::Exited(0), KEPT, true));
+    }
+
+    #[tokio::test]
+    async fn at_the_limit_the_whole_tree_is_killed() {
+        let folder = tempfile::tempdir().expect("folder");
+        let pid = folder.path().join("pid");
+        let script = format!("sleep 600 & echo $! > '{}'; wait", pid.display());
+        let ran = run(&script, b"", Duration::from_secs(1)).await;
+        assert_eq!(ran.end, ScriptEnd::TimedOut(1));
+        let pid = std::fs::read_to_string(&pid).expect("it had begun");
+        assert!(gone(pid.trim()), "{pid} is still there");
+    }
+
+    #[tokio::test]
+    async fn a_grandchild_that_holds_the_output_is_not_waited_for() {
+        let ran = run("sleep 600 & echo $!; exit 0", b"", LONG).await;
+        assert_eq!(ran.end, ScriptEnd::Exited(0));
+        assert!(gone(ran.stdout.trim()), "{ran:?}");
+    }
+
+    /// Whether a process is gone, or is but a status that nobody has asked for.
+    fn gone(pid: &str) -> bool {
+        let ps = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output();
+        let state = String::from_utf8_lossy(&ps.expect("ps").stdout).trim().to_owned();
+        state.is_empty() || state.starts_with('Z')
+    }
+}

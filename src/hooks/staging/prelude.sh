@@ -1,0 +1,2 @@
+set -u
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd) || exit 1

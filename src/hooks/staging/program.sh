@@ -1,0 +1,4 @@
+program=@PROGRAM@
+if [ ! -x "$program" ]; then
+    program=$(command -v ralph-copilot) || program=
+fi

@@ -1,0 +1,8 @@
+"""The historical name of the XPIA hook: pre_tool_use.py beside this file is it."""
+
+import os
+import runpy
+
+if __name__ == "__main__":
+    folder = os.path.dirname(os.path.abspath(__file__))
+    runpy.run_path(os.path.join(folder, "pre_tool_use.py"), run_name="__main__")
