@@ -97,6 +97,12 @@ docs/scripted-agent.md."
     Tick(TickArgs),
     /// What is missing on this machine, and which layer each setting comes from
     Doctor(Box<DoctorArgs>),
+    /// What the guard would decide about a call, and why
+    Policy {
+        /// What to do.
+        #[command(subcommand)]
+        command: super::policy::PolicyCommand,
+    },
     /// The CLI's hook: asks the running runner (used by the guard's plugin)
     #[command(hide = true)]
     Hook {

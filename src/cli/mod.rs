@@ -17,6 +17,7 @@ mod init;
 mod launch;
 mod log;
 mod place;
+mod policy;
 mod retry;
 mod run;
 mod screen;
@@ -81,6 +82,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Retry(args)) => retry::retry(directory, &args),
         Some(Command::Tick(args)) => tick::tick(directory, &args),
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
+        Some(Command::Policy { command }) => policy::policy(directory, &command),
         Some(Command::Hook { event, socket }) => Ok(hook::hook(&event, &socket)),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),

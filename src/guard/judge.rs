@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::model::WriteScope;
 
+use super::explain::Parts;
 use super::files::{Files, Kind, Real, resolve};
 use super::policy::Policy;
 use super::refusal::Refusal;
@@ -50,6 +51,8 @@ pub(super) struct Judge<'a> {
     pub(super) changed: BTreeSet<PathBuf>,
     /// Links that this call itself would make: nothing may be reached through them.
     pub(super) links: Vec<PathBuf>,
+    /// The parts looked at, if anybody wants to know.
+    pub(super) parts: Parts,
     /// Functions of the line that are being walked.
     pub(super) active: Vec<String>,
     /// Commands that may still be looked at.
@@ -147,6 +150,7 @@ impl<'a> Judge<'a> {
             writes: BTreeSet::new(),
             changed: BTreeSet::new(),
             links: Vec::new(),
+            parts: Parts::default(),
             active: Vec::new(),
             budget: 60_000,
             bytes: 2 * 1024 * 1024,
@@ -307,14 +311,11 @@ impl<'a> Judge<'a> {
         }
         let policy = self.policy;
         let workspace = &policy.workspace;
-        let fixed = [
-            workspace.join(".git"),
-            workspace.join(".ralph"),
-            workspace.join(".github/hooks"),
-            policy.task_dir.clone(),
-        ];
+        let fixed =
+            [workspace.join(".git"), workspace.join(".ralph"), workspace.join(".github/hooks")];
         let below = fixed
             .iter()
+            .chain(&policy.task_dir)
             .chain(&policy.protect_paths)
             .chain(&policy.human)
             .find(|path| path.starts_with(&real.path));
@@ -360,13 +361,13 @@ impl<'a> Judge<'a> {
                 .instead("use git's own commands: `git add`, `git commit`"));
         }
         let policy = self.policy;
-        if path == policy.task_dir || path.starts_with(&policy.task_dir) {
+        if policy.in_own_task(path) {
             self.task_folder(path, &names, write)?;
         } else {
             if names[0] == ".ralph" {
                 return Err(Refusal::new("state.runner", format!("{shown} belongs to the runner")));
             }
-            if names[0] == "tasks" && names.len() == 3 && TASK_FILES.contains(&names[2]) {
+            if self.of_another_task(path, &names) {
                 return Err(Refusal::new("state.task", format!("{shown} belongs to another task")));
             }
             if policy.write_scope == WriteScope::Task {
@@ -415,7 +416,7 @@ impl<'a> Judge<'a> {
             .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let runner = names.first() == Some(&".ralph") && !path.starts_with(&self.policy.task_dir);
+        let runner = names.first() == Some(&".ralph") && !self.policy.in_own_task(path);
         if names.contains(&".git") || runner || is_setting(&names) {
             return Err(Refusal::new(
                 "path.protected",
@@ -426,9 +427,31 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
+    /// Whether a path lies in the folder of a task that is not worked on here: below
+    /// `tasks/`, all of it; anywhere else, the files that make a folder a task's.
+    fn of_another_task(&self, path: &Path, names: &[&str]) -> bool {
+        let below_tasks = names[0] == "tasks";
+        let named = names.last().is_some_and(|name| TASK_FILES.contains(name));
+        if below_tasks && names.len() == 3 && named {
+            return true;
+        }
+        if !below_tasks && !named {
+            return false;
+        }
+        let policy = self.policy;
+        let folders = path.ancestors().skip(usize::from(!below_tasks));
+        let mut folders = folders.take_while(|folder| self.inside(folder));
+        let is_task = |folder: &Path, judge: &Self| {
+            !policy.in_own_task(folder)
+                && (below_tasks && folder != policy.workspace || Some(folder) == path.parent())
+                && judge.files.kind(&folder.join("TASK.md")) != Kind::Missing
+        };
+        folders.any(|folder| is_task(folder, self))
+    }
+
     fn task_folder(&self, path: &Path, names: &[&str], write: Write) -> Result<(), Refusal> {
         let name = names.last().copied().unwrap_or_default();
-        if name == "progress.md" && path.parent() == Some(self.policy.task_dir.as_path()) {
+        if name == "progress.md" && path.parent() == self.policy.task_dir.as_deref() {
             return if write == Write::Append {
                 Ok(())
             } else {
@@ -436,7 +459,7 @@ impl<'a> Judge<'a> {
                     .instead("append a line: `echo \"- $(date +%F) what was done\" >> progress.md` in the task's folder"))
             };
         }
-        if path == self.policy.task_file || name == "task.md" {
+        if name == "task.md" {
             return Err(Refusal::new(
                 "state.task",
                 "of TASK.md only the box of the criterion in focus may be ticked, one byte",
@@ -444,7 +467,9 @@ impl<'a> Judge<'a> {
             .instead("use the edit tool to change `[ ]` to `[x]` on that one line"));
         }
         match self.policy.write_scope {
-            WriteScope::Task if path != self.policy.task_dir && !TASK_FILES.contains(&name) => {
+            WriteScope::Task
+                if Some(path) != self.policy.task_dir.as_deref() && !TASK_FILES.contains(&name) =>
+            {
                 Ok(())
             }
             WriteScope::Task | WriteScope::Workspace => Err(Refusal::new(

@@ -12,6 +12,7 @@
 //! (`shell`), its programs (`programs`), and in the end paths (`judge`); the
 //! first refusal wins, so the strictest rule does.
 
+mod explain;
 mod files;
 mod judge;
 mod policy;
@@ -23,7 +24,8 @@ mod shell;
 mod task_files;
 mod tools;
 
+pub use explain::Explained;
 pub use files::{Files, Kind, OsFiles};
 pub use policy::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
 pub use redact::{Redactor, Stream as RedactStream};
-pub use tools::decide;
+pub use tools::{decide, explain};

@@ -18,10 +18,9 @@ pub struct Policy {
     pub workspace: PathBuf,
     /// Canonical directory that relative paths and commands start from.
     pub cwd: PathBuf,
-    /// Canonical folder of the task.
-    pub task_dir: PathBuf,
-    /// The task's TASK.md.
-    pub task_file: PathBuf,
+    /// Canonical folder of the task that is worked on; without one every task's
+    /// folder is protected as a whole.
+    pub task_dir: Option<PathBuf>,
     /// The agent's HOME, for `~` and `$HOME`.
     pub home: Option<PathBuf>,
     /// The agent's private TMPDIR: it may read and write there.
@@ -64,13 +63,16 @@ impl Policy {
     ///
     /// `workspace` and `task_dir` must be canonical.
     pub fn new(workspace: impl Into<PathBuf>, task_dir: impl Into<PathBuf>) -> Self {
+        Self { task_dir: Some(task_dir.into()), ..Self::without_task(workspace) }
+    }
+
+    /// The same where no task is worked on: every task's folder is protected.
+    pub fn without_task(workspace: impl Into<PathBuf>) -> Self {
         let workspace = workspace.into();
-        let task_dir = task_dir.into();
         Self {
             cwd: workspace.clone(),
-            task_file: task_dir.join("TASK.md"),
             workspace,
-            task_dir,
+            task_dir: None,
             home: None,
             tmp: None,
             write_scope: WriteScope::Workspace,
@@ -81,6 +83,18 @@ impl Policy {
             focus: None,
             approval: Approval::Automatic,
         }
+    }
+}
+
+impl Policy {
+    /// The TASK.md of the task that is worked on.
+    pub(super) fn task_file(&self) -> Option<PathBuf> {
+        self.task_dir.as_ref().map(|folder| folder.join("TASK.md"))
+    }
+
+    /// Whether a canonical path is the folder of the task that is worked on, or below it.
+    pub(super) fn in_own_task(&self, path: &Path) -> bool {
+        self.task_dir.as_ref().is_some_and(|own| path.starts_with(own))
     }
 }
 

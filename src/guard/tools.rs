@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::model::{Answer, Decision, ToolRequest};
 
+use super::explain::{Explained, Parts};
 use super::files::Files;
 use super::judge::{Judge, Read, Write};
 use super::policy::{Approval, Policy};
@@ -248,8 +249,24 @@ impl Seen {
 ///
 /// Every refusal names its rule and, where there is one, a way that passes.
 pub fn decide(request: &ToolRequest, policy: &Policy, files: &dyn Files) -> Decision {
-    let decided = Call { request, policy, files, family: family(&request.tool) }.decide();
-    match decided {
+    decided(request, policy, files, &mut Parts::default())
+}
+
+/// Decides a call as [`decide`] does, and tells which parts of it were looked at.
+pub fn explain(request: &ToolRequest, policy: &Policy, files: &dyn Files) -> Explained {
+    let mut parts = Parts::kept();
+    let decision = decided(request, policy, files, &mut parts);
+    Explained { decision, parts: parts.into_list() }
+}
+
+fn decided(
+    request: &ToolRequest,
+    policy: &Policy,
+    files: &dyn Files,
+    parts: &mut Parts,
+) -> Decision {
+    let call = Call { request, policy, files, family: family(&request.tool) };
+    match call.decide(parts) {
         Ok(decision) => decision,
         Err(refusal) => Decision::deny(refusal.rule, refusal.text()),
     }
@@ -263,7 +280,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn decide(&self) -> Result<Decision, Refusal> {
+    fn decide(&self, parts: &mut Parts) -> Result<Decision, Refusal> {
         let input = &self.request.input;
         // Older versions hand the arguments over as a JSON text.
         let parsed: Option<Value> = input.as_str().and_then(|text| serde_json::from_str(text).ok());
@@ -301,7 +318,10 @@ impl Call<'_> {
             .instead("run the command in a call of its own"));
         }
         if !seen.commands.is_empty() {
-            return self.shell(&seen);
+            return self.shell(&seen, parts);
+        }
+        for path in seen.sources.iter().chain(&seen.paths) {
+            parts.see(|| path.clone());
         }
         let write = seen.writes || matches!(self.family, Family::Write | Family::Move);
         match self.family {
@@ -326,7 +346,7 @@ impl Call<'_> {
         }
     }
 
-    fn shell(&self, seen: &Seen) -> Result<Decision, Refusal> {
+    fn shell(&self, seen: &Seen, parts: &mut Parts) -> Result<Decision, Refusal> {
         let mut policy = self.policy.clone();
         let mut judge = Judge::new(self.policy, self.files);
         if let Some(folder) = &seen.folder {
@@ -348,7 +368,7 @@ impl Call<'_> {
                 return Err(Refusal::new("tool.malformed", "there is no command"));
             }
             writes.extend(
-                shell::judge(command, &policy, self.files)
+                shell::judge(command, &policy, self.files, parts)
                     .map_err(|refusal| refusal.within(command))?,
             );
         }
@@ -428,11 +448,12 @@ impl Call<'_> {
         let alone = paths.iter().all(|other| other == path)
             && real.links.iter().all(|link| !judge.inside(link));
         let edit = if alone { Edit::read(input) } else { Edit::Unknown };
-        if real.path == self.policy.task_file && alone {
+        if alone && self.policy.task_file().is_some_and(|task| real.path == task) {
             task_files::tick(self.policy, self.files, &edit)?;
             return Ok(real.path);
         }
-        if real.path == self.policy.task_dir.join("progress.md") && alone {
+        let log = self.policy.task_dir.as_ref().map(|folder| folder.join("progress.md"));
+        if alone && log.is_some_and(|log| real.path == log) {
             task_files::append(&real.path, self.files, &edit)?;
             return judge.write(path, Write::Append);
         }

@@ -24,6 +24,7 @@ pub(super) use env::Env;
 pub(super) use test_expr::subscripts;
 pub(super) use value::{Seg, Stream, Value};
 
+use super::explain::Parts;
 use super::files::Files;
 use super::judge::Judge;
 use super::policy::Policy;
@@ -45,7 +46,8 @@ const MOST_SUBSTITUTIONS: usize = 4000;
 const STACK: usize = 32 * 1024 * 1024;
 const STACK_EACH: usize = 24 * 1024;
 
-/// Judges a line as bash would run it in the policy's folder.
+/// Judges a line as bash would run it in the policy's folder, and shows `seen` every
+/// part that was looked at.
 ///
 /// Returns what would be written. It runs on a thread of its own: neither a deep
 /// line nor a fault in the parser can take the runner down.
@@ -53,6 +55,7 @@ pub(super) fn judge(
     line: &str,
     policy: &Policy,
     files: &dyn Files,
+    seen: &mut Parts,
 ) -> Result<Vec<std::path::PathBuf>, Refusal> {
     if line.len() > MOST_BYTES {
         return Err(too_long("the line is longer than 256 KiB"));
@@ -67,9 +70,11 @@ pub(super) fn judge(
             .stack_size(STACK + substitutions * STACK_EACH)
             .spawn_scoped(scope, || {
                 let mut judge = Judge::new(policy, files);
+                judge.parts = std::mem::take(seen);
                 let mut env = Env::new(policy.cwd.clone());
-                judge.line(&mut env, line)?;
-                Ok(judge.writes.into_iter().collect())
+                let judged = judge.line(&mut env, line);
+                *seen = std::mem::take(&mut judge.parts);
+                judged.map(|_| judge.writes.into_iter().collect())
             });
         match worker.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(judged)) => judged,

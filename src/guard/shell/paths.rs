@@ -103,7 +103,7 @@ impl Judge<'_> {
                 .instead("name the files, or list a folder that holds none, such as `src`")
         };
         let policy = self.policy;
-        let fixed = policy.protect_paths.iter().chain(&policy.human).chain([&policy.task_dir]);
+        let fixed = policy.protect_paths.iter().chain(&policy.human).chain(&policy.task_dir);
         let mut fixed = fixed.filter(|path| path.starts_with(&root));
         if fixed.next().is_some() || root == policy.workspace {
             return Err(unclear());

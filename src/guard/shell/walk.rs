@@ -141,9 +141,11 @@ impl Judge<'_> {
             return Err(Refusal::new("shell.too-long", "it sets too many variables"));
         }
         match command {
-            ast::Command::Simple(simple) => self
-                .simple(env, simple, stdin)
-                .map_err(|refusal| refusal.within(&simple.to_string())),
+            ast::Command::Simple(simple) => {
+                self.parts.see(|| simple.to_string());
+                self.simple(env, simple, stdin)
+                    .map_err(|refusal| refusal.within(&simple.to_string()))
+            }
             ast::Command::Compound(compound, redirects) => {
                 let outer = env.stdin.clone();
                 env.stdin = self.redirects(env, redirects.as_ref(), stdin)?;
