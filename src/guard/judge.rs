@@ -49,6 +49,8 @@ pub(super) struct Judge<'a> {
     pub(super) writes: BTreeSet<PathBuf>,
     /// Those of them whose content is new: no script that was there before.
     pub(super) changed: BTreeSet<PathBuf>,
+    /// Whether a tool of the project ran before, which may have built programs.
+    pub(super) built: bool,
     /// Links that this call itself would make: nothing may be reached through them.
     pub(super) links: Vec<PathBuf>,
     /// The parts looked at, if anybody wants to know.
@@ -149,6 +151,7 @@ impl<'a> Judge<'a> {
             seen: HashMap::new(),
             writes: BTreeSet::new(),
             changed: BTreeSet::new(),
+            built: false,
             links: Vec::new(),
             parts: Parts::default(),
             active: Vec::new(),

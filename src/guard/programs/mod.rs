@@ -117,13 +117,39 @@ impl Judge<'_> {
         if system {
             return self.program(env, &Call { name: &base, words: rest, stdin });
         }
-        self.script(env, &Value::lit(name))?;
+        let tool = matches!(known::kind(&base), Some(Kind::Runner(_) | Kind::Interpreter(_)));
+        if tool || self.built {
+            // A wrapper of a known tool that is not there runs nothing, and what is not
+            // there yet can come from the build before it alone.
+            self.script_or_nothing(env, &Value::lit(name))?;
+        } else {
+            self.script(env, &Value::lit(name))?;
+        }
         // A known program that lives in the workspace (`.venv/bin/python`,
         // `./node_modules/.bin/eslint`) is judged as what it is called.
         if is_program(&base) && !known::is_refused(&base) {
             return self.program(env, &Call { name: &base, words: rest, stdin });
         }
         Ok(Stream::Opaque)
+    }
+
+    /// The same for what may be missing.
+    fn script_or_nothing(&mut self, env: &mut Env, value: &Value) -> Result<(), Refusal> {
+        // A word without either may be a command of the program's own, as in `bun add`.
+        let named = value.text().is_some_and(|name| name.contains(['.', '/']));
+        if !named || value.head().contains(':') {
+            return self.script(env, value).map(drop);
+        }
+        for path in self.paths(env, value)? {
+            let real = self.resolve(&path)?;
+            if real.kind != files::Kind::Missing || !self.inside(&real.path) || env.lost {
+                return self.script(env, value).map(drop);
+            }
+            if self.changed.contains(&real.path) {
+                return self.script(env, value).map(drop);
+            }
+        }
+        Ok(())
     }
 
     /// Checks that a program or script is a file of the workspace that was there
@@ -163,6 +189,10 @@ impl Judge<'_> {
     /// Judges a program by its name.
     pub(super) fn program(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         match known::kind(call.name) {
+            Some(Kind::Refused(_)) if refused::only_asks(call.name, call.words) => {
+                self.harmless_words(env, call.name, call.words)?;
+                Ok(Stream::Opaque)
+            }
             Some(Kind::Refused(group)) => Err(group.refusal(call.name)),
             Some(Kind::Builtin) => self.builtin(env, call),
             Some(Kind::Wrapper) => self.wrapper(env, call),

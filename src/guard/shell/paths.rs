@@ -16,6 +16,9 @@ use super::value::{Seg, Value};
 /// Names of a folder that a pattern is matched against.
 const MOST_NAMES: usize = 2000;
 
+/// Names of a pattern that are told apart.
+const MOST_NAMED: usize = 40;
+
 /// Paths that one pattern may stand for.
 const MOST_MATCHES: usize = 2000;
 
@@ -163,6 +166,28 @@ impl Judge<'_> {
             likely_secret(&pattern)?;
         }
         Ok(found)
+    }
+
+    /// The names that a pattern stands for now, as the shell would write them; `None`
+    /// where that is not plain: then the pattern itself stays.
+    pub(super) fn named_by_pattern(&mut self, env: &Env, value: &Value) -> Option<Vec<Value>> {
+        let plain = |seg: &Seg| matches!(seg, Seg::Lit(_) | Seg::Glob(_));
+        let globs = value.segs.iter().any(|seg| matches!(seg, Seg::Glob(_)));
+        let [cwd] = env.cwds.as_slice() else { return None };
+        let shown = value.show();
+        if !globs || env.lost || value.splits || !value.segs.iter().all(plain) {
+            return None;
+        }
+        if shown.starts_with(['/', '.']) || shown.contains("..") || shown.contains("**") {
+            return None;
+        }
+        let found = self.paths(env, value).ok()?;
+        let names: Vec<String> = found
+            .iter()
+            .map(|path| path.strip_prefix(cwd).ok()?.to_str().map(str::to_owned))
+            .collect::<Option<_>>()?;
+        let named = names.len() <= MOST_NAMED && names != [shown.trim_end_matches('/')];
+        named.then(|| names.into_iter().map(Value::lit).collect())
     }
 
     /// Adds the paths that a pattern matches now.

@@ -267,7 +267,12 @@ impl Judge<'_> {
         match &clause.values {
             Some(words) => {
                 for word in words {
-                    values.extend(self.words(env, &word.value)?);
+                    for value in self.words(env, &word.value)? {
+                        match self.named_by_pattern(env, &value) {
+                            Some(named) => values.extend(named),
+                            None => values.push(value),
+                        }
+                    }
                 }
             }
             None => match &env.arguments {
@@ -346,6 +351,10 @@ impl Judge<'_> {
         for item in suffix {
             self.item(env, item, &mut words, &mut stdin, &mut redirected)?;
         }
+        let idle = words.first().and_then(Value::text).is_some_and(|name| name == ":");
+        if (idle || words.is_empty()) && assignments.is_empty() {
+            self.emptied(env, simple)?;
+        }
         if words.is_empty() {
             for (name, values) in assignments {
                 env.vars.insert(name, values);
@@ -364,6 +373,24 @@ impl Judge<'_> {
         }
         let stream = self.run(env, &words, &stdin)?;
         Ok(if redirected { Stream::Opaque } else { stream })
+    }
+
+    /// Refuses `> file` and `: > file`, which leave nothing of a file that is there.
+    fn emptied(&mut self, env: &mut Env, simple: &ast::SimpleCommand) -> Result<(), Refusal> {
+        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        for item in prefix.chain(suffix) {
+            if let ast::CommandPrefixOrSuffixItem::IoRedirect(ast::IoRedirect::File(
+                _,
+                ast::IoFileRedirectKind::Write | ast::IoFileRedirectKind::Clobber,
+                ast::IoFileRedirectTarget::Filename(word),
+            )) = item
+            {
+                let target = self.single(env, &word.value)?;
+                self.kept(env, &target)?;
+            }
+        }
+        Ok(())
     }
 
     fn item(

@@ -55,7 +55,7 @@ fn refused(subcommand: &str) -> Option<Refused> {
         | "checkout-index" => INTERNALS,
         "difftool" | "mergetool" | "apply" | "archive" | "bundle" | "format-patch" | "gui"
         | "gitk" | "citool" | "web--browse" | "fast-export" | "shell" | "sh-i18n"
-        | "merge-file" | "merge-index" | "var" => OPAQUE,
+        | "merge-file" | "merge-index" => OPAQUE,
         _ => return None,
     })
 }

@@ -60,6 +60,16 @@ impl Judge<'_> {
             "worktree" => self.first_word(call, &["list"], "git.branch"),
             "notes" => self.first_word(call, &["list", "show"], "git.internals"),
             "config" => self.config(call),
+            "var" => {
+                let idents = "GIT_AUTHOR_IDENT GIT_COMMITTER_IDENT GIT_DEFAULT_BRANCH GIT_EDITOR";
+                let asks = |word: &Value| word.text().is_some_and(|name| lists(idents, name));
+                if call.words.len() == 1 && call.words.iter().all(asks) {
+                    Ok(Stream::Opaque)
+                } else {
+                    Err(Refusal::new("git.config", "git var prints how git is set up")
+                        .instead("`git var GIT_AUTHOR_IDENT`"))
+                }
+            }
             _ => return None,
         })
     }
@@ -268,6 +278,10 @@ impl Judge<'_> {
                 Ok(Stream::Opaque)
             }
             None if call.name == "reflog" => Ok(Stream::Opaque),
+            // `git reflog -5` shows; what deletes is a word of its own.
+            Some(first) if call.name == "reflog" && first.head().starts_with('-') => {
+                self.first_word(&Call { words: &call.words[1..], ..*call }, words, rule)
+            }
             _ => Err(Refusal::new(rule, format!("git {} changes what is kept", call.name))
                 .instead("commit instead: `git add -A && git commit -m '…'`")),
         }

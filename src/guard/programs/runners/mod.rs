@@ -26,6 +26,17 @@ impl Judge<'_> {
         call: &Call<'_>,
         tool: Option<&Tool>,
     ) -> Result<Stream, Refusal> {
+        let judged = self.runs_tool(env, call, tool);
+        self.built |= judged.is_ok();
+        judged
+    }
+
+    fn runs_tool(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+        tool: Option<&Tool>,
+    ) -> Result<Stream, Refusal> {
         if matches!(call.name, "npx" | "pnpx" | "bunx") {
             return self.npx(env, call);
         }
@@ -33,9 +44,7 @@ impl Judge<'_> {
             return self.cmake(env, call);
         }
         if call.name == "java" {
-            let version =
-                call.words.iter().any(|word| matches!(word.text(), Some("-version" | "--version")));
-            return if version { Ok(Stream::Opaque) } else { Err(refuse_verb("java", "")) };
+            return self.java(env, call);
         }
         let verb = call.words.first().and_then(Value::text).unwrap_or_default();
         if let Some((tool, _)) =
@@ -75,18 +84,26 @@ impl Judge<'_> {
         if call.name == "cargo" && words.first().is_some_and(|word| word.head().starts_with('+')) {
             words = &words[1..];
         }
-        let version = matches!(
-            words.first().and_then(Value::text),
-            Some("--version" | "-V" | "-v" | "--help" | "-h" | "version" | "help")
-        );
-        if version && words.len() <= 2 {
+        let asked = words.first().and_then(Value::text).unwrap_or_default();
+        let version = lists("--version -V -v --help -h version help", asked);
+        if version && words.len() <= if asked == "help" { 2 } else { 1 } {
             return Ok(Stream::Opaque);
         }
         // What stands behind `--` belongs to the tests or the script.
         let dashes = words.iter().position(|word| word.text() == Some("--"));
         let (own, passed_on) = words.split_at(dashes.unwrap_or(words.len()));
+        if let Some(word) = own.iter().find(|word| links_elsewhere(call.name, word)) {
+            let why = format!("{} {} runs another program", call.name, word.show());
+            return Err(Refusal::new("program.option", why)
+                .instead(format!("run {} without it", call.name)));
+        }
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
+        let before = self.changed.clone();
         let parsed = self.options(env, call.name, own, &spec)?;
+        // What a compiler makes of files that were there is no script of this call.
+        if lists(COMPILERS, call.name) && before.is_empty() {
+            self.changed.clear();
+        }
         self.harmless_words(env, call.name, passed_on)?;
         if !tool.verbs.is_empty() {
             let Some(verb) = parsed
@@ -189,6 +206,16 @@ impl Judge<'_> {
             ("go", "work") => {
                 if !matches!(second, Some("use" | "init" | "edit")) {
                     return Err(refuse_verb("go work", second.unwrap_or_default()));
+                }
+            }
+            ("npm" | "pnpm" | "yarn", "pkg") => {
+                if second != Some("get") {
+                    return Err(install("npm pkg", second.unwrap_or_default()));
+                }
+            }
+            ("rustup", "target" | "component" | "toolchain") => {
+                if second != Some("list") {
+                    return Err(install("rustup", verb));
                 }
             }
             ("cargo", "insta") => {
@@ -389,6 +416,9 @@ impl Judge<'_> {
             }
         }
         let name = rest.first().and_then(Value::text).unwrap_or_default().to_owned();
+        if matches!(name.as_str(), "tsx" | "ts-node") {
+            return self.run(env, rest, call.stdin);
+        }
         let known = TOOLS
             .iter()
             .any(|tool| lists(tool.names, "eslint") && lists(tool.names, name.as_str()));
@@ -404,6 +434,55 @@ impl Judge<'_> {
         } else {
             Err(install(call.name, &name))
         }
+    }
+
+    /// A class or an archive of the workspace; what `java` would load besides is refused.
+    fn java(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::dashed(&[
+            ("-cp -classpath -class-path -p -module-path", Data),
+            ("-jar -m -module", Data),
+        ]);
+        let loads = |word: &Value| {
+            let text = word.head().trim_start_matches('-');
+            ["javaagent", "agent", "XX", "Xbootclasspath", "patch-module", "@", "Xrun"]
+                .iter()
+                .any(|bad| text.starts_with(bad))
+        };
+        let asks = |word: &Value| matches!(word.text(), Some("-version" | "--version"));
+        if call.words.iter().any(asks) {
+            return Ok(Stream::Opaque);
+        }
+        // Behind the class or the archive stand the program's own words.
+        let mut own = 0;
+        while let Some(word) = call.words.get(own).filter(|word| word.head().starts_with('-')) {
+            let name = word.head().replace("--", "-");
+            own += 1 + usize::from(SPEC.find(&name).is_some());
+            if name == "-jar" || name == "-m" {
+                break;
+            }
+        }
+        let (options, program) = call.words.split_at(own.min(call.words.len()));
+        if let Some(word) = options.iter().find(|word| loads(word)) {
+            return Err(refuse_verb("java", &word.show()));
+        }
+        let parsed = self.options(env, "java", options, &SPEC)?;
+        if let Some(archive) = parsed.value(&["-jar"]) {
+            self.script_or_nothing(env, archive)?;
+        }
+        for paths in parsed.value(&["-cp"]).into_iter().chain(parsed.value(&["-classpath"])) {
+            for part in paths.text().unwrap_or("/").split(':').filter(|part| !part.is_empty()) {
+                self.read_value(env, &Value::lit(part.trim_end_matches("/*")), Read::Name)?;
+            }
+        }
+        let main = program.first();
+        if let Some(source) = main.filter(|main| main.head().ends_with(".java")) {
+            self.script(env, source)?;
+        }
+        if main.is_none() && !parsed.has(&["-jar", "-m", "-module"]) {
+            return Err(refuse_verb("java", ""));
+        }
+        self.harmless_words(env, "java", program)?;
+        Ok(Stream::Opaque)
     }
 
     fn cmake(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -445,9 +524,28 @@ impl Judge<'_> {
     }
 }
 
+/// What makes programs out of files.
+const COMPILERS: &str =
+    "gcc g++ cc c++ clang clang++ gfortran rustc javac kotlinc ghc go tsc esbuild";
+
+/// Whether a word makes a compiler run a program that is named in it, or in a file.
+fn links_elsewhere(tool: &str, word: &Value) -> bool {
+    let head = word.head();
+    match tool {
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "gfortran" => {
+            head.starts_with("-B") || head.starts_with('@') || head.contains("-fuse-ld=/")
+        }
+        "rustc" => head.starts_with('@') || head.contains("linker=") || head.contains("link-arg"),
+        "javac" => head.starts_with('@') || head.starts_with("-Xplugin"),
+        "go" => head.contains("-extld=") || head.contains("-extld ") || head.contains("-toolexec"),
+        _ => false,
+    }
+}
+
 fn publishes(target: &str) -> bool {
     let lower = target.to_lowercase();
-    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part))
+    let begins = |part: &str| ["publish", "deploy", "upload"].iter().any(|w| part.starts_with(w));
+    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part) || begins(part))
 }
 
 fn publish(tool: &str, target: &str) -> Refusal {
