@@ -318,7 +318,7 @@ fn a_command_is_explained_and_the_exit_code_says_the_decision() {
     fs::write(&config, "[policy]\nblocked = 1\n").expect("a file");
     let (code, _, errors) = check(&["--", "ls"]);
     assert!(
-        code == Some(7) && errors.contains("config.toml") && errors.contains("policy"),
+        code == Some(7) && errors.contains("config.toml") && errors.contains("line 2"),
         "{errors}"
     );
 }

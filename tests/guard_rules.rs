@@ -317,14 +317,32 @@ fn what_the_task_allows_is_words_and_never_lifts_the_floor() {
     let place = Place::new();
     let mut policy = place.policy();
     policy.allow =
-        Allow::new(["terraform plan", "frobnicate --check", "rm", "git push"]).expect("commands");
+        Allow::new(["terraform plan", "frobnicate --check", "rm", "git push", "git reset", "sudo"])
+            .expect("commands");
     allowed(&bash("terraform plan -out x", &policy));
     allowed(&bash("frobnicate --check && cargo test", &policy));
     denied(&bash("frobnicate", &policy), "shell.unknown-program");
     denied(&bash("terraform apply", &policy), "container");
     denied(&bash("frobnicate --check > /etc/x", &policy), "path.outside");
-    denied(&bash("rm src/lib.rs", &policy), "program.delete");
-    denied(&bash("git push", &policy), "git.push");
+    for line in ["rm src/lib.rs", "rm -rf out", "git push", "git push -u origin main"] {
+        allowed(&bash(line, &policy));
+    }
+    for (line, rule) in [
+        ("rm -rf .git", "path.git"),
+        ("rm -rf .", "path.protected"),
+        ("rm ../x", "path.outside"),
+        ("rm .env", "secret.file"),
+        ("rm -rf tasks", "path.protected"),
+        ("rm --no-preserve-root -rf /", "program.option"),
+        ("rm \"$X\"", "path.unknown"),
+        ("git push --force", "git.push-force"),
+        ("git push origin +main", "git.push-force"),
+        ("git push origin :main", "git.push-force"),
+        ("git reset --hard", "git.destructive"),
+        ("sudo ls", "privilege"),
+    ] {
+        denied(&bash(line, &policy), rule);
+    }
     assert!(Allow::new([" "]).is_err() && Allow::new(["'a"]).is_err());
 }
 

@@ -14,7 +14,7 @@ use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardSer
 use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, resume};
 use crate::events::{Emitter, JOURNAL_FILE, journals, run_id};
-use crate::guard::{Approval, OsFiles, Redactor};
+use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{Record, RunId, Task};
 use crate::prompt::{PromptError, Templates};
 use crate::sys::clock::Clock;
@@ -211,19 +211,23 @@ fn rules(
     preflight: &Preflight,
     scratch: &Path,
 ) -> Result<GuardRules, Failure> {
+    let home = etcetera::home_dir().ok();
+    let invalid = |error| Failure::new(Kind::Invalid, error);
+    let compiled = Rules::compile(&settings.policy, at.place.root(), home.as_deref());
     let rules = GuardRules {
         workspace: at.place.root().to_owned(),
         task_dir: at.folder.dir.clone(),
-        home: etcetera::home_dir().ok(),
+        home,
         tmp: scratch.join("tmp"),
         write_scope: settings.write_scope,
         allow: settings.allow.clone(),
         protect: settings.protect.clone(),
         human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
+        rules: compiled.map_err(invalid)?,
         approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
     };
     // A glob or command that is not understood is told now, not in the first iteration.
-    rules.policy().map_err(|error| Failure::new(Kind::Invalid, error))?;
+    rules.policy().map_err(invalid)?;
     Ok(rules)
 }
 

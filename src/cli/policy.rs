@@ -15,7 +15,7 @@ use super::failure::{Failure, Kind};
 use super::place::{Place, TaskPlace};
 use super::say;
 use crate::config::{Settings, Written, resolve};
-use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, TickRule, explain};
+use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
 use crate::model::{Asked, Decision, SessionId, ToolRequest, WriteScope};
 use crate::verify::Protection;
 
@@ -206,6 +206,8 @@ fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, Failure> {
     policy.write_scope = settings.write_scope;
     policy.allow = Allow::new(&settings.allow).map_err(invalid)?;
     policy.protect = Globs::new(&settings.protect).map_err(invalid)?;
+    policy.rules = Rules::compile(&settings.policy, &policy.workspace, policy.home.as_deref())
+        .map_err(invalid)?;
     policy.approval = if settings.auto_approve { Approval::Automatic } else { Approval::Human };
     Ok(policy)
 }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 
-use crate::model::WriteScope;
+use crate::model::{Access, RuleDecision, WriteScope};
 
 use super::explain::Parts;
 use super::files::{Files, Kind, Real, resolve};
@@ -49,6 +49,8 @@ pub(super) struct Judge<'a> {
     pub(super) writes: BTreeSet<PathBuf>,
     /// Those of them whose content is new: no script that was there before.
     pub(super) changed: BTreeSet<PathBuf>,
+    /// What a human has to approve, if the user's rules say so.
+    pub(super) ask: Option<Refusal>,
     /// Whether a tool of the project ran before, which may have built programs.
     pub(super) built: bool,
     /// Links that this call itself would make: nothing may be reached through them.
@@ -86,6 +88,24 @@ const HOME_READS: &[&str] = &[
     ".rustup/toolchains",
     "go/pkg/mod",
     ".m2/repository",
+];
+
+/// Folders of the machine itself: no rule lets anything be written there.
+const SYSTEM_FOLDERS: &[&str] = &[
+    "etc",
+    "usr",
+    "bin",
+    "sbin",
+    "lib",
+    "lib64",
+    "boot",
+    "dev",
+    "proc",
+    "sys",
+    "root",
+    "system",
+    "library",
+    "applications",
 ];
 
 /// Files that anybody may read.
@@ -151,6 +171,7 @@ impl<'a> Judge<'a> {
             seen: HashMap::new(),
             writes: BTreeSet::new(),
             changed: BTreeSet::new(),
+            ask: None,
             built: false,
             links: Vec::new(),
             parts: Parts::default(),
@@ -187,7 +208,8 @@ impl<'a> Judge<'a> {
         path.starts_with(&self.policy.workspace)
     }
 
-    fn in_tmp(&self, path: &Path) -> bool {
+    /// Whether a canonical path is below the agent's own TMPDIR.
+    pub(super) fn in_tmp(&self, path: &Path) -> bool {
         self.policy.tmp.as_ref().is_some_and(|tmp| path.starts_with(tmp) && path != tmp)
     }
 
@@ -197,6 +219,7 @@ impl<'a> Judge<'a> {
         if FILE_READS.iter().any(|file| path == Path::new(file)) {
             return Ok(real);
         }
+        let ruling = self.ruled_path(&real.path, Access::Read, read != Read::Name)?;
         let revealing = read != Read::Name;
         if revealing && (secrets::path(path) || secrets::path(&real.path)) {
             return Err(secret(path));
@@ -206,6 +229,7 @@ impl<'a> Judge<'a> {
             && !self.in_tmp(&real.path)
             && !tmp_itself
             && !self.readable_outside(&real.path)
+            && ruling.is_none()
         {
             return Err(Refusal::new(
                 "path.outside",
@@ -217,6 +241,25 @@ impl<'a> Judge<'a> {
             self.tree(&real.path)?;
         }
         Ok(real)
+    }
+
+    /// What the user's rules say about a path: a refusal, or the rule that lets it
+    /// through. What a human has to approve is noted.
+    pub(super) fn ruled_path(
+        &mut self,
+        path: &Path,
+        access: Access,
+        revealing: bool,
+    ) -> Result<Option<RuleDecision>, Refusal> {
+        let Some(ruling) = self.policy.rules.path(path, access).filter(|_| revealing) else {
+            return Ok(None);
+        };
+        match ruling.decision {
+            RuleDecision::Deny => return Err(Refusal::ruled(ruling)),
+            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Refusal::ruled(ruling))),
+            RuleDecision::Allow => {}
+        }
+        Ok(Some(ruling.decision))
     }
 
     fn readable_outside(&self, path: &Path) -> bool {
@@ -232,6 +275,7 @@ impl<'a> Judge<'a> {
     /// as far as the first entries.
     fn tree(&mut self, root: &Path) -> Result<(), Refusal> {
         for path in self.entries(root).0 {
+            self.ruled_path(&path, Access::Read, true)?;
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             if name.is_some_and(|name| secrets::file_name(&name)) {
                 let refusal = secret(&path);
@@ -290,11 +334,7 @@ impl<'a> Judge<'a> {
             return Ok(real.path);
         }
         if !self.inside(&real.path) {
-            return Err(Refusal::new(
-                "path.outside",
-                format!("{} is outside the workspace", path.display()),
-            )
-            .instead("write below the workspace"));
+            return self.write_outside(path, real.path);
         }
         self.protected(&real.path, write)?;
         if write == Write::Move || real.kind == Kind::Dir {
@@ -305,6 +345,34 @@ impl<'a> Judge<'a> {
             self.changed.insert(real.path.clone());
         }
         Ok(real.path)
+    }
+
+    /// A write outside the workspace: only where the user's rules let it, and never of
+    /// secrets, settings of agents, or what the machine runs on.
+    fn write_outside(&mut self, path: &Path, real: PathBuf) -> Result<PathBuf, Refusal> {
+        let refuse = || {
+            Refusal::new("path.outside", format!("{} is outside the workspace", path.display()))
+                .instead("write below the workspace")
+        };
+        self.ruled_path(&real, Access::Write, true)?.ok_or_else(refuse)?;
+        let names: Vec<String> = real
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let home = self.policy.home.as_ref().and_then(|home| real.strip_prefix(home).ok());
+        let first = home.and_then(|below| below.components().next());
+        let hidden = first.is_some_and(|name| name.as_os_str().to_string_lossy().starts_with('.'));
+        let system = names.get(1).is_some_and(|top| SYSTEM_FOLDERS.contains(top));
+        if hidden || system || is_setting(&names) || names.contains(&".git") {
+            return Err(refuse());
+        }
+        if secrets::path(&real) {
+            return Err(secret(&real));
+        }
+        self.writes.insert(real.clone());
+        self.changed.insert(real.clone());
+        Ok(real)
     }
 
     /// A folder that moves takes everything below it along.
@@ -363,6 +431,7 @@ impl<'a> Judge<'a> {
             return Err(Refusal::new("path.git", format!("{shown} belongs to git itself"))
                 .instead("use git's own commands: `git add`, `git commit`"));
         }
+        self.ruled_path(path, Access::Write, true)?;
         let policy = self.policy;
         if policy.in_own_task(path) {
             self.task_folder(path, &names, write)?;

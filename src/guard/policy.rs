@@ -11,6 +11,8 @@ use thiserror::Error;
 
 use crate::model::WriteScope;
 
+use super::rules::Rules;
+
 /// Everything a decision depends on besides the call itself and the files.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -37,6 +39,8 @@ pub struct Policy {
     pub human: Vec<PathBuf>,
     /// The one change of TASK.md that is the agent's to make.
     pub focus: Option<TickRule>,
+    /// What the user's configuration says on top.
+    pub rules: Rules,
     /// Whether calls are approved without a human: otherwise only reads are.
     pub approval: Approval,
 }
@@ -81,6 +85,7 @@ impl Policy {
             protect_paths: Vec::new(),
             human: Vec::new(),
             focus: None,
+            rules: Rules::default(),
             approval: Approval::Automatic,
         }
     }
@@ -167,6 +172,11 @@ impl Allow {
         Ok(Self { prefixes })
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+
     /// Whether a command, word by word, begins with an allowed one. `None` is a
     /// word that cannot be known before it runs; it matches no word of a prefix.
     pub(super) fn covers(&self, words: &[Option<String>]) -> bool {
@@ -187,6 +197,16 @@ pub enum PolicyError {
         pattern: String,
         /// What is wrong with it.
         source: globset::Error,
+    },
+    /// A rule of `[policy]` cannot be understood, or its examples do not fit it.
+    #[error("{place}the rule `{name}`: {why}")]
+    Rule {
+        /// File, line and caret, with a line break behind; empty where it is not known.
+        place: String,
+        /// Its id, or what it consists of.
+        name: String,
+        /// What is wrong with it.
+        why: String,
     },
     /// A command of `allow` cannot be split into words.
     #[error("cannot split the allowed command `{command}` into words")]

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::model::{Answer, Decision, ToolRequest};
+use crate::model::{Decision, ToolRequest};
 
 use super::explain::{Explained, Parts};
 use super::files::Files;
 use super::judge::{Judge, Read, Write};
 use super::policy::{Approval, Policy};
-use super::refusal::Refusal;
+use super::refusal::{Refusal, blocked_pattern};
 use super::secrets;
 use super::shell;
 use super::task_files::{self, Edit};
@@ -268,8 +268,22 @@ fn decided(
     let call = Call { request, policy, files, family: family(&request.tool) };
     match call.decide(parts) {
         Ok(decision) => decision,
-        Err(refusal) => Decision::deny(refusal.rule, refusal.text()),
+        Err(refusal) => Decision::deny(refusal.rule.clone(), refusal.text()),
     }
+}
+
+/// Whether one of two names is a kind of tools, as ACP has them, and the other one is a
+/// tool of that kind: permission requests carry no more than the kind.
+pub(super) fn same_kind(one: &str, other: &str) -> bool {
+    let kind = |name: &str| {
+        let name = name.to_lowercase();
+        matches!(
+            name.as_str(),
+            "execute" | "read" | "edit" | "search" | "move" | "delete" | "fetch"
+        )
+    };
+    let known = family(one);
+    known != Family::Unknown && known == family(other) && (kind(one) || kind(other))
 }
 
 struct Call<'a> {
@@ -280,11 +294,52 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// The user's rules around the built-in ones, the strictest first: blocked tools,
+    /// blocked patterns, what is understood, tools to ask for, the list of tools.
     fn decide(&self, parts: &mut Parts) -> Result<Decision, Refusal> {
         let input = &self.request.input;
         // Older versions hand the arguments over as a JSON text.
         let parsed: Option<Value> = input.as_str().and_then(|text| serde_json::from_str(text).ok());
         let input = parsed.as_ref().unwrap_or(input);
+        let (rules, tool) = (&self.policy.rules, self.request.tool.as_str());
+        if let Some(name) = rules.blocks(tool) {
+            let why = format!("the tool {tool} is blocked (`{name}` in blocked_tools)");
+            return Err(Refusal::new("policy.blocked-tool", why));
+        }
+        if let Some(pattern) = any_text(input, &|text| rules.matches(text)) {
+            return Err(blocked_pattern(pattern));
+        }
+        let (decision, ask) = self.understood(input, parts)?;
+        if rules.leaves_out(tool) {
+            let why = format!("the tool {tool} is none of those in allowed_tools");
+            return Err(Refusal::new("policy.not-allowed-tool", why));
+        }
+        let named = rules.asks_for(tool).map(|name| {
+            let why = format!("a human has to approve {tool} (`{name}` in ask_tools)");
+            Refusal::new("policy.ask-tool", why)
+        });
+        let by_human = || {
+            let changes = !matches!(decision.rule.as_str(), "path.read" | "tool.session");
+            let waits = self.policy.approval == Approval::Human && changes;
+            waits.then(|| {
+                Refusal::new("approval.human", "a human has to approve it, and nobody was asked")
+            })
+        };
+        match ask.or(named).or_else(by_human) {
+            None => Ok(decision),
+            Some(refusal) => Ok(Decision {
+                for_a_human: true,
+                ..Decision::deny(refusal.rule.clone(), refusal.text())
+            }),
+        }
+    }
+
+    /// What the built-in rules say, and what a human has to approve on top.
+    fn understood(
+        &self,
+        input: &Value,
+        parts: &mut Parts,
+    ) -> Result<(Decision, Option<Refusal>), Refusal> {
         let tool = self.request.tool.as_str();
         let mut seen = Seen::read(input);
         let editor = matches!(self.family, Family::Write)
@@ -305,11 +360,14 @@ impl Call<'_> {
                 format!("the arguments of {tool} cannot be understood"),
             ));
         }
-        if self.family == Family::Network || seen.urls.iter().any(|url| !url.starts_with("file:")) {
+        let (files, others): (Vec<String>, Vec<String>) =
+            seen.urls.iter().cloned().partition(|url| url.starts_with("file:"));
+        let listed = self.policy.rules.lists(tool);
+        if !listed && (self.family == Family::Network || !others.is_empty()) {
             return Err(Refusal::new("network", "it talks to the network")
                 .instead("work with what is in the repository"));
         }
-        seen.paths.extend(seen.urls.iter().cloned());
+        seen.paths.extend(files);
         if seen.keystrokes {
             return Err(Refusal::new(
                 "tool.keystrokes",
@@ -336,7 +394,16 @@ impl Call<'_> {
             }
             Family::Read | Family::Write | Family::Move | Family::Search => self.read(input, &seen),
             Family::Session if seen.paths.is_empty() && seen.sources.is_empty() && !seen.writes => {
-                Ok(Decision::allow("tool.session", format!("{tool} concerns the session alone")))
+                let why = format!("{tool} concerns the session alone");
+                Ok((Decision::allow("tool.session", why), None))
+            }
+            // Its paths and commands were judged like any others.
+            Family::Unknown | Family::Network if listed || self.policy.rules.allow_unknown() => {
+                if seen.paths.is_empty() && seen.sources.is_empty() {
+                    let why = format!("the configuration allows {tool}");
+                    return Ok((Decision::allow("policy.allowed-tool", why), None));
+                }
+                self.write(input, &seen)
             }
             Family::Session | Family::Unknown | Family::Network => Err(Refusal::new(
                 "tool.unknown",
@@ -346,7 +413,11 @@ impl Call<'_> {
         }
     }
 
-    fn shell(&self, seen: &Seen, parts: &mut Parts) -> Result<Decision, Refusal> {
+    fn shell(
+        &self,
+        seen: &Seen,
+        parts: &mut Parts,
+    ) -> Result<(Decision, Option<Refusal>), Refusal> {
         let mut policy = self.policy.clone();
         let mut judge = Judge::new(self.policy, self.files);
         if let Some(folder) = &seen.folder {
@@ -363,32 +434,21 @@ impl Call<'_> {
             judge.write(&self.absolute(path)?, Write::Change)?;
         }
         let mut writes: Vec<PathBuf> = judge.writes.into_iter().collect();
+        let mut ask = judge.ask;
         for command in &seen.commands {
             if command.trim().is_empty() {
                 return Err(Refusal::new("tool.malformed", "there is no command"));
             }
-            writes.extend(
-                shell::judge(command, &policy, self.files, parts)
-                    .map_err(|refusal| refusal.within(command))?,
-            );
+            let looked = shell::judge(command, &policy, self.files, parts)
+                .map_err(|refusal| refusal.within(command))?;
+            writes.extend(looked.writes);
+            ask = ask.or(looked.ask.map(|refusal| refusal.within(command)));
         }
         writes.sort();
         writes.dedup();
-        self.approved()?;
         let mut decision = Decision::allow("shell.understood", "every part of the line is allowed");
         decision.writes = writes;
-        Ok(decision)
-    }
-
-    /// A change of files, when nothing is approved without a human.
-    fn approved(&self) -> Result<(), Refusal> {
-        match self.policy.approval {
-            Approval::Automatic => Ok(()),
-            Approval::Human => Err(Refusal::new(
-                "approval.human",
-                "a human would have to approve it, and none is watching",
-            )),
-        }
+        Ok((decision, ask))
     }
 
     fn absolute(&self, path: &str) -> Result<PathBuf, Refusal> {
@@ -406,7 +466,7 @@ impl Call<'_> {
         Ok(self.policy.cwd.join(path))
     }
 
-    fn write(&self, input: &Value, seen: &Seen) -> Result<Decision, Refusal> {
+    fn write(&self, input: &Value, seen: &Seen) -> Result<(Decision, Option<Refusal>), Refusal> {
         let paths: Vec<PathBuf> =
             seen.paths.iter().map(|path| self.absolute(path)).collect::<Result<_, _>>()?;
         if paths.is_empty() {
@@ -428,13 +488,12 @@ impl Call<'_> {
             let written = self.write_one(&mut judge, path, input, &paths);
             writes.push(written.map_err(|refusal| refusal.within(&path.to_string_lossy()))?);
         }
-        writes.extend(judge.writes);
+        writes.append(&mut judge.writes.iter().cloned().collect());
         writes.sort();
         writes.dedup();
-        self.approved()?;
         let mut decision = Decision::allow("path.workspace", "it writes inside the workspace");
         decision.writes = writes;
-        Ok(decision)
+        Ok((decision, judge.ask))
     }
 
     fn write_one(
@@ -460,7 +519,7 @@ impl Call<'_> {
         judge.write(path, Write::Change)
     }
 
-    fn read(&self, input: &Value, seen: &Seen) -> Result<Decision, Refusal> {
+    fn read(&self, input: &Value, seen: &Seen) -> Result<(Decision, Option<Refusal>), Refusal> {
         let mut judge = Judge::new(self.policy, self.files);
         let searching = self.family == Family::Search;
         if seen.paths.is_empty() && seen.sources.is_empty() && !searching {
@@ -499,9 +558,18 @@ impl Call<'_> {
                 }
             }
         }
-        Ok(Decision {
-            answer: Answer::Allow,
-            ..Decision::allow("path.read", "it reads inside the workspace")
-        })
+        Ok((Decision::allow("path.read", "it reads inside the workspace"), judge.ask))
+    }
+}
+
+/// The first finding in any text of the arguments, names of fields included.
+fn any_text<'a>(input: &Value, find: &dyn Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
+    match input {
+        Value::String(text) => find(text),
+        Value::Array(items) => items.iter().find_map(|item| any_text(item, find)),
+        Value::Object(fields) => {
+            fields.iter().find_map(|(name, field)| find(name).or_else(|| any_text(field, find)))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }

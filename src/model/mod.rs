@@ -11,6 +11,7 @@ mod evidence;
 mod ids;
 mod outcome;
 mod permission;
+mod policy;
 mod prompt;
 mod reporter;
 mod setting;
@@ -29,6 +30,9 @@ pub use evidence::{
 pub use ids::{Oid, RunId, SessionId};
 pub use outcome::{CriterionSummary, Limit, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
+pub use policy::{
+    Access, CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RuleDecision, RulePlace,
+};
 pub use prompt::{Cut, Prompt};
 pub use reporter::{ReportError, Reporter};
 pub use setting::{OnStuck, Premium, WriteScope};

@@ -66,7 +66,7 @@ pub(super) const GROUPS: &[Group] = &[
             ptrace screen tmux logger wall write busctl dbus-send gsettings dconf xattr",
     },
     Group {
-        rule: "shell.opaque",
+        rule: "program.opaque",
         why: "what it runs cannot be seen from this line",
         instead: "run the command itself, in a plain line",
         names: "source . trap alias unalias enable bind complete compgen fc history script watch \

@@ -17,6 +17,9 @@ mod value;
 mod walk;
 mod words;
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use brush_parser::{ParserOptions, Token, ast};
 
 pub(super) use assign::check as check_assignment;
@@ -46,6 +49,14 @@ const MOST_SUBSTITUTIONS: usize = 4000;
 const STACK: usize = 32 * 1024 * 1024;
 const STACK_EACH: usize = 24 * 1024;
 
+/// What an allowed line comes to.
+pub(super) struct Looked {
+    /// Canonical paths that are written.
+    pub(super) writes: BTreeSet<PathBuf>,
+    /// What a human has to approve first.
+    pub(super) ask: Option<Refusal>,
+}
+
 /// Judges a line as bash would run it in the policy's folder, and shows `seen` every
 /// part that was looked at.
 ///
@@ -56,7 +67,7 @@ pub(super) fn judge(
     policy: &Policy,
     files: &dyn Files,
     seen: &mut Parts,
-) -> Result<Vec<std::path::PathBuf>, Refusal> {
+) -> Result<Looked, Refusal> {
     if line.len() > MOST_BYTES {
         return Err(too_long("the line is longer than 256 KiB"));
     }
@@ -74,7 +85,7 @@ pub(super) fn judge(
                 let mut env = Env::new(policy.cwd.clone());
                 let judged = judge.line(&mut env, line);
                 *seen = std::mem::take(&mut judge.parts);
-                judged.map(|_| judge.writes.into_iter().collect())
+                judged.map(|_| Looked { writes: judge.writes, ask: judge.ask })
             });
         match worker.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(judged)) => judged,

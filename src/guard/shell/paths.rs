@@ -9,6 +9,7 @@ use crate::guard::files::Kind;
 use crate::guard::judge::{Judge, Read, Write, secret};
 use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
+use crate::model::Access;
 
 use super::env::Env;
 use super::value::{Seg, Value};
@@ -41,7 +42,14 @@ impl Judge<'_> {
             };
         }
         if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
-            // What a listing printed was checked when it was listed.
+            // What a listing printed was checked when it was listed; the user's rules come on top.
+            for seg in value.segs.iter().filter(|_| self.policy.rules.hides()) {
+                if let Seg::Listed(root) = seg {
+                    for entry in self.entries(root).0 {
+                        self.ruled_path(&entry, Access::Read, read != Read::Name)?;
+                    }
+                }
+            }
             return match value.segs.as_slice() {
                 [Seg::Listed(_)] => Ok(()),
                 [Seg::Lit(_), ..] | [Seg::Listed(_), Seg::Lit(_)]

@@ -55,7 +55,12 @@ impl Judge<'_> {
             "remote" => {
                 self.words_only(call, &["-v", "--verbose", "show", "get-url", "-n"], "git.config")
             }
-            "stash" => self.first_word(call, &["list", "show"], "git.destructive"),
+            "stash" => {
+                let loses = |word: &Value| matches!(word.text(), None | Some("drop" | "clear"));
+                let lost = call.words.iter().any(loses);
+                let rule = if lost { "git.destructive" } else { "git.stash" };
+                self.first_word(call, &["list", "show"], rule)
+            }
             "reflog" => self.first_word(call, &["show", "exists", "HEAD"], "git.destructive"),
             "worktree" => self.first_word(call, &["list"], "git.branch"),
             "notes" => self.first_word(call, &["list", "show"], "git.internals"),
@@ -208,8 +213,9 @@ impl Judge<'_> {
     /// `git branch` and `git tag`, as far as they list.
     fn lists(&mut self, call: &Call<'_>, flags: &'static str) -> Result<Stream, Refusal> {
         let refuse = |what: &str| {
+            let loses = what.starts_with('-') && what.contains(['D', 'f', 'M', 'C', 'd']);
             Refusal::new(
-                "git.branch",
+                if loses { "git.destructive" } else { "git.branch" },
                 format!("git {} {what} makes, moves or removes a name", call.name),
             )
             .instead(format!("list them: `git {} --list`", call.name))
