@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::decisions::{Decisions, EndedCall, Standing};
+use super::human::{self, Approved, AskHuman, Question, Reply};
 use crate::guard::{Files, Policy, Redactor, decide};
 use crate::hooks::ErrorReport;
 use crate::model::{Asked, Decision, EventKind, Record, RecordError, ToolRequest};
@@ -40,6 +41,7 @@ pub struct Gate {
     record: Arc<dyn Record>,
     redactor: Arc<Redactor>,
     files: Box<dyn Files + Send + Sync>,
+    human: Option<AskHuman>,
     state: Mutex<State>,
 }
 
@@ -49,6 +51,7 @@ struct State {
     /// The turn is over or being cancelled: nothing is allowed any more.
     resting: bool,
     decisions: Decisions,
+    approved: Approved,
     /// Sessions that were closed: whatever still asks in their name is denied.
     closed: HashSet<String>,
     /// Hooks are served: a session whose hook did not report is not guarded.
@@ -70,7 +73,13 @@ impl Gate {
         redactor: Arc<Redactor>,
         files: Box<dyn Files + Send + Sync>,
     ) -> Self {
-        Self { record, redactor, files, state: Mutex::default() }
+        Self { record, redactor, files, human: None, state: Mutex::default() }
+    }
+
+    /// The same gate with somebody who can be asked.
+    #[must_use]
+    pub fn with_human(self, human: Option<AskHuman>) -> Self {
+        Self { human, ..self }
     }
 
     /// Takes up the next criterion and forgets the turn before.
@@ -113,7 +122,29 @@ impl Gate {
     /// Decides a call, records the decision, and only then returns it.
     pub fn decide(&self, request: &ToolRequest) -> Decision {
         let decision = self.judge(request);
+        let decision = if decision.for_a_human && !decision.allowed() {
+            self.by_human(request, decision)
+        } else {
+            decision
+        };
         self.answer(request, decision)
+    }
+
+    /// Asks a human, where there is one; nobody's yes holds for more than this call.
+    fn by_human(&self, request: &ToolRequest, decision: Decision) -> Decision {
+        if self.state().approved.take(request) {
+            return human::settled(Reply::Yes, decision);
+        }
+        let Some(human) = &self.human else { return decision };
+        let asked = catch_unwind(AssertUnwindSafe(|| {
+            let wants = self.redactor.redact_str(&wanted(&request.input)).into_owned();
+            human(&Question { tool: &request.tool, wants: &wants, why: &decision.reason })
+        }));
+        let reply = asked.unwrap_or(Reply::Silence);
+        if reply == Reply::Yes {
+            self.state().approved.add(request);
+        }
+        human::settled(reply, decision)
     }
 
     /// Denies a call that cannot be answered otherwise, records that, and returns it.

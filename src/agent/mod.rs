@@ -13,6 +13,7 @@ mod error;
 mod fault;
 mod gate;
 mod guarded;
+mod human;
 pub mod scripted;
 mod stuck;
 
@@ -28,6 +29,7 @@ pub use error::AgentError;
 pub use fault::{classify_code, classify_text, way_out};
 pub use gate::{Focus, Gate};
 pub use guarded::{Greeting, GuardServer};
+pub use human::{AskHuman, Question, Reply};
 pub use stuck::{Pulse, TurnLimits, observe};
 
 pub use crate::hooks::PluginError;

@@ -133,6 +133,10 @@ pub(crate) struct RunArgs {
     /// Print the events as JSON lines
     #[arg(long)]
     pub(crate) json: bool,
+    /// Ask at the terminal for what the policy leaves to a human; without an answer in 15
+    /// seconds it is denied
+    #[arg(long, help_heading = "Guard")]
+    pub(crate) ask: bool,
     /// Check everything, show the first prompt and what would be done, start no agent
     #[arg(long)]
     pub(crate) dry_run: bool,

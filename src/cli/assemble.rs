@@ -87,7 +87,11 @@ pub(super) async fn assemble(
             .map_err(|error| Failure::new(Kind::Write, error))?,
     );
     let record: Arc<dyn Record> = Arc::clone(&events) as _;
-    let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
+    let asks = args.ask || !settings.auto_approve;
+    let human = if asks { super::ask::at_the_terminal() } else { None };
+    let unattended = human.is_none();
+    let gate = Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)).with_human(human);
+    let gate = Arc::new(gate);
     let mount = launch::mount(&command, scratch.path(), &gate, Greeting::Welcome)?;
     let known = at.place.repo.identity()?;
     let (identity, identity_notice) = match known {
@@ -103,6 +107,14 @@ pub(super) async fn assemble(
     let identity_variables = launch::identity_variables(own_identity);
     let rules = rules(&at, &settings, &preflight, scratch.path())?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
+    if asks && unattended {
+        let flag = "there is no terminal to ask at: what the policy leaves to a human is denied";
+        notices.push(flag.to_owned());
+    }
+    if !settings.auto_approve {
+        let what = if unattended { "denied, since nobody is asked" } else { "asked for here" };
+        notices.push(format!("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is {what}"));
+    }
     notices.extend(ended);
     notices.extend(resumed.as_ref().map(|resumed| resumed.notice.clone()));
     let redact = Arc::clone(&redactor);
@@ -263,9 +275,6 @@ fn notices(
                 "this agent chooses its model itself: `model` is only counted with".to_owned(),
             );
         }
-    }
-    if !settings.auto_approve {
-        notices.push("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is denied, since nobody is asked".to_owned());
     }
     notices
 }

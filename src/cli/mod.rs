@@ -5,6 +5,7 @@
 
 mod agent;
 mod args;
+mod ask;
 mod assemble;
 mod check;
 mod demo;

@@ -329,6 +329,7 @@ impl Call<'_> {
             None => Ok(decision),
             Some(refusal) => Ok(Decision {
                 for_a_human: true,
+                writes: decision.writes.clone(),
                 ..Decision::deny(refusal.rule.clone(), refusal.text())
             }),
         }

@@ -11,6 +11,7 @@ mod error;
 pub mod lock;
 pub mod process;
 pub mod stop;
+pub mod tty;
 
 pub use error::Error;
 
