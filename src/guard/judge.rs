@@ -429,7 +429,7 @@ impl<'a> Judge<'a> {
         }
         if names.contains(&".git") {
             return Err(Refusal::new("path.git", format!("{shown} belongs to git itself"))
-                .instead("use git's own commands: `git add`, `git commit`"));
+                .instead("use git's own commands: `git add FILE`, `git commit -m '…'`"));
         }
         self.ruled_path(path, Access::Write, true)?;
         let policy = self.policy;

@@ -244,8 +244,8 @@ impl Judge<'_> {
             certain &= real.kind == Kind::Dir;
             folders.push(real.path);
         }
-        let before = std::mem::replace(&mut env.cwds, folders);
-        env.cwds.dedup();
+        let before = std::mem::take(&mut env.cwds);
+        env.also_in(&folders);
         env.unsure = if certain { Vec::new() } else { before };
         Ok(Stream::Text(String::new()))
     }

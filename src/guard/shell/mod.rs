@@ -41,6 +41,9 @@ const MOST_BYTES: usize = 256 * 1024;
 const MOST_PARENS: usize = 12;
 const MOST_CASES: usize = 8;
 
+/// Words and operators of one line.
+const MOST_TOKENS: usize = 30_000;
+
 /// Keywords that nest, and substitutions, in one line.
 const MOST_KEYWORDS: usize = 600;
 const MOST_SUBSTITUTIONS: usize = 4000;
@@ -140,6 +143,9 @@ fn is_invisible(c: char) -> bool {
 
 /// Refuses tokens whose nesting the parser would not survive.
 fn measure(tokens: &[Token]) -> Result<(), Refusal> {
+    if tokens.len() > MOST_TOKENS {
+        return Err(too_long("it has too many words"));
+    }
     let mut parens = 0_usize;
     let mut cases = 0_usize;
     let mut keywords = 0_usize;

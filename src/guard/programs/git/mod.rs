@@ -31,7 +31,7 @@ const FETCHES: Refused =
 const INTERNALS: Refused = (
     "git.internals",
     "it changes git's own data or how git works",
-    "use `git add` and `git commit`",
+    "use `git add FILE` and `git commit -m '…'`",
 );
 const OPAQUE: Refused = (
     "git.opaque",
