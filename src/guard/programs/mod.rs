@@ -195,7 +195,7 @@ impl Judge<'_> {
     }
 
     /// The same for what may be missing.
-    fn script_or_nothing(&mut self, env: &mut Env, value: &Value) -> Result<(), Refusal> {
+    fn script_or_nothing(&mut self, env: &Env, value: &Value) -> Result<(), Refusal> {
         // A word without either may be a command of the program's own, as in `bun add`.
         let named = value.text().is_some_and(|name| name.contains(['.', '/']));
         if !named || value.head().contains(':') {

@@ -137,7 +137,7 @@ impl Judge<'_> {
                 (Does::Reads, Some(value)) => self.read_value(env, value, Read::Content)?,
                 (Does::Tree, Some(value)) => self.read_value(env, value, Read::Tree)?,
                 (Does::Runs, Some(value)) => {
-                    self.script(&mut env.clone(), value)?;
+                    self.script(env, value)?;
                 }
                 (Does::Writes, Some(value)) => {
                     self.write_value(env, value, Write::Change)?;
