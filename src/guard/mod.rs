@@ -15,12 +15,14 @@
 mod explain;
 mod files;
 mod judge;
+mod places;
 mod policy;
 mod programs;
 mod redact;
 mod refusal;
 mod rules;
 mod secrets;
+mod seen;
 mod shell;
 mod task_files;
 mod tools;

@@ -375,24 +375,6 @@ impl Judge<'_> {
         Ok(if redirected { Stream::Opaque } else { stream })
     }
 
-    /// Refuses `> file` and `: > file`, which leave nothing of a file that is there.
-    fn emptied(&mut self, env: &mut Env, simple: &ast::SimpleCommand) -> Result<(), Refusal> {
-        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
-        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
-        for item in prefix.chain(suffix) {
-            if let ast::CommandPrefixOrSuffixItem::IoRedirect(ast::IoRedirect::File(
-                _,
-                ast::IoFileRedirectKind::Write | ast::IoFileRedirectKind::Clobber,
-                ast::IoFileRedirectTarget::Filename(word),
-            )) = item
-            {
-                let target = self.single(env, &word.value)?;
-                self.kept(env, &target)?;
-            }
-        }
-        Ok(())
-    }
-
     fn item(
         &mut self,
         env: &mut Env,
