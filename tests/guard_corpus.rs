@@ -2,7 +2,9 @@
 //! must not, and texts whose secrets must go. The data are read, never run.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use ralph_copilot::guard::{OsFiles, Policy, Redactor, decide};
 use ralph_copilot::model::{Asked, Decision, SessionId, ToolRequest};
@@ -87,6 +89,9 @@ impl Place {
             fs::write(repo.join(file), text).expect("a file");
         }
         std::os::unix::fs::symlink("/etc", repo.join("etclink")).expect("a link");
+        fs::remove_dir_all(repo.join(".git")).expect("the folder is there");
+        let init = Command::new("git").args(["init", "-q"]).current_dir(&repo).status();
+        assert!(init.expect("git").success());
         Self { _root: root, repo, home }
     }
 
@@ -109,19 +114,30 @@ fn lines(file: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
-/// Decides a case; each that makes links gets a place of its own.
-fn decided(case: &Value, shared: &Place) -> Decision {
-    let own = case["setup"].is_object().then(Place::new);
-    let place = own.as_ref().unwrap_or(shared);
+/// A place for a case; each that makes links gets one of its own.
+fn place_of(case: &Value) -> Option<Place> {
+    let place = case["setup"].is_object().then(Place::new)?;
     for link in case["setup"]["symlinks"].as_array().into_iter().flatten() {
         let (at, to) = (link[0].as_str().expect("a name"), link[1].as_str().expect("a target"));
         std::os::unix::fs::symlink(place.map(to), place.repo.join(at)).expect("a link");
     }
+    Some(place)
+}
+
+/// The raw input of a case in a place.
+fn input_of(case: &Value, place: &Place) -> Value {
     let raw = ["command", "path", "url"]
         .iter()
         .find_map(|key| case.get(*key).map(|value| json!({ *key: value })))
         .unwrap_or_else(|| case["rawInput"].clone());
-    let input: Value = serde_json::from_str(&place.map(&raw.to_string())).expect("still JSON");
+    serde_json::from_str(&place.map(&raw.to_string())).expect("still JSON")
+}
+
+/// Decides a case.
+fn decided(case: &Value, shared: &Place) -> Decision {
+    let own = place_of(case);
+    let place = own.as_ref().unwrap_or(shared);
+    let input = input_of(case, place);
     let mut policy = place.policy();
     policy.cwd = PathBuf::from(place.map(case["cwd"].as_str().expect("a folder")));
     let request = ToolRequest {
@@ -175,6 +191,136 @@ fn every_line_of_our_own_is_decided_as_marked() {
     }
     assert!(seen > 600, "only {seen} lines were found");
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Runs the program in a place with lines on its standard input.
+fn program(place: &Place, folder: &str, arguments: &[&str], lines: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
+    command.args(arguments).current_dir(place.repo.join(folder));
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", &place.home).env("GITHUB_TOKEN", "x");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::thread::scope(|scope| {
+        scope.spawn(move || drop(stdin.write_all(lines.as_bytes())));
+        child.wait_with_output().expect("its end")
+    })
+}
+
+/// Asks the program about calls, one line each.
+fn asked(place: &Place, arguments: &[&str], lines: &[String]) -> Vec<Value> {
+    let all = [&["policy", "check", "--stdin"], arguments].concat();
+    let output = program(place, "", &all, &(lines.join("\n") + "\n"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && errors.is_empty(), "{:?} {errors}", output.status);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let answers: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(answers.len(), lines.len(), "one answer a line");
+    answers
+}
+
+#[test]
+fn the_program_answers_every_labelled_call_as_labelled() {
+    let shared = Place::new();
+    let cases = lines("policy.jsonl");
+    let line = |case: &Value, place: &Place| {
+        let cwd = place.map(case["cwd"].as_str().expect("a folder"));
+        let input = input_of(case, place);
+        json!({ "tool_kind": case["tool_kind"], "raw_input": input, "cwd": cwd }).to_string()
+    };
+    let (linked, plain): (Vec<&Value>, Vec<&Value>) =
+        cases.iter().partition(|case| case["setup"].is_object());
+    let mut wrong = Vec::new();
+    let mut compare = |case: &Value, answer: &Value| {
+        if answer["decision"] != case["expected"] {
+            wrong.push(format!("{} {answer}", case["id"]));
+        }
+    };
+    for arguments in [&[][..], &["--task", "demo"]] {
+        let asked_lines: Vec<String> = plain.iter().map(|case| line(case, &shared)).collect();
+        let answers = asked(&shared, arguments, &asked_lines);
+        plain.iter().zip(&answers).for_each(|(case, answer)| compare(case, answer));
+        for case in &linked {
+            let place = place_of(case).expect("it makes links");
+            compare(case, &asked(&place, arguments, &[line(case, &place)])[0]);
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn lines_that_are_no_calls_are_denied_and_the_next_ones_answered() {
+    let place = Place::new();
+    let call = |input: Value, cwd: Value| {
+        json!({ "tool_kind": "execute", "raw_input": input, "cwd": cwd, "id": 7 }).to_string()
+    };
+    let ls = || json!({ "command": "ls" });
+    let lines = [
+        ("{".to_owned(), "tool.malformed"),
+        ("[1]".to_owned(), "tool.malformed"),
+        ("{\"raw_input\":{\"command\":\"ls\"}}".to_owned(), "tool.malformed"),
+        (call(Value::Null, json!("src")), "tool.malformed"),
+        (call(json!("{\"command\":\"git push\"}"), json!("src")), "git.push"),
+        (call(json!("ls"), json!("src")), "tool.malformed"),
+        (call(ls(), json!("/")), "path.outside"),
+        (call(ls(), json!("..")), "path.outside"),
+        (call(ls(), json!("etclink")), "path.outside"),
+        (call(ls(), json!("none/../../..")), "path.outside"),
+        (call(ls(), json!(3)), "tool.malformed"),
+        (call(json!({ "command": "echo x > ../a" }), json!("src")), "allow"),
+        (call(json!({ "command": "echo x > ../a" }), Value::Null), "path.outside"),
+        (json!({ "tool_kind": "read", "tool": "bash", "raw_input": ls() }).to_string(), "allow"),
+    ];
+    let asked_lines: Vec<String> = lines.iter().map(|(line, _)| line.clone()).collect();
+    for ((line, want), answer) in lines.iter().zip(asked(&place, &[], &asked_lines)) {
+        let got = if answer["decision"] == "allow" { &answer["decision"] } else { &answer["rule"] };
+        assert_eq!(got, want, "{line}: {answer}");
+        assert!(answer["reason"].is_string(), "{answer}");
+    }
+}
+
+#[test]
+fn a_command_is_explained_and_the_exit_code_says_the_decision() {
+    let place = Place::new();
+    let check = |arguments: &[&str]| {
+        let output = program(&place, "", &[&["policy", "check"], arguments].concat(), "");
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        (output.status.code(), text, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, text, _) = check(&["--json", "--", "cd src && git 'push' \"$(rm x)\""]);
+    let shown: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        (code, &shown["decision"], &shown["rule"]),
+        (Some(1), &json!("deny"), &json!("program.delete"))
+    );
+    assert_eq!(shown["parts"], json!(["cd src", "git 'push' \"$(rm x)\"", "rm x"]));
+    let (code, text, _) = check(&["--", "cargo", "test", "a && git push"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.starts_with("allow  shell.understood\n"), "{text}");
+    let (code, text, _) = check(&["--", "git", "push"]);
+    assert_eq!(code, Some(1));
+    assert!(text.starts_with("deny  git.push\n") && text.contains("saw: git push"), "{text}");
+    assert_eq!(check(&["--write-scope", "task", "--", "echo x > src/new"]).0, Some(1));
+    assert_eq!(check(&["--", "echo x > src/new"]).0, Some(0));
+    let log = "echo x >> tasks/demo/progress.md";
+    assert_eq!(
+        (check(&["--", log]).0, check(&["--task", "demo", "--", log]).0),
+        (Some(1), Some(0))
+    );
+    assert_eq!(check(&["--task", "nothing", "--", "ls"]).0, Some(7));
+    assert_eq!(check(&[]).0, Some(2));
+    let config = place.repo.join(".ralph/config.toml");
+    fs::create_dir_all(place.repo.join(".ralph")).expect("a folder");
+    fs::write(&config, "allow = [\"'open\"]\n").expect("a file");
+    assert_eq!(check(&["--", "ls"]).0, Some(7));
+    fs::write(&config, "[policy]\nblocked = 1\n").expect("a file");
+    let (code, _, errors) = check(&["--", "ls"]);
+    assert!(
+        code == Some(7) && errors.contains("config.toml") && errors.contains("line 2"),
+        "{errors}"
+    );
 }
 
 fn bash(command: &str) -> ToolRequest {

@@ -317,14 +317,32 @@ fn what_the_task_allows_is_words_and_never_lifts_the_floor() {
     let place = Place::new();
     let mut policy = place.policy();
     policy.allow =
-        Allow::new(["terraform plan", "frobnicate --check", "rm", "git push"]).expect("commands");
+        Allow::new(["terraform plan", "frobnicate --check", "rm", "git push", "git reset", "sudo"])
+            .expect("commands");
     allowed(&bash("terraform plan -out x", &policy));
     allowed(&bash("frobnicate --check && cargo test", &policy));
     denied(&bash("frobnicate", &policy), "shell.unknown-program");
     denied(&bash("terraform apply", &policy), "container");
     denied(&bash("frobnicate --check > /etc/x", &policy), "path.outside");
-    denied(&bash("rm src/lib.rs", &policy), "program.delete");
-    denied(&bash("git push", &policy), "git.push");
+    for line in ["rm src/lib.rs", "rm -rf out", "git push", "git push -u origin main"] {
+        allowed(&bash(line, &policy));
+    }
+    for (line, rule) in [
+        ("rm -rf .git", "path.git"),
+        ("rm -rf .", "path.protected"),
+        ("rm ../x", "path.outside"),
+        ("rm .env", "secret.file"),
+        ("rm -rf tasks", "path.protected"),
+        ("rm --no-preserve-root -rf /", "program.option"),
+        ("rm \"$X\"", "path.unknown"),
+        ("git push --force", "git.push-force"),
+        ("git push origin +main", "git.push-force"),
+        ("git push origin :main", "git.push-force"),
+        ("git reset --hard", "git.destructive"),
+        ("sudo ls", "privilege"),
+    ] {
+        denied(&bash(line, &policy), rule);
+    }
     assert!(Allow::new([" "]).is_err() && Allow::new(["'a"]).is_err());
 }
 
@@ -428,6 +446,38 @@ fn every_offered_shell_alternative_passes() {
     }
 }
 
+/// Every command that a denial offers, with its names filled in.
+fn offered(reason: &str) -> Vec<String> {
+    let Some((_, instead)) = reason.split_once(" Instead: ") else { return Vec::new() };
+    let parts = instead.split('`').skip(1).step_by(2);
+    let fill = |part: &str| {
+        part.replace("FILE …", "src/lib.rs")
+            .replace("FILE", "src/lib.rs")
+            .replace("PATTERN", "x")
+            .replace("REV:PATH", "HEAD:src/lib.rs")
+    };
+    // Settings, options and file names are quoted too; a command is more than a word.
+    parts.map(fill).filter(|part| part.contains(' ')).collect()
+}
+
+#[test]
+fn every_alternative_that_any_denial_offers_passes() {
+    let place = Place::new();
+    let policy = place.policy();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/lines.txt");
+    let lines = fs::read_to_string(file).expect("the lines");
+    let refused = lines.lines().filter_map(|line| line.strip_prefix("- "));
+    let mut found = std::collections::BTreeSet::new();
+    for line in refused {
+        found.extend(offered(&bash(&line.replace("\\n", "\n"), &policy).reason));
+    }
+    assert!(found.len() >= 12, "{found:?}");
+    for command in found {
+        let decision = bash(&command, &policy);
+        assert!(decision.allowed(), "`{command}` is offered: {}", decision.reason);
+    }
+}
+
 #[test]
 fn long_and_deep_lines_are_decided() {
     let place = Place::new();
@@ -520,6 +570,41 @@ proptest! {
         let line = frames.iter().fold(bad.to_owned(), |line, frame| frame.replace('@', &line));
         let decision = bash(&line, &place.policy());
         prop_assert!(!decision.allowed(), "{line}");
+    }
+
+    #[test]
+    fn no_quoting_and_no_blanks_make_a_denied_command_pass(
+        bad in prop::sample::select(vec![
+            &["rm", "-r", "-f", "src"][..], &["git", "push", "origin", "main"], &["cat", ".env"],
+            &["git", "reset", "--hard"], &["sudo", "ls"], &["find", ".", "-delete"], &["curl", "x"],
+            &["sed", "-i", "s/a/b/", ".git/config"], &["python3", "-c", "x"], &["env"],
+        ]),
+        styles in proptest::collection::vec(0_usize..6, 64),
+        blanks in proptest::collection::vec(prop::sample::select(vec![" ", "  ", "\t", " \\\n ", "\\\n\t"]), 6),
+        order in any::<bool>(),
+    ) {
+        let place = Place::new();
+        let mut words = bad.to_vec();
+        if order && words.len() == 4 && words[0] == "rm" {
+            words.swap(1, 3);
+        }
+        let mut styles = styles.into_iter().cycle();
+        let quoted = |word: &&str| -> String {
+            word.chars().map(|c| match styles.next() {
+                Some(1) => format!("'{c}'"),
+                Some(2) => format!("\"{c}\""),
+                Some(3) => format!("\\{c}"),
+                Some(4) => format!("$'\\x{:02x}'", u32::from(c)),
+                Some(5) => format!("''{c}"),
+                _ => c.to_string(),
+            }).collect()
+        };
+        let words: Vec<String> = words.iter().map(quoted).collect();
+        let rest = words[1..].iter().zip(blanks.iter().cycle()).fold(String::new(), |line, (word, blank)| line + blank + word);
+        let line = format!("{}{}{rest}", blanks[0], words[0]);
+        prop_assert!(!bash(&line, &place.policy()).allowed(), "{line}");
+        let variable = format!("x={}; \"$x\"{rest}", words[0]);
+        prop_assert!(!bash(&variable, &place.policy()).allowed(), "{variable}");
     }
 
     #[test]

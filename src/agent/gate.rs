@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::decisions::{Decisions, EndedCall, Known, Standing};
+use super::human::{self, Approved, AskHuman, Question, Reply};
 use super::task_watch::TaskWatch;
 use crate::guard::{Files, Policy, Redactor, TickRule, decide};
 use crate::hooks::{ErrorReport, HookCall, HookResult};
@@ -49,6 +50,7 @@ pub struct Gate {
     record: Arc<dyn Record>,
     redactor: Arc<Redactor>,
     files: Box<dyn Files + Send + Sync>,
+    human: Option<AskHuman>,
     state: Mutex<State>,
 }
 
@@ -58,6 +60,7 @@ struct State {
     /// The turn is over or being cancelled: nothing is allowed any more.
     resting: bool,
     decisions: Decisions,
+    approved: Approved,
     /// Sessions that were closed: whatever still asks in their name is denied.
     closed: HashSet<String>,
     /// Hooks are served: a session whose hook did not report is not guarded.
@@ -85,14 +88,25 @@ impl Gate {
         redactor: Arc<Redactor>,
         files: Box<dyn Files + Send + Sync>,
     ) -> Self {
-        Self { record, redactor, files, state: Mutex::default() }
+        Self { record, redactor, files, human: None, state: Mutex::default() }
+    }
+
+    /// The same gate with somebody who can be asked.
+    #[must_use]
+    pub fn with_human(self, human: Option<AskHuman>) -> Self {
+        Self { human, ..self }
     }
 
     /// Takes up the next criterion and forgets the turn before.
     pub fn focus(&self, focus: Focus) {
         let mut state = self.state();
         *state = State {
-            task: TaskWatch::new(focus.policy.task_dir.join(TASK_FILE)),
+            task: focus
+                .policy
+                .task_dir
+                .as_ref()
+                .map(|folder| TaskWatch::new(folder.join(TASK_FILE)))
+                .unwrap_or_default(),
             focus: Some(focus),
             closed: std::mem::take(&mut state.closed),
             hooked: state.hooked,
@@ -140,7 +154,29 @@ impl Gate {
     pub fn decide(&self, request: &ToolRequest) -> Decision {
         let asked = Instant::now();
         let decision = self.judge(request);
+        let decision = if decision.for_a_human && !decision.allowed() {
+            self.by_human(request, decision)
+        } else {
+            decision
+        };
         self.answer(request, decision, asked)
+    }
+
+    /// Asks a human, where there is one; nobody's yes holds for more than this call.
+    fn by_human(&self, request: &ToolRequest, decision: Decision) -> Decision {
+        if self.state().approved.take(request) {
+            return human::settled(Reply::Yes, decision);
+        }
+        let Some(human) = &self.human else { return decision };
+        let asked = catch_unwind(AssertUnwindSafe(|| {
+            let wants = self.redactor.redact_str(&wanted(&request.input)).into_owned();
+            human(&Question { tool: &request.tool, wants: &wants, why: &decision.reason })
+        }));
+        let reply = asked.unwrap_or(Reply::Silence);
+        if reply == Reply::Yes {
+            self.state().approved.add(request);
+        }
+        human::settled(reply, decision)
     }
 
     /// Denies a call that cannot be answered otherwise, records that, and returns it.

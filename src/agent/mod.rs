@@ -13,6 +13,7 @@ mod error;
 mod fault;
 mod gate;
 mod guarded;
+mod human;
 pub mod oneshot;
 mod provider;
 mod records;
@@ -38,6 +39,7 @@ pub use error::AgentError;
 pub use fault::{classify, classify_json, classify_line, classify_message, reset_in, way_out};
 pub use gate::{Busy, Focus, Gate, Locate};
 pub use guarded::{Greeting, GuardServer, StopAsked};
+pub use human::{AskHuman, Question, Reply};
 pub use provider::{PROVIDER_URL, ProviderError, provider_variables};
 pub use stuck::{Pulse, TurnLimits, observe};
 

@@ -110,6 +110,13 @@ Names, hosts and ordinary words stay; JSON stays JSON."
     /// What class, action and wait an error text gets: a filter
     Classify(ClassifyArgs),
     /// Ends what is left of a run whose runner was killed (started by the runner)
+    /// What the guard would decide about a call, and why
+    Policy {
+        /// What to do.
+        #[command(subcommand)]
+        command: super::policy::PolicyCommand,
+    },
+    /// The CLI's hook: asks the running runner (used by the guard's plugin)
     #[command(hide = true)]
     Guardian(super::guardian::GuardianArgs),
     /// Run a program that may write below some folders only (used by `--sandbox`)
@@ -141,6 +148,10 @@ pub(crate) struct RunArgs {
     /// Print the events as JSON lines
     #[arg(long)]
     pub(crate) json: bool,
+    /// Ask at the terminal for what the policy leaves to a human; without an answer in 15
+    /// seconds it is denied
+    #[arg(long, help_heading = "Guard")]
+    pub(crate) ask: bool,
     /// Check everything, show the first prompt and what would be done, start no agent
     #[arg(long)]
     pub(crate) dry_run: bool,

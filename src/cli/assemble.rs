@@ -20,7 +20,7 @@ use crate::agent::{AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardSer
 use crate::config::{Settings, resolve};
 use crate::engine::{Aftermath, BaselineRun, GuardRules, Limits, Parts, Resumed, resume};
 use crate::events::{Audit, Audited, Emitter, JOURNAL_FILE, audit_folder, journals, run_id_after};
-use crate::guard::{Approval, OsFiles, Redactor};
+use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::hooks::SESSION_EVENTS;
 use crate::model::{EventKind, Premium, Record, Reporter, RunId, Sandbox, Task};
 use crate::prompt::{PromptError, Templates};
@@ -146,7 +146,11 @@ pub(super) async fn assemble(
     );
     let audit = audit(&audited, clock, &redactor)?;
     let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::clone(&events) as _, audit));
-    let gate = Arc::new(Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)));
+    let asks = args.ask || !settings.auto_approve;
+    let human = if asks { super::ask::at_the_terminal() } else { None };
+    let unattended = human.is_none();
+    let gate = Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)).with_human(human);
+    let gate = Arc::new(gate);
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = settings.stop_check.then_some(ask_stop);
@@ -173,6 +177,14 @@ pub(super) async fn assemble(
     let (started, confined) = confined(&at.place, &settings, &command, &rules.tmp)?;
     let mut notices = notices(&preflight, &settings, &command, identity_notice);
     notices.extend(confined);
+    if asks && unattended {
+        let flag = "there is no terminal to ask at: what the policy leaves to a human is denied";
+        notices.push(flag.to_owned());
+    }
+    if !settings.auto_approve {
+        let what = if unattended { "denied, since nobody is asked" } else { "asked for here" };
+        notices.push(format!("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is {what}"));
+    }
     notices.extend(ended);
     notices.extend(super::quota::warning(run.as_str(), at.place.root()).await);
     notices.extend(resumed.notices);
@@ -361,19 +373,23 @@ fn rules(
     preflight: &Preflight,
     scratch: &Path,
 ) -> Result<GuardRules, Failure> {
+    let home = etcetera::home_dir().ok();
+    let invalid = |error| Failure::new(Kind::Invalid, error);
+    let compiled = Rules::compile(&settings.policy, at.place.root(), home.as_deref());
     let rules = GuardRules {
         workspace: at.place.root().to_owned(),
         task_dir: at.folder.dir.clone(),
-        home: etcetera::home_dir().ok(),
+        home,
         tmp: scratch.join("tmp"),
         write_scope: settings.write_scope,
         allow: settings.allow.clone(),
         protect: settings.protect.clone(),
         human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
+        rules: compiled.map_err(invalid)?,
         approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
     };
     // A glob or command that is not understood is told now, not in the first iteration.
-    rules.policy().map_err(|error| Failure::new(Kind::Invalid, error))?;
+    rules.policy().map_err(invalid)?;
     Ok(rules)
 }
 
@@ -432,9 +448,6 @@ fn notices(
                 "this agent chooses its model itself: `model` is only counted with".to_owned(),
             );
         }
-    }
-    if !settings.auto_approve {
-        notices.push("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is denied, since nobody is asked".to_owned());
     }
     notices
 }

@@ -5,6 +5,7 @@
 
 mod agent;
 mod args;
+mod ask;
 mod assemble;
 mod canary;
 mod check;
@@ -24,6 +25,7 @@ mod launch;
 mod log;
 mod loopback;
 mod place;
+mod policy;
 mod quota;
 mod recipe;
 mod redact;
@@ -98,6 +100,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Confine(args)) => Ok(confine::run(&args)),
         Some(Command::Hook(args)) => Ok(hook::hook(directory, &args)),
         Some(Command::Hooks(command)) => hooks::hooks(directory, &command),
+        Some(Command::Policy { command }) => policy::policy(directory, &command),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::Span;
-use crate::model::{OnStuck, Sandbox, Via, WriteScope};
+use crate::model::{OnStuck, PolicyRules, Sandbox, Via, WriteScope};
 
 /// Where a value was written, strongest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,4 +106,6 @@ pub struct Written {
     pub allow: Vec<String>,
     /// Models that count as free; every other one is premium.
     pub free_models: Option<Vec<String>>,
+    /// Rules for tools, commands and paths, added up over all layers.
+    pub policy: PolicyRules,
 }

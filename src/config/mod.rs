@@ -6,6 +6,7 @@
 //! too; what a setting means is decided in the rooms that use it.
 
 mod layer;
+mod policy;
 mod read;
 mod resolve;
 mod span;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use etcetera::BaseStrategy as _;
 
 use super::{Span, Written};
-use crate::model::{OnStuck, Sandbox, TaskSettings, Via, WriteScope};
+use crate::model::{OnStuck, PolicyRules, Sandbox, TaskSettings, Via, WriteScope};
 
 /// A layer that cannot be understood.
 #[derive(Debug, thiserror::Error)]
@@ -49,8 +49,11 @@ pub fn from_file(path: &Path) -> Result<Written, ConfigError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Written::default()),
         Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
     };
-    toml::from_str(&text)
-        .map_err(|source| ConfigError::Parse { path: path.to_owned(), source: Box::new(source) })
+    let read: Result<Written, _> = toml::from_str(&text);
+    let mut written = read
+        .map_err(|source| ConfigError::Parse { path: path.to_owned(), source: Box::new(source) })?;
+    super::policy::place(&mut written.policy, &text, path);
+    Ok(written)
 }
 
 /// Where the user's own configuration is looked for.
@@ -173,6 +176,7 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
         protect: Vec::new(),
         allow: Vec::new(),
         free_models: None,
+        policy: PolicyRules::default(),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Layer, Source, Span, Written};
-use crate::model::{OnStuck, Sandbox, Via, WriteScope};
+use crate::model::{OnStuck, PolicyRules, Sandbox, Via, WriteScope};
 
 /// What won, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ macro_rules! settings {
             pub protect: Vec<String>,
             /// Commands allowed on top of the built-in list.
             pub allow: Vec<String>,
+            /// Rules for tools, commands and paths.
+            pub policy: PolicyRules,
             /// Which layer each value came from.
             pub chosen: Vec<Chosen>,
         }
@@ -80,6 +82,7 @@ macro_rules! settings {
                 free_models,
                 protect: all(layers, |written| &written.protect),
                 allow: all(layers, |written| &written.allow),
+                policy: policy(layers),
                 chosen,
             }
         }
@@ -131,6 +134,30 @@ fn first<T>(layers: &[Layer], get: impl Fn(&Written) -> Option<T>) -> (Option<T>
         }
     }
     (None, Source::Default)
+}
+
+/// All rules; the first layer that names a default decides that.
+fn policy(layers: &[Layer]) -> PolicyRules {
+    let mut all = PolicyRules::default();
+    for PolicyRules {
+        default,
+        allowed_tools,
+        blocked_tools,
+        ask_tools,
+        blocked_patterns,
+        command,
+        path,
+    } in layers.iter().map(|layer| &layer.written.policy)
+    {
+        all.default = all.default.or(*default);
+        all.allowed_tools.extend_from_slice(allowed_tools);
+        all.blocked_tools.extend_from_slice(blocked_tools);
+        all.ask_tools.extend_from_slice(ask_tools);
+        all.blocked_patterns.extend_from_slice(blocked_patterns);
+        all.command.extend_from_slice(command);
+        all.path.extend_from_slice(path);
+    }
+    all
 }
 
 fn optional<T: ToString>(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::Focus;
-use crate::guard::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
+use crate::guard::{Allow, Approval, Globs, Policy, PolicyError, Rules, TickRule};
 use crate::model::{Criterion, WriteScope};
 
 /// What stays the same over a run.
@@ -26,6 +26,8 @@ pub struct GuardRules {
     pub protect: Vec<String>,
     /// Paths that the human left uncommitted, canonical.
     pub human: Vec<PathBuf>,
+    /// The user's own rules.
+    pub rules: Rules,
     /// Who approves.
     pub approval: Approval,
 }
@@ -60,6 +62,7 @@ impl GuardRules {
         policy.allow = Allow::new(&self.allow)?;
         policy.protect = Globs::new(&self.protect)?;
         policy.human.clone_from(&self.human);
+        policy.rules = self.rules.clone();
         policy.approval = self.approval;
         Ok(policy)
     }

@@ -8,9 +8,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
 
-use crate::model::WriteScope;
+use crate::model::{Access, RuleDecision, WriteScope};
 
+use super::explain::Parts;
 use super::files::{Files, Kind, Real, resolve};
+use super::places::{FILE_READS, HOME_READS, SYSTEM_FOLDERS, SYSTEM_READS, TASK_FILES, is_setting};
 use super::policy::Policy;
 use super::refusal::Refusal;
 use super::secrets;
@@ -48,8 +50,14 @@ pub(super) struct Judge<'a> {
     pub(super) writes: BTreeSet<PathBuf>,
     /// Those of them whose content is new: no script that was there before.
     pub(super) changed: BTreeSet<PathBuf>,
+    /// What a human has to approve, if the user's rules say so.
+    pub(super) ask: Option<Refusal>,
+    /// Whether a tool of the project ran before, which may have built programs.
+    pub(super) built: bool,
     /// Links that this call itself would make: nothing may be reached through them.
     pub(super) links: Vec<PathBuf>,
+    /// The parts looked at, if anybody wants to know.
+    pub(super) parts: Parts,
     /// Functions of the line that are being walked.
     pub(super) active: Vec<String>,
     /// Commands that may still be looked at.
@@ -59,89 +67,6 @@ pub(super) struct Judge<'a> {
     /// How deep in functions, substitutions and nested shells we are.
     pub(super) depth: usize,
 }
-
-/// Folders outside the workspace that hold no secrets and that people look into:
-/// sources of dependencies, headers, documentation.
-const SYSTEM_READS: &[&str] = &[
-    "/usr/include",
-    "/usr/local/include",
-    "/usr/share",
-    "/usr/lib",
-    "/usr/local/lib",
-    "/usr/src",
-    "/usr/local/go",
-    "/opt/homebrew/lib",
-    "/opt/homebrew/include",
-];
-
-/// The same below the home folder.
-const HOME_READS: &[&str] = &[
-    ".cargo/registry/src",
-    ".cargo/git/checkouts",
-    ".rustup/toolchains",
-    "go/pkg/mod",
-    ".m2/repository",
-];
-
-/// Files that anybody may read.
-const FILE_READS: &[&str] = &[
-    "/dev/null",
-    "/dev/zero",
-    "/dev/stdin",
-    "/dev/fd/0",
-    "/dev/fd/63",
-    "/etc/os-release",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-];
-
-/// Where agents keep what they may do and what they are told: the human's.
-const SETTINGS: &[&[&str]] = &[
-    &[".github", "hooks"],
-    &[".github", "copilot"],
-    &[".github", "copilot-instructions.md"],
-    &[".github", "instructions"],
-    &[".github", "agents"],
-    &[".github", "prompts"],
-    &[".github", "mcp.json"],
-    &[".vscode", "mcp.json"],
-    &[".vscode", "settings.json"],
-    &[".vscode", "tasks.json"],
-    &[".devcontainer"],
-];
-
-/// Names that are agent settings wherever they stand.
-const SETTING_NAMES: &[&str] = &[
-    ".claude",
-    ".copilot",
-    ".cursor",
-    ".codex",
-    ".gemini",
-    ".windsurf",
-    ".aider.conf.yml",
-    ".mcp.json",
-    "mcp-config.json",
-    "agents.md",
-    "claude.md",
-    "gemini.md",
-    ".cursorrules",
-    ".clinerules",
-    ".github-copilot",
-    "opencode.json",
-    ".opencode",
-];
-
-/// Files of a task folder.
-const TASK_FILES: &[&str] = &[
-    "task.md",
-    "guardrails.md",
-    "progress.md",
-    "activity.log",
-    "activity.log.1",
-    "cost.log",
-    "cost.log.1",
-    "state.json",
-];
 
 /// Entries of a tree that are looked at before it counts as too large to know.
 const MOST_ENTRIES: usize = 400;
@@ -154,7 +79,10 @@ impl<'a> Judge<'a> {
             seen: HashMap::new(),
             writes: BTreeSet::new(),
             changed: BTreeSet::new(),
+            ask: None,
+            built: false,
             links: Vec::new(),
+            parts: Parts::default(),
             active: Vec::new(),
             budget: 60_000,
             bytes: 2 * 1024 * 1024,
@@ -188,7 +116,8 @@ impl<'a> Judge<'a> {
         path.starts_with(&self.policy.workspace)
     }
 
-    fn in_tmp(&self, path: &Path) -> bool {
+    /// Whether a canonical path is below the agent's own TMPDIR.
+    pub(super) fn in_tmp(&self, path: &Path) -> bool {
         self.policy.tmp.as_ref().is_some_and(|tmp| path.starts_with(tmp) && path != tmp)
     }
 
@@ -198,6 +127,7 @@ impl<'a> Judge<'a> {
         if FILE_READS.iter().any(|file| path == Path::new(file)) {
             return Ok(real);
         }
+        let ruling = self.ruled_path(&real.path, Access::Read, read != Read::Name)?;
         let revealing = read != Read::Name;
         if revealing && (secrets::path(path) || secrets::path(&real.path)) {
             return Err(secret(path));
@@ -207,6 +137,7 @@ impl<'a> Judge<'a> {
             && !self.in_tmp(&real.path)
             && !tmp_itself
             && !self.readable_outside(&real.path)
+            && ruling.is_none()
         {
             return Err(Refusal::new(
                 "path.outside",
@@ -218,6 +149,25 @@ impl<'a> Judge<'a> {
             self.tree(&real.path)?;
         }
         Ok(real)
+    }
+
+    /// What the user's rules say about a path: a refusal, or the rule that lets it
+    /// through. What a human has to approve is noted.
+    pub(super) fn ruled_path(
+        &mut self,
+        path: &Path,
+        access: Access,
+        revealing: bool,
+    ) -> Result<Option<RuleDecision>, Refusal> {
+        let Some(ruling) = self.policy.rules.path(path, access).filter(|_| revealing) else {
+            return Ok(None);
+        };
+        match ruling.decision {
+            RuleDecision::Deny => return Err(Refusal::ruled(ruling)),
+            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Refusal::ruled(ruling))),
+            RuleDecision::Allow => {}
+        }
+        Ok(Some(ruling.decision))
     }
 
     fn readable_outside(&self, path: &Path) -> bool {
@@ -233,6 +183,7 @@ impl<'a> Judge<'a> {
     /// as far as the first entries.
     fn tree(&mut self, root: &Path) -> Result<(), Refusal> {
         for path in self.entries(root).0 {
+            self.ruled_path(&path, Access::Read, true)?;
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             if name.is_some_and(|name| secrets::file_name(&name)) {
                 let refusal = secret(&path);
@@ -291,11 +242,7 @@ impl<'a> Judge<'a> {
             return Ok(real.path);
         }
         if !self.inside(&real.path) {
-            return Err(Refusal::new(
-                "path.outside",
-                format!("{} is outside the workspace", path.display()),
-            )
-            .instead("write below the workspace"));
+            return self.write_outside(path, real.path);
         }
         self.protected(&real.path, write)?;
         if write == Write::Move || real.kind == Kind::Dir {
@@ -308,6 +255,34 @@ impl<'a> Judge<'a> {
         Ok(real.path)
     }
 
+    /// A write outside the workspace: only where the user's rules let it, and never of
+    /// secrets, settings of agents, or what the machine runs on.
+    fn write_outside(&mut self, path: &Path, real: PathBuf) -> Result<PathBuf, Refusal> {
+        let refuse = || {
+            Refusal::new("path.outside", format!("{} is outside the workspace", path.display()))
+                .instead("write below the workspace")
+        };
+        self.ruled_path(&real, Access::Write, true)?.ok_or_else(refuse)?;
+        let names: Vec<String> = real
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let home = self.policy.home.as_ref().and_then(|home| real.strip_prefix(home).ok());
+        let first = home.and_then(|below| below.components().next());
+        let hidden = first.is_some_and(|name| name.as_os_str().to_string_lossy().starts_with('.'));
+        let system = names.get(1).is_some_and(|top| SYSTEM_FOLDERS.contains(top));
+        if hidden || system || is_setting(&names) || names.contains(&".git") {
+            return Err(refuse());
+        }
+        if secrets::path(&real) {
+            return Err(secret(&real));
+        }
+        self.writes.insert(real.clone());
+        self.changed.insert(real.clone());
+        Ok(real)
+    }
+
     /// A folder that moves takes everything below it along.
     fn nothing_protected_below(&mut self, real: &Real, write: Write) -> Result<(), Refusal> {
         if write != Write::Move {
@@ -315,14 +290,11 @@ impl<'a> Judge<'a> {
         }
         let policy = self.policy;
         let workspace = &policy.workspace;
-        let fixed = [
-            workspace.join(".git"),
-            workspace.join(".ralph"),
-            workspace.join(".github/hooks"),
-            policy.task_dir.clone(),
-        ];
+        let fixed =
+            [workspace.join(".git"), workspace.join(".ralph"), workspace.join(".github/hooks")];
         let below = fixed
             .iter()
+            .chain(&policy.task_dir)
             .chain(&policy.protect_paths)
             .chain(&policy.human)
             .find(|path| path.starts_with(&real.path));
@@ -365,16 +337,17 @@ impl<'a> Judge<'a> {
         }
         if names.contains(&".git") {
             return Err(Refusal::new("path.git", format!("{shown} belongs to git itself"))
-                .instead("use git's own commands: `git add`, `git commit`"));
+                .instead("use git's own commands: `git add FILE`, `git commit -m '…'`"));
         }
+        self.ruled_path(path, Access::Write, true)?;
         let policy = self.policy;
-        if path == policy.task_dir || path.starts_with(&policy.task_dir) {
+        if policy.in_own_task(path) {
             self.task_folder(path, &names, write)?;
         } else {
             if names[0] == ".ralph" {
                 return Err(Refusal::new("state.runner", format!("{shown} belongs to the runner")));
             }
-            if names[0] == "tasks" && names.len() == 3 && TASK_FILES.contains(&names[2]) {
+            if self.of_another_task(path, &names) {
                 return Err(Refusal::new("state.task", format!("{shown} belongs to another task")));
             }
             if policy.write_scope == WriteScope::Task {
@@ -423,7 +396,7 @@ impl<'a> Judge<'a> {
             .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let runner = names.first() == Some(&".ralph") && !path.starts_with(&self.policy.task_dir);
+        let runner = names.first() == Some(&".ralph") && !self.policy.in_own_task(path);
         if names.contains(&".git") || runner || is_setting(&names) {
             return Err(Refusal::new(
                 "path.protected",
@@ -434,9 +407,31 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
+    /// Whether a path lies in the folder of a task that is not worked on here: below
+    /// `tasks/`, all of it; anywhere else, the files that make a folder a task's.
+    fn of_another_task(&self, path: &Path, names: &[&str]) -> bool {
+        let below_tasks = names[0] == "tasks";
+        let named = names.last().is_some_and(|name| TASK_FILES.contains(name));
+        if below_tasks && names.len() == 3 && named {
+            return true;
+        }
+        if !below_tasks && !named {
+            return false;
+        }
+        let policy = self.policy;
+        let folders = path.ancestors().skip(usize::from(!below_tasks));
+        let mut folders = folders.take_while(|folder| self.inside(folder));
+        let is_task = |folder: &Path, judge: &Self| {
+            !policy.in_own_task(folder)
+                && (below_tasks && folder != policy.workspace || Some(folder) == path.parent())
+                && judge.files.kind(&folder.join("TASK.md")) != Kind::Missing
+        };
+        folders.any(|folder| is_task(folder, self))
+    }
+
     fn task_folder(&self, path: &Path, names: &[&str], write: Write) -> Result<(), Refusal> {
         let name = names.last().copied().unwrap_or_default();
-        if name == "progress.md" && path.parent() == Some(self.policy.task_dir.as_path()) {
+        if name == "progress.md" && path.parent() == self.policy.task_dir.as_deref() {
             return if write == Write::Append {
                 Ok(())
             } else {
@@ -444,7 +439,7 @@ impl<'a> Judge<'a> {
                     .instead("append a line: `echo \"- $(date +%F) what was done\" >> progress.md` in the task's folder"))
             };
         }
-        if path == self.policy.task_file || name == "task.md" {
+        if name == "task.md" {
             return Err(Refusal::new(
                 "state.task",
                 "of TASK.md only the box of the criterion in focus may be ticked, one byte",
@@ -452,7 +447,9 @@ impl<'a> Judge<'a> {
             .instead("use the edit tool to change `[ ]` to `[x]` on that one line"));
         }
         match self.policy.write_scope {
-            WriteScope::Task if path != self.policy.task_dir && !TASK_FILES.contains(&name) => {
+            WriteScope::Task
+                if Some(path) != self.policy.task_dir.as_deref() && !TASK_FILES.contains(&name) =>
+            {
                 Ok(())
             }
             WriteScope::Task | WriteScope::Workspace => Err(Refusal::new(
@@ -461,14 +458,6 @@ impl<'a> Judge<'a> {
             )),
         }
     }
-}
-
-/// Whether a path, in lower case, decides what agents do.
-fn is_setting(names: &[&str]) -> bool {
-    names.iter().any(|name| SETTING_NAMES.contains(name))
-        || SETTINGS
-            .iter()
-            .any(|setting| names.windows(setting.len()).any(|window| window == *setting))
 }
 
 /// The refusal for a path that holds secrets.

@@ -12,19 +12,25 @@
 //! (`shell`), its programs (`programs`), and in the end paths (`judge`); the
 //! first refusal wins, so the strictest rule does.
 
+mod explain;
 mod files;
 mod judge;
+mod places;
 mod policy;
 mod programs;
 mod redact;
 mod refusal;
+mod rules;
 mod secrets;
+mod seen;
 mod shell;
 mod task_files;
 mod tools;
 
+pub use explain::Explained;
 pub use files::{Files, Kind, OsFiles};
 pub use policy::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
 pub use redact::{Redactor, Stream as RedactStream};
+pub use rules::{FLOOR, Rules};
 pub use secrets::path as secret_name;
-pub use tools::decide;
+pub use tools::{decide, explain};

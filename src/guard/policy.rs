@@ -11,6 +11,8 @@ use thiserror::Error;
 
 use crate::model::WriteScope;
 
+use super::rules::Rules;
+
 /// Everything a decision depends on besides the call itself and the files.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -18,10 +20,9 @@ pub struct Policy {
     pub workspace: PathBuf,
     /// Canonical directory that relative paths and commands start from.
     pub cwd: PathBuf,
-    /// Canonical folder of the task.
-    pub task_dir: PathBuf,
-    /// The task's TASK.md.
-    pub task_file: PathBuf,
+    /// Canonical folder of the task that is worked on; without one every task's
+    /// folder is protected as a whole.
+    pub task_dir: Option<PathBuf>,
     /// The agent's HOME, for `~` and `$HOME`.
     pub home: Option<PathBuf>,
     /// The agent's private TMPDIR: it may read and write there.
@@ -38,6 +39,8 @@ pub struct Policy {
     pub human: Vec<PathBuf>,
     /// The one change of TASK.md that is the agent's to make.
     pub focus: Option<TickRule>,
+    /// What the user's configuration says on top.
+    pub rules: Rules,
     /// Whether calls are approved without a human: otherwise only reads are.
     pub approval: Approval,
 }
@@ -64,13 +67,16 @@ impl Policy {
     ///
     /// `workspace` and `task_dir` must be canonical.
     pub fn new(workspace: impl Into<PathBuf>, task_dir: impl Into<PathBuf>) -> Self {
+        Self { task_dir: Some(task_dir.into()), ..Self::without_task(workspace) }
+    }
+
+    /// The same where no task is worked on: every task's folder is protected.
+    pub fn without_task(workspace: impl Into<PathBuf>) -> Self {
         let workspace = workspace.into();
-        let task_dir = task_dir.into();
         Self {
             cwd: workspace.clone(),
-            task_file: task_dir.join("TASK.md"),
             workspace,
-            task_dir,
+            task_dir: None,
             home: None,
             tmp: None,
             write_scope: WriteScope::Workspace,
@@ -79,8 +85,21 @@ impl Policy {
             protect_paths: Vec::new(),
             human: Vec::new(),
             focus: None,
+            rules: Rules::default(),
             approval: Approval::Automatic,
         }
+    }
+}
+
+impl Policy {
+    /// The TASK.md of the task that is worked on.
+    pub(super) fn task_file(&self) -> Option<PathBuf> {
+        self.task_dir.as_ref().map(|folder| folder.join("TASK.md"))
+    }
+
+    /// Whether a canonical path is the folder of the task that is worked on, or below it.
+    pub(super) fn in_own_task(&self, path: &Path) -> bool {
+        self.task_dir.as_ref().is_some_and(|own| path.starts_with(own))
     }
 }
 
@@ -153,6 +172,11 @@ impl Allow {
         Ok(Self { prefixes })
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+
     /// Whether a command, word by word, begins with an allowed one. `None` is a
     /// word that cannot be known before it runs; it matches no word of a prefix.
     pub(super) fn covers(&self, words: &[Option<String>]) -> bool {
@@ -173,6 +197,16 @@ pub enum PolicyError {
         pattern: String,
         /// What is wrong with it.
         source: globset::Error,
+    },
+    /// A rule of `[policy]` cannot be understood, or its examples do not fit it.
+    #[error("{place}the rule `{name}`: {why}")]
+    Rule {
+        /// File, line and caret, with a line break behind; empty where it is not known.
+        place: String,
+        /// Its id, or what it consists of.
+        name: String,
+        /// What is wrong with it.
+        why: String,
     },
     /// A command of `allow` cannot be split into words.
     #[error("cannot split the allowed command `{command}` into words")]

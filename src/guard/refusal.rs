@@ -1,10 +1,14 @@
 //! Why a part of a call was refused, and what passes instead.
 
+use std::borrow::Cow;
+
+use super::rules::Ruling;
+
 /// A no to one part of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     /// The rule's id, as in `git.push`.
-    pub(super) rule: &'static str,
+    pub(super) rule: Cow<'static, str>,
     /// What it is about, one clause without a full stop.
     pub(super) why: String,
     /// The part of the call, for people; filled in by whoever knows it.
@@ -16,14 +20,24 @@ pub(super) struct Refusal {
 /// Longest part shown.
 const MOST_PART: usize = 160;
 
+/// The refusal of a call that matches a blocked pattern.
+pub(super) fn blocked_pattern(pattern: &str) -> Refusal {
+    Refusal::new("policy.blocked-pattern", format!("it matches the blocked pattern `{pattern}`"))
+}
+
 impl Refusal {
-    pub(super) fn new(rule: &'static str, why: impl Into<String>) -> Self {
-        Self { rule, why: why.into(), part: None, instead: None }
+    pub(super) fn new(rule: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Self {
+        Self { rule: rule.into(), why: why.into(), part: None, instead: None }
     }
 
     pub(super) fn instead(mut self, instead: impl Into<String>) -> Self {
         self.instead.get_or_insert(instead.into());
         self
+    }
+
+    /// The refusal of a user's rule.
+    pub(super) fn ruled(ruling: &Ruling) -> Self {
+        Self::new(ruling.id.clone(), ruling.reason.trim_end_matches('.'))
     }
 
     /// Names the part, unless an inner one was named already.

@@ -177,7 +177,9 @@ pub(super) fn tick(policy: &Policy, files: &dyn Files, edit: &Edit) -> Result<()
         .instead("change `[ ]` to `[x]` on that one line and nothing else"))
     };
     let Some(focus) = &policy.focus else { return refuse("no criterion is in focus") };
-    let Ok(bytes) = files.read(&policy.task_file) else { return refuse("it cannot be read") };
+    let Some(Ok(bytes)) = policy.task_file().map(|file| files.read(&file)) else {
+        return refuse("it cannot be read");
+    };
     let Ok(before) = String::from_utf8(bytes) else { return refuse("it is not UTF-8") };
     let Some(after) = edit.apply(&before) else {
         return refuse("what the edit leaves cannot be told");

@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::model::{Answer, Decision, ToolRequest};
+use crate::model::{Decision, ToolRequest};
 
+use super::explain::{Explained, Parts};
 use super::files::Files;
 use super::judge::{Judge, Read, Write};
 use super::policy::{Approval, Policy};
-use super::refusal::Refusal;
+use super::refusal::{Refusal, blocked_pattern};
 use super::secrets;
+use super::seen::Seen;
 use super::shell;
 use super::task_files::{self, Edit};
 
@@ -68,191 +70,45 @@ fn family(tool: &str) -> Family {
     }
 }
 
-/// Everything in the arguments that can do something.
-#[derive(Debug, Default)]
-struct Seen {
-    commands: Vec<String>,
-    paths: Vec<String>,
-    sources: Vec<String>,
-    urls: Vec<String>,
-    folder: Option<String>,
-    keystrokes: bool,
-    writes: bool,
-    malformed: bool,
-}
-
-const COMMANDS: &[&str] = &[
-    "command",
-    "commands",
-    "cmd",
-    "script",
-    "shellcommand",
-    "commandline",
-    "command_line",
-    "argv",
-];
-const PATHS: &[&str] = &[
-    "path",
-    "paths",
-    "file",
-    "files",
-    "file_path",
-    "filepath",
-    "filename",
-    "file_name",
-    "destination",
-    "target",
-    "target_file",
-    "target_path",
-    "directory",
-    "dir",
-    "folder",
-    "to",
-    "newpath",
-    "new_path",
-    "notebook_path",
-    "outputpath",
-    "output_path",
-    "inputpath",
-    "input_path",
-    "root",
-    "absolute_path",
-    "relative_path",
-    "relative_workspace_path",
-    "dest",
-];
-const SOURCES: &[&str] = &["source", "from", "oldpath", "old_path", "src"];
-const URLS: &[&str] = &["url", "urls", "uri", "href", "endpoint"];
-const FOLDERS: &[&str] =
-    &["cwd", "workdir", "working_directory", "workingdirectory", "working_dir"];
-const CONTENTS: &[&str] = &[
-    "content",
-    "contents",
-    "file_text",
-    "old_str",
-    "new_str",
-    "old_string",
-    "new_string",
-    "oldtext",
-    "newtext",
-    "diff",
-    "patch",
-    "insert_line",
-    "insert_text",
-    "new_text",
-    "new_source",
-    "oldstring",
-    "newstring",
-];
-
-/// How deep arguments are looked into.
-const MOST_DEPTH: usize = 12;
-
-impl Seen {
-    fn read(input: &Value) -> Self {
-        let mut seen = Self::default();
-        seen.value(input, 0);
-        seen.commands.dedup();
-        seen
-    }
-
-    fn value(&mut self, value: &Value, depth: usize) {
-        if depth > MOST_DEPTH {
-            self.malformed = true;
-            return;
-        }
-        match value {
-            Value::Object(fields) => {
-                let has = |name: &str| fields.keys().any(|key| key.eq_ignore_ascii_case(name));
-                self.keystrokes |= has("input")
-                    && (has("shellId") || has("shell_id") || has("sessionId") || has("terminalId"));
-                for (key, field) in fields {
-                    let key = key.to_lowercase();
-                    let key = key.as_str();
-                    if COMMANDS.contains(&key) {
-                        self.command(field, fields.get("args"));
-                    } else if PATHS.contains(&key) || SOURCES.contains(&key) {
-                        let mut found = Vec::new();
-                        self.strings(field, &mut found, depth + 1);
-                        if SOURCES.contains(&key) {
-                            self.sources.extend(found)
-                        } else {
-                            self.paths.extend(found)
-                        }
-                    } else if URLS.contains(&key) {
-                        let mut found = Vec::new();
-                        self.strings(field, &mut found, depth + 1);
-                        self.urls.extend(found);
-                    } else if FOLDERS.contains(&key) {
-                        match field.as_str() {
-                            Some(folder) if self.folder.is_none() => {
-                                self.folder = Some(folder.to_owned())
-                            }
-                            _ => self.malformed |= !field.is_null(),
-                        }
-                    } else if CONTENTS.contains(&key) {
-                        self.writes = true;
-                    } else {
-                        self.writes |= key == "edits";
-                        self.value(field, depth + 1);
-                    }
-                }
-            }
-            Value::Array(items) => items.iter().for_each(|item| self.value(item, depth + 1)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-
-    /// A command line, several, or a program with its words.
-    fn command(&mut self, field: &Value, args: Option<&Value>) {
-        let words = |items: &Vec<Value>| {
-            items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-        };
-        match (field, args) {
-            (Value::String(program), Some(Value::Array(items))) => {
-                match words(items).and_then(|words| {
-                    let all: Vec<&str> = std::iter::once(program.as_str())
-                        .chain(words.iter().map(String::as_str))
-                        .collect();
-                    shlex::try_join(all).ok()
-                }) {
-                    Some(line) => self.commands.push(line),
-                    None => self.malformed = true,
-                }
-            }
-            (Value::String(line), _) => self.commands.push(line.clone()),
-            (Value::Array(items), _) => match words(items) {
-                Some(lines) => self.commands.extend(lines),
-                None => self.malformed = true,
-            },
-            (Value::Null, _) => {}
-            (Value::Bool(_) | Value::Number(_) | Value::Object(_), _) => self.malformed = true,
-        }
-    }
-
-    /// Strings in a field that names files; objects in it are looked into.
-    fn strings(&mut self, field: &Value, found: &mut Vec<String>, depth: usize) {
-        match field {
-            Value::String(text) => found.push(text.clone()),
-            Value::Array(items) => {
-                items.iter().for_each(|item| self.strings(item, found, depth + 1))
-            }
-            Value::Object(_) => self.value(field, depth + 1),
-            Value::Null => {}
-            Value::Bool(_) | Value::Number(_) => self.malformed = true,
-        }
-    }
-}
-
 /// Decides a call. Pure: it depends on its arguments alone and changes nothing.
 ///
 /// Every refusal names its rule and, where there is one, a way that passes.
 pub fn decide(request: &ToolRequest, policy: &Policy, files: &dyn Files) -> Decision {
-    let decided = Call { request, policy, files, family: family(&request.tool) }.decide();
-    match decided {
+    decided(request, policy, files, &mut Parts::default())
+}
+
+/// Decides a call as [`decide`] does, and tells which parts of it were looked at.
+pub fn explain(request: &ToolRequest, policy: &Policy, files: &dyn Files) -> Explained {
+    let mut parts = Parts::kept();
+    let decision = decided(request, policy, files, &mut parts);
+    Explained { decision, parts: parts.into_list() }
+}
+
+fn decided(
+    request: &ToolRequest,
+    policy: &Policy,
+    files: &dyn Files,
+    parts: &mut Parts,
+) -> Decision {
+    let call = Call { request, policy, files, family: family(&request.tool) };
+    match call.decide(parts) {
         Ok(decision) => decision,
-        Err(refusal) => Decision::deny(refusal.rule, refusal.text()),
+        Err(refusal) => Decision::deny(refusal.rule.clone(), refusal.text()),
     }
+}
+
+/// Whether one of two names is a kind of tools, as ACP has them, and the other one is a
+/// tool of that kind: permission requests carry no more than the kind.
+pub(super) fn same_kind(one: &str, other: &str) -> bool {
+    let kind = |name: &str| {
+        let name = name.to_lowercase();
+        matches!(
+            name.as_str(),
+            "execute" | "read" | "edit" | "search" | "move" | "delete" | "fetch"
+        )
+    };
+    let known = family(one);
+    known != Family::Unknown && known == family(other) && (kind(one) || kind(other))
 }
 
 struct Call<'a> {
@@ -263,11 +119,53 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn decide(&self) -> Result<Decision, Refusal> {
+    /// The user's rules around the built-in ones, the strictest first: blocked tools,
+    /// blocked patterns, what is understood, tools to ask for, the list of tools.
+    fn decide(&self, parts: &mut Parts) -> Result<Decision, Refusal> {
         let input = &self.request.input;
         // Older versions hand the arguments over as a JSON text.
         let parsed: Option<Value> = input.as_str().and_then(|text| serde_json::from_str(text).ok());
         let input = parsed.as_ref().unwrap_or(input);
+        let (rules, tool) = (&self.policy.rules, self.request.tool.as_str());
+        if let Some(name) = rules.blocks(tool) {
+            let why = format!("the tool {tool} is blocked (`{name}` in blocked_tools)");
+            return Err(Refusal::new("policy.blocked-tool", why));
+        }
+        if let Some(pattern) = any_text(input, &|text| rules.matches(text)) {
+            return Err(blocked_pattern(pattern));
+        }
+        let (decision, ask) = self.understood(input, parts)?;
+        if rules.leaves_out(tool) {
+            let why = format!("the tool {tool} is none of those in allowed_tools");
+            return Err(Refusal::new("policy.not-allowed-tool", why));
+        }
+        let named = rules.asks_for(tool).map(|name| {
+            let why = format!("a human has to approve {tool} (`{name}` in ask_tools)");
+            Refusal::new("policy.ask-tool", why)
+        });
+        let by_human = || {
+            let changes = !matches!(decision.rule.as_str(), "path.read" | "tool.session");
+            let waits = self.policy.approval == Approval::Human && changes;
+            waits.then(|| {
+                Refusal::new("approval.human", "a human has to approve it, and nobody was asked")
+            })
+        };
+        match ask.or(named).or_else(by_human) {
+            None => Ok(decision),
+            Some(refusal) => Ok(Decision {
+                for_a_human: true,
+                writes: decision.writes.clone(),
+                ..Decision::deny(refusal.rule.clone(), refusal.text())
+            }),
+        }
+    }
+
+    /// What the built-in rules say, and what a human has to approve on top.
+    fn understood(
+        &self,
+        input: &Value,
+        parts: &mut Parts,
+    ) -> Result<(Decision, Option<Refusal>), Refusal> {
         let tool = self.request.tool.as_str();
         let mut seen = Seen::read(input);
         let editor = matches!(self.family, Family::Write)
@@ -288,11 +186,14 @@ impl Call<'_> {
                 format!("the arguments of {tool} cannot be understood"),
             ));
         }
-        if self.family == Family::Network || seen.urls.iter().any(|url| !url.starts_with("file:")) {
+        let (files, others): (Vec<String>, Vec<String>) =
+            seen.urls.iter().cloned().partition(|url| url.starts_with("file:"));
+        let listed = self.policy.rules.lists(tool);
+        if !listed && (self.family == Family::Network || !others.is_empty()) {
             return Err(Refusal::new("network", "it talks to the network")
                 .instead("work with what is in the repository"));
         }
-        seen.paths.extend(seen.urls.iter().cloned());
+        seen.paths.extend(files);
         if seen.keystrokes {
             return Err(Refusal::new(
                 "tool.keystrokes",
@@ -301,7 +202,10 @@ impl Call<'_> {
             .instead("run the command in a call of its own"));
         }
         if !seen.commands.is_empty() {
-            return self.shell(&seen);
+            return self.shell(&seen, parts);
+        }
+        for path in seen.sources.iter().chain(&seen.paths) {
+            parts.see(|| path.clone());
         }
         let write = seen.writes || matches!(self.family, Family::Write | Family::Move);
         match self.family {
@@ -316,7 +220,16 @@ impl Call<'_> {
             }
             Family::Read | Family::Write | Family::Move | Family::Search => self.read(input, &seen),
             Family::Session if seen.paths.is_empty() && seen.sources.is_empty() && !seen.writes => {
-                Ok(Decision::allow("tool.session", format!("{tool} concerns the session alone")))
+                let why = format!("{tool} concerns the session alone");
+                Ok((Decision::allow("tool.session", why), None))
+            }
+            // Its paths and commands were judged like any others.
+            Family::Unknown | Family::Network if listed || self.policy.rules.allow_unknown() => {
+                if seen.paths.is_empty() && seen.sources.is_empty() {
+                    let why = format!("the configuration allows {tool}");
+                    return Ok((Decision::allow("policy.allowed-tool", why), None));
+                }
+                self.write(input, &seen)
             }
             Family::Session | Family::Unknown | Family::Network => Err(Refusal::new(
                 "tool.unknown",
@@ -326,7 +239,11 @@ impl Call<'_> {
         }
     }
 
-    fn shell(&self, seen: &Seen) -> Result<Decision, Refusal> {
+    fn shell(
+        &self,
+        seen: &Seen,
+        parts: &mut Parts,
+    ) -> Result<(Decision, Option<Refusal>), Refusal> {
         let mut policy = self.policy.clone();
         let mut judge = Judge::new(self.policy, self.files);
         if let Some(folder) = &seen.folder {
@@ -343,32 +260,21 @@ impl Call<'_> {
             judge.write(&self.absolute(path)?, Write::Change)?;
         }
         let mut writes: Vec<PathBuf> = judge.writes.into_iter().collect();
+        let mut ask = judge.ask;
         for command in &seen.commands {
             if command.trim().is_empty() {
                 return Err(Refusal::new("tool.malformed", "there is no command"));
             }
-            writes.extend(
-                shell::judge(command, &policy, self.files)
-                    .map_err(|refusal| refusal.within(command))?,
-            );
+            let looked = shell::judge(command, &policy, self.files, parts)
+                .map_err(|refusal| refusal.within(command))?;
+            writes.extend(looked.writes);
+            ask = ask.or(looked.ask.map(|refusal| refusal.within(command)));
         }
         writes.sort();
         writes.dedup();
-        self.approved()?;
         let mut decision = Decision::allow("shell.understood", "every part of the line is allowed");
         decision.writes = writes;
-        Ok(decision)
-    }
-
-    /// A change of files, when nothing is approved without a human.
-    fn approved(&self) -> Result<(), Refusal> {
-        match self.policy.approval {
-            Approval::Automatic => Ok(()),
-            Approval::Human => Err(Refusal::new(
-                "approval.human",
-                "a human would have to approve it, and none is watching",
-            )),
-        }
+        Ok((decision, ask))
     }
 
     fn absolute(&self, path: &str) -> Result<PathBuf, Refusal> {
@@ -386,7 +292,7 @@ impl Call<'_> {
         Ok(self.policy.cwd.join(path))
     }
 
-    fn write(&self, input: &Value, seen: &Seen) -> Result<Decision, Refusal> {
+    fn write(&self, input: &Value, seen: &Seen) -> Result<(Decision, Option<Refusal>), Refusal> {
         let paths: Vec<PathBuf> =
             seen.paths.iter().map(|path| self.absolute(path)).collect::<Result<_, _>>()?;
         if paths.is_empty() {
@@ -408,13 +314,12 @@ impl Call<'_> {
             let written = self.write_one(&mut judge, path, input, &paths);
             writes.push(written.map_err(|refusal| refusal.within(&path.to_string_lossy()))?);
         }
-        writes.extend(judge.writes);
+        writes.append(&mut judge.writes.iter().cloned().collect());
         writes.sort();
         writes.dedup();
-        self.approved()?;
         let mut decision = Decision::allow("path.workspace", "it writes inside the workspace");
         decision.writes = writes;
-        Ok(decision)
+        Ok((decision, judge.ask))
     }
 
     fn write_one(
@@ -428,18 +333,19 @@ impl Call<'_> {
         let alone = paths.iter().all(|other| other == path)
             && real.links.iter().all(|link| !judge.inside(link));
         let edit = if alone { Edit::read(input) } else { Edit::Unknown };
-        if real.path == self.policy.task_file && alone {
+        if alone && self.policy.task_file().is_some_and(|task| real.path == task) {
             task_files::tick(self.policy, self.files, &edit)?;
             return Ok(real.path);
         }
-        if real.path == self.policy.task_dir.join("progress.md") && alone {
+        let log = self.policy.task_dir.as_ref().map(|folder| folder.join("progress.md"));
+        if alone && log.is_some_and(|log| real.path == log) {
             task_files::append(&real.path, self.files, &edit)?;
             return judge.write(path, Write::Append);
         }
         judge.write(path, Write::Change)
     }
 
-    fn read(&self, input: &Value, seen: &Seen) -> Result<Decision, Refusal> {
+    fn read(&self, input: &Value, seen: &Seen) -> Result<(Decision, Option<Refusal>), Refusal> {
         let mut judge = Judge::new(self.policy, self.files);
         let searching = self.family == Family::Search;
         if seen.paths.is_empty() && seen.sources.is_empty() && !searching {
@@ -478,9 +384,18 @@ impl Call<'_> {
                 }
             }
         }
-        Ok(Decision {
-            answer: Answer::Allow,
-            ..Decision::allow("path.read", "it reads inside the workspace")
-        })
+        Ok((Decision::allow("path.read", "it reads inside the workspace"), judge.ask))
+    }
+}
+
+/// The first finding in any text of the arguments, names of fields included.
+fn any_text<'a>(input: &Value, find: &dyn Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
+    match input {
+        Value::String(text) => find(text),
+        Value::Array(items) => items.iter().find_map(|item| any_text(item, find)),
+        Value::Object(fields) => {
+            fields.iter().find_map(|(name, field)| find(name).or_else(|| any_text(field, find)))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }

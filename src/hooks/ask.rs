@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// How long the runner may take to decide a call. Below the limit that the CLI sets to
 /// the hook, since the CLI lets a call pass whose hook ran out of time.
-const DECISION: Duration = Duration::from_secs(20);
+pub const ASK_LIMIT: Duration = Duration::from_secs(20);
 /// How long it may take to take a report: the CLI waits for that.
 const REPORT: Duration = Duration::from_secs(5);
 /// How long it may take to check the work of a turn that is about to end. Its own limit,
@@ -27,7 +27,7 @@ pub fn ask_limit(event: &str) -> Duration {
     match event {
         "agentStop" => STOP,
         event if super::observes(event) => REPORT,
-        _ => DECISION,
+        _ => ASK_LIMIT,
     }
 }
 

@@ -20,7 +20,7 @@ pub use adapter::{
     AskedCall, HOOK_USAGE, HookKind, SESSION_EVENTS, SessionEvent, ask_human, blocked,
     blocked_reason, read_asked,
 };
-pub use ask::{AskError, STOP_CHECK_LIMIT, ask, ask_limit};
+pub use ask::{ASK_LIMIT, AskError, STOP_CHECK_LIMIT, ask, ask_limit};
 pub use claude::{
     ClaudeError, ClaudeHook, HookSays, Matching, claude_input, hook_says, matching, strictest,
 };

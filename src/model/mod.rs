@@ -12,6 +12,7 @@ mod evidence;
 mod ids;
 mod outcome;
 mod permission;
+mod policy;
 mod prompt;
 mod recipe;
 mod reporter;
@@ -32,6 +33,9 @@ pub use evidence::{
 pub use ids::{Oid, RunId, SessionId};
 pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
+pub use policy::{
+    Access, CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RuleDecision, RulePlace,
+};
 pub use prompt::{Cut, Prompt};
 pub use recipe::{
     RECIPE_FOLDERS, RecipeFault, RecipeName, RecipeNameError, RecipeStep, StepStatus,

@@ -79,17 +79,26 @@ pub struct Decision {
     /// Canonical paths that an allowed call writes, as far as its input tells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<PathBuf>,
+    /// Refused only because nobody is watching: a human who is may say yes.
+    #[serde(skip)]
+    pub for_a_human: bool,
 }
 
 impl Decision {
     /// A yes.
     pub fn allow(rule: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { answer: Answer::Allow, rule: rule.into(), reason: reason.into(), writes: Vec::new() }
+        Self {
+            answer: Answer::Allow,
+            rule: rule.into(),
+            reason: reason.into(),
+            writes: Vec::new(),
+            for_a_human: false,
+        }
     }
 
     /// A no.
     pub fn deny(rule: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { answer: Answer::Deny, rule: rule.into(), reason: reason.into(), writes: Vec::new() }
+        Self { answer: Answer::Deny, ..Self::allow(rule, reason) }
     }
 
     /// Whether the call may run.

@@ -15,6 +15,7 @@ pub mod guardian;
 pub mod lock;
 pub mod process;
 pub mod stop;
+pub mod tty;
 
 pub use error::Error;
 

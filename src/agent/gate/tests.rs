@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::guard::{Kind, OsFiles};
+use crate::guard::{Approval, Kind, OsFiles};
 use crate::model::{Answer, SessionId};
 
 #[derive(Default)]
@@ -243,4 +243,42 @@ fn a_request_of_a_session_whose_hook_did_not_report_is_denied_and_recorded() {
     assert_eq!(last, (1, Answer::Deny, "guard.not-in-force".to_owned()));
     gate.greet("s");
     assert!(gate.decide(&asked).allowed());
+}
+
+/// A gate whose policy leaves every change to a human, who gives these answers.
+fn asking(replies: Vec<Reply>) -> (Arc<Collector>, Gate, Arc<Mutex<Vec<String>>>) {
+    let (events, gate) = gate_on(Box::new(OsFiles));
+    let replies = Mutex::new(replies.into_iter());
+    let questions = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&questions);
+    let gate = gate.with_human(Some(Box::new(move |question: &Question<'_>| {
+        seen.lock().expect("questions").push(question.wants.to_owned());
+        replies.lock().expect("replies").next().unwrap_or(Reply::Silence)
+    })));
+    let mut focus = focus(1);
+    let mut policy = Policy::clone(&focus.policy);
+    policy.approval = Approval::Human;
+    focus.policy = Arc::new(policy);
+    gate.focus(focus);
+    (events, gate, questions)
+}
+
+#[test]
+fn a_human_is_asked_once_a_call_and_only_what_the_guard_would_let_through() {
+    let (events, gate, questions) = asking(vec![Reply::Yes, Reply::No, Reply::Silence]);
+    let hook = request("s", json!({"command": "pwd", "description": "d"}));
+    let shown = json!({"command": "pwd", "commands": ["pwd"]});
+    let permission = ToolRequest { asked: Asked::Permission, ..request("s", shown) };
+    assert!(gate.decide(&hook).allowed());
+    assert!(gate.decide(&permission).allowed(), "the hook's yes is for this call");
+    assert_eq!(gate.decide(&permission).rule, "human.refused", "and for no other");
+    let silent = gate.decide(&pwd());
+    assert_eq!(silent.rule, "approval.human");
+    assert!(silent.reason.contains("Nobody answered in time"), "{}", silent.reason);
+    assert_eq!(gate.decide(&request("s", json!({"command": "git push"}))).rule, "git.push");
+    assert_eq!(questions.lock().expect("questions").len(), 3);
+    let rules: Vec<String> = decided(&events).into_iter().map(|(_, _, rule)| rule).collect();
+    let expected =
+        ["human.approved", "human.approved", "human.refused", "approval.human", "git.push"];
+    assert_eq!(rules, expected, "what a human says is recorded as the guard's own word is");
 }

@@ -10,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{launch, place};
 use crate::config::{Written, resolve};
 use crate::events::{Audit, audit_folder};
-use crate::guard::{Allow, Approval, Globs, OsFiles, Policy, Redactor, decide};
+use crate::guard::{Globs, OsFiles, Policy, Redactor, decide};
 use crate::hooks::AskedCall;
 use crate::model::{Asked, AuditEntry, Decision, RecordError, SessionId, ToolRequest};
 use crate::sys::clock::Clock;
@@ -140,14 +140,7 @@ fn run_holds(root: &Path) -> bool {
 /// runner is protected.
 fn policy(root: &Path) -> Result<Policy, Failure> {
     let settings = resolve(&place::layers(root, Written::default(), None)?);
-    let invalid = |error| Failure::new(crate::cli::failure::Kind::Invalid, error);
-    let mut policy = Policy::new(root, root.join(".ralph/no-task"));
-    policy.home = etcetera::home_dir().ok();
-    policy.write_scope = settings.write_scope;
-    policy.allow = Allow::new(&settings.allow).map_err(invalid)?;
-    policy.protect = Globs::new(&settings.protect).map_err(invalid)?;
-    policy.approval = if settings.auto_approve { Approval::Automatic } else { Approval::Human };
-    Ok(policy)
+    crate::cli::policy::rules(Policy::without_task(root), &settings)
 }
 
 /// The path without links, or as it is where it cannot be told.

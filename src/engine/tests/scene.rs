@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, AgentError, Closed, Gate, Session, StopAsked, TurnLimits};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Run};
 use crate::events::Emitter;
-use crate::guard::{Approval, OsFiles, Redactor};
+use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
     AgentIdentity, CheckResult, CheckStatus, Event, EventKind, Fault, FaultClass, OnStuck, Outcome,
     Premium, Prompt, Record, ReportError, Reporter, RunId, SessionId, Turn, TurnEnd, WriteScope,
@@ -305,6 +305,7 @@ impl Scene {
             allow: Vec::new(),
             protect: Vec::new(),
             human: Vec::new(),
+            rules: Rules::default(),
             approval: Approval::Automatic,
         };
         let parts = Parts {

@@ -15,7 +15,7 @@ pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd di
             wait jobs umask times type which whereis hash getopts sleep seq date whoami id groups \
             uname hostname arch nproc uptime tty expr basename dirname printenv locale cal tput \
             clear factor yes ulimit mktemp getconf sw_vers free lscpu ps logname fg bg disown caller \
-            numfmt tsort users who w";
+            numfmt tsort users who w pgrep pidof lsof ss netstat vmstat iostat pstree";
 
 impl Judge<'_> {
     pub(super) fn builtin(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -148,6 +148,16 @@ impl Judge<'_> {
             "hash" if call.words.iter().any(|word| word.head().starts_with('-')) => {
                 Err(Refusal::new("shell.opaque", "hash can make a name mean another program"))
             }
+            "basename" | "dirname" => {
+                let [path, rest @ ..] = call.words else { return Ok(Stream::Opaque) };
+                let plain: Option<Vec<&str>> = rest.iter().map(Value::text).collect();
+                Ok(match (path.text(), plain.as_deref()) {
+                    (Some(path), Some(ends)) if !path.is_empty() && !path.starts_with('-') => {
+                        part_of(call.name, path, ends)
+                    }
+                    _ => Stream::Opaque,
+                })
+            }
             "umask" | "ulimit" => nothing,
             _ => Ok(Stream::Opaque),
         }
@@ -175,6 +185,11 @@ impl Judge<'_> {
         Ok(match plain.as_deref() {
             Some([only]) if !only.contains(['%', '\\']) => Stream::Text((*only).to_owned()),
             Some(["%s" | "%s\\n", args @ ..]) => Stream::Text(args.join("\n")),
+            Some(["%s\\0", args @ ..])
+                if !args.iter().any(|word| word.contains(char::is_whitespace)) =>
+            {
+                Stream::Text(args.join("\n"))
+            }
             _ => Stream::Opaque,
         })
     }
@@ -229,8 +244,8 @@ impl Judge<'_> {
             certain &= real.kind == Kind::Dir;
             folders.push(real.path);
         }
-        let before = std::mem::replace(&mut env.cwds, folders);
-        env.cwds.dedup();
+        let before = std::mem::take(&mut env.cwds);
+        env.also_in(&folders);
         env.unsure = if certain { Vec::new() } else { before };
         Ok(Stream::Text(String::new()))
     }
@@ -363,6 +378,22 @@ impl Judge<'_> {
 pub(super) fn dump(program: &str) -> Refusal {
     Refusal::new("env.dump", format!("{program} prints the environment, which holds secrets"))
         .instead("print the one variable that is needed, such as `echo \"$LANG\"`")
+}
+
+/// What `basename` and `dirname` print of one path.
+fn part_of(program: &str, path: &str, ends: &[&str]) -> Stream {
+    let trimmed = path.trim_end_matches('/');
+    let (folder, name) = trimmed.rsplit_once('/').unwrap_or((".", trimmed));
+    match (program, ends) {
+        _ if trimmed.is_empty() => Stream::Text("/".to_owned()),
+        ("dirname", []) if folder.is_empty() => Stream::Text("/".to_owned()),
+        ("dirname", []) => Stream::Text(folder.to_owned()),
+        ("basename", []) => Stream::Text(name.to_owned()),
+        ("basename", [end]) if *end != name => {
+            Stream::Text(name.strip_suffix(end).unwrap_or(name).to_owned())
+        }
+        _ => Stream::Opaque,
+    }
 }
 
 fn echoed(words: &[Value]) -> Stream {

@@ -98,9 +98,10 @@ impl Judge<'_> {
                             | "-iregex"
                     ) && !negated
                     {
-                        named = true;
-                        secret |=
-                            value.is_none_or(|value| value.text().is_none_or(aims_at_secrets));
+                        let text = value.and_then(Value::text);
+                        // `*` and `*.*` fit every name, and say nothing.
+                        named |= text.is_some_and(|text| text.contains(char::is_alphanumeric));
+                        secret |= text.is_none_or(aims_at_secrets);
                     }
                     prints_paths &= text != "-printf";
                     negated = false;

@@ -42,10 +42,10 @@ const NODE: Language = Language {
 };
 
 const RUBY: Language = Language {
-    flags: "-w -W -W0 -W1 -W2 -c -v",
+    flags: "-w -W -W0 -W1 -W2 -c",
     valued: "-I -E",
     module: None,
-    checks: "--version -h --help",
+    checks: "-v --version -h --help",
     verbs: "",
 };
 
@@ -164,8 +164,16 @@ impl Judge<'_> {
                 self.harmless_words(env, call.name, more)?;
                 Ok(Stream::Opaque)
             }
+            // `node --test` takes folders and patterns of tests.
+            Some((first, more)) if tests && language.flags.contains("--test") => {
+                for word in std::iter::once(first).chain(more) {
+                    self.read_value(env, word, crate::guard::judge::Read::Name)?;
+                }
+                Ok(Stream::Opaque)
+            }
+            // What is not there runs nothing, and the answer says so by itself.
             Some((script, _)) => {
-                self.script(env, script)?;
+                self.script_or_nothing(env, script)?;
                 Ok(Stream::Opaque)
             }
             None if tests => Ok(Stream::Opaque),

@@ -18,30 +18,20 @@ mod writers;
 
 use known::Kind;
 pub(super) use known::is_program;
+use options::Spec;
 
 use std::path::{Path, PathBuf};
 
 use super::files;
-use super::judge::{Judge, Read};
-use super::refusal::Refusal;
+use super::judge::{Judge, Read, Write};
+use super::refusal::{Refusal, blocked_pattern};
+use super::rules;
 use super::shell::{Env, Stream, Value};
+use crate::model::RuleDecision;
 
 /// Folders whose programs are the machine's own.
 const SYSTEM_BINS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"];
-
-/// Rules that `allow` in TASK.md does not lift.
-const FLOOR: &[&str] = &[
-    "path.",
-    "secret.",
-    "state.",
-    "human.",
-    "env.",
-    "shell.",
-    "git.push",
-    "privilege",
-    "program.delete",
-];
 
 /// What a command is about to run.
 pub(super) struct Call<'w> {
@@ -82,17 +72,88 @@ impl Judge<'_> {
             .instead("write the program's name as plain text"));
         };
         let judged = self.named(env, name, rest, stdin);
+        let policy = self.policy;
+        if policy.allow.is_empty() && !policy.rules.about_commands() {
+            return match judged {
+                Err(refusal) if self.defaults_to(&refusal, name) => Ok(Stream::Opaque),
+                judged => judged,
+            };
+        }
+        let mut plain: Vec<Option<String>> =
+            words.iter().map(|word| word.text().map(str::to_owned)).collect();
+        // The machine's own programs are meant by their names.
+        let (folder, base) = name.rsplit_once('/').unwrap_or(("", name));
+        if SYSTEM_BINS.contains(&folder) {
+            plain[0] = Some(base.to_owned());
+        }
+        let ruling = self.ruled(&plain)?;
         match judged {
-            Err(refusal)
-                if !FLOOR.iter().any(|floor| refusal.rule.starts_with(floor))
-                    || refusal.rule == "shell.unknown-program" =>
-            {
-                let plain: Vec<Option<String>> =
-                    words.iter().map(|word| word.text().map(str::to_owned)).collect();
-                if self.policy.allow.covers(&plain) { Ok(Stream::Opaque) } else { Err(refusal) }
+            Err(refusal) if rules::liftable(&refusal.rule) => {
+                let lifted = ruling.is_some()
+                    || policy.allow.covers(&plain)
+                    || self.defaults_to(&refusal, name);
+                if !lifted {
+                    return Err(refusal);
+                }
+                if refusal.rule == "program.delete" {
+                    self.deletes(env, base, rest)?;
+                }
+                Ok(Stream::Opaque)
             }
             judged => judged,
         }
+    }
+
+    /// Whether a program that nobody knows may run by the user's own default. A name in
+    /// capitals may be a program that is known, on some machines.
+    fn defaults_to(&self, refusal: &Refusal, name: &str) -> bool {
+        let hidden = name.to_lowercase() != *name && is_program(&name.to_lowercase());
+        self.policy.rules.allow_unknown() && rules::unknown(&refusal.rule) && !hidden
+    }
+
+    /// What the user's rules say about a command: a refusal, or the rule that lets it
+    /// through. What a human has to approve is noted.
+    pub(super) fn ruled(
+        &mut self,
+        words: &[Option<String>],
+    ) -> Result<Option<RuleDecision>, Refusal> {
+        let rules = &self.policy.rules;
+        if !rules.about_commands() {
+            return Ok(None);
+        }
+        let shown: Vec<&str> = words.iter().map(|word| word.as_deref().unwrap_or("…")).collect();
+        if let Some(pattern) = rules.matches(&shown.join(" ")) {
+            return Err(blocked_pattern(pattern));
+        }
+        let Some(ruling) = rules.command(words) else { return Ok(None) };
+        match ruling.decision {
+            RuleDecision::Deny => return Err(Refusal::ruled(ruling)),
+            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Refusal::ruled(ruling))),
+            RuleDecision::Allow => {}
+        }
+        Ok(Some(ruling.decision))
+    }
+
+    /// A deletion that the user's configuration lets through: of what the agent could
+    /// have changed, too.
+    fn deletes(&mut self, env: &Env, name: &str, words: &[Value]) -> Result<(), Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[],
+            "-r -R -f -v -d -i -I --recursive --force --verbose --dir --interactive -p --parents \
+            --ignore-fail-on-non-empty -u -z",
+        );
+        if !matches!(name, "rm" | "rmdir" | "unlink" | "shred") {
+            return Ok(());
+        }
+        let parsed = self.options(env, name, words, &SPEC)?;
+        for operand in &parsed.operands {
+            for path in self.write_value(env, operand, Write::Move)? {
+                if !self.inside(&path) && !self.in_tmp(&path) {
+                    return Err(Refusal::new("path.outside", "it deletes outside the workspace"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn named(
@@ -117,13 +178,39 @@ impl Judge<'_> {
         if system {
             return self.program(env, &Call { name: &base, words: rest, stdin });
         }
-        self.script(env, &Value::lit(name))?;
+        let tool = matches!(known::kind(&base), Some(Kind::Runner(_) | Kind::Interpreter(_)));
+        if tool || self.built {
+            // A wrapper of a known tool that is not there runs nothing, and what is not
+            // there yet can come from the build before it alone.
+            self.script_or_nothing(env, &Value::lit(name))?;
+        } else {
+            self.script(env, &Value::lit(name))?;
+        }
         // A known program that lives in the workspace (`.venv/bin/python`,
         // `./node_modules/.bin/eslint`) is judged as what it is called.
         if is_program(&base) && !known::is_refused(&base) {
             return self.program(env, &Call { name: &base, words: rest, stdin });
         }
         Ok(Stream::Opaque)
+    }
+
+    /// The same for what may be missing.
+    fn script_or_nothing(&mut self, env: &Env, value: &Value) -> Result<(), Refusal> {
+        // A word without either may be a command of the program's own, as in `bun add`.
+        let named = value.text().is_some_and(|name| name.contains(['.', '/']));
+        if !named || value.head().contains(':') {
+            return self.script(env, value).map(drop);
+        }
+        for path in self.paths(env, value)? {
+            let real = self.resolve(&path)?;
+            if real.kind != files::Kind::Missing || !self.inside(&real.path) || env.lost {
+                return self.script(env, value).map(drop);
+            }
+            if self.changed.contains(&real.path) {
+                return self.script(env, value).map(drop);
+            }
+        }
+        Ok(())
     }
 
     /// Checks that a program or script is a file of the workspace that was there
@@ -163,6 +250,10 @@ impl Judge<'_> {
     /// Judges a program by its name.
     pub(super) fn program(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         match known::kind(call.name) {
+            Some(Kind::Refused(_)) if refused::only_asks(call.name, call.words) => {
+                self.harmless_words(env, call.name, call.words)?;
+                Ok(Stream::Opaque)
+            }
             Some(Kind::Refused(group)) => Err(group.refusal(call.name)),
             Some(Kind::Builtin) => self.builtin(env, call),
             Some(Kind::Wrapper) => self.wrapper(env, call),

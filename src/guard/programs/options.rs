@@ -16,6 +16,8 @@ pub(super) enum Does {
     Reads,
     /// Reads the folder its value names and everything below it.
     Tree,
+    /// Runs the file its value names: it must be one of the workspace.
+    Runs,
     /// Writes the file its value names.
     Writes,
     /// Takes a value and runs something, or writes where it cannot be seen.
@@ -134,11 +136,15 @@ impl Judge<'_> {
                 }
                 (Does::Reads, Some(value)) => self.read_value(env, value, Read::Content)?,
                 (Does::Tree, Some(value)) => self.read_value(env, value, Read::Tree)?,
+                (Does::Runs, Some(value)) => {
+                    self.script(env, value)?;
+                }
                 (Does::Writes, Some(value)) => {
                     self.write_value(env, value, Write::Change)?;
                 }
                 (Does::Data, Some(value)) => self.stray(env, name, value)?,
-                (Does::Data, None) | (Does::Reads | Does::Tree | Does::Writes, None) => {}
+                (Does::Data, None)
+                | (Does::Reads | Does::Runs | Does::Tree | Does::Writes, None) => {}
             }
         }
         Ok(parsed)

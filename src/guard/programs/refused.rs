@@ -1,6 +1,8 @@
 //! Programs that are refused whatever their words, each with its rule.
 
+use super::options::lists;
 use crate::guard::refusal::Refusal;
+use crate::guard::shell::Value;
 
 /// Why a group of programs is refused, and what passes instead.
 pub(super) struct Group {
@@ -64,7 +66,7 @@ pub(super) const GROUPS: &[Group] = &[
             ptrace screen tmux logger wall write busctl dbus-send gsettings dconf xattr",
     },
     Group {
-        rule: "shell.opaque",
+        rule: "program.opaque",
         why: "what it runs cannot be seen from this line",
         instead: "run the command itself, in a plain line",
         names: "source . trap alias unalias enable bind complete compgen fc history script watch \
@@ -75,6 +77,33 @@ pub(super) const GROUPS: &[Group] = &[
             ralph-copilot copilot claude codex gemini aider opencode",
     },
 ];
+
+/// What refused programs may be asked: the first word, and the words behind it are names.
+const QUESTIONS: &[(&str, &str)] = &[
+    ("pip pip3", "list show freeze check inspect -V"),
+    ("terraform tofu", "fmt validate version"),
+    ("openssl", "version"),
+    ("helm", "lint"),
+    ("conda mamba", "list info"),
+    ("gem", "list"),
+    ("brew", "list --prefix"),
+    ("unzip", "-l -Z"),
+    ("7z", "l"),
+    ("gzip", "-l"),
+    ("dpkg", "-l -s -L"),
+];
+
+/// Builtins of the shell: with them a first word is a file, never a question.
+const NEVER_ASKED: &str = "source . trap alias unalias enable bind complete compgen fc history";
+
+/// Whether a command of a refused program only asks for its version or what it knows.
+pub(super) fn only_asks(name: &str, words: &[Value]) -> bool {
+    let Some(first) = words.first().and_then(Value::text) else { return false };
+    if first == "--version" && words.len() == 1 {
+        return !lists(NEVER_ASKED, name);
+    }
+    QUESTIONS.iter().any(|(names, questions)| lists(names, name) && lists(questions, first))
+}
 
 impl Group {
     /// The refusal of one of its programs.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::guard::files::Kind;
 use crate::guard::judge::{Judge, Read, Write};
 use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Stream, Value};
+use crate::guard::shell::{Env, Seg, Stream, Value};
 
 use super::Call;
 use super::options::{Does, Parsed, Spec};
@@ -46,11 +46,31 @@ impl Judge<'_> {
         ]);
         let parsed = self.options(env, call.name, call.words, &SPEC)?;
         let how = if call.name == "touch" { Write::Append } else { Write::Change };
+        let grows = |size: &Value| size.head().starts_with(['+', '>']);
+        if call.name == "truncate" && !parsed.value(&["-s", "--size"]).is_some_and(grows) {
+            for operand in &parsed.operands {
+                self.kept(env, operand)?;
+            }
+        }
         for operand in &parsed.operands {
             // Only a file that is there is protected from a touch of the task's own log.
             self.write_value(env, operand, how)?;
         }
         Ok(Stream::Text(String::new()))
+    }
+
+    /// Refuses to empty what is there: that is deleting it under another name.
+    pub(in crate::guard) fn kept(&mut self, env: &Env, target: &Value) -> Result<(), Refusal> {
+        if target.is_open() || target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
+            return Err(emptied(&target.show()));
+        }
+        for path in self.paths(env, target)? {
+            let log = path.extension().is_some_and(|end| end == "log" || end == "tmp");
+            if !log && !path.starts_with("/dev") && self.resolve(&path)?.kind == Kind::File {
+                return Err(emptied(&target.show()));
+            }
+        }
+        Ok(())
     }
 
     /// Where copies or moved files end up: the target, or names below it.
@@ -66,9 +86,7 @@ impl Judge<'_> {
                 .pop()
                 .ok_or_else(|| Refusal::new("shell.unparsed", "there is no target"))?,
         };
-        if target.is_open()
-            || target.segs.iter().any(|seg| matches!(seg, crate::guard::shell::Seg::Listed(_)))
-        {
+        if target.is_open() || target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
             return Err(Refusal::new(
                 "path.unknown",
                 format!("it is not known where `{}` is", target.show()),
@@ -105,9 +123,7 @@ impl Judge<'_> {
                 self.write(target, how)?;
                 continue;
             }
-            if source.is_open()
-                || source.segs.iter().any(|seg| matches!(seg, crate::guard::shell::Seg::Listed(_)))
-            {
+            if source.is_open() || source.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
                 return Err(Refusal::new(
                     "path.unknown",
                     "it is not known which file this would write",
@@ -145,6 +161,11 @@ impl Judge<'_> {
         let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
         for source in &sources {
             self.read_value(env, source, if recursive { Read::Tree } else { Read::Content })?;
+            if source.text() == Some("/dev/null") {
+                for target in targets.iter().filter(|_| !below) {
+                    self.kept(env, &Value::lit(target.to_string_lossy()))?;
+                }
+            }
             self.place(env, source, &targets, below, Write::Change)?;
             if recursive {
                 self.copied_tree(env, source, &targets, below)?;
@@ -285,6 +306,11 @@ impl Judge<'_> {
         }
         Ok(Stream::Text(String::new()))
     }
+}
+
+fn emptied(file: &str) -> Refusal {
+    Refusal::new("program.delete", format!("it would empty {file}, and nothing may be deleted"))
+        .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")
 }
 
 /// Modes that neither let others write nor set ids.

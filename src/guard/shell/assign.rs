@@ -1,6 +1,9 @@
 //! Which variables may be set, because setting some of them makes an allowed
 //! program load or run something else.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::guard::refusal::Refusal;
 
 use super::value::Value;
@@ -67,7 +70,8 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
     if harmless {
         return Ok(());
     }
-    if has(DENIED, &upper)
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| DENIED.split_whitespace().collect());
+    if NAMES.contains(upper.as_str())
         || DENIED_PREFIXES.split_whitespace().any(|prefix| upper.starts_with(prefix))
     {
         return Err(refuse());

@@ -61,7 +61,9 @@ impl Env {
             }
         }
         if self.cwds.len() > MOST_FOLDERS {
+            // Once lost, no relative path is believed: more folders would only cost time.
             self.lost = true;
+            self.cwds.truncate(MOST_FOLDERS);
         }
     }
 

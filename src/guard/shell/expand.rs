@@ -176,10 +176,9 @@ impl Judge<'_> {
                     }
                 }
                 Piece::Param(param) if !param.quoted => {
-                    let plain = param.op == Op::Value;
                     let fields = env.vars.contains_key("IFS");
                     for value in self.param(env, param)? {
-                        if fields && plain {
+                        if fields {
                             word.push(Seg::Any);
                             word.splits = true;
                             begun = true;
@@ -241,6 +240,13 @@ impl Judge<'_> {
         if param.op == Op::Assign {
             env.set(name, Value::one(Seg::Any));
         }
+        if param.op == Op::Change
+            && let Some([value]) = env.vars.get(name).map(Vec::as_slice)
+            && let (Some(text), [Piece::Text(change)]) = (value.text(), param.inner.as_slice())
+            && let Some(changed) = changed(text, change)
+        {
+            return Ok(vec![Value::lit(changed)]);
+        }
         if param.op != Op::Value {
             return Ok(vec![Value { segs: vec![Seg::Any], splits: !param.quoted }]);
         }
@@ -274,6 +280,43 @@ impl Judge<'_> {
             Value::lit(path.to_string_lossy())
         })])
     }
+}
+
+/// Longest value that a change is worked out for, in bytes.
+const LONGEST_CHANGED: usize = 4096;
+
+/// What `${name%pattern}` and its kind make of a value; `None` where it is not plain.
+fn changed(value: &str, change: &str) -> Option<String> {
+    if value.len() > LONGEST_CHANGED || change.contains(['\\', '[', '\'', '"', '(']) {
+        return None;
+    }
+    if change.starts_with('-') || change.starts_with(":-") {
+        return (!value.is_empty()).then(|| value.to_owned());
+    }
+    let end = change.starts_with('%');
+    let written = change.strip_prefix(if end { '%' } else { '#' })?;
+    let longest = written.strip_prefix(if end { '%' } else { '#' });
+    let pattern: String = longest
+        .unwrap_or(written)
+        .chars()
+        .map(|c| if matches!(c, '*' | '?') { c.into() } else { globset::escape(&c.to_string()) })
+        .collect();
+    let matcher = globset::Glob::new(&pattern).ok()?.compile_matcher();
+    let mut cuts: Vec<usize> =
+        value.char_indices().map(|(at, _)| at).chain([value.len()]).collect();
+    if end != longest.is_some() {
+        // The shortest end begins last, the longest beginning ends last.
+        cuts.reverse();
+    }
+    let cut = cuts.into_iter().find(|at| {
+        let (before, behind) = value.split_at(*at);
+        matcher.is_match(if end { behind } else { before })
+    });
+    Some(match cut {
+        Some(at) if end => value[..at].to_owned(),
+        Some(at) => value[at..].to_owned(),
+        None => value.to_owned(),
+    })
 }
 
 /// Refuses arithmetic in which two operands stand side by side: that is a
@@ -346,5 +389,29 @@ fn patterns(text: &str, word: &mut Value) {
     }
     if !plain.is_empty() {
         word.push(Seg::Lit(plain));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed;
+
+    #[test]
+    fn ends_and_beginnings_are_cut_as_bash_does() {
+        for (value, change, want) in [
+            ("src/a.rs", "%.rs", "src/a"),
+            ("src/a.rs", "##*/", "a.rs"),
+            ("a/b/c", "#*/", "b/c"),
+            ("a/b/c", "%/*", "a/b"),
+            ("a/b/c", "%%/*", "a"),
+            ("a.b", "%.c", "a.b"),
+            ("a{b}", "%{b}", "a"),
+            ("a", ":-.env", "a"),
+        ] {
+            assert_eq!(changed(value, change).as_deref(), Some(want), "{value} {change}");
+        }
+        for (value, change) in [("", ":-.env"), ("a", "/a/b"), ("a", "%[a]"), ("a", ":0:1")] {
+            assert_eq!(changed(value, change), None, "{value} {change}");
+        }
     }
 }

@@ -17,6 +17,9 @@ mod value;
 mod walk;
 mod words;
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use brush_parser::{ParserOptions, Token, ast};
 
 pub(super) use assign::check as check_assignment;
@@ -24,6 +27,7 @@ pub(super) use env::Env;
 pub(super) use test_expr::subscripts;
 pub(super) use value::{Seg, Stream, Value};
 
+use super::explain::Parts;
 use super::files::Files;
 use super::judge::Judge;
 use super::policy::Policy;
@@ -37,6 +41,9 @@ const MOST_BYTES: usize = 256 * 1024;
 const MOST_PARENS: usize = 12;
 const MOST_CASES: usize = 8;
 
+/// Words and operators of one line.
+const MOST_TOKENS: usize = 30_000;
+
 /// Keywords that nest, and substitutions, in one line.
 const MOST_KEYWORDS: usize = 600;
 const MOST_SUBSTITUTIONS: usize = 4000;
@@ -45,7 +52,16 @@ const MOST_SUBSTITUTIONS: usize = 4000;
 const STACK: usize = 32 * 1024 * 1024;
 const STACK_EACH: usize = 24 * 1024;
 
-/// Judges a line as bash would run it in the policy's folder.
+/// What an allowed line comes to.
+pub(super) struct Looked {
+    /// Canonical paths that are written.
+    pub(super) writes: BTreeSet<PathBuf>,
+    /// What a human has to approve first.
+    pub(super) ask: Option<Refusal>,
+}
+
+/// Judges a line as bash would run it in the policy's folder, and shows `seen` every
+/// part that was looked at.
 ///
 /// Returns what would be written. It runs on a thread of its own: neither a deep
 /// line nor a fault in the parser can take the runner down.
@@ -53,7 +69,8 @@ pub(super) fn judge(
     line: &str,
     policy: &Policy,
     files: &dyn Files,
-) -> Result<Vec<std::path::PathBuf>, Refusal> {
+    seen: &mut Parts,
+) -> Result<Looked, Refusal> {
     if line.len() > MOST_BYTES {
         return Err(too_long("the line is longer than 256 KiB"));
     }
@@ -67,9 +84,11 @@ pub(super) fn judge(
             .stack_size(STACK + substitutions * STACK_EACH)
             .spawn_scoped(scope, || {
                 let mut judge = Judge::new(policy, files);
+                judge.parts = std::mem::take(seen);
                 let mut env = Env::new(policy.cwd.clone());
-                judge.line(&mut env, line)?;
-                Ok(judge.writes.into_iter().collect())
+                let judged = judge.line(&mut env, line);
+                *seen = std::mem::take(&mut judge.parts);
+                judged.map(|_| Looked { writes: judge.writes, ask: judge.ask })
             });
         match worker.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(judged)) => judged,
@@ -124,6 +143,9 @@ fn is_invisible(c: char) -> bool {
 
 /// Refuses tokens whose nesting the parser would not survive.
 fn measure(tokens: &[Token]) -> Result<(), Refusal> {
+    if tokens.len() > MOST_TOKENS {
+        return Err(too_long("it has too many words"));
+    }
     let mut parens = 0_usize;
     let mut cases = 0_usize;
     let mut keywords = 0_usize;

@@ -9,12 +9,16 @@ use crate::guard::files::Kind;
 use crate::guard::judge::{Judge, Read, Write, secret};
 use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
+use crate::model::Access;
 
 use super::env::Env;
 use super::value::{Seg, Value};
 
 /// Names of a folder that a pattern is matched against.
 const MOST_NAMES: usize = 2000;
+
+/// Names of a pattern that are told apart.
+const MOST_NAMED: usize = 40;
 
 /// Paths that one pattern may stand for.
 const MOST_MATCHES: usize = 2000;
@@ -38,7 +42,14 @@ impl Judge<'_> {
             };
         }
         if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
-            // What a listing printed was checked when it was listed.
+            // What a listing printed was checked when it was listed; the user's rules come on top.
+            for seg in value.segs.iter().filter(|_| self.policy.rules.hides()) {
+                if let Seg::Listed(root) = seg {
+                    for entry in self.entries(root).0 {
+                        self.ruled_path(&entry, Access::Read, read != Read::Name)?;
+                    }
+                }
+            }
             return match value.segs.as_slice() {
                 [Seg::Listed(_)] => Ok(()),
                 [Seg::Lit(_), ..] | [Seg::Listed(_), Seg::Lit(_)]
@@ -103,7 +114,7 @@ impl Judge<'_> {
                 .instead("name the files, or list a folder that holds none, such as `src`")
         };
         let policy = self.policy;
-        let fixed = policy.protect_paths.iter().chain(&policy.human).chain([&policy.task_dir]);
+        let fixed = policy.protect_paths.iter().chain(&policy.human).chain(&policy.task_dir);
         let mut fixed = fixed.filter(|path| path.starts_with(&root));
         if fixed.next().is_some() || root == policy.workspace {
             return Err(unclear());
@@ -163,6 +174,28 @@ impl Judge<'_> {
             likely_secret(&pattern)?;
         }
         Ok(found)
+    }
+
+    /// The names that a pattern stands for now, as the shell would write them; `None`
+    /// where that is not plain: then the pattern itself stays.
+    pub(super) fn named_by_pattern(&mut self, env: &Env, value: &Value) -> Option<Vec<Value>> {
+        let plain = |seg: &Seg| matches!(seg, Seg::Lit(_) | Seg::Glob(_));
+        let globs = value.segs.iter().any(|seg| matches!(seg, Seg::Glob(_)));
+        let [cwd] = env.cwds.as_slice() else { return None };
+        let shown = value.show();
+        if !globs || env.lost || value.splits || !value.segs.iter().all(plain) {
+            return None;
+        }
+        if shown.starts_with(['/', '.']) || shown.contains("..") || shown.contains("**") {
+            return None;
+        }
+        let found = self.paths(env, value).ok()?;
+        let names: Vec<String> = found
+            .iter()
+            .map(|path| path.strip_prefix(cwd).ok()?.to_str().map(str::to_owned))
+            .collect::<Option<_>>()?;
+        let named = names.len() <= MOST_NAMED && names != [shown.trim_end_matches('/')];
+        named.then(|| names.into_iter().map(Value::lit).collect())
     }
 
     /// Adds the paths that a pattern matches now.

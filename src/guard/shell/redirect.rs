@@ -54,6 +54,28 @@ impl Judge<'_> {
         }
     }
 
+    /// Refuses `> file` and `: > file`, which leave nothing of a file that is there.
+    pub(super) fn emptied(
+        &mut self,
+        env: &mut Env,
+        simple: &ast::SimpleCommand,
+    ) -> Result<(), Refusal> {
+        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        for item in prefix.chain(suffix) {
+            if let ast::CommandPrefixOrSuffixItem::IoRedirect(ast::IoRedirect::File(
+                _,
+                ast::IoFileRedirectKind::Write | ast::IoFileRedirectKind::Clobber,
+                ast::IoFileRedirectTarget::Filename(word),
+            )) = item
+            {
+                let target = self.single(env, &word.value)?;
+                self.kept(env, &target)?;
+            }
+        }
+        Ok(())
+    }
+
     fn file_redirect(
         &mut self,
         env: &mut Env,

@@ -141,9 +141,11 @@ impl Judge<'_> {
             return Err(Refusal::new("shell.too-long", "it sets too many variables"));
         }
         match command {
-            ast::Command::Simple(simple) => self
-                .simple(env, simple, stdin)
-                .map_err(|refusal| refusal.within(&simple.to_string())),
+            ast::Command::Simple(simple) => {
+                self.parts.see(|| simple.to_string());
+                self.simple(env, simple, stdin)
+                    .map_err(|refusal| refusal.within(&simple.to_string()))
+            }
             ast::Command::Compound(compound, redirects) => {
                 let outer = env.stdin.clone();
                 env.stdin = self.redirects(env, redirects.as_ref(), stdin)?;
@@ -265,7 +267,12 @@ impl Judge<'_> {
         match &clause.values {
             Some(words) => {
                 for word in words {
-                    values.extend(self.words(env, &word.value)?);
+                    for value in self.words(env, &word.value)? {
+                        match self.named_by_pattern(env, &value) {
+                            Some(named) => values.extend(named),
+                            None => values.push(value),
+                        }
+                    }
                 }
             }
             None => match &env.arguments {
@@ -343,6 +350,10 @@ impl Judge<'_> {
         }
         for item in suffix {
             self.item(env, item, &mut words, &mut stdin, &mut redirected)?;
+        }
+        let idle = words.first().and_then(Value::text).is_some_and(|name| name == ":");
+        if (idle || words.is_empty()) && assignments.is_empty() {
+            self.emptied(env, simple)?;
         }
         if words.is_empty() {
             for (name, values) in assignments {

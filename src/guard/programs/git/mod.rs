@@ -9,6 +9,8 @@ use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Stream, Value};
 
 use super::Call;
+use super::options::lists;
+use crate::guard::files::Kind;
 
 /// A refused subcommand: rule, reason, what passes instead.
 type Refused = (&'static str, &'static str, &'static str);
@@ -18,13 +20,18 @@ const WORK_LOST: Refused = (
     "it can throw work away",
     "commit what there is with `git add -A && git commit -m '…'`, and change files with the edit tool",
 );
+const REMOVES: Refused = (
+    "program.delete",
+    "it deletes, and nothing may be deleted while nobody is watching",
+    "archive it: `mkdir -p _archive && git mv FILE _archive/`",
+);
 const REMOTE: Refused = ("git.push", "it sends to a remote", "commit only; the human pushes");
 const FETCHES: Refused =
     ("git.network", "it talks to a remote", "work with the commits that are there");
 const INTERNALS: Refused = (
     "git.internals",
     "it changes git's own data or how git works",
-    "use `git add` and `git commit`",
+    "use `git add FILE` and `git commit -m '…'`",
 );
 const OPAQUE: Refused = (
     "git.opaque",
@@ -39,8 +46,10 @@ const BRANCHES: Refused = (
 
 fn refused(subcommand: &str) -> Option<Refused> {
     Some(match subcommand {
-        "clean" | "rm" | "filter-branch" | "filter-repo" | "gc" | "prune" | "repack"
-        | "prune-packed" => WORK_LOST,
+        "clean" | "filter-branch" | "filter-repo" | "gc" | "prune" | "repack" | "prune-packed" => {
+            WORK_LOST
+        }
+        "rm" => REMOVES,
         "push" | "send-pack" | "send-email" | "request-pull" | "imap-send" | "http-push"
         | "svn" | "p4" | "cvsexportcommit" => REMOTE,
         "fetch" | "pull" | "clone" | "ls-remote" | "fetch-pack" | "submodule" | "lfs" | "annex"
@@ -55,7 +64,7 @@ fn refused(subcommand: &str) -> Option<Refused> {
         | "checkout-index" => INTERNALS,
         "difftool" | "mergetool" | "apply" | "archive" | "bundle" | "format-patch" | "gui"
         | "gitk" | "citool" | "web--browse" | "fast-export" | "shell" | "sh-i18n"
-        | "merge-file" | "merge-index" | "var" => OPAQUE,
+        | "merge-file" | "merge-index" => OPAQUE,
         _ => return None,
     })
 }
@@ -87,6 +96,30 @@ const HARMLESS_SETTINGS: &[&str] = &[
 ];
 
 impl Judge<'_> {
+    /// Whether a `checkout` or `switch` does more than go to a branch or make one.
+    fn discards(&mut self, env: &Env, name: &str, words: &[Value]) -> bool {
+        let text = |word: &Value| word.text().unwrap_or("--").to_owned();
+        let plain: Vec<String> = words.iter().map(text).collect();
+        let makes = plain.iter().any(|word| matches!(word.as_str(), "-b" | "-c" | "--orphan"));
+        let fine = |word: &String| {
+            !word.starts_with('-')
+                || lists("-b -c -q --quiet --orphan --create -t --track --detach", word)
+        };
+        let names: Vec<&String> = plain.iter().filter(|word| !word.starts_with('-')).collect();
+        let exists = |judge: &mut Self, name: &str| {
+            let path = env.cwds.first().map(|cwd| cwd.join(name)).unwrap_or_default();
+            !judge.resolve(&path).is_ok_and(|real| real.kind == Kind::Missing)
+        };
+        if !plain.iter().all(fine) {
+            return true;
+        }
+        match (name, makes, names.as_slice()) {
+            (_, true, _) | ("switch", false, _) => false,
+            (_, false, [one]) => exists(self, one),
+            (_, false, _) => true,
+        }
+    }
+
     pub(super) fn git(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         let mut inner = env.clone();
         let mut rest = call.words;
@@ -140,6 +173,18 @@ impl Judge<'_> {
         words: &[Value],
         stdin: &Stream,
     ) -> Result<Stream, Refusal> {
+        let all = [Value::lit("git"), Value::lit(name)];
+        let all = all.iter().chain(words);
+        let plain: Vec<Option<String>> = all.map(|word| word.text().map(str::to_owned)).collect();
+        self.ruled(&plain)?;
+        if name == "push" && words.iter().any(overwrites) {
+            let why = "git push: it overwrites or removes what others have";
+            return Err(Refusal::new("git.push-force", why).instead(REMOTE.2));
+        }
+        if matches!(name, "checkout" | "switch") && self.discards(env, name, words) {
+            return Err(Refusal::new("git.destructive", format!("git {name}: {}", WORK_LOST.1))
+                .instead(WORK_LOST.2));
+        }
         if let Some((rule, why, instead)) = refused(name) {
             return Err(Refusal::new(rule, format!("git {name}: {why}")).instead(instead));
         }
@@ -156,6 +201,14 @@ impl Judge<'_> {
         )
         .instead("use status, diff, log, show, add or commit"))
     }
+}
+
+/// Whether a word of `git push` makes it more than adding commits.
+fn overwrites(word: &Value) -> bool {
+    let Some(text) = word.text() else { return true };
+    let short = text.starts_with('-') && !text.starts_with("--") && text.contains(['f', 'd']);
+    let long = ["--force", "--mirror", "--delete", "--prune", "--receive-pack", "--exec"];
+    short || text.starts_with(['+', ':']) || long.iter().any(|option| text.starts_with(option))
 }
 
 fn setting(value: Option<&Value>) -> Result<(), Refusal> {

@@ -55,11 +55,26 @@ impl Judge<'_> {
             "remote" => {
                 self.words_only(call, &["-v", "--verbose", "show", "get-url", "-n"], "git.config")
             }
-            "stash" => self.first_word(call, &["list", "show"], "git.destructive"),
+            "stash" => {
+                let loses = |word: &Value| matches!(word.text(), None | Some("drop" | "clear"));
+                let lost = call.words.iter().any(loses);
+                let rule = if lost { "git.destructive" } else { "git.stash" };
+                self.first_word(call, &["list", "show"], rule)
+            }
             "reflog" => self.first_word(call, &["show", "exists", "HEAD"], "git.destructive"),
             "worktree" => self.first_word(call, &["list"], "git.branch"),
             "notes" => self.first_word(call, &["list", "show"], "git.internals"),
             "config" => self.config(call),
+            "var" => {
+                let idents = "GIT_AUTHOR_IDENT GIT_COMMITTER_IDENT GIT_DEFAULT_BRANCH GIT_EDITOR";
+                let asks = |word: &Value| word.text().is_some_and(|name| lists(idents, name));
+                if call.words.len() == 1 && call.words.iter().all(asks) {
+                    Ok(Stream::Opaque)
+                } else {
+                    Err(Refusal::new("git.config", "git var prints how git is set up")
+                        .instead("`git var GIT_AUTHOR_IDENT`"))
+                }
+            }
             _ => return None,
         })
     }
@@ -198,8 +213,9 @@ impl Judge<'_> {
     /// `git branch` and `git tag`, as far as they list.
     fn lists(&mut self, call: &Call<'_>, flags: &'static str) -> Result<Stream, Refusal> {
         let refuse = |what: &str| {
+            let loses = what.starts_with('-') && what.contains(['D', 'f', 'M', 'C', 'd']);
             Refusal::new(
-                "git.branch",
+                if loses { "git.destructive" } else { "git.branch" },
                 format!("git {} {what} makes, moves or removes a name", call.name),
             )
             .instead(format!("list them: `git {} --list`", call.name))
@@ -268,6 +284,10 @@ impl Judge<'_> {
                 Ok(Stream::Opaque)
             }
             None if call.name == "reflog" => Ok(Stream::Opaque),
+            // `git reflog -5` shows; what deletes is a word of its own.
+            Some(first) if call.name == "reflog" && first.head().starts_with('-') => {
+                self.first_word(&Call { words: &call.words[1..], ..*call }, words, rule)
+            }
             _ => Err(Refusal::new(rule, format!("git {} changes what is kept", call.name))
                 .instead("commit instead: `git add -A && git commit -m '…'`")),
         }

@@ -22,6 +22,14 @@ impl Judge<'_> {
         let jq = matches!(call.name, "jq" | "gojq" | "jaq");
         let words = if jq { self.jq_words(env, call)? } else { call.words.to_vec() };
         let call = &Call { name: call.name, words: &words, stdin: call.stdin };
+        if matches!(call.name, "less" | "more") {
+            let harmless = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'G');
+            let runs = |word: &Value| word.head().strip_prefix('+').is_some_and(|c| !harmless(c));
+            if call.words.iter().any(runs) {
+                let why = format!("{} +COMMAND runs commands of its own", call.name);
+                return Err(Refusal::new("program.option", why).instead("`cat FILE`"));
+            }
+        }
         let sums = call.name.ends_with("sum") || call.name.starts_with("md5");
         // `-c`, `-C` and `-f` mean something harmless to the others in the row of names.
         let listing = reader.operands == Operands::Names;
@@ -141,9 +149,11 @@ impl Judge<'_> {
             operands = &operands[1..];
         }
         let git_aware = matches!(call.name, "rg" | "ripgrep" | "ag" | "ack" | "fd" | "fdfind");
+        let greps = call.name.ends_with("grep");
         let recursive = git_aware
-            || parsed.has(&["-r", "-R", "--recursive", "--dereference-recursive"])
-            || parsed.value(&["-d", "--directories"]).and_then(Value::text) == Some("recurse");
+            || greps && parsed.has(&["-r", "-R", "--recursive", "--dereference-recursive"])
+            || greps
+                && parsed.value(&["-d", "--directories"]).and_then(Value::text) == Some("recurse");
         let names_only = matches!(call.name, "fd" | "fdfind");
         let guarded = git_aware && !unhides(call.name, parsed) || includes(parsed);
         let how = match (names_only, recursive, guarded) {
@@ -271,9 +281,10 @@ fn narrowed(parsed: &Parsed) -> bool {
         .iter()
         .filter(|(name, _)| matches!(name.as_str(), "--include" | "-g" | "--glob" | "--iglob"))
         .filter_map(|(_, value)| value.as_ref())
-        .all(|value| match value.text() {
-            Some(text) => text.starts_with('!') || !aims_at_secrets(text),
-            None => false,
+        .all(|value| {
+            // Left unquoted, the shell leaves it as it is, or no file would be called so.
+            let shown = value.show();
+            !value.is_open() && (shown.starts_with('!') || !aims_at_secrets(&shown))
         })
 }
 

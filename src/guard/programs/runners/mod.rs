@@ -2,25 +2,35 @@
 //! workspace by design; what is judged is that they do nothing else: no install,
 //! no publishing, no program or configuration from elsewhere.
 
-use crate::guard::judge::{Judge, Read, Write};
+use crate::guard::judge::{Judge, Read};
 use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Stream, Value};
 
+mod launch;
 mod tables;
 
 use super::Call;
 use super::known::{is_program, is_refused, is_runner};
-use super::options::{Does, Spec, lists, parse};
-use tables::{INSTALLS, PUBLISH, RUNS, THROUGH};
+use super::options::{Spec, lists};
+use tables::{INSTALLS, PUBLISH, THROUGH};
 pub(super) use tables::{TOOLS, Tool};
-
-use Does::{Data, Reads, Refused, Writes};
 
 /// Tools that have no table of their own.
 pub(super) const PLAIN_NAMES: &str = "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java";
 
 impl Judge<'_> {
     pub(super) fn runner(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+        tool: Option<&Tool>,
+    ) -> Result<Stream, Refusal> {
+        let judged = self.runs_tool(env, call, tool);
+        self.built |= judged.is_ok();
+        judged
+    }
+
+    fn runs_tool(
         &mut self,
         env: &mut Env,
         call: &Call<'_>,
@@ -33,9 +43,7 @@ impl Judge<'_> {
             return self.cmake(env, call);
         }
         if call.name == "java" {
-            let version =
-                call.words.iter().any(|word| matches!(word.text(), Some("-version" | "--version")));
-            return if version { Ok(Stream::Opaque) } else { Err(refuse_verb("java", "")) };
+            return self.java(env, call);
         }
         let verb = call.words.first().and_then(Value::text).unwrap_or_default();
         if let Some((tool, _)) =
@@ -75,18 +83,26 @@ impl Judge<'_> {
         if call.name == "cargo" && words.first().is_some_and(|word| word.head().starts_with('+')) {
             words = &words[1..];
         }
-        let version = matches!(
-            words.first().and_then(Value::text),
-            Some("--version" | "-V" | "-v" | "--help" | "-h" | "version" | "help")
-        );
-        if version && words.len() <= 2 {
+        let asked = words.first().and_then(Value::text).unwrap_or_default();
+        let version = lists("--version -V -v --help -h version help", asked);
+        if version && words.len() <= if asked == "help" { 2 } else { 1 } {
             return Ok(Stream::Opaque);
         }
         // What stands behind `--` belongs to the tests or the script.
         let dashes = words.iter().position(|word| word.text() == Some("--"));
         let (own, passed_on) = words.split_at(dashes.unwrap_or(words.len()));
+        if let Some(word) = own.iter().find(|word| links_elsewhere(call.name, word)) {
+            let why = format!("{} {} runs another program", call.name, word.show());
+            return Err(Refusal::new("program.option", why)
+                .instead(format!("run {} without it", call.name)));
+        }
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
+        let before = self.changed.clone();
         let parsed = self.options(env, call.name, own, &spec)?;
+        // What a compiler makes of files that were there is no script of this call.
+        if lists(COMPILERS, call.name) && before.is_empty() {
+            self.changed.clear();
+        }
         self.harmless_words(env, call.name, passed_on)?;
         if !tool.verbs.is_empty() {
             let Some(verb) = parsed
@@ -189,6 +205,16 @@ impl Judge<'_> {
             ("go", "work") => {
                 if !matches!(second, Some("use" | "init" | "edit")) {
                     return Err(refuse_verb("go work", second.unwrap_or_default()));
+                }
+            }
+            ("npm" | "pnpm" | "yarn", "pkg") => {
+                if second != Some("get") {
+                    return Err(install("npm pkg", second.unwrap_or_default()));
+                }
+            }
+            ("rustup", "target" | "component" | "toolchain") => {
+                if second != Some("list") {
+                    return Err(install("rustup", verb));
                 }
             }
             ("cargo", "insta") => {
@@ -389,6 +415,9 @@ impl Judge<'_> {
             }
         }
         let name = rest.first().and_then(Value::text).unwrap_or_default().to_owned();
+        if matches!(name.as_str(), "tsx" | "ts-node") {
+            return self.run(env, rest, call.stdin);
+        }
         let known = TOOLS
             .iter()
             .any(|tool| lists(tool.names, "eslint") && lists(tool.names, name.as_str()));
@@ -405,49 +434,30 @@ impl Judge<'_> {
             Err(install(call.name, &name))
         }
     }
+}
 
-    fn cmake(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        const SPEC: Spec = Spec::open(&[
-            ("--build -S -P -C --toolchain", Reads),
-            ("-B", Writes),
-            (
-                "-D -G -j --parallel --target -t --config --preset -A -T --install-prefix --log-level",
-                Data,
-            ),
-            ("-E", Refused("runs a tool that deletes and copies")),
-            ("--install", Refused("installs outside the workspace")),
-            ("--open", Refused(RUNS)),
-        ]);
-        let parsed = parse("cmake", call.words, &SPEC)?;
-        for target in [parsed.value(&["--target"]), parsed.value(&["-t"])].into_iter().flatten() {
-            if target.text().is_none_or(publishes) {
-                return Err(publish("cmake", &target.show()));
-            }
+/// What makes programs out of files.
+const COMPILERS: &str =
+    "gcc g++ cc c++ clang clang++ gfortran rustc javac kotlinc ghc go tsc esbuild";
+
+/// Whether a word makes a compiler run a program that is named in it, or in a file.
+fn links_elsewhere(tool: &str, word: &Value) -> bool {
+    let head = word.head();
+    match tool {
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "gfortran" => {
+            head.starts_with("-B") || head.starts_with('@') || head.contains("-fuse-ld=/")
         }
-        if let Some(folder) = parsed.value(&["-B"]) {
-            self.write_value(env, folder, Write::Change)?;
-        }
-        if let Some(script) = parsed.value(&["-P"]) {
-            let script = script.clone();
-            self.script(env, &script)?;
-        }
-        let refused: Vec<Value> = call
-            .words
-            .iter()
-            .filter(|word| matches!(word.text(), Some("-E" | "--install" | "--open")))
-            .cloned()
-            .collect();
-        if !refused.is_empty() {
-            return Err(refuse_verb("cmake", &refused[0].show()));
-        }
-        self.harmless_words(env, "cmake", &parsed.operands)?;
-        Ok(Stream::Opaque)
+        "rustc" => head.starts_with('@') || head.contains("linker=") || head.contains("link-arg"),
+        "javac" => head.starts_with('@') || head.starts_with("-Xplugin"),
+        "go" => head.contains("-extld=") || head.contains("-extld ") || head.contains("-toolexec"),
+        _ => false,
     }
 }
 
 fn publishes(target: &str) -> bool {
     let lower = target.to_lowercase();
-    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part))
+    let begins = |part: &str| ["publish", "deploy", "upload"].iter().any(|w| part.starts_with(w));
+    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part) || begins(part))
 }
 
 fn publish(tool: &str, target: &str) -> Refusal {

@@ -65,7 +65,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
     },
     Tool {
         names: "npm pnpm yarn",
-        verbs: "test t tst run run-script rum start ls list la ll why explain help lint build typecheck \
+        verbs: "test t tst pkg run run-script rum start ls list la ll why explain help lint build typecheck \
             check format fmt tsc jest vitest eslint prettier mocha exec workspace workspaces root \
             prefix bin stylelint biome type-check lint:fix test:unit test:ci compile coverage ava \
             tsd -r recursive turbo nx foreach",
@@ -74,7 +74,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
             ("--registry", Refused("names another registry")),
             ("--userconfig --globalconfig --use-yarnrc", Refused(CONFIG)),
             ("--package", Refused("fetches a package")),
-            ("--shell-emulator -w --workspace --filter --loglevel", Data),
+            ("--shell-emulator -w --workspace -F --filter --loglevel", Data),
             ("--prefix -C --dir --cwd", Reads),
         ],
         dashed: false,
@@ -83,7 +83,8 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
         names: "make gmake bmake",
         verbs: "",
         options: &[
-            ("-C --directory -f --file --makefile -I --include-dir", Reads),
+            ("-C --directory -I --include-dir", Reads),
+            ("-f --file --makefile", Does::Runs),
             ("-j -l -o -W --jobs --load-average", Data),
             ("--eval -E", Refused("runs code that is given inline")),
         ],
@@ -247,7 +248,12 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
         ],
         dashed: true,
     },
-    Tool { names: "rustup", verbs: "show --version -V which", options: &[], dashed: false },
+    Tool {
+        names: "rustup",
+        verbs: "show --version -V which target component toolchain",
+        options: &[],
+        dashed: false,
+    },
 ];
 
 /// Tools that only look through to what they run: `uv run pytest`.
@@ -273,4 +279,4 @@ pub(in crate::guard::programs) const THROUGH: &[(&str, &str)] = &[
 /// Verbs that fetch or install.
 pub(in crate::guard::programs) const INSTALLS: &str = "install i in ci add update up upgrade get download fetch sync vendor remove uninstall rm \
             un link dlx create init audit outdated login adduser owner search new tool nuget global \
-            import require pkg";
+            import require";

@@ -1,0 +1,267 @@
+//! `policy check`: what the guard would say to a call, for people who test their policy.
+//!
+//! Nothing of a call is run. The rules are those of a run: the same settings in the same
+//! order; what only a run knows (its TMPDIR, the human's uncommitted files) is left out.
+
+use std::io::{BufRead as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Subcommand};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::failure::{Failure, Kind};
+use super::place::{Place, TaskPlace};
+use super::say;
+use crate::config::{Settings, Written, resolve};
+use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
+use crate::model::{Asked, Decision, SessionId, ToolRequest, WriteScope};
+use crate::verify::Protection;
+
+/// A denied call, in the exit code.
+const DENIED: u8 = 1;
+
+/// Longest line of `--stdin`, in bytes: the guard itself looks at less.
+const LONGEST: u64 = 4 << 20;
+
+/// What can be done with the policy.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say what the guard would decide, and why; nothing is run
+    #[command(after_help = "A command of several words is taken as these words, a single one as \
+a shell line:
+  ralph-copilot policy check -- cargo test
+  ralph-copilot policy check -- 'cargo test && git push'
+
+--stdin reads one call a line and answers each with one line, in order:
+  {\"tool_kind\":\"execute\",\"raw_input\":{\"command\":\"git push\"},\"cwd\":\".\"}
+  {\"decision\":\"deny\",\"rule\":\"git.push\",\"reason\":\"…\"}
+
+Exit codes: 0 allowed (with --stdin: every line was answered), 1 denied, 2 usage,
+7 task or configuration invalid, 8 no repository. `docs/guard.md` tells the rules.")]
+    Check(PolicyArgs),
+}
+
+/// Flags of `policy check`.
+#[derive(Args, Debug)]
+pub(crate) struct PolicyArgs {
+    /// Decide as in a run of this task [default: no task; every task's folder is protected]
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// Where the agent may write [default: workspace]
+    #[arg(long, value_name = "WHERE",
+        value_parser = PossibleValuesParser::new(["workspace", "task"]).map(scope))]
+    write_scope: Option<WriteScope>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Read calls as JSON lines from standard input
+    #[arg(long, conflicts_with = "command")]
+    stdin: bool,
+    /// The command
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "stdin")]
+    command: Vec<String>,
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+fn scope(word: String) -> WriteScope {
+    if word == "task" { WriteScope::Task } else { WriteScope::Workspace }
+}
+
+/// Runs a policy command.
+pub(super) fn policy(directory: Option<&Path>, command: &PolicyCommand) -> Result<u8, Failure> {
+    match command {
+        PolicyCommand::Check(args) => check(directory, args),
+    }
+}
+
+fn check(directory: Option<&Path>, args: &PolicyArgs) -> Result<u8, Failure> {
+    let asked = Asks::find(directory, args)?;
+    if args.stdin {
+        return asked.answer_lines();
+    }
+    let line = match args.command.as_slice() {
+        [line] => line.clone(),
+        words => shlex::try_join(words.iter().map(String::as_str))
+            .map_err(|error| Failure::new(Kind::Usage, error))?,
+    };
+    let input = json!({ "command": line });
+    let explained = asked.explain("execute", input, None);
+    say(&if args.json { as_json(&explained) } else { as_text(&explained) });
+    Ok(if explained.decision.allowed() { 0 } else { DENIED })
+}
+
+/// The rules of the place, ready to be asked.
+struct Asks {
+    policy: Policy,
+    cwd: PathBuf,
+}
+
+/// One line of `--stdin`.
+#[derive(Deserialize)]
+struct Line {
+    tool_kind: String,
+    #[serde(default)]
+    raw_input: Value,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+    #[serde(default)]
+    tool: Option<String>,
+}
+
+impl Asks {
+    fn find(directory: Option<&Path>, args: &PolicyArgs) -> Result<Self, Failure> {
+        let flags = Written { write_scope: args.write_scope, ..Written::default() };
+        let Some(task) = &args.task else {
+            let place = Place::find(directory)?;
+            let settings = resolve(&place.layers(flags, None)?);
+            let policy = rules(Policy::without_task(canonical(place.root())), &settings)?;
+            return Ok(Self { policy, cwd: canonical(&place.cwd) });
+        };
+        let at = TaskPlace::find(directory, task)?;
+        let task = at.usable()?;
+        let settings = resolve(&at.place.layers(flags, Some(&task))?);
+        let policy = Policy::new(canonical(at.place.root()), canonical(&at.folder.dir));
+        let mut policy = rules(policy, &settings)?;
+        let root = policy.workspace.clone();
+        let protection = Protection::of(&task, &|path| root.join(path).is_file())?;
+        policy.protect_paths = protection.named().map(|path| root.join(path)).collect();
+        let open = task.criteria.iter().find(|criterion| !criterion.checked);
+        policy.focus = open.map(|criterion| TickRule { mark: criterion.mark });
+        Ok(Self { policy, cwd: canonical(&at.place.cwd) })
+    }
+
+    /// Answers every line, each as soon as it is there.
+    fn answer_lines(&self) -> Result<u8, Failure> {
+        let mut input = std::io::stdin().lock();
+        let mut out = std::io::stdout().lock();
+        let failed = |error| Failure::new(Kind::Usage, error);
+        loop {
+            let mut line = Vec::new();
+            let read = std::io::Read::take(&mut input, LONGEST).read_until(b'\n', &mut line);
+            if read.map_err(failed)? == 0 {
+                return Ok(0);
+            }
+            let whole = line.ends_with(b"\n") || (line.len() as u64) < LONGEST;
+            if !whole {
+                input.skip_until(b'\n').map_err(failed)?;
+            }
+            if whole && line.trim_ascii().is_empty() {
+                continue;
+            }
+            let decision = if whole { self.answer(&line) } else { invalid(&"it is too long") };
+            let answer = json!({
+                "decision": word(&decision),
+                "rule": decision.rule,
+                "reason": decision.reason,
+            });
+            // Whoever closed the stream wants no more answers.
+            if writeln!(out, "{answer}").and_then(|()| out.flush()).is_err() {
+                return Ok(0);
+            }
+        }
+    }
+
+    fn answer(&self, line: &[u8]) -> Decision {
+        match serde_json::from_slice::<Line>(line) {
+            Ok(line) => {
+                let tool = line.tool.unwrap_or(line.tool_kind);
+                self.explain(&tool, line.raw_input, line.cwd.as_deref()).decision
+            }
+            Err(error) => invalid(&error),
+        }
+    }
+
+    fn explain(&self, tool: &str, input: Value, cwd: Option<&Path>) -> Explained {
+        let mut policy = self.policy.clone();
+        policy.cwd = cwd.map_or_else(|| self.cwd.clone(), |cwd| canonical(&self.cwd.join(cwd)));
+        let up = policy.cwd.components().any(|part| part == Component::ParentDir);
+        if up || !policy.cwd.starts_with(&policy.workspace) {
+            let reason = format!(
+                "Refused by rule path.outside: {} is outside the workspace. Nothing of this call \
+                 was run.",
+                policy.cwd.display()
+            );
+            let decision = Decision::deny("path.outside", reason);
+            return Explained { decision, parts: Vec::new() };
+        }
+        let request = ToolRequest {
+            session: SessionId::new("policy-check"),
+            call: None,
+            tool: tool.to_owned(),
+            input,
+            asked: Asked::Permission,
+        };
+        explain(&request, &policy, &OsFiles)
+    }
+}
+
+/// The settings as the guard takes them.
+pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, Failure> {
+    let invalid = |error| Failure::new(Kind::Invalid, error);
+    policy.home = etcetera::home_dir().ok();
+    // A run gives its agent a folder of its own here; nothing is made for a question.
+    policy.tmp = Some(std::env::temp_dir().join("ralph-of-a-run").join("tmp"));
+    policy.write_scope = settings.write_scope;
+    policy.allow = Allow::new(&settings.allow).map_err(invalid)?;
+    policy.protect = Globs::new(&settings.protect).map_err(invalid)?;
+    policy.rules = Rules::compile(&settings.policy, &policy.workspace, policy.home.as_deref())
+        .map_err(invalid)?;
+    policy.approval = if settings.auto_approve { Approval::Automatic } else { Approval::Human };
+    Ok(policy)
+}
+
+/// The path without links; what is missing at its end stays as it is written.
+fn canonical(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    let mut there = path;
+    loop {
+        if let Ok(real) = there.canonicalize() {
+            return missing.iter().rev().fold(real, |path, name| path.join(name));
+        }
+        match (there.parent(), there.components().next_back()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.as_os_str().to_owned());
+                there = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
+}
+
+fn invalid(why: &dyn std::fmt::Display) -> Decision {
+    let reason = format!(
+        "Refused by rule tool.malformed: the line is no call: {why}. Nothing of this call was run."
+    );
+    Decision::deny("tool.malformed", reason)
+}
+
+fn word(decision: &Decision) -> &'static str {
+    if decision.allowed() { "allow" } else { "deny" }
+}
+
+fn as_json(explained: &Explained) -> String {
+    let Explained { decision, parts } = explained;
+    let shown = json!({
+        "decision": word(decision),
+        "rule": decision.rule,
+        "reason": decision.reason,
+        "parts": parts,
+        "writes": decision.writes,
+    });
+    serde_json::to_string_pretty(&shown).unwrap_or_default()
+}
+
+fn as_text(explained: &Explained) -> String {
+    let Explained { decision, parts } = explained;
+    let mut text = format!("{}  {}\n{}", word(decision), decision.rule, decision.reason);
+    for part in parts {
+        let flat = part.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.push_str(&format!("\n  saw: {flat}"));
+    }
+    for path in &decision.writes {
+        text.push_str(&format!("\n  writes: {}", path.display()));
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! Places that mean something by their names alone: where agents keep their settings,
+//! what belongs to a task, what of the machine may be looked at.
+
+/// Folders outside the workspace that hold no secrets and that people look into:
+/// sources of dependencies, headers, documentation.
+pub(super) const SYSTEM_READS: &[&str] = &[
+    "/usr/include",
+    "/usr/local/include",
+    "/usr/share",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/src",
+    "/usr/local/go",
+    "/opt/homebrew/lib",
+    "/opt/homebrew/include",
+];
+
+/// The same below the home folder.
+pub(super) const HOME_READS: &[&str] = &[
+    ".cargo/registry/src",
+    ".cargo/git/checkouts",
+    ".rustup/toolchains",
+    "go/pkg/mod",
+    ".m2/repository",
+];
+
+/// Folders of the machine itself: no rule lets anything be written there.
+pub(super) const SYSTEM_FOLDERS: &[&str] = &[
+    "etc",
+    "usr",
+    "bin",
+    "sbin",
+    "lib",
+    "lib64",
+    "boot",
+    "dev",
+    "proc",
+    "sys",
+    "root",
+    "system",
+    "library",
+    "applications",
+];
+
+/// Files that anybody may read.
+pub(super) const FILE_READS: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/stdin",
+    "/dev/fd/0",
+    "/dev/fd/63",
+    "/etc/os-release",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+];
+
+/// Where agents keep what they may do and what they are told: the human's.
+const SETTINGS: &[&[&str]] = &[
+    &[".github", "hooks"],
+    &[".github", "copilot"],
+    &[".github", "copilot-instructions.md"],
+    &[".github", "instructions"],
+    &[".github", "agents"],
+    &[".github", "prompts"],
+    &[".github", "mcp.json"],
+    &[".vscode", "mcp.json"],
+    &[".vscode", "settings.json"],
+    &[".vscode", "tasks.json"],
+    &[".devcontainer"],
+];
+
+/// Names that are agent settings wherever they stand.
+const SETTING_NAMES: &[&str] = &[
+    ".claude",
+    ".copilot",
+    ".cursor",
+    ".codex",
+    ".gemini",
+    ".windsurf",
+    ".aider.conf.yml",
+    ".mcp.json",
+    "mcp-config.json",
+    "agents.md",
+    "claude.md",
+    "gemini.md",
+    ".cursorrules",
+    ".clinerules",
+    ".github-copilot",
+    "opencode.json",
+    ".opencode",
+];
+
+/// Files of a task folder.
+pub(super) const TASK_FILES: &[&str] = &[
+    "task.md",
+    "guardrails.md",
+    "progress.md",
+    "activity.log",
+    "activity.log.1",
+    "cost.log",
+    "cost.log.1",
+    "state.json",
+];
+
+/// Whether a path, in lower case, decides what agents do.
+pub(super) fn is_setting(names: &[&str]) -> bool {
+    names.iter().any(|name| SETTING_NAMES.contains(name))
+        || SETTINGS
+            .iter()
+            .any(|setting| names.windows(setting.len()).any(|window| window == *setting))
+}

@@ -1,0 +1,180 @@
+//! Everything in the arguments of a tool that can do something: commands, paths and
+//! addresses, wherever they stand. What is done about them is decided in `tools`.
+
+use serde_json::Value;
+
+/// Everything in the arguments that can do something.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) commands: Vec<String>,
+    pub(super) paths: Vec<String>,
+    pub(super) sources: Vec<String>,
+    pub(super) urls: Vec<String>,
+    pub(super) folder: Option<String>,
+    pub(super) keystrokes: bool,
+    pub(super) writes: bool,
+    pub(super) malformed: bool,
+}
+
+const COMMANDS: &[&str] = &[
+    "command",
+    "commands",
+    "cmd",
+    "script",
+    "shellcommand",
+    "commandline",
+    "command_line",
+    "argv",
+];
+const PATHS: &[&str] = &[
+    "path",
+    "paths",
+    "file",
+    "files",
+    "file_path",
+    "filepath",
+    "filename",
+    "file_name",
+    "destination",
+    "target",
+    "target_file",
+    "target_path",
+    "directory",
+    "dir",
+    "folder",
+    "to",
+    "newpath",
+    "new_path",
+    "notebook_path",
+    "outputpath",
+    "output_path",
+    "inputpath",
+    "input_path",
+    "root",
+    "absolute_path",
+    "relative_path",
+    "relative_workspace_path",
+    "dest",
+];
+const SOURCES: &[&str] = &["source", "from", "oldpath", "old_path", "src"];
+const URLS: &[&str] = &["url", "urls", "uri", "href", "endpoint"];
+const FOLDERS: &[&str] =
+    &["cwd", "workdir", "working_directory", "workingdirectory", "working_dir"];
+const CONTENTS: &[&str] = &[
+    "content",
+    "contents",
+    "file_text",
+    "old_str",
+    "new_str",
+    "old_string",
+    "new_string",
+    "oldtext",
+    "newtext",
+    "diff",
+    "patch",
+    "insert_line",
+    "insert_text",
+    "new_text",
+    "new_source",
+    "oldstring",
+    "newstring",
+];
+
+/// How deep arguments are looked into.
+const MOST_DEPTH: usize = 12;
+
+impl Seen {
+    pub(super) fn read(input: &Value) -> Self {
+        let mut seen = Self::default();
+        seen.value(input, 0);
+        seen.commands.dedup();
+        seen
+    }
+
+    fn value(&mut self, value: &Value, depth: usize) {
+        if depth > MOST_DEPTH {
+            self.malformed = true;
+            return;
+        }
+        match value {
+            Value::Object(fields) => {
+                let has = |name: &str| fields.keys().any(|key| key.eq_ignore_ascii_case(name));
+                self.keystrokes |= has("input")
+                    && (has("shellId") || has("shell_id") || has("sessionId") || has("terminalId"));
+                for (key, field) in fields {
+                    let key = key.to_lowercase();
+                    let key = key.as_str();
+                    if COMMANDS.contains(&key) {
+                        self.command(field, fields.get("args"));
+                    } else if PATHS.contains(&key) || SOURCES.contains(&key) {
+                        let mut found = Vec::new();
+                        self.strings(field, &mut found, depth + 1);
+                        if SOURCES.contains(&key) {
+                            self.sources.extend(found)
+                        } else {
+                            self.paths.extend(found)
+                        }
+                    } else if URLS.contains(&key) {
+                        let mut found = Vec::new();
+                        self.strings(field, &mut found, depth + 1);
+                        self.urls.extend(found);
+                    } else if FOLDERS.contains(&key) {
+                        match field.as_str() {
+                            Some(folder) if self.folder.is_none() => {
+                                self.folder = Some(folder.to_owned())
+                            }
+                            _ => self.malformed |= !field.is_null(),
+                        }
+                    } else if CONTENTS.contains(&key) {
+                        self.writes = true;
+                    } else {
+                        self.writes |= key == "edits";
+                        self.value(field, depth + 1);
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.value(item, depth + 1)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// A command line, several, or a program with its words.
+    fn command(&mut self, field: &Value, args: Option<&Value>) {
+        let words = |items: &Vec<Value>| {
+            items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+        };
+        match (field, args) {
+            (Value::String(program), Some(Value::Array(items))) => {
+                match words(items).and_then(|words| {
+                    let all: Vec<&str> = std::iter::once(program.as_str())
+                        .chain(words.iter().map(String::as_str))
+                        .collect();
+                    shlex::try_join(all).ok()
+                }) {
+                    Some(line) => self.commands.push(line),
+                    None => self.malformed = true,
+                }
+            }
+            (Value::String(line), _) => self.commands.push(line.clone()),
+            (Value::Array(items), _) => match words(items) {
+                Some(lines) => self.commands.extend(lines),
+                None => self.malformed = true,
+            },
+            (Value::Null, _) => {}
+            (Value::Bool(_) | Value::Number(_) | Value::Object(_), _) => self.malformed = true,
+        }
+    }
+
+    /// Strings in a field that names files; objects in it are looked into.
+    fn strings(&mut self, field: &Value, found: &mut Vec<String>, depth: usize) {
+        match field {
+            Value::String(text) => found.push(text.clone()),
+            Value::Array(items) => {
+                items.iter().for_each(|item| self.strings(item, found, depth + 1))
+            }
+            Value::Object(_) => self.value(field, depth + 1),
+            Value::Null => {}
+            Value::Bool(_) | Value::Number(_) => self.malformed = true,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the user's configuration says about tools, commands and paths: plain data.
+//!
+//! What the rules mean, and which of the built-in ones they cannot widen, is decided in
+//! the guard.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// The `[policy]` of a configuration file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicyRules {
+    /// What happens to a tool or program that nobody knows.
+    pub default: Option<PolicyDefault>,
+    /// Tools that may be used, where any are named: no others then.
+    pub allowed_tools: Vec<Pattern>,
+    /// Tools that are never used.
+    pub blocked_tools: Vec<Pattern>,
+    /// Tools that a human has to approve.
+    pub ask_tools: Vec<Pattern>,
+    /// Regular expressions that no argument of a call may match.
+    pub blocked_patterns: Vec<Pattern>,
+    /// Rules for commands.
+    pub command: Vec<CommandRule>,
+    /// Rules for paths.
+    pub path: Vec<PathRule>,
+}
+
+/// What happens to what no rule knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyDefault {
+    /// It may run, as far as its arguments pass.
+    Allow,
+    /// It may not.
+    Deny,
+}
+
+/// What a rule says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleDecision {
+    /// It may run, unless something stricter says otherwise.
+    Allow,
+    /// A human has to approve it; without one it may not.
+    Ask,
+    /// It may not.
+    Deny,
+}
+
+/// What a path rule is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Its content is read.
+    Read,
+    /// It is changed, moved or deleted.
+    #[default]
+    Write,
+}
+
+/// A rule for commands that begin with the same words.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandRule {
+    /// Its name, in denials.
+    pub id: String,
+    /// What it says.
+    pub decision: RuleDecision,
+    /// The first words; `*` stands for any one word.
+    pub command: String,
+    /// Why, for the agent and the human.
+    pub reason: String,
+    /// Commands that it is about.
+    pub r#match: Vec<String>,
+    /// Commands that it is not about.
+    #[serde(default)]
+    pub not_match: Vec<String>,
+    /// Where it stands.
+    #[serde(skip)]
+    pub place: Option<RulePlace>,
+}
+
+/// A rule for paths.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathRule {
+    /// Its name, in denials.
+    pub id: String,
+    /// What it says.
+    pub decision: RuleDecision,
+    /// Globs, relative to the repository, absolute, or below `~/`.
+    pub paths: Vec<String>,
+    /// What it is about.
+    #[serde(default)]
+    pub access: Access,
+    /// Why, for the agent and the human.
+    pub reason: String,
+    /// Paths that it is about.
+    pub r#match: Vec<String>,
+    /// Paths that it is not about.
+    #[serde(default)]
+    pub not_match: Vec<String>,
+    /// Where it stands.
+    #[serde(skip)]
+    pub place: Option<RulePlace>,
+}
+
+/// A name with `*`, or a regular expression.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
+pub struct Pattern {
+    /// As it is written.
+    pub text: String,
+    /// Where it stands.
+    pub place: Option<RulePlace>,
+}
+
+impl From<String> for Pattern {
+    fn from(text: String) -> Self {
+        Self { text, place: None }
+    }
+}
+
+/// Where a rule stands in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulePlace {
+    /// The file.
+    pub file: PathBuf,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Characters of the line that are meant.
+    pub width: usize,
+    /// The line itself.
+    pub text: String,
+}
+
+impl fmt::Display for RulePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        let before = " ".repeat(self.column.saturating_sub(1));
+        let marks = "^".repeat(self.width.max(1));
+        writeln!(
+            f,
+            "{}: policy error at line {number}, column {}",
+            self.file.display(),
+            self.column
+        )?;
+        write!(f, "{margin} |\n{number} | {}\n{margin} | {before}{marks}", self.text)
+    }
+}

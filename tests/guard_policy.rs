@@ -1,0 +1,301 @@
+//! `[policy]`: the order, the strictest rule, the floor, examples that are tried when
+//! rules load, and errors that point at their place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ralph_copilot::config::{Written, from_file};
+use ralph_copilot::guard::{Allow, Approval, FLOOR, OsFiles, Policy, Rules, decide};
+use ralph_copilot::model::{Asked, Decision, SessionId, ToolRequest};
+use serde_json::{Value, json};
+
+struct Place {
+    _root: tempfile::TempDir,
+    repo: PathBuf,
+    home: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let base = root.path().canonicalize().expect("canonical");
+        let (repo, home) = (base.join("repo"), base.join("home"));
+        for folder in ["src/generated", "tasks/demo", ".ralph", "_archive", "target"] {
+            fs::create_dir_all(repo.join(folder)).expect("a folder");
+        }
+        fs::create_dir_all(&home).expect("a folder");
+        for file in ["src/lib.rs", "src/generated/api.rs", "tasks/demo/TASK.md", ".env"] {
+            fs::write(repo.join(file), "x\n").expect("a file");
+        }
+        let init = Command::new("git").args(["init", "-q"]).current_dir(&repo).status();
+        assert!(init.expect("git").success());
+        Self { _root: root, repo, home }
+    }
+
+    fn written(&self, config: &str) -> Written {
+        let file = self.repo.join(".ralph/config.toml");
+        fs::write(&file, config).expect("a file");
+        from_file(&file).expect("a configuration")
+    }
+
+    fn policy(&self, config: &str) -> Policy {
+        let written = self.written(config);
+        let mut policy = Policy::new(&self.repo, self.repo.join("tasks/demo"));
+        policy.home = Some(self.home.clone());
+        policy.rules =
+            Rules::compile(&written.policy, &self.repo, Some(&self.home)).expect("rules");
+        policy.allow = Allow::new(&written.allow).expect("commands");
+        policy
+    }
+}
+
+fn call(tool: &str, input: Value, policy: &Policy) -> Decision {
+    let request = ToolRequest {
+        session: SessionId::new("s"),
+        call: None,
+        tool: tool.to_owned(),
+        input,
+        asked: Asked::Hook,
+    };
+    decide(&request, policy, &OsFiles)
+}
+
+/// What is decided about a line: "allow", "ask RULE" or the rule that denies it.
+fn line(command: &str, policy: &Policy) -> String {
+    shown(&call("bash", json!({ "command": command }), policy))
+}
+
+fn shown(decision: &Decision) -> String {
+    match (decision.allowed(), decision.for_a_human) {
+        (true, _) => "allow".to_owned(),
+        (false, true) => format!("ask {}", decision.rule),
+        (false, false) => decision.rule.clone(),
+    }
+}
+
+/// The first block of TOML in the documentation.
+fn documented() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guard.md");
+    let text = fs::read_to_string(path).expect("the page");
+    let from = text.find("```toml\n").expect("a block") + "```toml\n".len();
+    text[from..].split("```").next().expect("its end").to_owned()
+}
+
+#[test]
+fn the_documented_example_loads_and_does_what_it_says() {
+    let place = Place::new();
+    let policy = place.policy(&documented());
+    for (command, want) in [
+        ("cargo test", "allow"),
+        ("npm run e2e", "policy.no-end-to-end"),
+        ("cd src && timeout 5 npm 'run' e2e -- --headed | cat", "policy.no-end-to-end"),
+        ("npm run test", "allow"),
+        ("npm run \"$X\"", "policy.no-end-to-end"),
+        ("terraform plan -out target/plan", "allow"),
+        ("terraform apply", "container"),
+        ("git push origin main", "ask policy.push"),
+        ("git -C src push", "git.push"),
+        ("git push --force", "git.push-force"),
+        ("cat /srv/fixtures/a.json", "allow"),
+        ("cat /srv/other", "path.outside"),
+        ("cat /srv/fixtures/.env", "secret.file"),
+        ("echo x > /srv/fixtures/a", "path.outside"),
+        ("echo x > src/generated/new.rs", "policy.generated"),
+        ("mv src _archive/", "policy.generated"),
+        ("find src -name '*.rs' | xargs sed -i s/x/y/", "policy.generated"),
+        ("echo x > Cargo.lock", "policy.generated"),
+        ("echo x > src/lib.rs", "allow"),
+        ("echo 'drop  table x' > a.sql", "policy.blocked-pattern"),
+        ("echo drop 't'able x", "policy.blocked-pattern"),
+    ] {
+        assert_eq!(line(command, &policy), want, "{command}");
+    }
+    for (tool, input, want) in [
+        ("web_search", json!({"query": "x"}), "policy.blocked-tool"),
+        ("Task", json!({"prompt": "x"}), "ask policy.ask-tool"),
+        ("edit", json!({"path": "a", "new_str": "DROP TABLE x"}), "policy.blocked-pattern"),
+        ("edit", json!({"path": "src/generated/api.rs", "new_str": "x"}), "policy.generated"),
+        ("view", json!({"path": "src/generated/api.rs"}), "allow"),
+    ] {
+        assert_eq!(shown(&call(tool, input, &policy)), want, "{tool}");
+    }
+}
+
+#[test]
+fn the_order_is_blocked_patterns_rules_ask_allowlist_default() {
+    let place = Place::new();
+    let ls = || json!({ "command": "ls" });
+    for (config, tool, input, want) in [
+        // What stands in several lists is decided by the strictest.
+        (
+            "blocked_tools=['bash']\nask_tools=['bash']\nallowed_tools=['bash']",
+            "bash",
+            ls(),
+            "policy.blocked-tool",
+        ),
+        ("blocked_patterns=['^ls']\nask_tools=['bash']", "bash", ls(), "policy.blocked-pattern"),
+        ("ask_tools=['bash']\nallowed_tools=['bash']", "bash", ls(), "ask policy.ask-tool"),
+        ("ask_tools=['bash']", "bash", json!({"command": "git push"}), "git.push"),
+        ("ask_tools=['bash']\nallowed_tools=['view']", "bash", ls(), "policy.not-allowed-tool"),
+        ("allowed_tools=['bash', 'view']", "bash", ls(), "allow"),
+        ("allowed_tools=['bash']", "bash", json!({"command": "git push"}), "git.push"),
+        ("allowed_tools=['view']", "view", json!({"path": ".env"}), "secret.file"),
+        // A kind means every tool of the kind, since requests carry no more.
+        ("blocked_tools=['bash']", "execute", ls(), "policy.blocked-tool"),
+        ("blocked_tools=['execute']", "Bash", ls(), "policy.blocked-tool"),
+        ("allowed_tools=['bash']", "execute", ls(), "allow"),
+        ("blocked_tools=['create']", "view", json!({"path": "src/lib.rs"}), "allow"),
+        // Unknown tools.
+        ("", "docs-search", json!({"query": "x"}), "tool.unknown"),
+        ("allowed_tools=['docs-*']", "docs-search", json!({"query": "x"}), "allow"),
+        ("allowed_tools=['docs-*']", "docs-put", json!({"path": "/etc/x"}), "path.outside"),
+        ("allowed_tools=['docs-*']", "docs-run", json!({"command": "git push"}), "git.push"),
+        ("allowed_tools=['web_fetch']", "web_fetch", json!({"url": "https://x"}), "allow"),
+        ("default='allow'", "docs-search", json!({"query": "x"}), "allow"),
+        ("default='allow'", "bash", json!({"command": "frobnicate --all"}), "allow"),
+        ("default='allow'", "bash", json!({"command": "frobnicate > /etc/x"}), "path.outside"),
+        ("default='allow'", "bash", json!({"command": "GIT push"}), "shell.unknown-program"),
+        ("default='allow'", "bash", json!({"command": "git push"}), "git.push"),
+        ("default='allow'", "bash", json!({"command": "echo $("}), "shell.unparsed"),
+        ("default='allow'", "bash", Value::Null, "tool.malformed"),
+    ] {
+        let policy = place.policy(&format!("[policy]\n{config}\n"));
+        assert_eq!(shown(&call(tool, input.clone(), &policy)), want, "{config}: {tool} {input}");
+    }
+}
+
+/// A rule that allows everything which begins like this.
+fn allowing(commands: &[&str]) -> String {
+    commands.iter().enumerate().fold(String::new(), |text, (number, command)| {
+        text + &format!(
+            "[[policy.command]]\nid = \"r{number}\"\ndecision = \"allow\"\ncommand = \"{command}\"\nreason = \"x\"\nmatch = [\"{command}\"]\n"
+        )
+    })
+}
+
+#[test]
+fn the_floor_is_never_lifted_and_the_rest_is() {
+    let place = Place::new();
+    let commands =
+        ["sudo", "git", "rm", "kill", "env", "cat", "echo", "eval", "export", "npm", "curl", "*"];
+    let mut policy = place.policy(&(allowing(&commands) + "[[policy.path]]\nid='all'\ndecision='allow'\npaths=['/**']\nreason='x'\nmatch=['/x']\n[[policy.path]]\nid='read'\ndecision='allow'\naccess='read'\npaths=['/**']\nreason='x'\nmatch=['/x']\n[policy]\ndefault='allow'\n"));
+    let mut kept = std::collections::BTreeSet::new();
+    for (command, rule) in [
+        ("sudo ls", "privilege"),
+        ("kill 1", "system"),
+        ("git reset --hard", "git.destructive"),
+        ("git checkout -- .", "git.destructive"),
+        ("git checkout -f main", "git.destructive"),
+        ("git stash drop", "git.destructive"),
+        ("git branch -D x", "git.destructive"),
+        ("git push -f", "git.push-force"),
+        ("git -c core.pager=x log", "git.setting"),
+        ("git update-ref HEAD x", "git.internals"),
+        ("rm -rf .git", "path.git"),
+        ("rm .ralph/config.toml", "state.runner"),
+        ("rm /etc/hosts", "path.outside"),
+        ("echo x > /etc/hosts", "path.outside"),
+        ("echo x > ~/.bashrc", "path.outside"),
+        ("cat .env", "secret.file"),
+        ("cat ~/.ssh/id_rsa", "secret.file"),
+        ("echo $GITHUB_TOKEN", "secret.variable"),
+        ("env", "env.dump"),
+        ("export PATH=.", "env.injection"),
+        ("eval \"$X\"", "shell.opaque"),
+        ("echo x > .github/hooks/a", "path.settings"),
+        ("echo x > tasks/demo/TASK.md", "state.task"),
+    ] {
+        let decided = line(command, &policy);
+        assert_eq!(decided, rule, "{command}");
+        kept.extend(FLOOR.iter().map(|(floor, _)| *floor).filter(|floor| rule.starts_with(floor)));
+    }
+    for command in [
+        "git push origin main",
+        "git stash",
+        "git checkout -b topic",
+        "git checkout topic",
+        "git commit --amend --no-edit",
+        "git fetch origin",
+        "git pull",
+        "npm ci",
+        "curl https://example.com",
+        "rm -rf target",
+        "frobnicate",
+        "cat /etc/hostname",
+        "echo x > /tmp/some-file",
+    ] {
+        assert_eq!(line(command, &policy), "allow", "{command}");
+    }
+    policy.human = vec![place.repo.join("src/lib.rs")];
+    assert_eq!(line("rm src/lib.rs", &policy), "human.work");
+    assert_eq!(shown(&call("bash", json!({}), &policy)), "tool.malformed");
+    let keys = json!({ "shellId": "a", "input": "x" });
+    assert_eq!(shown(&call("write_bash", keys, &policy)), "tool.keystrokes");
+    kept.extend(["human.", "tool.malformed", "tool.keystrokes"]);
+    let all: std::collections::BTreeSet<&str> = FLOOR.iter().map(|(floor, _)| *floor).collect();
+    assert_eq!(kept, all, "every part of the floor is tried");
+}
+
+#[test]
+fn the_floor_is_documented() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guard.md");
+    let text = fs::read_to_string(path).expect("the page");
+    for (floor, keeps) in FLOOR {
+        assert!(text.contains(&format!("| `{floor}*` | {keeps} |")), "{floor}: {keeps}");
+    }
+}
+
+#[test]
+fn nothing_is_approved_by_itself_where_the_user_says_so() {
+    let place = Place::new();
+    let mut policy = place.policy("");
+    policy.approval = Approval::Human;
+    assert_eq!(line("cargo test", &policy), "ask approval.human");
+    assert_eq!(line("git push", &policy), "git.push", "the guard's own no stays a no");
+    assert_eq!(shown(&call("view", json!({"path": "src/lib.rs"}), &policy)), "allow");
+    assert_eq!(shown(&call("sql", json!({"query": "x"}), &policy)), "allow");
+}
+
+#[test]
+fn bad_rules_end_the_program_with_file_line_and_caret() {
+    let place = Place::new();
+    let rule = |extra: &str| format!("[[policy.command]]\nid = \"a\"\n{extra}\n");
+    let good = "decision = \"deny\"\ncommand = \"make x\"\nreason = \"r\"\nmatch = [\"make x\"]";
+    for (config, line, column, wanted) in [
+        ("[policy]\nblocked_patterns = [\"a\", \"(\"]\n".to_owned(), 2, 26, "unclosed group"),
+        ("[policy]\nblocked_patterns = [\"x*\"]\n".to_owned(), 2, 21, "empty text"),
+        ("[policy]\nask_tools = [\"[\"]\n".to_owned(), 2, 14, "[`"),
+        (
+            rule(&good.replace("make x\"]", "make y\"]")),
+            1,
+            1,
+            "does not match its example `make y`",
+        ),
+        (rule(&format!("{good}\nnot_match = [\"make x y\"]")), 1, 1, "`not_match` rules out"),
+        (rule(&good.replace("[\"make x\"]", "[]")), 1, 1, "needs an example"),
+        (rule(&good.replace("\"r\"", "\" \"")), 1, 1, "needs a reason"),
+        (rule(&good.replace("make x\"\n", "'\"\n")), 1, 1, "split into words"),
+        (rule("decision = \"perhaps\""), 3, 12, "perhaps"),
+        (rule(&format!("{good}\nwhy = 1")), 7, 1, "why"),
+        (
+            "\n[[policy.path]]\nid='p'\ndecision='deny'\npaths=['a/[']\nreason='r'\nmatch=['a']\n"
+                .to_owned(),
+            2,
+            1,
+            "p`: ",
+        ),
+    ] {
+        fs::write(place.repo.join(".ralph/config.toml"), &config).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
+        command.args(["policy", "check", "--", "ls"]).current_dir(&place.repo);
+        command.env("HOME", &place.home).env_remove("XDG_CONFIG_HOME");
+        let output = command.output().expect("the program");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(7), "{config}{errors}");
+        for part in [".ralph/config.toml", &format!("line {line}, column {column}\n"), "^", wanted]
+        {
+            assert!(errors.contains(part), "{part}\n{config}{errors}");
+        }
+    }
+}
