@@ -10,6 +10,7 @@ pub mod engine;
 pub mod events;
 pub mod guard;
 pub mod hooks;
+pub mod launcher;
 pub mod model;
 pub mod prompt;
 pub mod recipe;

@@ -1,0 +1,207 @@
+//! Brings what a project has for Claude where the Copilot CLI looks for it.
+//!
+//! Invariant: no file is overwritten, whoever wrote it; a link is neither followed nor
+//! copied. Hooks have a form of their own and are staged by `hooks`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What is copied: the folder below `.claude/` and below `.github/`, and whether the CLI
+/// looks for its files in one folder alone.
+const FOLDERS: [(&str, Tree); 3] =
+    [("agents", Tree::Flat), ("commands", Tree::Kept), ("recipes", Tree::Kept)];
+
+/// Endings of what is an agent, a command or a recipe.
+const ENDINGS: [&str; 4] = ["md", "yaml", "yml", "json"];
+/// Deeper folders are left out.
+const DEEPEST: usize = 8;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tree {
+    Flat,
+    Kept,
+}
+
+/// What staging did; paths are relative to the project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Staged {
+    /// Files that were written.
+    pub created: Vec<PathBuf>,
+    /// Files that were there with other content: somebody's own.
+    pub kept: Vec<PathBuf>,
+}
+
+/// Why staging failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {operation} {}", path.display())]
+pub struct StagingError {
+    operation: &'static str,
+    path: PathBuf,
+    source: std::io::Error,
+}
+
+/// Copies agents, commands and recipes of `.claude/` to `.github/`, where they are not yet.
+///
+/// # Errors
+/// If a folder cannot be read or a file cannot be written.
+pub fn stage(project: &Path) -> Result<Staged, StagingError> {
+    let mut staged = Staged::default();
+    for (name, tree) in FOLDERS {
+        let from = Path::new(".claude").join(name);
+        let to = Path::new(".github").join(name);
+        let mut files = Vec::new();
+        collect(&project.join(&from), Path::new(""), &mut files, DEEPEST)?;
+        // Of equal names the first one counts, in the order of their paths.
+        let mut targets: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+        files.sort();
+        for file in files {
+            let short = match tree {
+                Tree::Flat => PathBuf::from(file.file_name().unwrap_or_default()),
+                Tree::Kept => file.clone(),
+            };
+            targets.entry(to.join(short)).or_insert_with(|| from.join(file));
+        }
+        for (target, source) in targets {
+            copy(project, &source, target, &mut staged)?;
+        }
+    }
+    Ok(staged)
+}
+
+fn copy(
+    project: &Path,
+    source: &Path,
+    target: PathBuf,
+    staged: &mut Staged,
+) -> Result<(), StagingError> {
+    let (from, to) = (project.join(source), project.join(&target));
+    let content = fs::read(&from).map_err(failed("read", &from))?;
+    let folder = to.parent().unwrap_or(project);
+    fs::create_dir_all(folder).map_err(failed("make", folder))?;
+    let inside =
+        folder.canonicalize().and_then(|folder| Ok(folder.starts_with(project.canonicalize()?)));
+    if !inside.map_err(failed("resolve", folder))? {
+        let why = std::io::Error::other("a link leads out of the project there");
+        return Err(failed("write below", folder)(why));
+    }
+    match fs::OpenOptions::new().write(true).create_new(true).open(&to) {
+        Ok(mut file) => {
+            file.write_all(&content).map_err(failed("write", &to))?;
+            staged.created.push(target);
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            if fs::read(&to).ok().as_ref() != Some(&content) {
+                staged.kept.push(target);
+            }
+        }
+        Err(error) => return Err(failed("write", &to)(error)),
+    }
+    Ok(())
+}
+
+/// The files below a folder, relative to it.
+fn collect(
+    root: &Path,
+    below: &Path,
+    files: &mut Vec<PathBuf>,
+    deeper: usize,
+) -> Result<(), StagingError> {
+    let folder = root.join(below);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed("read", &folder)(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed("read", &folder))?;
+        let path = below.join(entry.file_name());
+        let kind = entry.file_type().map_err(failed("read", &folder))?;
+        if kind.is_dir() && deeper > 0 {
+            collect(root, &path, files, deeper - 1)?;
+        } else if kind.is_file()
+            && path.extension().is_some_and(|end| ENDINGS.iter().any(|known| end == *known))
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn failed(operation: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StagingError {
+    let path = path.to_owned();
+    move |source| StagingError { operation, path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("mkdir");
+        fs::write(path, text).expect("write");
+    }
+
+    fn paths(names: &[&str]) -> Vec<PathBuf> {
+        names.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn what_is_there_for_claude_is_copied_once_and_nothing_is_overwritten() {
+        let project = tempfile::tempdir().expect("a folder");
+        let root = project.path();
+        for (path, text) in [
+            (".claude/agents/core/architect.md", "architect"),
+            (".claude/agents/reviewer.md", "reviewer"),
+            (".claude/agents/z/reviewer.md", "another"),
+            (".claude/agents/notes.py", "no agent"),
+            (".claude/commands/amplihack/fix.md", "fix"),
+            (".claude/recipes/build.yaml", "name: build"),
+            (".claude/settings.json", "{}"),
+            (".github/commands/amplihack/fix.md", "the user's own"),
+        ] {
+            write(root, path, text);
+        }
+        std::os::unix::fs::symlink("/etc/hostname", root.join(".claude/agents/link.md"))
+            .expect("a link");
+        let first = stage(root).expect("staged");
+        assert_eq!(
+            first,
+            Staged {
+                created: paths(&[
+                    ".github/agents/architect.md",
+                    ".github/agents/reviewer.md",
+                    ".github/recipes/build.yaml",
+                ]),
+                kept: paths(&[".github/commands/amplihack/fix.md"]),
+            }
+        );
+        let read = |path: &str| fs::read_to_string(root.join(path)).expect("there");
+        assert_eq!(read(".github/agents/reviewer.md"), "reviewer");
+        assert_eq!(read(".github/commands/amplihack/fix.md"), "the user's own");
+        assert!(!root.join(".github/agents/link.md").exists());
+        let again = stage(root).expect("staged");
+        assert_eq!(again, Staged { created: Vec::new(), kept: first.kept });
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_that_leads_out() {
+        let (project, outside) = (tempfile::tempdir(), tempfile::tempdir());
+        let (project, outside) = (project.expect("a folder"), outside.expect("a folder"));
+        write(project.path(), ".claude/agents/reviewer.md", "reviewer");
+        fs::create_dir(project.path().join(".github")).expect("mkdir");
+        let link = project.path().join(".github/agents");
+        std::os::unix::fs::symlink(outside.path(), link).expect("a link");
+        stage(project.path()).expect_err("it leads out");
+        assert_eq!(fs::read_dir(outside.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn a_project_without_any_of_it_stays_as_it_is() {
+        let project = tempfile::tempdir().expect("a folder");
+        assert_eq!(stage(project.path()).expect("nothing to do"), Staged::default());
+        assert!(!project.path().join(".github").exists());
+    }
+}
