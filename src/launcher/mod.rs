@@ -7,5 +7,5 @@
 mod normalize;
 mod staging;
 
-pub use normalize::normalize;
+pub use normalize::{Normalized, Opener, normalize};
 pub use staging::{Staged, StagingError, stage};

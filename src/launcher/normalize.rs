@@ -2,7 +2,8 @@
 //!
 //! Invariant: the result is the permissive prefix, if it applies, then every argument that
 //! is not understood, untouched and in order, then one `-p` with all prompts. Explicit
-//! permissions are kept and never widened.
+//! permissions are kept and never widened. Under the guard nothing is opened by a flag:
+//! were its hook not in force, the CLI would then run nothing at all.
 
 use std::ffi::{OsStr, OsString};
 
@@ -25,8 +26,31 @@ const SYSTEM_FLAGS: [&str; 2] = ["--system-prompt", "--append-system-prompt"];
 const PROMPT_FLAG: &str = "--prompt";
 const SHORT_PROMPT_FLAG: &str = "-p";
 
+/// Flags that open everything, for tools, paths or both; dropped under the guard.
+const OPENING_FLAGS: [&str; 5] =
+    [ALL_TOOLS, ALL_PATHS, "--allow-all", "--yolo", "--allow-all-urls"];
+
+/// Who opens what a nested launch may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opener {
+    /// The flags, as they are written; everything if there are none.
+    Flags,
+    /// The guard's hook, call by call. The caller's own narrow flags still count.
+    Guard,
+}
+
+/// The arguments in the form that the CLI takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Normalized {
+    /// Without the program's name.
+    pub arguments: Vec<OsString>,
+    /// Whether the caller named tools that are permitted or not: then a yes of the guard
+    /// opens nothing by itself, it only leaves the call to these flags.
+    pub narrowed: bool,
+}
+
 /// The arguments of a nested launch as the Copilot CLI takes them.
-pub fn normalize(arguments: &[OsString]) -> Vec<OsString> {
+pub fn normalize(arguments: &[OsString], opener: Opener) -> Normalized {
     let mut found = Found::default();
     let mut rest = arguments.iter();
     // Behind `--` nothing is a flag, and nothing may follow.
@@ -41,13 +65,14 @@ pub fn normalize(arguments: &[OsString]) -> Vec<OsString> {
     }
     let Found { system, user, kept, tools, paths } = found;
     let mut all = Vec::with_capacity(arguments.len() + 4);
-    if tools == Named::No {
-        all.push(ALL_TOOLS.into());
+    match opener {
+        Opener::Flags => {
+            let prefix = [(tools, ALL_TOOLS), (paths, ALL_PATHS)];
+            all.extend(prefix.iter().filter(|(named, _)| *named == Named::No).map(|p| p.1.into()));
+            all.extend(kept);
+        }
+        Opener::Guard => all.extend(kept.into_iter().filter(|argument| !opens(argument))),
     }
-    if paths == Named::No {
-        all.push(ALL_PATHS.into());
-    }
-    all.extend(kept);
     let parts: Vec<OsString> =
         system.into_iter().chain(user).filter(|part| !part.is_empty()).collect();
     if !parts.is_empty() {
@@ -55,15 +80,20 @@ pub fn normalize(arguments: &[OsString]) -> Vec<OsString> {
         all.push(parts.join(OsStr::new("\n\n")));
     }
     all.extend_from_slice(operands);
-    all
+    Normalized { arguments: all, narrowed: tools == Named::Some }
 }
 
-/// Whether a permission was named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+fn opens(argument: &OsStr) -> bool {
+    split(argument).0.is_some_and(|flag| OPENING_FLAGS.contains(&flag))
+}
+
+/// Which permissions were named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Named {
     #[default]
     No,
-    Yes,
+    All,
+    Some,
 }
 
 #[derive(Debug, Default)]
@@ -88,17 +118,18 @@ impl Found {
             Some(DISALLOWED) => {
                 let list = value();
                 if !list.is_empty() {
-                    self.tools = Named::Yes;
+                    self.tools = Named::Some;
                     self.system.push(forbid(&list));
                 }
             }
             Some(DROPPED) if joined.is_none() => {}
             Some(flag) => {
+                let named = if opens(argument) { Named::All } else { Named::Some };
                 if TOOL_FLAGS.contains(&flag) {
-                    self.tools = Named::Yes;
+                    self.tools = self.tools.max(named);
                 }
                 if PATH_FLAGS.contains(&flag) {
-                    self.paths = Named::Yes;
+                    self.paths = self.paths.max(named);
                 }
                 self.kept.push(argument.clone());
             }
@@ -132,9 +163,15 @@ fn forbid(list: &OsStr) -> OsString {
 mod tests {
     use super::*;
 
-    fn normalized(words: &[&str]) -> Vec<String> {
+    fn with(opener: Opener, words: &[&str]) -> (Vec<String>, bool) {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
-        normalize(&words).into_iter().map(|word| word.into_string().expect("text")).collect()
+        let Normalized { arguments, narrowed } = normalize(&words, opener);
+        let text = arguments.into_iter().map(|word| word.into_string().expect("text"));
+        (text.collect(), narrowed)
+    }
+
+    fn normalized(words: &[&str]) -> Vec<String> {
+        with(Opener::Flags, words).0
     }
 
     #[test]
@@ -209,6 +246,30 @@ mod tests {
     }
 
     #[test]
+    fn under_the_guard_no_flag_opens_anything_and_narrow_ones_stay() {
+        let table: &[(&[&str], &[&str], bool)] = &[
+            (&["-p", "hi"], &["-p", "hi"], false),
+            (
+                &["--allow-all-tools", "-p", "hi", "--add-dir", "/w"],
+                &["--add-dir", "/w", "-p", "hi"],
+                false,
+            ),
+            (&["--yolo", "--allow-all", "--allow-all-paths=true", "--allow-all-urls"], &[], false),
+            (&["--allow-tool", "shell(git:*)"], &["--allow-tool", "shell(git:*)"], true),
+            (&["--allow-all-tools", "--deny-tool=write"], &["--deny-tool=write"], true),
+            (&["--", "--yolo"], &["--", "--yolo"], false),
+        ];
+        for (given, want, narrowed) in table {
+            let (arguments, was) = with(Opener::Guard, given);
+            assert_eq!(
+                (&arguments[..], was),
+                (&want.iter().map(ToString::to_string).collect::<Vec<_>>()[..], *narrowed),
+                "{given:?}"
+            );
+        }
+    }
+
+    #[test]
     fn what_is_normal_stays_so() {
         for words in [&["-p", "hi"][..], &["--model", "m"], &["--system-prompt", "s", "-p", "u"]] {
             let once = normalized(words);
@@ -236,6 +297,6 @@ mod tests {
         ]
         .map(odd)
         .into();
-        assert_eq!(normalize(&words), want);
+        assert_eq!(normalize(&words, Opener::Flags).arguments, want);
     }
 }
