@@ -312,6 +312,11 @@ impl Gate {
         self.state().greeted.insert(session.to_owned());
     }
 
+    /// Whether a hook of any session has reached us.
+    pub fn greeted(&self) -> bool {
+        !self.state().greeted.is_empty()
+    }
+
     /// Whether a hook of this session has reached us.
     pub fn in_force(&self, session: &str) -> bool {
         self.state().greeted.contains(session)

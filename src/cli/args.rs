@@ -127,6 +127,8 @@ Names, hosts and ordinary words stay; JSON stays JSON."
     /// Mount the hooks in a repository; never overwrites
     #[command(subcommand)]
     Hooks(super::hooks::HooksCommand),
+    /// Start the Copilot CLI for a recipe or another tool, under the guard
+    Copilot(super::copilot::CopilotArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.

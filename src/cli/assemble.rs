@@ -453,7 +453,11 @@ fn notices(
 }
 
 /// The audit of everything that is asked and answered from now on.
-fn audit(folder: &Path, clock: Clock, redactor: &Arc<Redactor>) -> Result<Audit, Failure> {
+pub(super) fn audit(
+    folder: &Path,
+    clock: Clock,
+    redactor: &Arc<Redactor>,
+) -> Result<Audit, Failure> {
     let redactor = Arc::clone(redactor);
     let redact = Arc::new(move |value: &serde_json::Value| redactor.redact_json(value));
     Audit::open(folder, clock, redact).map_err(|error| {

@@ -72,18 +72,38 @@ pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<
     }
 }
 
-fn stage(root: &Path, program: Option<&Path>, args: &StageArgs) -> Result<u8, Failure> {
+/// Stages the hooks before a launch, where the project has scripts for them. The XPIA hook
+/// is left out where its judge is missing: it would deny every shell command.
+pub(super) fn stage_for_launch(root: &Path) -> Result<Vec<(&'static str, Staged)>, Failure> {
+    let scripts = [".claude/tools/amplihack/hooks", ".claude/tools/xpia/hooks"];
+    if !scripts.iter().any(|folder| root.join(folder).is_dir()) {
+        return Ok(Vec::new());
+    }
+    let (engine, _) = engine()?;
+    let judged = root.join(scripts[1]).is_dir() || hook::find_defender().is_some();
+    let xpia = if judged { StageXpia::Yes } else { StageXpia::No };
+    let program = std::env::current_exe().ok();
+    let files = staged_files(engine, program.as_deref(), xpia).into_iter();
+    files.map(|file| Ok((file.path, file.stage(root)?))).collect()
+}
+
+/// Whose amplihack hooks are called, and whether the native ones are there.
+fn engine() -> Result<(HookEngine, bool), Failure> {
     let chosen = HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref())?;
     let which = |name: &str| which::which(name).ok();
-    let native = find_engine(&which, etcetera::home_dir().ok().as_deref());
-    let engine = match (chosen, &native) {
-        (HookEngine::Auto, Some(_)) => HookEngine::Rust,
-        (HookEngine::Auto, None) => HookEngine::Python,
-        (HookEngine::Python | HookEngine::Rust, _) => chosen,
-    };
+    let native = find_engine(&which, etcetera::home_dir().ok().as_deref()).is_some();
+    Ok(match (chosen, native) {
+        (HookEngine::Auto, true) => (HookEngine::Rust, native),
+        (HookEngine::Auto, false) => (HookEngine::Python, native),
+        (HookEngine::Python | HookEngine::Rust, _) => (chosen, native),
+    })
+}
+
+fn stage(root: &Path, program: Option<&Path>, args: &StageArgs) -> Result<u8, Failure> {
+    let (engine, native) = engine()?;
     let xpia = if args.without_xpia { StageXpia::No } else { StageXpia::Yes };
     let mut notes = Vec::new();
-    if engine == HookEngine::Rust && native.is_none() {
+    if engine == HookEngine::Rust && !native {
         notes.push(
             "amplihack-hooks is not found on this machine: the scripts are run until it is"
                 .to_owned(),

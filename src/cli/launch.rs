@@ -20,7 +20,7 @@ use crate::agent::{
 use crate::config::Settings;
 use crate::engine::Starter;
 use crate::guard::Redactor;
-use crate::hooks::Plugin;
+use crate::hooks::{Mounted, Plugin};
 use crate::model::{Premium, RunId, Via};
 use crate::report::PremiumTable;
 use crate::sys::env;
@@ -34,17 +34,26 @@ const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
 
 /// The agent's command.
 pub(super) fn find_agent(settings: &Settings) -> Result<AgentCommand, Failure> {
-    let found = AgentCommand::find(
-        settings.agent.as_deref(),
-        &Lookup {
-            variable: &|name| std::env::var(name).ok(),
-            which: &|name| which::which(name).ok(),
-        },
-    );
+    let found = lookup(settings.agent.as_deref());
     match settings.via {
         Via::Acp => Ok(found?),
         Via::Cli => Ok(found?.for_prompts()?),
     }
+}
+
+/// The Copilot CLI's command, whatever agent the settings name.
+pub(super) fn find_copilot() -> Result<AgentCommand, Failure> {
+    Ok(lookup(None)?)
+}
+
+fn lookup(named: Option<&str>) -> Result<AgentCommand, AgentError> {
+    AgentCommand::find(
+        named,
+        &Lookup {
+            variable: &|name| std::env::var(name).ok(),
+            which: &|name| which::which(name).ok(),
+        },
+    )
 }
 
 /// The model to ask for, if any.
@@ -103,12 +112,12 @@ pub(super) fn mount(
             let server = GuardServer::start(&socket, Arc::clone(gate), greeting, stops)?;
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
-            let write = match via {
-                Via::Acp => Plugin::write,
-                Via::Cli => Plugin::write_for_prompts,
+            let mounted = match via {
+                Via::Acp => Mounted::Acp,
+                Via::Cli => Mounted::Prompt,
             };
-            let plugin =
-                write(&scratch.join("plugin"), &program, &socket).map_err(AgentError::from)?;
+            let plugin = Plugin::write(&scratch.join("plugin"), &program, &socket, mounted)
+                .map_err(AgentError::from)?;
             Ok(Mount { server, plugin: Some(plugin) })
         }
     }

@@ -11,6 +11,7 @@ mod canary;
 mod check;
 mod classify;
 mod confine;
+mod copilot;
 mod demo;
 mod doctor;
 mod dry_run;
@@ -101,6 +102,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Hook(args)) => Ok(hook::hook(directory, &args)),
         Some(Command::Hooks(command)) => hooks::hooks(directory, &command),
         Some(Command::Policy { command }) => policy::policy(directory, &command),
+        Some(Command::Copilot(args)) => copilot::copilot(directory, &args),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

@@ -116,7 +116,7 @@ impl Asks {
         let Some(task) = &args.task else {
             let place = Place::find(directory)?;
             let settings = resolve(&place.layers(flags, None)?);
-            let policy = rules(Policy::without_task(canonical(place.root())), &settings)?;
+            let policy = without_task(&place, &settings)?;
             return Ok(Self { policy, cwd: canonical(&place.cwd) });
         };
         let at = TaskPlace::find(directory, task)?;
@@ -195,6 +195,11 @@ impl Asks {
         };
         explain(&request, &policy, &OsFiles)
     }
+}
+
+/// The rules of a place where no run works on a task.
+pub(super) fn without_task(place: &Place, settings: &Settings) -> Result<Policy, Failure> {
+    rules(Policy::without_task(canonical(place.root())), settings)
 }
 
 /// The settings as the guard takes them.

@@ -17,15 +17,18 @@ use serde_json::{Value, json};
 /// The limit that the CLI sets to a hook, in seconds.
 pub const HOOK_LIMIT: u64 = 86_400;
 
+/// The hook that decides.
+const DECIDING: &str = "preToolUse";
+
 /// The hooks that the guard listens to: the first two hold, the others only tell.
 const EVENTS: [&str; 8] = [
-    "preToolUse",
+    DECIDING,
     "userPromptSubmitted",
     PERMISSION,
     "postToolUse",
     "postToolUseFailure",
     "errorOccurred",
-    "agentStop",
+    STOP,
     "sessionEnd",
 ];
 
@@ -47,8 +50,36 @@ pub fn observes(event: &str) -> bool {
 /// hook only watches.
 const PERMISSION: &str = "permissionRequest";
 
-/// What the same hook asks where nobody else answers it: in `copilot -p`.
+/// The hook that sees the end of a turn.
+const STOP: &str = "agentStop";
+
+/// What the hook of permission requests asks where nobody else answers it: in `copilot -p`.
 pub const PERMIT: &str = "permit";
+
+/// What the CLI that the plugin is mounted in is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mounted {
+    /// An ACP session of a run: its permission requests come to the runner itself.
+    Acp,
+    /// A prompt of a run, in `copilot -p`: its permission requests are answered here.
+    Prompt,
+    /// A launch inside something else: as a prompt, and nobody checks the work at its end.
+    Launch,
+    /// The same, whose caller says with flags what is permitted: permission requests are
+    /// the CLI's own business.
+    NarrowLaunch,
+}
+
+impl Mounted {
+    /// What the hook of an event asks; nothing, if there is none.
+    fn asks(self, event: &'static str) -> Option<&'static str> {
+        match (self, event) {
+            (Self::Prompt | Self::Launch, PERMISSION) => Some(PERMIT),
+            (Self::Launch | Self::NarrowLaunch, STOP) => None,
+            _ => Some(event),
+        }
+    }
+}
 
 /// The plugin cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -81,27 +112,11 @@ impl Plugin {
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
-    pub fn write(folder: &Path, program: &Path, socket: &Path) -> Result<Self, PluginError> {
-        Self::with(folder, program, socket, PERMISSION)
-    }
-
-    /// The same for `copilot -p`: it answers the permission requests as well.
-    ///
-    /// # Errors
-    /// If the folder or a file cannot be written.
-    pub fn write_for_prompts(
+    pub fn write(
         folder: &Path,
         program: &Path,
         socket: &Path,
-    ) -> Result<Self, PluginError> {
-        Self::with(folder, program, socket, PERMIT)
-    }
-
-    fn with(
-        folder: &Path,
-        program: &Path,
-        socket: &Path,
-        permission: &str,
+        mounted: Mounted,
     ) -> Result<Self, PluginError> {
         let manifest = json!({
             "name": "ralph-guard",
@@ -111,10 +126,8 @@ impl Plugin {
         });
         let hooks: serde_json::Map<String, Value> = EVENTS
             .iter()
-            .map(|event| {
-                let asked = if *event == PERMISSION { permission } else { event };
-                ((*event).to_owned(), json!([hook(program, asked, socket)]))
-            })
+            .filter_map(|event| Some((event, mounted.asks(event)?)))
+            .map(|(event, asks)| ((*event).to_owned(), json!([hook(program, asks, socket)])))
             .collect();
         let hooks = json!({ "version": 1, "hooks": hooks });
         let plugin = Self {
@@ -169,10 +182,13 @@ mod tests {
 
     fn written() -> (tempfile::TempDir, Plugin) {
         let folder = tempfile::tempdir().expect("temp dir");
-        let plugin =
-            Plugin::write(&folder.path().join("plugin"), Path::new("/bin/ralph"), Path::new("/s"))
-                .expect("written");
+        let plugin = mounted(&folder.path().join("plugin"), Mounted::Acp);
         (folder, plugin)
+    }
+
+    fn mounted(folder: &Path, mounted: Mounted) -> Plugin {
+        let (program, socket) = (Path::new("/bin/ralph"), Path::new("/s"));
+        Plugin::write(folder, program, socket, mounted).expect("written")
     }
 
     #[test]
@@ -201,18 +217,21 @@ mod tests {
 
     #[test]
     fn permission_requests_are_answered_only_where_nobody_else_is_asked() {
-        let (folder, plugin) = written();
-        let hooks_of = |plugin: &Plugin| {
+        let folder = tempfile::tempdir().expect("temp dir");
+        for (used, permission, stop) in [
+            (Mounted::Acp, PERMISSION, true),
+            (Mounted::Prompt, PERMIT, true),
+            (Mounted::Launch, PERMIT, false),
+            (Mounted::NarrowLaunch, PERMISSION, false),
+        ] {
+            let plugin = mounted(&folder.path().join(format!("{used:?}")), used);
             let text = std::fs::read_to_string(plugin.folder().join("hooks.json")).expect("hooks");
-            serde_json::from_str::<Value>(&text).expect("JSON")["hooks"].clone()
-        };
-        assert!(hooks_of(&plugin).get(PERMISSION).is_none());
-        let (program, socket) = (Path::new("/bin/ralph"), Path::new("/s"));
-        let own = folder.path().join("prompts");
-        let plugin = Plugin::write_for_prompts(&own, program, socket).expect("written");
-        let hooks = hooks_of(&plugin);
-        assert_eq!(hooks.as_object().map(serde_json::Map::len), Some(EVENTS.len() + 1));
-        assert_eq!(hooks[PERMISSION][0]["args"][1], PERMISSION);
+            let hooks = serde_json::from_str::<Value>(&text).expect("JSON")["hooks"].clone();
+            assert_eq!(hooks[PERMISSION][0]["args"][1], permission, "{used:?}");
+            assert_eq!(hooks.get(STOP).is_some(), stop, "{used:?}");
+            assert_eq!(hooks[DECIDING][0]["args"][1], DECIDING, "{used:?}");
+        }
+        assert!(!observes(PERMIT), "without an answer nothing is permitted");
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct Normalized {
     /// Whether the caller named tools that are permitted or not: then a yes of the guard
     /// opens nothing by itself, it only leaves the call to these flags.
     pub narrowed: bool,
+    /// Whether there is a prompt.
+    pub prompted: bool,
 }
 
 /// The arguments of a nested launch as the Copilot CLI takes them.
@@ -80,7 +82,7 @@ pub fn normalize(arguments: &[OsString], opener: Opener) -> Normalized {
         all.push(parts.join(OsStr::new("\n\n")));
     }
     all.extend_from_slice(operands);
-    Normalized { arguments: all, narrowed: tools == Named::Some }
+    Normalized { arguments: all, narrowed: tools == Named::Some, prompted: !parts.is_empty() }
 }
 
 fn opens(argument: &OsStr) -> bool {
@@ -165,7 +167,7 @@ mod tests {
 
     fn with(opener: Opener, words: &[&str]) -> (Vec<String>, bool) {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
-        let Normalized { arguments, narrowed } = normalize(&words, opener);
+        let Normalized { arguments, narrowed, .. } = normalize(&words, opener);
         let text = arguments.into_iter().map(|word| word.into_string().expect("text"));
         (text.collect(), narrowed)
     }

@@ -12,6 +12,7 @@ mod faults;
 mod guard;
 mod honest;
 mod hooks;
+mod launcher;
 mod refused;
 mod stops;
 mod via_cli;

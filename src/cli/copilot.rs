@@ -1,0 +1,207 @@
+//! `copilot -- ARGS`: a nested launch of the Copilot CLI, normalized and under the guard.
+//!
+//! In a run the run's own guard decides, asked through its socket; elsewhere this process
+//! serves the guard until the CLI ends. The CLI's exit status is passed on.
+
+mod serve;
+
+use std::ffi::OsString;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+
+use super::failure::{Failure, Kind};
+use super::place::{Place, directory};
+use super::{complain, launch, say};
+use crate::agent::AgentCommand;
+use crate::hooks::{Mounted, Plugin, Staged as StagedHook};
+use crate::launcher::{self, Normalized, Opener, Staged, normalize};
+use crate::recipe::SOCKET_VARIABLE;
+use crate::sys::depth::{DEPTH_VARIABLE, Depth};
+use crate::verify::Repo as _;
+
+/// A failure of ours, told apart from any of the CLI's; as `env` and `timeout` have it.
+const OURS: u8 = 125;
+/// The CLI was not found.
+const NOT_FOUND: u8 = 127;
+
+/// Flags of `copilot`.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "What recipes and other tools start instead of `copilot`. Prompts and system \
+prompts become one -p; a launch that says nothing about permissions may do whatever the guard \
+allows, and with --no-guard everything.
+
+Exit codes: those of the CLI; 125 the launch failed or was refused, 127 the CLI was not found, \
+128+n ended by signal n. `docs/launcher.md` tells the rules."
+)]
+pub(crate) struct CopilotArgs {
+    /// Print the arguments that the CLI would get as a JSON array, and run nothing
+    #[arg(long)]
+    print: bool,
+    /// Launch without the guard: permissions are as the arguments say; refused inside a run
+    #[arg(long)]
+    no_guard: bool,
+    /// Leave out the copying of .claude/ agents, hooks, commands and recipes to .github/
+    #[arg(long)]
+    no_stage: bool,
+    /// For the Copilot CLI
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+}
+
+/// Launches the CLI and gives its exit status.
+pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Failure> {
+    let opener = if args.no_guard { Opener::Flags } else { Opener::Guard };
+    let normalized = normalize(&args.arguments, opener);
+    let socket = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
+    let socket = socket.map(PathBuf::from);
+    if args.print {
+        let base = socket.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let plugin = plugin_folder(&base.unwrap_or_else(|| std::env::temp_dir().join("ralph-…")));
+        let guard = (opener == Opener::Guard).then(|| plugin_arguments(&plugin));
+        print(guard.into_iter().flatten().chain(normalized.arguments));
+        return Ok(0);
+    }
+    match begin(named, args, socket, normalized) {
+        Ok(code) => Ok(code),
+        Err(failure) => {
+            let code = if failure.kind == Kind::Agent { NOT_FOUND } else { OURS };
+            complain(&failure.to_string());
+            Ok(code)
+        }
+    }
+}
+
+/// One launch that may begin.
+struct Begun {
+    command: AgentCommand,
+    cwd: PathBuf,
+    normalized: Normalized,
+    depth: String,
+}
+
+fn begin(
+    named: Option<&Path>,
+    args: &CopilotArgs,
+    socket: Option<PathBuf>,
+    normalized: Normalized,
+) -> Result<u8, Failure> {
+    let depth = Depth::current().map_err(|error| Failure::new(Kind::Usage, error))?;
+    if args.no_guard && socket.is_some() {
+        let why = "--no-guard is refused inside a run: what the run starts stays under its guard";
+        return Err(Failure::new(Kind::Usage, why));
+    }
+    let begun = Begun {
+        command: launch::find_copilot()?,
+        cwd: directory(named)?,
+        normalized,
+        depth: depth.inside(),
+    };
+    // In a run these folders are watched: a change there is tampering.
+    if !args.no_stage && socket.is_none() {
+        stage(named)?;
+    }
+    match socket {
+        Some(socket) => under(begun, &socket),
+        None if args.no_guard => {
+            let mut command = Command::new(&begun.command.program);
+            command.args(&begun.normalized.arguments);
+            Err(replace(command, &begun))
+        }
+        None => serve::serve(Place::find(named)?, begun),
+    }
+}
+
+/// Becomes the CLI, guarded by the run that listens at `socket`.
+fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
+    // A run that is over decides nothing any more: say so before anything begins.
+    UnixStream::connect(socket).map_err(|error| {
+        let message = format!("the run at {} does not answer: {error}", socket.display());
+        Failure::new(Kind::Internal, message)
+            .hint(format!("if {SOCKET_VARIABLE} was left over from a run, unset it"))
+    })?;
+    let base = socket.parent().unwrap_or(Path::new("/")).join(format!("l{}", std::process::id()));
+    let plugin = plugin(&base, socket, &begun.normalized)?;
+    let command = guarded(&begun, &plugin, &std::env::temp_dir())?;
+    Err(replace(command, &begun))
+}
+
+/// The CLI's command with the guard's plugin, and an environment without what would open it.
+fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failure> {
+    let (variables, arguments) = launch::environment(&begun.command, tmp, &[])?;
+    let mut command = Command::new(&begun.command.program);
+    command
+        .args(plugin_arguments(plugin.folder()))
+        .args(arguments)
+        .args(&begun.normalized.arguments);
+    for (name, value) in variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    Ok(command)
+}
+
+/// Becomes the command; comes back only if that fails.
+fn replace(mut command: Command, begun: &Begun) -> Failure {
+    let error = command.current_dir(&begun.cwd).env(DEPTH_VARIABLE, &begun.depth).exec();
+    let program = begun.command.program.display();
+    Failure::new(Kind::Internal, format!("{program} cannot be started: {error}"))
+}
+
+fn plugin(base: &Path, socket: &Path, normalized: &Normalized) -> Result<Plugin, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
+    // With narrow flags of the caller the CLI's own answer counts: both must agree.
+    let mounted = if normalized.narrowed { Mounted::NarrowLaunch } else { Mounted::Launch };
+    let written = Plugin::write(&plugin_folder(base), &program, socket, mounted);
+    written.map_err(|error| Failure::new(Kind::Write, error))
+}
+
+fn plugin_folder(base: &Path) -> PathBuf {
+    base.join("plugin")
+}
+
+fn plugin_arguments(folder: &Path) -> [OsString; 2] {
+    ["--plugin-dir".into(), folder.into()]
+}
+
+fn print(arguments: impl Iterator<Item = OsString>) {
+    let words: Vec<_> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
+    say(&serde_json::json!(words).to_string());
+}
+
+/// Brings the project's agents, hooks, commands and recipes to where the CLI looks, and
+/// keeps what is new there out of git's sight.
+fn stage(named: Option<&Path>) -> Result<(), Failure> {
+    // Outside a repository there is no project.
+    let Ok(place) = Place::find(named) else { return Ok(()) };
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(Kind::Write, error);
+    let Staged { mut created, mut kept } =
+        launcher::stage(place.root()).map_err(|error| failed(error.into()))?;
+    for (path, staged) in super::hooks::stage_for_launch(place.root())? {
+        match staged {
+            StagedHook::Created | StagedHook::Updated => created.push(path.into()),
+            StagedHook::LeftAlone => kept.push(path.into()),
+            StagedHook::Unchanged => {}
+        }
+    }
+    if !created.is_empty() {
+        let patterns: Vec<String> =
+            created.iter().map(|path| format!("/{}", path.display())).collect();
+        place.repo.exclude(&patterns.iter().map(String::as_str).collect::<Vec<_>>())?;
+        complain(&format!("staged for the Copilot CLI: {}", list(&created)));
+    }
+    if !kept.is_empty() {
+        complain(&format!("left as they are, since others wrote them: {}", list(&kept)));
+    }
+    Ok(())
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}

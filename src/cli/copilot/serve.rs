@@ -1,0 +1,132 @@
+//! Serves the guard for one launch that belongs to no run.
+
+use std::io::IsTerminal as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::{Pid, kill_process};
+use tokio::process::Child;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::{Begun, Failure, Kind, OURS, guarded, plugin};
+use crate::agent::{Focus, Gate, Greeting, GuardServer};
+use crate::cli::place::Place;
+use crate::cli::{assemble, complain, launch, policy};
+use crate::config::{Written, resolve};
+use crate::events::{Audited, audit_folder, run_id};
+use crate::guard::{OsFiles, Redactor};
+use crate::model::{EventKind, Record, RecordError};
+use crate::sys::clock::Clock;
+use crate::sys::depth::DEPTH_VARIABLE;
+use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, sweep};
+use crate::verify::Repo as _;
+
+/// How long what the CLI left running may take to end.
+const LEFT_BEHIND: Duration = Duration::from_secs(2);
+
+/// A launch has no journal: the audit alone tells of it.
+struct NoJournal;
+
+impl Record for NoJournal {
+    fn record(&self, _: EventKind) -> Result<(), RecordError> {
+        Ok(())
+    }
+}
+
+/// Runs the CLI under a guard of its own and gives its exit status.
+pub(super) fn serve(place: Place, begun: Begun) -> Result<u8, Failure> {
+    crate::cli::runtime()?.block_on(guard(place, begun))
+}
+
+async fn guard(place: Place, begun: Begun) -> Result<u8, Failure> {
+    let clock = Clock::system();
+    let launch_id = run_id(clock.now(), std::process::id());
+    let scratch = launch::scratch()?;
+    let tmp = scratch.path().join("tmp");
+    let redactor = Arc::new(Redactor::new(launch::secrets()));
+    place.repo.exclude(&[".ralph/audit/"])?;
+    let named = std::env::var_os("COPILOT_AUDIT_LOG_DIR");
+    let audit = assemble::audit(&audit_folder(place.root(), named.as_deref()), clock, &redactor)?;
+    let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::new(NoJournal), audit));
+    let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
+    let settings = resolve(&place.layers(Written::default(), None)?);
+    let mut policy = policy::without_task(&place, &settings)?;
+    policy.tmp = Some(tmp.clone());
+    gate.focus(Focus { iteration: 0, policy: Arc::new(policy) });
+    let socket = scratch.path().join("guard.sock");
+    let _server = GuardServer::start(&socket, Arc::clone(&gate), Greeting::Welcome, None)?;
+    let plugin = plugin(scratch.path(), &socket, &begun.normalized)?;
+    let mut signals = Signals::listen()?;
+    let mut command = guarded(&begun, &plugin, &tmp)?;
+    command.current_dir(&begun.cwd).env(DEPTH_VARIABLE, &begun.depth);
+    command.env(RUN_VARIABLE, launch_id.as_str());
+    let mut child = tokio::process::Command::from(command).spawn().map_err(|error| {
+        let program = begun.command.program.display();
+        Failure::new(Kind::Internal, format!("{program} cannot be started: {error}"))
+    })?;
+    let status = signals.pass_on_until_it_ends(&mut child).await;
+    gate.rest();
+    let Sweep { left, .. } = sweep(launch_id.as_str(), LEFT_BEHIND).await;
+    if !left.is_empty() {
+        kill_now(launch_id.as_str());
+        complain(&format!("processes of the launch cannot be ended: {left:?}"));
+    }
+    let status = status.map_err(|error| Failure::new(Kind::Internal, error))?;
+    if begun.normalized.prompted && !gate.greeted() {
+        complain(
+            "error: the guard did not come into force: no hook of the CLI reached it, and it ran no tool that needs a permission",
+        );
+        return Ok(OURS);
+    }
+    Ok(code(status))
+}
+
+/// As a shell has it: 128 and the signal's number.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(OURS)
+}
+
+/// The signals that are for the CLI.
+struct Signals([(Signal, SignalKind); 4]);
+
+impl Signals {
+    fn listen() -> Result<Self, Failure> {
+        let failed = |error| Failure::new(Kind::Internal, error);
+        let listen = |kind| signal(kind).map(|signal| (signal, kind)).map_err(failed);
+        Ok(Self([
+            listen(SignalKind::interrupt())?,
+            listen(SignalKind::terminate())?,
+            listen(SignalKind::hangup())?,
+            listen(SignalKind::quit())?,
+        ]))
+    }
+
+    /// Passes signals on until the CLI ends. What a terminal sends reaches the CLI by
+    /// itself, since it is in our group.
+    async fn pass_on_until_it_ends(&mut self, child: &mut Child) -> std::io::Result<ExitStatus> {
+        let at_terminal = std::io::stdin().is_terminal();
+        loop {
+            let [interrupt, terminate, hangup, quit] = &mut self.0;
+            let kind = tokio::select! {
+                status = child.wait() => return status,
+                _ = interrupt.0.recv() => interrupt.1,
+                _ = terminate.0.recv() => terminate.1,
+                _ = hangup.0.recv() => hangup.1,
+                _ = quit.0.recv() => quit.1,
+            };
+            let typed = kind == SignalKind::interrupt() || kind == SignalKind::quit();
+            if typed && at_terminal {
+                continue;
+            }
+            let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+            let signal = rustix::process::Signal::from_named_raw(kind.as_raw_value());
+            if let (Some(pid), Some(signal)) = (pid, signal) {
+                // It has just ended: its status comes next.
+                let _gone = kill_process(pid, signal);
+            }
+        }
+    }
+}

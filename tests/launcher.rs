@@ -1,0 +1,209 @@
+//! `copilot -- ARGS` as a process: what it prints, what it refuses, and that it is
+//! transparent for the CLI's exit status and for signals. The CLI is a script here, since
+//! no real one ends with a status that it is told.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A repository, a home, and a script that stands for the CLI.
+struct Scene {
+    dir: TempDir,
+}
+
+impl Scene {
+    fn new(script: &str) -> Self {
+        let scene = Self { dir: TempDir::new().expect("temp dir") };
+        for folder in ["repo", "home", "tmp"] {
+            fs::create_dir(scene.path(folder)).expect("folder");
+        }
+        let cli = scene.path("copilot");
+        fs::write(&cli, format!("#!/bin/sh\n{script}\n")).expect("script");
+        fs::set_permissions(&cli, fs::Permissions::from_mode(0o755)).expect("executable");
+        let git =
+            Command::new("git").args(["init", "-qb", "main"]).arg(scene.path("repo")).status();
+        assert!(git.expect("git").success());
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().expect("canonical").join(name)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
+        command
+            .arg("copilot")
+            .args(words)
+            .current_dir(self.path("repo"))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").expect("PATH"))
+            .env("HOME", self.path("home"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("COPILOT_CLI_PATH", self.path("copilot"));
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("started")
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A program that says how its hook was called, so that the guard counts as in force.
+const GREETS: &str = r#"
+for word; do case $last in --plugin-dir) plugin=$word;; esac; last=$word; done
+socket=$(grep -o '"--socket","[^"]*"' "$plugin/hooks.json" | head -1 | cut -d'"' -f4)
+runner=$(grep -o '"exec":"[^"]*"' "$plugin/hooks.json" | head -1 | cut -d'"' -f4)
+echo '{"sessionId":"s","prompt":"hi"}' | "$runner" hook userPromptSubmitted --socket "$socket" >&2
+"#;
+
+#[test]
+fn print_shows_the_arguments_as_json_and_needs_no_cli() {
+    let scene = Scene::new("exit 9");
+    fs::remove_file(scene.path("copilot")).expect("remove");
+    let print = |words: &[&str]| -> Vec<String> {
+        let output = scene.run(words);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("a JSON array")
+    };
+    assert_eq!(
+        print(&[
+            "--print",
+            "--no-guard",
+            "--",
+            "-p",
+            "user",
+            "--system-prompt=sys",
+            "--model",
+            "m"
+        ]),
+        ["--allow-all-tools", "--allow-all-paths", "--model", "m", "-p", "sys\n\nuser"]
+    );
+    assert_eq!(print(&["--print", "--no-guard"]), ["--allow-all-tools", "--allow-all-paths"]);
+    let behind = print(&["--no-guard", "--print", "--", "-p", "x", "--", "--yolo"]);
+    assert_eq!(behind, ["--allow-all-tools", "--allow-all-paths", "-p", "x", "--", "--yolo"]);
+    let guarded = print(&["--print", "--", "--allow-all-tools", "-p", "hi"]);
+    assert_eq!(guarded[0], "--plugin-dir");
+    assert_eq!(guarded[2..], ["-p", "hi"]);
+    assert_eq!(fs::read_dir(scene.path("tmp")).expect("tmp").count(), 0);
+}
+
+#[test]
+fn without_the_guard_the_cli_takes_the_place_of_this_process() {
+    let scene = Scene::new("printf '%s\\n' \"$@\"; echo \"depth $RALPH_COPILOT_DEPTH\"; exit 7");
+    let output = scene.run(&["--no-guard", "--", "-p", "hi", "-x"]);
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
+    let want = "--allow-all-tools\n--allow-all-paths\n-x\n-p\nhi\ndepth 1\n";
+    assert_eq!(text(&output.stdout), want);
+}
+
+#[test]
+fn the_exit_status_of_the_cli_is_passed_on() {
+    for (script, code) in [("exit 0", 0), ("exit 42", 42), ("kill -TERM $$", 143)] {
+        let scene = Scene::new(&format!("{GREETS}{script}"));
+        let output = scene.run(&["--", "-p", "hi"]);
+        assert_eq!(output.status.code(), Some(code), "{script}: {}", text(&output.stderr));
+        assert_eq!(fs::read_dir(scene.path("tmp")).expect("tmp").count(), 0, "{script}");
+    }
+}
+
+#[test]
+fn a_prompt_that_no_hook_saw_is_a_failure() {
+    let scene = Scene::new("exit 0");
+    let output = scene.run(&["--", "-p", "hi"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains("did not come into force"), "{}", text(&output.stderr));
+    // Without a prompt there is nothing for a hook to see.
+    assert_eq!(scene.run(&["--", "--version"]).status.code(), Some(0));
+}
+
+#[test]
+fn signals_reach_the_cli_and_nothing_of_it_is_left() {
+    let script = "trap 'echo got TERM; exit 3' TERM\nsetsid sleep 300 &\necho $!\nwhile :; do sleep 0.05; done";
+    let scene = Scene::new(script);
+    let mut command = scene.command(&["--"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("started");
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let sleeper = lines.next().expect("a line").expect("text");
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
+    kill_process(pid, Signal::TERM).expect("signalled");
+    assert_eq!(lines.next().expect("a line").expect("text"), "got TERM");
+    let status = child.wait().expect("ended");
+    assert_eq!((status.code(), status.signal()), (Some(3), None));
+    let state = fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();
+    let alive = state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']));
+    assert!(!alive, "{state}");
+}
+
+#[test]
+fn what_is_refused_says_why() {
+    let scene = Scene::new("exit 0");
+    let failed = |words: &[&str], variable: Option<(&str, &str)>| {
+        let mut command = scene.command(words);
+        command.envs(variable);
+        let output = command.output().expect("started");
+        (output.status.code(), text(&output.stderr))
+    };
+    let depth = failed(&["--", "-p", "x"], Some(("RALPH_COPILOT_DEPTH", "3")));
+    assert_eq!(depth.0, Some(125));
+    assert!(depth.1.contains("nested 3 deep"), "{}", depth.1);
+    let socket = scene.path("gone.sock").display().to_string();
+    let gone = failed(&["--", "-p", "x"], Some(("RALPH_COPILOT_SOCKET", &socket)));
+    assert_eq!(gone.0, Some(125));
+    assert!(gone.1.contains("does not answer"), "{}", gone.1);
+    let unguarded = failed(&["--no-guard"], Some(("RALPH_COPILOT_SOCKET", &socket)));
+    assert_eq!(unguarded.0, Some(125));
+    assert!(unguarded.1.contains("refused inside a run"), "{}", unguarded.1);
+    fs::remove_file(scene.path("copilot")).expect("remove");
+    let missing = failed(&["--", "-p", "x"], None);
+    assert_eq!(missing.0, Some(127));
+    assert!(missing.1.contains("npm install -g @github/copilot"), "{}", missing.1);
+}
+
+#[test]
+fn what_the_project_has_for_claude_is_staged_out_of_git_s_sight() {
+    let scene = Scene::new("exit 0");
+    let repo = scene.path("repo");
+    for (path, content) in [
+        (".claude/agents/core/reviewer.md", "reviews"),
+        (".claude/tools/amplihack/hooks/stop.py", ""),
+    ] {
+        let path = repo.join(path);
+        fs::create_dir_all(path.parent().expect("folder")).expect("mkdir");
+        fs::write(path, content).expect("write");
+    }
+    let git = |words: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(&repo).args(words).output().expect("git");
+        assert!(output.status.success());
+        text(&output.stdout)
+    };
+    git(&["add", "-A"]);
+    assert_eq!(scene.run(&["--no-stage", "--"]).status.code(), Some(0));
+    assert!(!repo.join(".github").exists());
+    let output = scene.run(&["--"]);
+    assert!(
+        text(&output.stderr).contains(".github/agents/reviewer.md"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert_eq!(
+        fs::read_to_string(repo.join(".github/agents/reviewer.md")).expect("staged"),
+        "reviews"
+    );
+    let hooks: Value =
+        serde_json::from_slice(&fs::read(repo.join(".github/hooks/hooks.json")).expect("staged"))
+            .expect("JSON");
+    assert!(hooks["hooks"].is_object());
+    assert_eq!(git(&["ls-files", "--others", "--exclude-standard"]), "");
+}
