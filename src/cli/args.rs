@@ -98,6 +98,12 @@ docs/scripted-agent.md."
     Tick(TickArgs),
     /// What is missing on this machine, and which layer each setting comes from
     Doctor(Box<DoctorArgs>),
+    /// What the guard would decide about a call, and why
+    Policy {
+        /// What to do.
+        #[command(subcommand)]
+        command: super::policy::PolicyCommand,
+    },
     /// Take secrets out of standard input (a filter)
     #[command(
         after_help = "Tokens of known services, private keys, and what stands behind names such as \
@@ -105,30 +111,23 @@ docs/scripted-agent.md."
 Names, hosts and ordinary words stay; JSON stays JSON."
     )]
     Redact(super::redact::RedactArgs),
-    /// Run recipes of `recipe-runner-rs`
-    Recipe(super::recipe::RecipeArgs),
     /// What class, action and wait an error text gets: a filter
     Classify(ClassifyArgs),
-    /// Ends what is left of a run whose runner was killed (started by the runner)
-    /// What the guard would decide about a call, and why
-    Policy {
-        /// What to do.
-        #[command(subcommand)]
-        command: super::policy::PolicyCommand,
-    },
-    /// The CLI's hook: asks the running runner (used by the guard's plugin)
-    #[command(hide = true)]
-    Guardian(super::guardian::GuardianArgs),
-    /// Run a program that may write below some folders only (used by `--sandbox`)
-    #[command(hide = true)]
-    Confine(super::confine::ConfineArgs),
     /// A hook of the Copilot CLI: asks the running runner, or the project's own hooks
     Hook(super::hook::HookArgs),
     /// Mount the hooks in a repository; never overwrites
     #[command(subcommand)]
     Hooks(super::hooks::HooksCommand),
+    /// Run recipes of `recipe-runner-rs`
+    Recipe(super::recipe::RecipeArgs),
     /// Start the Copilot CLI for a recipe or another tool, under the guard
     Copilot(super::copilot::CopilotArgs),
+    /// Ends what is left of a run whose runner was killed (started by the runner)
+    #[command(hide = true)]
+    Guardian(super::guardian::GuardianArgs),
+    /// Run a program that may write below some folders only (used by `--sandbox`)
+    #[command(hide = true)]
+    Confine(super::confine::ConfineArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.

@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use super::EngineError;
 use super::state::{self, STATE};
 use crate::events::{CurrentIteration, Recount, RunStart, first, journals, last, recount};
-use crate::model::{CriterionKey, Event, EventKind, Outcome, Reporter, RunId};
+use crate::model::{CriterionKey, Event, EventKind, Obstacle, Outcome, Reporter, RunId};
 use crate::sys::append::{AppendFile, Tail};
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
@@ -119,11 +119,19 @@ fn layout_of(task: &str, folder: &str) -> Layout {
 
 /// Whether a run ended with its state committed. After tampering everything stays.
 fn committed(journal: &Path) -> bool {
+    ending(journal).is_some_and(|outcome| !matches!(outcome, Outcome::Tampered { .. }))
+}
+
+/// How a run ended; none, if it died. One that could not write any more has left things as
+/// they were, as if it had died.
+fn ending(journal: &Path) -> Option<Outcome> {
     match last(journal) {
         Ok(Some(Event { kind: EventKind::RunEnded { outcome, .. }, .. })) => {
-            !matches!(outcome, Outcome::Tampered { .. })
+            Some(outcome).filter(|outcome| {
+                !matches!(outcome, Outcome::CannotGoOn { obstacle: Obstacle::Write, .. })
+            })
         }
-        Ok(_) | Err(_) => false,
+        Ok(_) | Err(_) => None,
     }
 }
 
@@ -166,7 +174,7 @@ impl Aftermath<'_> {
         wanted: &Layout,
         resumed: &mut Resumed,
     ) -> Result<(), EngineError> {
-        if matches!(last(journal), Ok(Some(Event { kind: EventKind::RunEnded { .. }, .. }))) {
+        if ending(journal).is_some() {
             return Ok(());
         }
         let told = recount(journal, |_| {})?;

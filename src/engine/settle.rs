@@ -7,7 +7,8 @@ use super::run::Run;
 use crate::guard::secret_name;
 use crate::model::{
     Attribution, CriterionKey, EventKind, Evidence, Finding, FindingKind, History, Mend, OnStuck,
-    Outcome, Record as _, Stuck, TaskFileChange, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    Outcome, Record as _, Stuck, TaskEdit, TaskFileChange, Turn, TurnEnd, Verdict, VerdictResult,
+    Weight,
 };
 use crate::task;
 use crate::verify::{
@@ -108,7 +109,7 @@ impl Run {
                 artefacts: &self.artefacts,
                 protection: &iteration.protection,
                 writes: &self.writes(iteration),
-                edits: &parts.gate.task_edits(),
+                edits: &self.edits(iteration),
                 undecided: &turn.undecided,
                 secret: &secret_name,
                 date: &iteration.date.to_string(),
@@ -141,6 +142,16 @@ impl Run {
             writes.extend(parts.layout.state_files().into_iter().map(|path| root.join(path)));
         }
         writes
+    }
+
+    /// What changed in TASK.md during the turn. Of what changed during a recipe nobody knows
+    /// that it was not the recipe.
+    fn edits(&self, iteration: &Iteration) -> Vec<TaskEdit> {
+        let mut edits = self.parts.gate.task_edits();
+        for edit in &mut edits {
+            edit.unseen |= iteration.criterion.recipe.is_some();
+        }
+        edits
     }
 
     fn conclude(

@@ -51,7 +51,7 @@ fn a_launch_of_its_own_is_guarded_and_audited() {
     let lines = audited(&scene);
     let decisions: Vec<_> = lines
         .iter()
-        .filter(|line| line["hookType"] == "pre_tool_use")
+        .filter(|line| line["hookType"] == "pre_tool_use" && line["asked"] == "hook")
         .filter_map(|line| line["decision"].as_str())
         .collect();
     assert_eq!(decisions, ["allow", "deny"], "{lines:?}");

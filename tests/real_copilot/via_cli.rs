@@ -75,7 +75,7 @@ fn a_denied_command_does_not_run_is_explained_and_the_turn_goes_on() {
 fn a_liar_is_not_believed() {
     let model = Model::start([route(focus("one"), [say("Done! Everything works.")])]);
     let Some(scene) = Scene::new(ONE).map(|scene| scene.with(&model)) else { return };
-    scene.run(&[&CLI[..], &["--stuck-threshold", "1"]].concat()).expect(4);
+    scene.run(&[&CLI[..], &["--stuck-threshold", "1", "--no-stop-check"]].concat()).expect(4);
     let verdict = verdicts(&scene.journal()).pop().expect("a verdict");
     assert_eq!(verdict.result, VerdictResult::Fail);
     assert!(findings(&verdict).contains(&FindingKind::NotTicked), "{verdict:?}");

@@ -232,9 +232,10 @@ fn a_state_that_cannot_be_written() {
     let repo = Repo::with(THREE, &[("tasks/demo/state.json/inside", "x")]);
     let ran = finish(repo.run_command(HONEST, &[]));
     let text = ran.stderr.replace(&repo.root().display().to_string(), "REPO");
-    insta::assert_snapshot!(format!("{:?}\n{text}", ran.code), @r"
+    insta::assert_snapshot!(format!("{:?}\n{text}", ran.code), @"
     Some(11)
     error: cannot read REPO/tasks/demo/state.json: Is a directory (os error 21)
+    hint: make room or give the right to write, then start it again
     ");
 }
 
