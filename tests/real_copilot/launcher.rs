@@ -26,11 +26,12 @@ fn scene() -> Option<(Scene, Model, String)> {
 }
 
 /// What the model was told about its two calls.
-fn told(model: &Model) -> Vec<String> {
+pub(crate) fn told(model: &Model) -> Vec<String> {
     model.requests().last().map(tool_results).unwrap_or_default()
 }
 
-fn audited(scene: &Scene) -> Vec<Value> {
+/// The audit, entry by entry.
+pub(crate) fn audited(scene: &Scene) -> Vec<Value> {
     let folder = scene.repo().join(".ralph/audit");
     let file = std::fs::read_dir(folder).expect("audit").next().expect("a day").expect("entry");
     let text = std::fs::read_to_string(file.path()).expect("audit");
@@ -51,7 +52,7 @@ fn a_launch_of_its_own_is_guarded_and_audited() {
     let lines = audited(&scene);
     let decisions: Vec<_> = lines
         .iter()
-        .filter(|line| line["hookType"] == "pre_tool_use")
+        .filter(|line| line["hookType"] == "pre_tool_use" && line["asked"] == "hook")
         .filter_map(|line| line["decision"].as_str())
         .collect();
     assert_eq!(decisions, ["allow", "deny"], "{lines:?}");
