@@ -61,6 +61,29 @@ fn a_launch_of_its_own_is_guarded_and_audited() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// The CLI works where it was started, and so it must be judged from there.
+#[test]
+fn a_launch_in_a_folder_is_judged_from_that_folder() {
+    let Some(scene) = Scene::new("- [ ] one\n") else { return };
+    let (allowed, denied) = (bash("echo hi > made.txt"), bash("echo '- [x] one' > TASK.md"));
+    let model = Model::start([
+        route("in the task", [denied, say("Done.")]),
+        route("in a folder", [allowed, say("Done.")]),
+    ]);
+    let scene = scene.with(&model);
+    scene.run(&["-C", "tasks/job", "copilot", "--", "-p", "in the task"]).expect(0);
+    assert_eq!(scene.read("tasks/job/TASK.md"), "- [ ] one\n", "{:?}", told(&model));
+    scene.write("deeper/here", "");
+    scene.run(&["-C", "deeper", "copilot", "-p", "in a folder"]).expect(0);
+    assert_eq!(scene.read("deeper/made.txt"), "hi\n", "{:?}", told(&model));
+    // The CLI may leave the repository by a flag of its own; nothing runs there.
+    let model = Model::start([route("outside", [bash("echo hi > made.txt"), say("Done.")])]);
+    let scene = scene.with(&model);
+    let outside = scene.tmp().display().to_string();
+    scene.run(&["copilot", "--", "-C", &outside, "-p", "outside"]).expect(0);
+    assert!(!scene.tmp().join("made.txt").exists(), "{:?}", told(&model));
+}
+
 #[test]
 fn where_hooks_are_switched_off_nothing_runs_and_the_launch_fails() {
     let Some((scene, model, _)) = scene() else { return };
