@@ -118,8 +118,39 @@ fn the_readme_s_commands_and_flags_are_there() {
             assert!(known, "{flag} in {line:?}");
         }
     }
-    for command in ["init", "check", "doctor", "status", "log", "retry", "tick", "demo", "agent"] {
-        assert!(readme.contains(command), "{command}");
-        assert!(commands.contains(&format!("\n  {command} ")), "{command}");
+    let table = readme.lines().filter(|line| line.starts_with("| `")).collect::<String>();
+    let listed = commands.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
+    // What is longer than a line goes on farther to the right.
+    let listed = listed.expect("commands").lines().filter_map(|line| line.strip_prefix("  "));
+    let listed = listed.filter_map(|line| line.split(' ').next().filter(|word| !word.is_empty()));
+    let listed: Vec<&str> = listed.filter(|command| *command != "help").collect();
+    assert!(listed.len() > 15, "{listed:?}");
+    for command in listed {
+        let named = [" ", "`", "\\"].map(|end| format!("`{command}{end}"));
+        assert!(
+            named.iter().any(|it| table.contains(it)),
+            "{command} is not in the README's table"
+        );
+        assert!(help(&[command, "--help"]).contains("Usage: "), "{command}");
+    }
+}
+
+/// Whoever begins at the README comes to every page, and from each page to another one.
+#[test]
+fn every_page_is_linked() {
+    let pages = |links: Vec<String>| {
+        let pages = links.into_iter().filter_map(|link| {
+            let file = link.split('#').next()?.rsplit('/').next()?.to_owned();
+            file.ends_with(".md").then_some(file)
+        });
+        pages.collect::<Vec<_>>()
+    };
+    let readme = fs::read_to_string(root().join("README.md")).expect("README");
+    let linked = pages(links(&readme));
+    for page in documents().into_iter().filter(|page| page.parent() != Some(root())) {
+        let name = page.file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(linked.contains(&name), "README.md does not link {name}");
+        let text = fs::read_to_string(&page).expect("a page");
+        assert!(pages(links(&text)).iter().any(|it| *it != name), "{name} links no other page");
     }
 }

@@ -93,6 +93,14 @@ fn print_shows_the_arguments_as_json_and_needs_no_cli() {
     assert_eq!(print(&["--print", "--no-guard"]), ["--allow-all-tools", "--allow-all-paths"]);
     let behind = print(&["--no-guard", "--print", "--", "-p", "x", "--", "--yolo"]);
     assert_eq!(behind, ["--allow-all-tools", "--allow-all-paths", "-p", "x", "--", "--yolo"]);
+    // Without `--` the CLI's arguments begin with the first word that is no flag of ours.
+    let bare = print(&["--print", "--no-guard", "--add-dir", "d", "-p", "x", "--print", "--", "y"]);
+    let all = ["--allow-all-tools", "--allow-all-paths"];
+    assert_eq!(bare, [&all[..], &["--add-dir", "d", "--print", "-p", "x", "--", "y"]].concat());
+    let mut hidden = scene.command(&["--print", "--", "-p", "hi"]);
+    let hidden = hidden.env("COPILOT_PROVIDER_API_KEY", "sk-1").output().expect("started");
+    assert!(text(&hidden.stdout).contains("\"--secret-env-vars=COPILOT_PROVIDER_API_KEY\",\"-p\""));
+    assert!(!text(&hidden.stdout).contains("sk-1"));
     let guarded = print(&["--print", "--", "--allow-all-tools", "-p", "hi"]);
     assert_eq!(guarded[0], "--plugin-dir");
     assert_eq!(guarded[2..], ["-p", "hi"]);

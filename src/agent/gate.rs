@@ -4,14 +4,17 @@
 //! recorded is denied. The gate remembers what it allowed, so that an executed
 //! call can be matched with its decision; how a call is judged lives in `guard`.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+mod sessions;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use self::sessions::Sessions;
 use super::decisions::{Decisions, EndedCall, Known, Standing};
 use super::human::{self, Approved, AskHuman, Question, Reply};
 use super::task_watch::TaskWatch;
@@ -61,11 +64,9 @@ struct State {
     resting: bool,
     decisions: Decisions,
     approved: Approved,
-    /// Sessions that were closed: whatever still asks in their name is denied.
-    closed: HashSet<String>,
+    sessions: Sessions,
     /// Hooks are served: a session whose hook did not report is not guarded.
     hooked: bool,
-    greeted: HashSet<String>,
     reports: VecDeque<ErrorReport>,
     /// How the CLI says that the last prompt of a session ended.
     ended: HashMap<String, String>,
@@ -108,9 +109,8 @@ impl Gate {
                 .map(|folder| TaskWatch::new(folder.join(TASK_FILE)))
                 .unwrap_or_default(),
             focus: Some(focus),
-            closed: std::mem::take(&mut state.closed),
+            sessions: std::mem::take(&mut state.sessions),
             hooked: state.hooked,
-            greeted: std::mem::take(&mut state.greeted),
             broken: state.broken.take(),
             busy: state.busy,
             ..State::default()
@@ -133,7 +133,7 @@ impl Gate {
 
     /// Allows nothing in this session any more.
     pub fn close(&self, session: &str) {
-        self.state().closed.insert(session.to_owned());
+        self.state().sessions.close(session);
     }
 
     /// The redaction that everything of this run goes through.
@@ -187,7 +187,7 @@ impl Gate {
     fn judge(&self, request: &ToolRequest) -> Decision {
         let mut state = self.state();
         state.task.look();
-        if state.closed.contains(request.session.as_str()) {
+        if state.sessions.is_closed(request.session.as_str()) {
             return Decision::deny("run.session-over", "Nothing ran: this session is over.");
         }
         if state.resting {
@@ -198,13 +198,27 @@ impl Gate {
         };
         let unguarded = request.asked == Asked::Permission
             && state.hooked
-            && !state.greeted.contains(request.session.as_str());
+            && !state.sessions.has_greeted(request.session.as_str());
         if unguarded {
             // Its request would pass the one layer that is left; the run ends on it.
             let reason = "Nothing ran: the guard's hook is not in force in this session.";
             return Decision::deny("guard.not-in-force", reason);
         }
-        let policy = state.policy_as_it_stands(&focus);
+        let mut policy = state.policy_as_it_stands(&focus);
+        // A launch inside a recipe may begin deeper in the tree than the run did.
+        if let Some(cwd) = state.sessions.cwd(request.session.as_str())
+            && cwd != policy.cwd
+        {
+            let places = [Some(&policy.workspace), policy.tmp.as_ref()];
+            if !places.into_iter().flatten().any(|place| cwd.starts_with(place)) {
+                let reason = format!(
+                    "Nothing ran: the session works outside of {}.",
+                    policy.workspace.display()
+                );
+                return Decision::deny("path.outside", reason);
+            }
+            Arc::make_mut(&mut policy).cwd = cwd.to_owned();
+        }
         drop(state);
         catch_unwind(AssertUnwindSafe(|| decide(request, &policy, self.files.as_ref())))
             .unwrap_or_else(|_| {
@@ -307,19 +321,20 @@ impl Gate {
         self.state().hooked = true;
     }
 
-    /// A hook of this session reached us: the guard is in force there.
-    pub fn greet(&self, session: &str) {
-        self.state().greeted.insert(session.to_owned());
+    /// A hook of this session reached us: the guard is in force there. Relative paths start
+    /// from `cwd` in it, where the hook says so.
+    pub fn greet(&self, session: &str, cwd: Option<&Path>) {
+        self.state().sessions.greet(session, cwd);
     }
 
     /// Whether a hook of any session has reached us.
     pub fn greeted(&self) -> bool {
-        !self.state().greeted.is_empty()
+        self.state().sessions.any_greeted()
     }
 
     /// Whether a hook of this session has reached us.
     pub fn in_force(&self, session: &str) -> bool {
-        self.state().greeted.contains(session)
+        self.state().sessions.has_greeted(session)
     }
 
     /// The CLI reported an error of its own.

@@ -216,7 +216,7 @@ fn reply(gate: &Gate, question: &[u8], whole: bool, greeting: Greeting) -> Strin
         }
         b"sessionStart" | b"userPromptSubmitted" => {
             match hooks::read_session(input) {
-                Ok(session) => gate.greet(&session),
+                Ok((session, cwd)) => gate.greet(&session, cwd.as_deref()),
                 Err(error) => tracing::warn!(%error, "a session's greeting was not understood"),
             }
             match greeting {

@@ -190,7 +190,7 @@ pub(super) async fn assemble(
     notices.extend(resumed.notices);
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
-        environment: launch::environment(&command, &rules.tmp, &identity_variables)?,
+        environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
         run: run.clone(),
         cwd: at.place.root().to_owned(),

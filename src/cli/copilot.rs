@@ -16,7 +16,7 @@ use clap::Args;
 use super::failure::{Failure, Kind};
 use super::place::{Place, directory};
 use super::{complain, launch, say};
-use crate::agent::AgentCommand;
+use crate::agent::{AgentCommand, AgentKind};
 use crate::hooks::{Mounted, Plugin, Staged as StagedHook};
 use crate::launcher::{self, Normalized, Opener, Staged, normalize};
 use crate::recipe::SOCKET_VARIABLE;
@@ -48,8 +48,8 @@ pub(crate) struct CopilotArgs {
     /// Leave out the copying of .claude/ agents, hooks, commands and recipes to .github/
     #[arg(long)]
     no_stage: bool,
-    /// For the Copilot CLI
-    #[arg(last = true, value_name = "ARGS")]
+    /// For the Copilot CLI: everything behind `--`, or from the first word that is no flag above
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
 }
 
@@ -62,8 +62,13 @@ pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Fa
     if args.print {
         let base = socket.as_deref().and_then(Path::parent).map(Path::to_owned);
         let plugin = plugin_folder(&base.unwrap_or_else(|| std::env::temp_dir().join("ralph-…")));
-        let guard = (opener == Opener::Guard).then(|| plugin_arguments(&plugin));
-        print(guard.into_iter().flatten().chain(normalized.arguments));
+        let mut all = Vec::new();
+        if opener == Opener::Guard {
+            let (_, arguments) = launch::environment(AgentKind::Copilot, &plugin, &[])?;
+            all.extend(plugin_arguments(&plugin).into_iter().chain(arguments));
+        }
+        all.extend(normalized.arguments);
+        print(&all);
         return Ok(0);
     }
     match begin(named, args, socket, normalized) {
@@ -132,7 +137,7 @@ fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
 
 /// The CLI's command with the guard's plugin, and an environment without what would open it.
 fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failure> {
-    let (variables, arguments) = launch::environment(&begun.command, tmp, &[])?;
+    let (variables, arguments) = launch::environment(begun.command.kind, tmp, &[])?;
     let mut command = Command::new(&begun.command.program);
     command
         .args(plugin_arguments(plugin.folder()))
@@ -170,8 +175,8 @@ fn plugin_arguments(folder: &Path) -> [OsString; 2] {
     ["--plugin-dir".into(), folder.into()]
 }
 
-fn print(arguments: impl Iterator<Item = OsString>) {
-    let words: Vec<_> = arguments.map(|word| word.to_string_lossy().into_owned()).collect();
+fn print(arguments: &[OsString]) {
+    let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
     say(&serde_json::json!(words).to_string());
 }
 

@@ -295,7 +295,7 @@ async fn probe(
     let mut start = launch::starter(Start {
         command: command.clone(),
         via: settings.via,
-        environment: launch::environment(command, &scratch.path().join("tmp"), &[])?,
+        environment: launch::environment(command.kind, &scratch.path().join("tmp"), &[])?,
         plugin: mount.plugin,
         run: RunId::new("doctor"),
         cwd: place.root().to_owned(),

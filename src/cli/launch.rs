@@ -197,17 +197,17 @@ async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, 
 
 /// The agent's environment, and the arguments that go with it.
 pub(super) fn environment(
-    command: &AgentCommand,
+    kind: AgentKind,
     tmp: &Path,
     identity: &[(String, String)],
 ) -> Result<Environment, Failure> {
     let names: Vec<String> =
         std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    let provider = match command.kind {
+    let provider = match kind {
         AgentKind::Copilot => provider().map_err(|error| Failure::new(Kind::Invalid, error))?,
         AgentKind::Other => Vec::new(),
     };
-    let change = for_agent(command.kind, &names, &provider, tmp);
+    let change = for_agent(kind, &names, &provider, tmp);
     let mut variables = change.variables;
     let identity = identity.iter().map(|(name, value)| (name.into(), Some(value.into())));
     variables.extend(identity);

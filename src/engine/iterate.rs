@@ -14,6 +14,7 @@ use crate::model::{
     Checkpoint, Criterion, EventKind, Fault, FaultClass, Limit, Oid, Outcome, Premium, Prompt,
     Record as _, Task, Turn, TurnEnd,
 };
+use crate::sys::process::reap_orphans;
 use crate::task;
 use crate::verify::{Fingerprints, Protection, StateFiles, TASK};
 
@@ -57,6 +58,9 @@ impl Run {
         &mut self,
         criterion: &Criterion,
     ) -> Result<Option<Outcome>, EngineError> {
+        // What the agent's commands left running in the background, as git's maintenance,
+        // comes to us when it ends: a long run must not collect it.
+        reap_orphans();
         // The agent comes first: an iteration that cannot be asked for is none.
         let session = match &criterion.recipe {
             Some(_) => None,

@@ -63,6 +63,9 @@ impl Run {
             Err(error) => self.turn_of(iteration, Report::refused(error)),
         };
         self.parts.gate.rest();
+        if let Some(broken) = self.parts.gate.take_broken() {
+            return Err(broken.into());
+        }
         turned
     }
 

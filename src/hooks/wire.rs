@@ -4,6 +4,8 @@
 //! an object; both are read. Nothing is guessed: what does not fit is an error,
 //! and the caller denies.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -107,6 +109,8 @@ struct Ended {
 struct Named {
     session_id: String,
     #[serde(default)]
+    cwd: Option<PathBuf>,
+    #[serde(default)]
     reason: String,
     #[serde(default)]
     stop_reason: String,
@@ -193,8 +197,9 @@ pub fn read_error(input: &[u8]) -> Result<ErrorReport, WireError> {
 ///
 /// # Errors
 /// If it is not JSON or names no session.
-pub fn read_session(input: &[u8]) -> Result<String, WireError> {
-    Ok(serde_json::from_slice::<Named>(input)?.session_id)
+pub fn read_session(input: &[u8]) -> Result<(String, Option<PathBuf>), WireError> {
+    let Named { session_id, cwd, .. } = serde_json::from_slice(input)?;
+    Ok((session_id, cwd))
 }
 
 /// The output that denies a call. The model reads the reason and goes on.

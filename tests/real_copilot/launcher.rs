@@ -26,11 +26,12 @@ fn scene() -> Option<(Scene, Model, String)> {
 }
 
 /// What the model was told about its two calls.
-fn told(model: &Model) -> Vec<String> {
+pub(crate) fn told(model: &Model) -> Vec<String> {
     model.requests().last().map(tool_results).unwrap_or_default()
 }
 
-fn audited(scene: &Scene) -> Vec<Value> {
+/// The audit, entry by entry.
+pub(crate) fn audited(scene: &Scene) -> Vec<Value> {
     let folder = scene.repo().join(".ralph/audit");
     let file = std::fs::read_dir(folder).expect("audit").next().expect("a day").expect("entry");
     let text = std::fs::read_to_string(file.path()).expect("audit");
@@ -58,6 +59,29 @@ fn a_launch_of_its_own_is_guarded_and_audited() {
     assert_eq!(scene.git(&["status", "--porcelain"]), "?? made.txt");
     let left: Vec<_> = std::fs::read_dir(scene.tmp()).expect("tmp").flatten().collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// The CLI works where it was started, and so it must be judged from there.
+#[test]
+fn a_launch_in_a_folder_is_judged_from_that_folder() {
+    let Some(scene) = Scene::new("- [ ] one\n") else { return };
+    let (allowed, denied) = (bash("echo hi > made.txt"), bash("echo '- [x] one' > TASK.md"));
+    let model = Model::start([
+        route("in the task", [denied, say("Done.")]),
+        route("in a folder", [allowed, say("Done.")]),
+    ]);
+    let scene = scene.with(&model);
+    scene.run(&["-C", "tasks/job", "copilot", "--", "-p", "in the task"]).expect(0);
+    assert_eq!(scene.read("tasks/job/TASK.md"), "- [ ] one\n", "{:?}", told(&model));
+    scene.write("deeper/here", "");
+    scene.run(&["-C", "deeper", "copilot", "-p", "in a folder"]).expect(0);
+    assert_eq!(scene.read("deeper/made.txt"), "hi\n", "{:?}", told(&model));
+    // The CLI may leave the repository by a flag of its own; nothing runs there.
+    let model = Model::start([route("outside", [bash("echo hi > made.txt"), say("Done.")])]);
+    let scene = scene.with(&model);
+    let outside = scene.tmp().display().to_string();
+    scene.run(&["copilot", "--", "-C", &outside, "-p", "outside"]).expect(0);
+    assert!(!scene.tmp().join("made.txt").exists(), "{:?}", told(&model));
 }
 
 #[test]

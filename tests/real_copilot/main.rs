@@ -6,6 +6,8 @@
 mod copilot;
 #[path = "../support/model.rs"]
 mod model;
+#[path = "../support/recipe_runner.rs"]
+mod recipe_runner;
 
 mod doctor;
 mod faults;
@@ -13,6 +15,7 @@ mod guard;
 mod honest;
 mod hooks;
 mod launcher;
+mod recipe;
 mod refused;
 mod stops;
 mod via_cli;

@@ -141,6 +141,23 @@ fn what_the_recipe_gets_and_what_stands_around_it() {
     assert_eq!(scene.left(), Vec::<std::path::PathBuf>::new());
 }
 
+/// As during a prompt: what cannot be recorded does not run, and the run ends.
+#[test]
+fn a_decision_inside_a_recipe_that_cannot_be_audited_ends_the_run() {
+    let body = format!(
+        "mv \"$COPILOT_AUDIT_LOG_DIR\" \"$COPILOT_AUDIT_LOG_DIR.gone\"; touch \"$COPILOT_AUDIT_LOG_DIR\"\n\
+         echo '{{\"sessionId\":\"nested\",\"toolName\":\"bash\",\"toolArgs\":{{\"command\":\"git status\"}}}}' |\n\
+           \"$AMPLIHACK_LAUNCHER_BINARY\" hook preToolUse --socket \"$RALPH_COPILOT_SOCKET\" > \"$RECIPE_RUNNER_OUT/answer\"\n{}",
+        honest()
+    );
+    let scene = Scene::task(ONE, &body);
+    let mut command = scene.run_command(NOBODY, &[]);
+    command.env("COPILOT_AUDIT_LOG_DIR", scene.repo.beside("audit"));
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(11), "{}", ran.stderr);
+    assert!(scene.written("answer").contains("deny"), "{}", scene.written("answer"));
+}
+
 /// It says success, ticks the box and commits, and did no work.
 #[test]
 fn a_recipe_that_lies_is_found_out() {

@@ -1,6 +1,8 @@
 //! The recipe bridge as a process, against a runner that is a script: what a user, a
 //! recipe or a runner that misbehaves can see and do.
 
+#[path = "../support/recipe_runner.rs"]
+mod recipe_runner;
 #[path = "../support/repo.rs"]
 mod repo;
 

@@ -1,22 +1,8 @@
 //! The real runner, where it is on the PATH or `RALPH_TEST_RECIPE_RUNNER` names it.
 
-use std::io::Write as _;
-use std::path::PathBuf;
-
+use crate::recipe_runner::runner;
 use crate::repo::{Repo, finish, story};
 use crate::scene::Scene;
-
-/// The real runner; without it, says so.
-fn runner() -> Option<PathBuf> {
-    let named = std::env::var_os("RALPH_TEST_RECIPE_RUNNER").map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|folder| folder.join("recipe-runner-rs"));
-    let runner = named.into_iter().chain(on_path).find(|path| path.is_file());
-    if runner.is_none() {
-        drop(writeln!(std::io::stderr(), "skipped: recipe-runner-rs is not on the PATH"));
-    }
-    runner
-}
 
 #[test]
 fn a_real_recipe_through_the_real_runner() {

@@ -166,7 +166,7 @@ fn denials_in_a_row_are_counted_by_what_they_want() {
 fn a_new_focus_forgets_the_turn_but_not_who_greeted() {
     let (_, gate) = gate_on(Box::new(OsFiles));
     gate.focus(focus(1));
-    gate.greet("s");
+    gate.greet("s", None);
     gate.refuse(&pwd(), "test", "no");
     let report = ErrorReport { session: "s".into(), context: "c".into(), message: "m".into() };
     gate.report(report.clone());
@@ -241,7 +241,7 @@ fn a_request_of_a_session_whose_hook_did_not_report_is_denied_and_recorded() {
     assert!(!gate.decide(&asked).allowed());
     let last = decided(&events).pop().expect("recorded");
     assert_eq!(last, (1, Answer::Deny, "guard.not-in-force".to_owned()));
-    gate.greet("s");
+    gate.greet("s", None);
     assert!(gate.decide(&asked).allowed());
 }
 
@@ -281,4 +281,30 @@ fn a_human_is_asked_once_a_call_and_only_what_the_guard_would_let_through() {
     let expected =
         ["human.approved", "human.approved", "human.refused", "approval.human", "git.push"];
     assert_eq!(rules, expected, "what a human says is recorded as the guard's own word is");
+}
+
+/// A launch inside a recipe may begin anywhere.
+#[test]
+fn relative_paths_start_from_where_the_session_works() {
+    let write = |session: &str| request(session, json!({"command": "echo x > TASK.md"}));
+    let (_, gate) = gate_on(Box::new(OsFiles));
+    for (session, cwd) in [
+        ("root", Some("/w/repo")),
+        ("silent", None),
+        ("task", Some("/w/repo/tasks/demo")),
+        ("outside", Some("/w/other")),
+        ("beside", Some("/w/repository")),
+    ] {
+        gate.greet(session, cwd.map(Path::new));
+    }
+    gate.focus(focus(1));
+    assert!(gate.decide(&write("root")).allowed() && gate.decide(&write("silent")).allowed());
+    let rule = |session| {
+        let decision = gate.decide(&write(session));
+        (decision.allowed(), decision.rule)
+    };
+    assert!(!rule("task").0, "{:?}", rule("task"));
+    for session in ["outside", "beside"] {
+        assert_eq!(rule(session), (false, "path.outside".to_owned()));
+    }
 }

@@ -277,3 +277,43 @@ fn a_deaf_agent_does_not_keep_a_run_from_its_end() {
     assert_eq!(ended, Some(true), "in good order");
     assert_eq!(remains(&run, &tag), Vec::<u32>::new());
 }
+
+/// What `/proc` tells of a process: its state and its parent.
+fn state_and_parent(pid: u32) -> Option<(char, u32)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+/// Without a verify command, and with an agent that stays, nobody else looks for them.
+#[test]
+fn what_ends_in_the_background_does_not_pile_up_until_the_run_ends() {
+    let repo = Repo::new("# Two\n\n- [ ] a is there\n- [ ] b is there\n");
+    let script = r#"
+turns:
+- match: a is there
+  steps:
+  - spawn: {command: "setsid true &"}
+  - spawn: {command: "kill -STOP $PPID"}
+  - run: ls
+  - write: {path: a.txt, text: a}
+  - tick: "{criterion}"
+  - commit: a
+- match: b is there
+  steps: [hang: ]
+"#;
+    let mut command = repo.run_command(script, &["--json"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let runner = command.spawn().expect("the program starts");
+    let children = |state: char| {
+        let of_runner = |pid: &u32| state_and_parent(*pid) == Some((state, runner.id()));
+        processes("stat", |_| true).into_iter().filter(of_runner).collect::<Vec<u32>>()
+    };
+    let orphan = until("the orphan", || children('Z').first().copied());
+    let agent = until("the agent", || children('T').first().copied());
+    signal(agent, Signal::CONT);
+    until("its end", || state_and_parent(orphan).is_none().then_some(()));
+    assert!(!children('S').is_empty(), "the run goes on");
+    signal(runner.id(), Signal::TERM);
+    assert_eq!(collect(runner).code, Some(143));
+}

@@ -24,7 +24,7 @@ async fn turn_of(kind: AgentKind, play: impl AsyncFnOnce(&Scene, &mut Peer)) -> 
     });
     let (session, ()) = tokio::join!(connection.open(), peer.open());
     let mut session = session.expect("a session");
-    scene.gate.greet("s");
+    scene.gate.greet("s", None);
     let stop = tokio_util::sync::CancellationToken::new();
     let (prompt, limits) = (super::scene::prompt(), limits());
     let asking = crate::agent::Session::prompt(&mut session, &prompt, &limits, &stop);

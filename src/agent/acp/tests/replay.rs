@@ -65,7 +65,7 @@ async fn play(scene: &mut Scene, peer: &mut Peer, transcript: &str, hook: Hook) 
     let client = async {
         connecting.introduce().await.expect("introduced");
         let mut session = connecting.open().await.expect("a session");
-        scene.gate.greet(session.id().as_str());
+        scene.gate.greet(session.id().as_str(), None);
         let mut turns = Vec::new();
         for _ in 0..prompts {
             let stop = tokio_util::sync::CancellationToken::new();
@@ -134,7 +134,7 @@ async fn the_same_calls_without_the_hook_are_undecided() {
     let client = async {
         connection.introduce().await.expect("introduced");
         let mut session = connection.open().await.expect("a session");
-        scene.gate.greet(session.id().as_str());
+        scene.gate.greet(session.id().as_str(), None);
         let stop = tokio_util::sync::CancellationToken::new();
         session.prompt(&prompt(), &limits(), &stop).await.expect("recorded")
     };

@@ -117,7 +117,7 @@ impl Scene {
     pub(super) async fn session(&mut self) -> (Connection, AcpSession) {
         let connection = self.introduced().await;
         let session = connection.open().await.expect("a session");
-        self.gate.greet(session.id().as_str());
+        self.gate.greet(session.id().as_str(), None);
         (connection, session)
     }
 
