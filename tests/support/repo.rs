@@ -185,11 +185,35 @@ impl Repo {
         self.command(&all)
     }
 
-    /// Runs the task with a scripted agent, and gives the events too.
+    /// Runs the task with a scripted agent, and gives the events too. However it ended, what
+    /// must hold after every run holds.
     pub(crate) fn run(&self, script: &str, args: &[&str]) -> Ran {
         let mut command = self.run_command(script, args);
         command.arg("--json");
-        finish(command)
+        let ran = finish(command);
+        self.is_in_order(&ran);
+        ran
+    }
+
+    /// What must hold after every run with `--json`, however it ended: no process of it is
+    /// left, its state is one that the next run understands, its records are whole, and the
+    /// repository is sound.
+    pub(crate) fn is_in_order(&self, ran: &Ran) {
+        let first = ran.stdout.lines().next().unwrap_or("null");
+        let first: Value = serde_json::from_str(first).expect("JSON");
+        // A run that was refused before it began has no name.
+        if let Some(run) = first["run"].as_str() {
+            let left = processes_of(run);
+            assert!(left.is_empty() || ran.code.is_none(), "{run} left {left:?}");
+            let journal = self.path(&format!(".ralph/runs/{run}/events.jsonl"));
+            let journal = std::fs::read_to_string(journal).expect("the run's journal");
+            assert!(journal.ends_with('\n'), "{run}'s journal is torn");
+        }
+        if self.path("tasks/demo/TASK.md").is_file() && ran.code != Some(7) {
+            let status = self.ralph(&["status", "demo", "--json"]);
+            assert_eq!(status.code, Some(0), "{}", status.stderr);
+        }
+        self.git(&["fsck", "--strict", "--no-progress"]);
     }
 }
 
@@ -356,4 +380,25 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(started.elapsed() < LIMIT, "{what} never came");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Command lines of the processes that carry a run's name, and of its guardian.
+#[cfg(target_os = "linux")]
+pub(crate) fn processes_of(run: &str) -> Vec<String> {
+    let name = format!("RALPH_RUN_ID={run}");
+    let ours = |folder: PathBuf| {
+        let line = std::fs::read(folder.join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let environment = std::fs::read(folder.join("environ")).unwrap_or_default();
+        let named = environment.split(|byte| *byte == 0).any(|it| it == name.as_bytes());
+        (named || line.contains(&format!("guardian --run {run} "))).then_some(line)
+    };
+    let all = std::fs::read_dir("/proc").expect("/proc").flatten();
+    all.filter_map(|entry| ours(entry.path())).collect()
+}
+
+/// Elsewhere the environment of others cannot be read.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn processes_of(_: &str) -> Vec<String> {
+    Vec::new()
 }

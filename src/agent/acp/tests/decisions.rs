@@ -90,6 +90,21 @@ async fn many_requests_at_once_are_each_answered() {
     assert_eq!(scene.decided().len(), 20);
 }
 
+/// More of them than a turn may have calls, and faster than anybody reads the answers.
+#[tokio::test]
+async fn ten_thousand_requests_are_each_decided_recorded_and_answered_once() {
+    const MANY: usize = 10_000;
+    let (scene, _) = turn(async |peer| {
+        for call in 0..MANY {
+            peer.ask(&call.to_string(), ls(), &EVERY).await;
+            let (_, outcome) = peer.outcome().await;
+            assert_eq!(outcome["outcome"], "selected", "{call}");
+        }
+    })
+    .await;
+    assert_eq!(scene.decided().len(), MANY);
+}
+
 #[tokio::test]
 async fn the_decision_is_recorded_before_it_is_answered() {
     let (mut scene, mut peer) = Scene::new(AgentKind::Other);
