@@ -471,6 +471,7 @@ fn journal(folder: &Path) -> Vec<Event> {
 /// What carries the run's name, is its guardian, or was left by its agent.
 fn processes(run: &str, tag: &str) -> Vec<String> {
     let mut left = repo::processes_of(run);
+    left.extend(repo::guardians_of(run));
     let all = std::fs::read_dir("/proc").expect("/proc").flatten();
     let lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     let sleeper = format!("sleep\0{tag}\0");
