@@ -163,7 +163,14 @@ mod tests {
     }
 
     fn entry(attempts: u32) -> CriterionState {
-        CriterionState { key: key("a"), attempts, blocked: false, proof: None, iteration: None }
+        CriterionState {
+            key: key("a"),
+            attempts,
+            blocked: false,
+            worked: false,
+            proof: None,
+            iteration: None,
+        }
     }
 
     #[test]

@@ -114,8 +114,6 @@ pub struct Run {
     pub(super) artefacts: BTreeSet<PathBuf>,
     /// The commit before the first attempt of this run at a criterion.
     pub(super) origins: HashMap<CriterionKey, Oid>,
-    /// Criteria at which an attempt left a commit that counts.
-    pub(super) worked: BTreeSet<CriterionKey>,
     /// What the last verdict on a criterion found.
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
     pub(super) agent: Option<Box<dyn Agent>>,
@@ -136,6 +134,9 @@ impl Run {
     pub fn new(mut parts: Parts) -> Result<Self, EngineError> {
         let mut state = super::state::known(parts.repo.as_ref(), &parts.layout)?.state;
         state.iteration = state.iteration.max(parts.iteration);
+        for key in &parts.worked {
+            state.entry(key).worked = true;
+        }
         parts.checks = Arc::new(UntilStopped { checks: parts.checks, stop: parts.stop.clone() });
         Ok(Self {
             state,
@@ -143,7 +144,6 @@ impl Run {
             baseline: Baseline::default(),
             artefacts: BTreeSet::new(),
             origins: HashMap::new(),
-            worked: parts.worked.iter().cloned().collect(),
             feedback: HashMap::new(),
             agent: None,
             started: Instant::now(),

@@ -115,7 +115,7 @@ impl Run {
                 date: &iteration.date.to_string(),
                 before: &self.baseline.before(),
                 proven: &proven,
-                worked_before: self.worked.contains(focus),
+                worked_before: self.state.find(focus).is_some_and(|entry| entry.worked),
                 compare: &self.compare(focus),
             },
         )?)
@@ -171,14 +171,14 @@ impl Run {
             return Ok(Settled { outcome: Some(Outcome::Tampered { reason }), proven: false });
         }
         if worked(&evidence) {
-            self.worked.insert(key.clone());
+            self.state.entry(&key).worked = true;
         }
         let mended = self.repair(iteration, &verdict.mends)?;
         self.tell_left(&mended.left)?;
         if let Some(kept) = &mended.kept {
             self.state.attempt_refs = kept.number + 1;
             if verdict.mends.contains(&Mend::BackToCheckpoint) {
-                self.worked.remove(&key);
+                self.state.entry(&key).worked = false;
             }
         }
         match (&verdict.result, counts) {
@@ -186,9 +186,9 @@ impl Run {
                 let entry = self.state.entry(&key);
                 entry.proof = Some(*proof);
                 entry.iteration = Some(iteration.number);
+                entry.worked = false;
                 self.baseline.learn_passed(&evidence.checks);
                 self.origins.remove(&key);
-                self.worked.remove(&key);
                 self.feedback.remove(&key);
                 self.spent.unclear = 0;
             }
@@ -328,7 +328,7 @@ impl Run {
         self.write_state_files(&files)?;
         self.state.attempt_refs = kept.number + 1;
         self.origins.remove(&iteration.criterion.key);
-        self.worked.remove(&iteration.criterion.key);
+        self.state.entry(&iteration.criterion.key).worked = false;
         Ok(kept.name)
     }
 

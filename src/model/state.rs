@@ -30,6 +30,10 @@ pub struct CriterionState {
     /// Used up its attempts: not selected until `retry`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
+    /// An attempt left a commit with work in it that is still there: a later one, of another
+    /// run or on another machine, needs no other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worked: bool,
     /// What its pass was proven by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
@@ -51,6 +55,7 @@ impl TaskState {
                 key: key.clone(),
                 attempts: 0,
                 blocked: false,
+                worked: false,
                 proof: None,
                 iteration: None,
             });

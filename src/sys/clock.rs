@@ -10,18 +10,36 @@ use tokio::time::Instant;
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     anchor: Option<(DateTime<Utc>, Instant)>,
+    /// Seconds by which somebody has set an anchored clock.
+    #[cfg(test)]
+    set: Option<&'static std::sync::atomic::AtomicI64>,
 }
 
 impl Clock {
     /// The machine's own clock and time zone.
     pub fn system() -> Self {
-        Self { anchor: None }
+        Self {
+            anchor: None,
+            #[cfg(test)]
+            set: None,
+        }
     }
 
     /// A wall clock in UTC that shows `at` now and from here on follows tokio's clock.
     /// Where tokio's time is paused, this one stands still with it.
     pub fn anchored(at: DateTime<Utc>) -> Self {
-        Self { anchor: Some((at, Instant::now())) }
+        Self {
+            anchor: Some((at, Instant::now())),
+            #[cfg(test)]
+            set: None,
+        }
+    }
+
+    /// The same, and it jumps by so many seconds as stand in `set`, as when a human or the
+    /// network sets the machine's clock.
+    #[cfg(test)]
+    pub fn jumping(at: DateTime<Utc>, set: &'static std::sync::atomic::AtomicI64) -> Self {
+        Self { set: Some(set), ..Self::anchored(at) }
     }
 
     /// Wall time.
@@ -29,9 +47,17 @@ impl Clock {
         match self.anchor {
             None => Utc::now(),
             Some((at, since)) => {
-                at + TimeDelta::from_std(since.elapsed()).unwrap_or(TimeDelta::zero())
+                let now = at + TimeDelta::from_std(since.elapsed()).unwrap_or(TimeDelta::zero());
+                #[cfg(test)]
+                let now = now + TimeDelta::seconds(self.jumped());
+                now
             }
         }
+    }
+
+    #[cfg(test)]
+    fn jumped(&self) -> i64 {
+        self.set.map_or(0, |set| set.load(std::sync::atomic::Ordering::SeqCst))
     }
 
     /// Monotonic time, for limits and durations.

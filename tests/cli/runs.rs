@@ -2,6 +2,7 @@
 //! that fail in every way there is.
 
 mod agents;
+mod asking;
 mod humans;
 mod orphans;
 mod places;

@@ -185,11 +185,30 @@ impl Repo {
         self.command(&all)
     }
 
-    /// Runs the task with a scripted agent, and gives the events too.
+    /// Runs the task with a scripted agent, and gives the events too. However it ended, what
+    /// must hold after every run holds.
     pub(crate) fn run(&self, script: &str, args: &[&str]) -> Ran {
         let mut command = self.run_command(script, args);
         command.arg("--json");
-        finish(command)
+        let ran = finish(command);
+        self.is_in_order(&ran);
+        ran
+    }
+
+    /// What must hold after every run, however it ended: its state is one that the next run
+    /// understands, its records are whole, and the repository is sound. That no process of
+    /// it is left is looked at wherever the end of a run is waited for.
+    pub(crate) fn is_in_order(&self, ran: &Ran) {
+        if let Some(run) = ran.run() {
+            let journal = self.path(&format!(".ralph/runs/{run}/events.jsonl"));
+            let journal = std::fs::read_to_string(journal).expect("the run's journal");
+            assert!(journal.ends_with('\n'), "{run}'s journal is torn");
+        }
+        if self.path("tasks/demo/TASK.md").is_file() && ran.code != Some(7) {
+            let status = self.ralph(&["status", "demo", "--json"]);
+            assert_eq!(status.code, Some(0), "{}", status.stderr);
+        }
+        self.git(&["fsck", "--strict", "--no-progress"]);
     }
 }
 
@@ -217,7 +236,14 @@ pub(crate) fn collect(child: Child) -> Ran {
     // The watch is gone only if it had to act, and then the code tells of it.
     let _told = done.send(());
     watch.join().expect("the watch ends");
-    Ran::of(&output)
+    let ran = Ran::of(&output);
+    // A run that ended by itself, in whatever way, has ended everything that it started.
+    if let Some(run) = ran.run().filter(|_| ran.code.is_some()) {
+        assert_eq!(processes_of(&run), Vec::<String>::new(), "{run} left processes");
+        // After a second signal it is the guardian that looks last.
+        until("the guardian's end", || guardians_of(&run).is_empty().then_some(()));
+    }
+    ran
 }
 
 /// Sends a signal to a process that was started here; one that has ended takes none.
@@ -234,6 +260,14 @@ impl Ran {
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
         }
+    }
+
+    /// The run's name, from JSON lines or plain ones; one that was refused has none.
+    fn run(&self) -> Option<String> {
+        let first = self.stdout.lines().next()?;
+        let json = serde_json::from_str::<Value>(first).ok();
+        let plain = || first.split_once(" run ")?.1.split(':').next();
+        json.as_ref().and_then(|event| event["run"].as_str()).or_else(plain).map(str::to_owned)
     }
 
     /// The events; every line of standard output must be one.
@@ -356,4 +390,31 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(started.elapsed() < LIMIT, "{what} never came");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Command lines of the processes that carry a run's name.
+pub(crate) fn processes_of(run: &str) -> Vec<String> {
+    let name = format!("RALPH_RUN_ID={run}");
+    command_lines(|folder, _| {
+        let environment = std::fs::read(folder.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|it| it == name.as_bytes())
+    })
+}
+
+/// Command lines of a run's guardian, which carries no name.
+pub(crate) fn guardians_of(run: &str) -> Vec<String> {
+    let says = format!(" guardian --run {run} ");
+    command_lines(|_, line| line.contains(&says))
+}
+
+/// Command lines of the processes that `are`; elsewhere than on Linux others cannot be
+/// looked at, and there are none.
+fn command_lines(are: impl Fn(&Path, &str) -> bool) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let line = |folder: PathBuf| {
+        let line = std::fs::read(folder.join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        are(&folder, &line).then_some(line)
+    };
+    all.filter_map(|entry| line(entry.path())).collect()
 }

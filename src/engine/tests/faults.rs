@@ -254,3 +254,29 @@ async fn a_guard_that_was_changed_is_tampering_and_a_full_disk_is_an_error() {
     assert!(error.starts_with("cannot write events.jsonl"), "{error}");
     assert_eq!(scene.counts(), (1, 1));
 }
+
+/// Limits and waits go by the monotonic clock, whoever sets that of the wall.
+#[tokio::test(start_paused = true)]
+async fn a_wall_clock_that_is_set_in_a_run_moves_no_limit_and_no_wait() {
+    const DAY: i64 = 24 * 60 * 60;
+    for jump in [-DAY, DAY, -3600] {
+        let limited: Act = Box::new(move |place| {
+            place.set.fetch_add(jump, std::sync::atomic::Ordering::SeqCst);
+            failing(TurnEnd::EndTurn, FaultClass::RateLimit)(place)
+        });
+        let mut scene = Scene::new(TASK, vec![limited, honest("one"), honest("two")]);
+        scene.limits().duration = Some(std::time::Duration::from_secs(600));
+        let begun = tokio::time::Instant::now();
+        assert_eq!(scene.run().await, Ok(Outcome::Proven), "{jump}");
+        assert_eq!(begun.elapsed().as_secs(), 30, "{jump}: the wait for the rate limit");
+        // The human is told by the wall as it stands now.
+        let told = format!("{jump} waiting until {}: it said so\n", jump + 30);
+        assert!(scene.told().contains(&told), "{told}{}", scene.told());
+        let events = scene.events.lock().expect("events");
+        let took = events.iter().filter_map(|event| match event.kind {
+            crate::model::EventKind::IterationEnded { millis, .. } => Some(millis),
+            _ => None,
+        });
+        assert_eq!(took.collect::<Vec<_>>(), [0, 0, 0], "{jump}: nothing but the wait takes time");
+    }
+}

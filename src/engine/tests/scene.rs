@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub(super) type Act = Box<dyn FnOnce(&Place) -> Turn + Send>;
 pub(super) struct Place {
     pub(super) root: PathBuf,
     pub(super) stop: Stop,
+    /// Seconds by which the wall clock was set.
+    pub(super) set: &'static AtomicI64,
 }
 
 impl Place {
@@ -266,7 +268,9 @@ impl Scene {
         let dir = tempfile::tempdir().expect("folder");
         let base = dir.path().canonicalize().expect("canonical");
         let stop = Stop::default();
-        let place = Arc::new(Place { root: base.join("repo"), stop: stop.clone() });
+        // Clocks are copied, so what sets them all outlives them: eight bytes a test.
+        let set: &'static AtomicI64 = Box::leak(Box::default());
+        let place = Arc::new(Place { root: base.join("repo"), stop: stop.clone(), set });
         std::fs::create_dir(&place.root).expect("folder");
         place.git(&["init", "-qb", "main"]);
         place.git(&["config", "user.name", "Ada"]);
@@ -278,7 +282,7 @@ impl Scene {
         let layout = Layout::new("demo", "tasks/demo");
         let preflight =
             repo.preflight(&layout, Branch::Current, Dirt::Refuse).expect("a usable repository");
-        let clock = Clock::anchored(start());
+        let clock = Clock::jumping(start(), set);
         let events = Arc::default();
         let journal = base.join("events.jsonl");
         let collector: Box<dyn Reporter> = Box::new(Collector(Arc::clone(&events)));

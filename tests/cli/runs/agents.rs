@@ -329,7 +329,7 @@ turns:
 - steps:
   - line: this is no frame
   - hex: ff fe 0a
-  - deep: 3000
+  - deep: 100000
   - line: '{"jsonrpc":"2.0","method":"unknown/thing","params":{}}'
   - update: {sessionUpdate: brand_new_kind, anything: [1, 2]}
   - flood: {count: 20000, bytes: 20}

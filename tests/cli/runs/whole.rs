@@ -99,6 +99,31 @@ fn a_run_that_reached_its_limit_goes_on_where_it_stopped() {
     ");
 }
 
+/// Its check was green before this run began, and there is nothing left to commit.
+#[test]
+fn work_that_a_failed_attempt_committed_counts_in_the_next_run_too() {
+    let repo = Repo::new("# One\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n");
+    let forgets = "turns: [{steps: [{write: {path: a.txt, text: a}}, {commit: a}]}]";
+    assert_eq!(repo.run(forgets, &["--max-iterations", "1"]).code, Some(3));
+    assert_eq!(repo.state()["criteria"][0]["worked"], true);
+    let ticks = "turns: [{steps: [{tick: \"{criterion}\"}, {progress: did a}, {commit: tick}]}]";
+    let ran = repo.run(ticks, &[]);
+    insta::assert_snapshot!(story(&repo, &ran), @r"
+    iteration 2: pass commit
+      said: green_before
+    exit 0: proven
+    - [x] a is there
+    state: a is there, proven by commit, 1 attempts failed
+    on refs/heads/main
+    commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
+    commit: ralph(demo): [a is there] - tick
+    commit: ralph(demo): state update
+    commit: ralph(demo): state update
+    ");
+    assert_eq!(repo.state()["criteria"][0].get("worked"), None, "no longer of any use");
+}
+
 #[test]
 fn a_task_that_is_done_is_proven_again_without_an_agent() {
     let repo = Repo::new(THREE);

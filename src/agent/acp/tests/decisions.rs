@@ -90,6 +90,27 @@ async fn many_requests_at_once_are_each_answered() {
     assert_eq!(scene.decided().len(), 20);
 }
 
+/// Faster than anybody could read the answers, and where a turn may have that many.
+#[tokio::test]
+async fn ten_thousand_requests_are_each_decided_recorded_and_answered_once() {
+    const MANY: u32 = 10_000;
+    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let many = crate::agent::TurnLimits { calls: MANY + 1, ..limits() };
+    let (turn, ()) = tokio::join!(scene.turn_within(many), async {
+        peer.hello().await;
+        peer.open().await;
+        let prompt = peer.prompted().await;
+        for call in 0..MANY {
+            let asked = peer.ask(&call.to_string(), ls(), &EVERY).await;
+            let (answered, outcome) = peer.outcome().await;
+            assert_eq!((answered, &outcome["optionId"]), (asked, &json!("o0-allow_once")));
+        }
+        peer.end_turn(&prompt).await;
+    });
+    assert_eq!(turn.expect("recorded").end, TurnEnd::EndTurn);
+    assert_eq!(scene.decided().len(), MANY as usize);
+}
+
 #[tokio::test]
 async fn the_decision_is_recorded_before_it_is_answered() {
     let (mut scene, mut peer) = Scene::new(AgentKind::Other);
