@@ -351,7 +351,7 @@ impl Judge<'_> {
         for item in suffix {
             self.item(env, item, &mut words, &mut stdin, &mut redirected)?;
         }
-        let idle = words.first().and_then(Value::text).is_some_and(|name| name == ":");
+        let idle = prints_nothing(&words);
         if (idle || words.is_empty()) && assignments.is_empty() {
             self.emptied(env, simple)?;
         }
@@ -490,5 +490,21 @@ fn joined(first: Stream, second: Stream) -> Stream {
         (Stream::Tokens, Stream::Tokens) => Stream::Tokens,
         (Stream::Listing(one), Stream::Listing(two)) if one == two => Stream::Listing(one),
         _ => Stream::Opaque,
+    }
+}
+
+/// Whether a command has no output whatever happens, so that a redirection of it only
+/// empties the file.
+fn prints_nothing(words: &[Value]) -> bool {
+    let Some((name, rest)) = words.split_first() else { return false };
+    let only = |fine: &[&str]| {
+        rest.iter().all(|word| word.text().is_some_and(|text| fine.contains(&text)))
+    };
+    match name.text() {
+        Some(":" | "true" | "false") => true,
+        Some("cat") => !rest.is_empty() && only(&["/dev/null"]),
+        Some("printf") => rest.len() == 1 && only(&[""]),
+        Some("echo") => rest.first().and_then(Value::text) == Some("-n") && only(&["-n", ""]),
+        _ => false,
     }
 }

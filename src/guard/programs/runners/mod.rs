@@ -83,8 +83,18 @@ impl Judge<'_> {
         if call.name == "cargo" && words.first().is_some_and(|word| word.head().starts_with('+')) {
             words = &words[1..];
         }
+        // `-p no:NAME` keeps a plugin from being loaded.
+        let kept: Vec<Value>;
+        if call.name == "pytest" {
+            let off = |word: &Value| word.text().is_some_and(|text| text.starts_with("no:"));
+            let pair =
+                |at: usize| words[at].text() == Some("-p") && words.get(at + 1).is_some_and(off);
+            let at = (0..words.len()).filter(|at| !pair(*at) && (*at == 0 || !pair(at - 1)));
+            kept = at.map(|at| words[at].clone()).collect();
+            words = &kept;
+        }
         let asked = words.first().and_then(Value::text).unwrap_or_default();
-        let version = lists("--version -V -v --help -h version help", asked);
+        let version = lists("--version -V -v --help -h --list version help", asked);
         if version && words.len() <= if asked == "help" { 2 } else { 1 } {
             return Ok(Stream::Opaque);
         }
@@ -104,6 +114,12 @@ impl Judge<'_> {
             self.changed.clear();
         }
         self.harmless_words(env, call.name, passed_on)?;
+        if call.name == "cargo" && own.iter().any(|word| word.text() == Some("rustc")) {
+            // There it belongs to the compiler.
+            let compiler = std::iter::once(Value::lit("rustc"));
+            let compiler = compiler.chain(passed_on.iter().skip(1).cloned()).collect::<Vec<_>>();
+            self.run(env, &compiler, call.stdin)?;
+        }
         if !tool.verbs.is_empty() {
             let Some(verb) = parsed
                 .operands
@@ -137,6 +153,11 @@ impl Judge<'_> {
         ) {
             self.targets_of(env, call.name, &parsed.operands)?;
         } else {
+            let verb = parsed.operands.first().and_then(Value::text).unwrap_or_default();
+            let by_verb = lists("ng nx turbo nuxt astro playwright cypress", call.name);
+            if by_verb && (publishes(verb) || lists(INSTALLS, verb)) {
+                return Err(publish(call.name, verb));
+            }
             self.harmless_words(env, call.name, &parsed.operands)?;
         }
         Ok(Stream::Opaque)
@@ -227,6 +248,15 @@ impl Judge<'_> {
                     return Err(install("cargo nextest", second.unwrap_or_default()));
                 }
             }
+            ("npm" | "pnpm" | "yarn", "config") => {
+                let fine = second == Some("get")
+                    && rest.get(1).and_then(Value::text).is_some_and(|key| {
+                        !key.contains(['/', ':']) && !key.to_lowercase().contains("auth")
+                    });
+                if rest.len() != 2 || !fine {
+                    return Err(refuse_verb(tool, "config"));
+                }
+            }
             ("cargo", "make") => self.targets_of(env, tool, rest)?,
             ("pnpm", "-r" | "recursive")
             | ("yarn", "workspaces" | "workspace" | "foreach")
@@ -309,6 +339,12 @@ impl Judge<'_> {
                     if publishes(target) {
                         return Err(publish(tool, text));
                     }
+                    if text.starts_with("db:") && destroys(text) {
+                        return Err(Refusal::new(
+                            "program.delete",
+                            format!("{tool} {text}: by its name it deletes data"),
+                        ));
+                    }
                 }
             }
         }
@@ -339,7 +375,9 @@ impl Judge<'_> {
                 return Err(Refusal::new("network", format!("{tool} would talk to {path}"))
                     .instead("work with what is in the repository"));
             }
-            if path.starts_with('/') && path.len() > 1
+            // `//pkg:target` is a label there, not a path.
+            let label = path.starts_with("//") && lists("bazel bazelisk buck2 pants", tool);
+            if path.starts_with('/') && path.len() > 1 && !label
                 || path.starts_with("../")
                 || path.starts_with("~/")
             {
@@ -447,7 +485,15 @@ fn links_elsewhere(tool: &str, word: &Value) -> bool {
         "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "gfortran" => {
             head.starts_with("-B") || head.starts_with('@') || head.contains("-fuse-ld=/")
         }
-        "rustc" => head.starts_with('@') || head.contains("linker=") || head.contains("link-arg"),
+        "rustc" => {
+            head.starts_with('@')
+                || head.contains("linker=")
+                || head.contains("link-arg")
+                || head.contains("backend=")
+        }
+        "nim" => matches!(head, "e" | "r") || head.starts_with("--eval"),
+        "ghc" => head.starts_with("-e") || head.starts_with("-F") || head.starts_with('@'),
+        "kotlinc" => head.starts_with("-script") || head.starts_with('@'),
         "javac" => head.starts_with('@') || head.starts_with("-Xplugin"),
         "go" => head.contains("-extld=") || head.contains("-extld ") || head.contains("-toolexec"),
         _ => false,
@@ -458,6 +504,13 @@ fn publishes(target: &str) -> bool {
     let lower = target.to_lowercase();
     let begins = |part: &str| ["publish", "deploy", "upload"].iter().any(|w| part.starts_with(w));
     lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part) || begins(part))
+}
+
+/// Whether a target of a database loses what is in it.
+pub(in crate::guard::programs) fn destroys(target: &str) -> bool {
+    target.split([':', '-', '_']).any(|part| {
+        matches!(part, "drop" | "reset" | "fresh" | "refresh" | "wipe" | "purge" | "truncate")
+    })
 }
 
 fn publish(tool: &str, target: &str) -> Refusal {
