@@ -12,7 +12,7 @@ use super::assign;
 use super::env::{Env, MOST_VARIABLES};
 use super::expand::secret_variable;
 use super::parse;
-use super::redirect::is_stderr;
+use super::redirect::{is_stderr, prints_nothing};
 use super::value::{Seg, Stream, Value};
 
 /// Functions, substitutions and nested shells inside each other.
@@ -490,21 +490,5 @@ fn joined(first: Stream, second: Stream) -> Stream {
         (Stream::Tokens, Stream::Tokens) => Stream::Tokens,
         (Stream::Listing(one), Stream::Listing(two)) if one == two => Stream::Listing(one),
         _ => Stream::Opaque,
-    }
-}
-
-/// Whether a command has no output whatever happens, so that a redirection of it only
-/// empties the file.
-fn prints_nothing(words: &[Value]) -> bool {
-    let Some((name, rest)) = words.split_first() else { return false };
-    let only = |fine: &[&str]| {
-        rest.iter().all(|word| word.text().is_some_and(|text| fine.contains(&text)))
-    };
-    match name.text() {
-        Some(":" | "true" | "false") => true,
-        Some("cat") => !rest.is_empty() && only(&["/dev/null"]),
-        Some("printf") => rest.len() == 1 && only(&[""]),
-        Some("echo") => rest.first().and_then(Value::text) == Some("-n") && only(&["-n", ""]),
-        _ => false,
     }
 }
