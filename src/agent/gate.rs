@@ -442,6 +442,11 @@ impl Gate {
         self.state().task.edits()
     }
 
+    /// Records of the run that somebody else changed.
+    pub fn changed_records(&self) -> Vec<PathBuf> {
+        self.record.changed()
+    }
+
     /// The error that made recording impossible, once.
     pub fn take_broken(&self) -> Option<RecordError> {
         self.state().broken.take()

@@ -46,6 +46,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::args::{Cli, Command};
 use self::failure::{Failure, Kind};
+use crate::guard::GUARD_THREAD;
 pub use exit::{EXIT_CODES, ExitCode, document};
 
 /// Parses, runs, and gives the exit code.
@@ -59,6 +60,7 @@ pub fn main() -> ProcessExit {
         }
     };
     listen_to_tracing();
+    keep_the_guard_quiet();
     let directory = cli.directory.clone().or(directory);
     match dispatch(directory.as_deref(), cli) {
         Ok(code) => ProcessExit::from(code),
@@ -67,6 +69,17 @@ pub fn main() -> ProcessExit {
             ProcessExit::from(failure.kind.code())
         }
     }
+}
+
+/// A panic of the guard's thread is caught there and becomes a refusal: it must not reach
+/// standard error, which belongs to what a hook or a command has to say.
+fn keep_the_guard_quiet() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::thread::current().name() != Some(GUARD_THREAD) {
+            usual(panic);
+        }
+    }));
 }
 
 /// What the rooms trace goes to standard error where RALPH_COPILOT_LOG asks for it, as in

@@ -1,14 +1,16 @@
 //! One iteration after its turn: evidence, checks, verdict, repairs, record.
 
+use std::path::Path;
+
 use super::EngineError;
 use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
 use crate::guard::secret_name;
 use crate::model::{
-    Attribution, CriterionKey, EventKind, Evidence, Finding, FindingKind, History, Mend, OnStuck,
-    Outcome, Record as _, Stuck, TaskEdit, TaskFileChange, Turn, TurnEnd, Verdict, VerdictResult,
-    Weight,
+    Attribution, ChangeKind, CriterionKey, EventKind, Evidence, Finding, FindingKind, History,
+    Mend, OnStuck, Outcome, PathChange, Record as _, Stuck, TaskEdit, TaskFileChange, Turn,
+    TurnEnd, Verdict, VerdictResult, Weight,
 };
 use crate::task;
 use crate::verify::{
@@ -96,7 +98,7 @@ impl Run {
         let focus = &iteration.criterion.key;
         let proven = self.state.criteria.iter().filter(|entry| entry.proof.is_some());
         let proven: Vec<_> = proven.map(|entry| entry.key.clone()).collect();
-        Ok(collect(
+        let mut collected = collect(
             parts.repo.as_ref(),
             &Inputs {
                 layout: &parts.layout,
@@ -118,7 +120,15 @@ impl Run {
                 worked_before: self.state.find(focus).is_some_and(|entry| entry.worked),
                 compare: &self.compare(focus),
             },
-        )?)
+        )?;
+        // What the run wrote about itself, and somebody changed while it did.
+        let root = parts.repo.root();
+        let changed = parts.gate.changed_records().into_iter().map(|path| PathChange {
+            kind: if path.exists() { ChangeKind::Modified } else { ChangeKind::Deleted },
+            path: path.strip_prefix(root).map(Path::to_owned).unwrap_or(path),
+        });
+        collected.evidence.state_files.extend(changed);
+        Ok(collected)
     }
 
     /// Compares TASK.md before and after, in terms of criteria.

@@ -5,6 +5,7 @@
 //! Whoever cannot write it must not let anything run. What is asked and decided does not
 //! live here, and neither does what a secret looks like: the redaction is handed in.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,6 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::emitter::refused;
+use super::ours::{Ours, Writers};
 use crate::model::{Answer, Asked, AuditEntry, EventKind, HookType, Record, RecordError};
 use crate::sys::Access;
 use crate::sys::append::AppendFile;
@@ -47,8 +49,8 @@ pub struct Audit {
     folder: PathBuf,
     clock: Clock,
     redact: Redact,
-    /// Lines of one process keep their order.
-    turn: Mutex<()>,
+    /// What was written, by file. Lines of one process keep their order.
+    written: Mutex<BTreeMap<PathBuf, Ours>>,
 }
 
 #[derive(Serialize)]
@@ -88,7 +90,7 @@ impl Audit {
             .mode(0o700)
             .create(folder)
             .map_err(|source| RecordError { path: folder.to_owned(), source })?;
-        let audit = Self { folder: folder.to_owned(), clock, redact, turn: Mutex::new(()) };
+        let audit = Self { folder: folder.to_owned(), clock, redact, written: Mutex::default() };
         audit.file().map(drop)?;
         Ok(audit)
     }
@@ -116,9 +118,28 @@ impl Audit {
         let mut bytes = serde_json::to_vec(&line)
             .map_err(|error| RecordError { path: self.folder.clone(), source: error.into() })?;
         bytes.push(b'\n');
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = self.file()?;
-        file.append(&bytes).map_err(|error| refused(&self.path(), error))
+        let path = file.path().to_owned();
+        let seen = |file: &AppendFile| file.metadata().map_err(|error| refused(&path, error));
+        let before = seen(&file)?;
+        file.append(&bytes).map_err(|error| refused(&path, error))?;
+        // Still under the file's lock: its end is the end of this line.
+        let after = seen(&file)?;
+        let ours = written.entry(path).or_insert_with(|| Ours::new(&before, Writers::Several));
+        ours.wrote(&bytes, &after);
+        Ok(())
+    }
+
+    /// Files in which somebody changed or removed what was written here. What other
+    /// processes append is theirs.
+    pub fn changed(&self) -> Vec<PathBuf> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = written.iter_mut().filter_map(|(path, ours)| {
+            let changed = ours.is_changed(path);
+            changed.then(|| path.clone())
+        });
+        changed.collect()
     }
 
     /// Today's file, held for one line: the next may belong to the next day.
@@ -182,6 +203,12 @@ impl Record for Audited {
 
     fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
         self.audit.write(entry)
+    }
+
+    fn changed(&self) -> Vec<PathBuf> {
+        let mut changed = self.events.changed();
+        changed.extend(self.audit.changed());
+        changed
     }
 }
 

@@ -4,9 +4,10 @@
 //! `record` returns; numbers have no gap; nothing follows the run's end. Redaction is
 //! done by whoever makes an event: the emitter writes what it is given.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::ours::{Ours, Writers};
 use crate::model::{Event, EventKind, Record, RecordError, ReportError, Reporter, RunId};
 use crate::sys::append::AppendFile;
 use crate::sys::clock::Clock;
@@ -23,6 +24,8 @@ struct Inner {
     /// The number of the last event.
     last: u64,
     journal: AppendFile,
+    /// What was written to the journal.
+    written: Ours,
     reporters: Vec<Box<dyn Reporter>>,
 }
 
@@ -39,7 +42,10 @@ impl Emitter {
     ) -> Result<Self, RecordError> {
         let journal =
             AppendFile::create(journal, Access::Owner).map_err(|error| refused(journal, error))?;
-        Ok(Self { inner: Mutex::new(Inner { run, clock, last: 0, journal, reporters }) })
+        let file = journal.metadata().map_err(|error| refused(journal.path(), error))?;
+        let written = Ours::new(&file, Writers::One);
+        let inner = Inner { run, clock, last: 0, journal, written, reporters };
+        Ok(Self { inner: Mutex::new(inner) })
     }
 
     /// Lets the reporters write what they kept: called just before the state commit. The
@@ -64,6 +70,12 @@ impl Record for Emitter {
     fn record(&self, kind: EventKind) -> Result<(), RecordError> {
         self.lock().record(kind)
     }
+
+    fn changed(&self) -> Vec<PathBuf> {
+        let mut inner = self.lock();
+        let path = inner.journal.path().to_path_buf();
+        if inner.written.is_changed(&path) { vec![path] } else { Vec::new() }
+    }
 }
 
 impl Inner {
@@ -78,6 +90,8 @@ impl Inner {
             .map_err(|error| RecordError { path: path.clone(), source: error.into() })?;
         line.push(b'\n');
         self.journal.append(&line).map_err(|error| refused(&path, error))?;
+        let after = self.journal.metadata().map_err(|error| refused(&path, error))?;
+        self.written.wrote(&line, &after);
         if durable {
             self.sync()?;
         }
@@ -292,12 +306,14 @@ mod tests {
         let reporter = Collector { name: "one", seen: Arc::clone(&seen), fails_on: None };
         let journal = AppendFile::open(Path::new("/dev/full"), Access::Owner, Tail::Open)
             .expect("a device that is always full");
+        let written = Ours::new(&journal.metadata().expect("a device"), Writers::One);
         let emitter = Emitter {
             inner: Mutex::new(Inner {
                 run: RunId::new("r1"),
                 clock: Clock::system(),
                 last: 0,
                 journal,
+                written,
                 reporters: vec![Box::new(reporter)],
             }),
         };

@@ -10,6 +10,7 @@ mod emitter;
 mod fold;
 mod follow;
 mod journal;
+mod ours;
 mod recount;
 mod run_name;
 

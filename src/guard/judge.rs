@@ -327,7 +327,7 @@ impl<'a> Judge<'a> {
         let parts: Vec<String> = relative
             .components()
             .filter_map(|part| match part {
-                Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
+                Component::Normal(name) => Some(plain_name(&name.to_string_lossy())),
                 _ => None,
             })
             .collect();
@@ -458,6 +458,19 @@ impl<'a> Judge<'a> {
             )),
         }
     }
+}
+
+/// A name as the file systems of other machines read it, where a checkout may end up: in
+/// lower case, without characters that some of them pass over, or a dot or blank at its end.
+fn plain_name(name: &str) -> String {
+    let kept: String = name.chars().filter(|c| !is_passed_over(*c)).collect();
+    let kept = kept.trim_end_matches(['.', ' ']).to_lowercase();
+    let short = kept.strip_prefix("git~").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    if short { ".git".to_owned() } else { kept }
+}
+
+fn is_passed_over(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
 /// The refusal for a path that holds secrets.

@@ -33,4 +33,5 @@ pub use policy::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
 pub use redact::{Redactor, Stream as RedactStream};
 pub use rules::{FLOOR, Rules};
 pub use secrets::path as secret_name;
+pub use shell::THREAD as GUARD_THREAD;
 pub use tools::{decide, explain};

@@ -12,6 +12,8 @@ pub(super) struct Seen {
     pub(super) urls: Vec<String>,
     pub(super) folder: Option<String>,
     pub(super) keystrokes: bool,
+    /// Variables that a command is started with.
+    pub(super) variables: Vec<(String, String)>,
     pub(super) writes: bool,
     pub(super) malformed: bool,
 }
@@ -25,6 +27,9 @@ const COMMANDS: &[&str] = &[
     "commandline",
     "command_line",
     "argv",
+    "fullcommandtext",
+    "full_command",
+    "shell_command",
 ];
 const PATHS: &[&str] = &[
     "path",
@@ -101,10 +106,30 @@ impl Seen {
                 let has = |name: &str| fields.keys().any(|key| key.eq_ignore_ascii_case(name));
                 self.keystrokes |= has("input")
                     && (has("shellId") || has("shell_id") || has("sessionId") || has("terminalId"));
+                let starts = COMMANDS.iter().any(|name| has(name));
+                self.keystrokes |= starts
+                    && fields.iter().any(|(key, text)| {
+                        key.trim().eq_ignore_ascii_case("stdin")
+                            && text.as_str() != Some("")
+                            && !text.is_null()
+                    });
                 for (key, field) in fields {
-                    let key = key.to_lowercase();
+                    // Some tools name the files as keys: `{"changes": {"src/a.rs": …}}`.
+                    if key.contains(['/', '\\']) {
+                        self.paths.push(key.clone());
+                    }
+                    let key = key.trim().to_lowercase();
                     let key = key.as_str();
-                    if COMMANDS.contains(&key) {
+                    if matches!(key, "changes" | "files" | "edits")
+                        && let Value::Object(named) = field
+                    {
+                        self.writes = true;
+                        let files = named.keys().filter(|name| !name.contains(['/', '\\']));
+                        self.paths.extend(files.cloned());
+                        self.value(field, depth + 1);
+                    } else if starts && matches!(key, "env" | "environment" | "envs") {
+                        self.started_with(field);
+                    } else if COMMANDS.contains(&key) {
                         self.command(field, fields.get("args"));
                     } else if PATHS.contains(&key) || SOURCES.contains(&key) {
                         let mut found = Vec::new();
@@ -135,6 +160,26 @@ impl Seen {
             }
             Value::Array(items) => items.iter().for_each(|item| self.value(item, depth + 1)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn started_with(&mut self, field: &Value) {
+        match field {
+            Value::Null => {}
+            Value::Object(named) => {
+                for (name, value) in named {
+                    match value {
+                        Value::String(text) => self.variables.push((name.clone(), text.clone())),
+                        Value::Number(_) | Value::Bool(_) => {
+                            self.variables.push((name.clone(), value.to_string()));
+                        }
+                        Value::Null | Value::Array(_) | Value::Object(_) => self.malformed = true,
+                    }
+                }
+            }
+            Value::Array(_) | Value::String(_) | Value::Number(_) | Value::Bool(_) => {
+                self.malformed = true
+            }
         }
     }
 

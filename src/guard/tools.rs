@@ -259,6 +259,9 @@ impl Call<'_> {
         for path in seen.paths.iter().chain(&seen.sources) {
             judge.write(&self.absolute(path)?, Write::Change)?;
         }
+        for (name, value) in &seen.variables {
+            shell::check_assignment(name, &shell::Value::lit(value.clone()))?;
+        }
         let mut writes: Vec<PathBuf> = judge.writes.into_iter().collect();
         let mut ask = judge.ask;
         for command in &seen.commands {
@@ -282,6 +285,13 @@ impl Call<'_> {
         if path.is_empty() {
             return Err(Refusal::new("tool.malformed", "there is an empty path"));
         }
+        if is_foreign(path) {
+            return Err(Refusal::new(
+                "path.unclear",
+                format!("{path} is written as on another system, and cannot be told where it is"),
+            )
+            .instead("write paths with `/`, below the workspace"));
+        }
         if let Some(rest) = path.strip_prefix('~') {
             let home =
                 self.policy.home.as_ref().filter(|_| rest.is_empty() || rest.starts_with('/'));
@@ -300,6 +310,17 @@ impl Call<'_> {
                 "tool.malformed",
                 format!("{} names no file", self.request.tool),
             ));
+        }
+        if self.family == Family::Move && seen.sources.is_empty() && paths.len() < 2 {
+            return Err(Refusal::new("tool.malformed", "a move needs two names"));
+        }
+        let device = paths.iter().find(|path| path.starts_with("/dev"));
+        if let Some(path) = device.filter(|_| self.family == Family::Move) {
+            return Err(Refusal::new(
+                "program.delete",
+                format!("what is moved to {} is gone, and nothing may be deleted", path.display()),
+            )
+            .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
         }
         let mut judge = Judge::new(self.policy, self.files);
         for source in &seen.sources {
@@ -386,6 +407,16 @@ impl Call<'_> {
         }
         Ok((Decision::allow("path.read", "it reads inside the workspace"), judge.ask))
     }
+}
+
+/// Whether a path is one of Windows: there is no telling what a tool makes of it.
+fn is_foreign(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let drive = bytes.len() > 2
+        && bytes[0].is_ascii_alphabetic()
+        && bytes[1] == b':'
+        && matches!(bytes[2], b'\\' | b'/');
+    drive || path.starts_with("\\\\") || path.contains("..\\")
 }
 
 /// The first finding in any text of the arguments, names of fields included.

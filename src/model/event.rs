@@ -393,6 +393,11 @@ pub trait Record: Send + Sync {
     fn audit(&self, _entry: &AuditEntry) -> Result<(), RecordError> {
         Ok(())
     }
+
+    /// Files in which somebody else changed or removed what was written through this.
+    fn changed(&self) -> Vec<std::path::PathBuf> {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

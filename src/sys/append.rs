@@ -129,6 +129,14 @@ impl AppendFile {
         &self.path
     }
 
+    /// What the open file is now, whatever stands at its path.
+    ///
+    /// # Errors
+    /// If it cannot be looked at.
+    pub fn metadata(&self) -> Result<std::fs::Metadata, Error> {
+        self.file.metadata().map_err(Error::file("look at", &self.path))
+    }
+
     /// Bytes of torn records that were cut off since the file was opened.
     pub fn cut(&self) -> u64 {
         self.cut

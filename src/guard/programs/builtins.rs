@@ -283,6 +283,15 @@ impl Judge<'_> {
             match value {
                 Some(value) => {
                     check_assignment(name, &value)?;
+                    // For an array bash expands the text in quotes once more.
+                    let again = |text: &str| !text.contains(['$', '`', '<', '>']);
+                    if value.head().starts_with('(') && !value.text().is_some_and(again) {
+                        return Err(Refusal::new(
+                            "shell.opaque",
+                            "an array's values in quotes are expanded once more",
+                        )
+                        .instead("write the values without quotes around the parentheses"));
+                    }
                     let value = if appended { Value::one(Seg::Any) } else { value };
                     env.set(name, value);
                 }

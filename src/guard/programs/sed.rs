@@ -31,8 +31,12 @@ impl Judge<'_> {
         let mut words = Vec::new();
         for (index, word) in call.words.iter().enumerate() {
             let head = word.head();
-            if head.starts_with("--in-place") {
+            if let Some(suffix) = head.strip_prefix("--in-place") {
                 in_place = true;
+                // A suffix with `*` or `/` names the copy's place.
+                if suffix.contains(['/', '*']) || word.text().is_none() {
+                    return Err(unclear());
+                }
             } else if let Some(flags) =
                 head.strip_prefix('-').filter(|flags| !flags.starts_with('-') && !flags.is_empty())
                 && let Some(place) = flags.find('i')
@@ -77,6 +81,11 @@ impl Judge<'_> {
             let text =
                 script.text().map(str::to_owned).or_else(|| shown(script)).ok_or_else(unclear)?;
             let effects = effects(&text).ok_or_else(unclear)?;
+            if in_place && matches!(text.trim(), "d" | "1,$d" | "0,$d") {
+                for operand in operands {
+                    self.kept(env, operand)?;
+                }
+            }
             for file in effects.reads {
                 self.read_value(env, &Value::lit(file), Read::Content)?;
             }

@@ -229,6 +229,9 @@ impl Judge<'_> {
         );
         let parsed = self.options(env, call.name, call.words, &SPEC)?;
         let (sources, targets, below) = self.targets(env, &parsed)?;
+        if let Some(device) = targets.iter().find(|target| target.starts_with("/dev")) {
+            return Err(emptied(&format!("what is moved to {}", device.display())));
+        }
         for source in &sources {
             self.read_value(env, source, Read::Content)?;
             self.write_value(env, source, Write::Move)?;

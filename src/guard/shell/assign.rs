@@ -22,7 +22,10 @@ const DENIED: &str = "PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND CD
     NLSPATH GCONV_PATH HOSTALIASES RESOLV_HOST_CONF MALLOC_TRACE UV_INDEX_URL PIP_INDEX_URL \
     PIP_EXTRA_INDEX_URL ERL_AFLAGS ERL_FLAGS ELIXIR_ERL_OPTIONS DOTNET_STARTUP_HOOKS \
     COR_PROFILER_PATH CORECLR_PROFILER_PATH PHPRC PHP_INI_SCAN_DIR LUA_INIT LUA_PATH \
-    LUA_CPATH PYTHONWARNINGS EXINIT VIMINIT";
+    LUA_CPATH PYTHONWARNINGS EXINIT VIMINIT RUSTFMT CLIPPY_DRIVER LESSKEY LESSKEYIN \
+    LESSKEY_CONTENT MORE M2_HOME MAVEN_HOME MAVEN_ARGS GRADLE_HOME GRADLE_USER_HOME \
+    CMAKE_TOOLCHAIN_FILE CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER \
+    CMAKE_GENERATOR_INSTANCE BUNDLE_GEMFILE NODE_OPTIONS_FILE PERL_MM_OPT PERL_MB_OPT";
 
 /// Beginnings of names that are refused.
 const DENIED_PREFIXES: &str = "LD_ DYLD_ GIT_ SSH_ GPG_ BASH_FUNC_ CARGO_TARGET_ CARGO_ALIAS_ CARGO_BUILD_RUSTC \
@@ -71,6 +74,13 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
         return Ok(());
     }
     static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| DENIED.split_whitespace().collect());
+    // The one of its prefix that names a folder, and no program.
+    let below = |text: &str| {
+        !text.starts_with(['/', '~', '.']) && !text.contains("..") && !text.contains(".git")
+    };
+    if upper == "CARGO_TARGET_DIR" && text.is_some_and(below) {
+        return Ok(());
+    }
     if NAMES.contains(upper.as_str())
         || DENIED_PREFIXES.split_whitespace().any(|prefix| upper.starts_with(prefix))
     {
@@ -112,7 +122,14 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
         "PYTHONPATH" => Some(|text| {
             text.split(':').all(|part| !part.starts_with(['/', '~']) && !part.contains(".."))
         }),
-        "CFLAGS" | "CXXFLAGS" | "LDFLAGS" | "CPPFLAGS" => Some(|text| {
+        "LESS" => Some(|text| text.bytes().all(|byte| b"-FRXSiMNenqwrKJ ".contains(&byte))),
+        // What stands in its `bin` is run; the system's own is nobody else's to write.
+        "JAVA_HOME" | "JDK_HOME" => Some(|text| {
+            ["/usr/lib/", "/usr/local/", "/opt/", "/Library/"].iter().any(|at| text.starts_with(at))
+                && !text.contains("..")
+        }),
+        "CFLAGS" | "CXXFLAGS" | "LDFLAGS" | "CPPFLAGS" | "CGO_CFLAGS" | "CGO_CXXFLAGS"
+        | "CGO_CPPFLAGS" | "CGO_LDFLAGS" => Some(|text| {
             !["-fplugin", "-wrapper", "-B", "-specs", "-fuse-ld", "-Wl,-dynamic-linker"]
                 .iter()
                 .any(|bad| text.contains(bad))

@@ -33,7 +33,7 @@ const NUMBERS: &[&str] = &[
 impl Judge<'_> {
     /// The words that one written word becomes.
     pub(super) fn words(&mut self, env: &mut Env, word: &str) -> Result<Vec<Value>, Refusal> {
-        if !word.bytes().any(|byte| b"'\"\\$`*?[{~".contains(&byte)) {
+        if !word.bytes().any(|byte| b"'\"\\$`*?[{~(".contains(&byte)) {
             return Ok(vec![Value::lit(word)]);
         }
         let mut out = Vec::new();
@@ -374,8 +374,13 @@ fn scatter(value: Value, word: &mut Value, begun: &mut bool, out: &mut Vec<Value
     }
 }
 
-/// Adds text in which `*`, `?` and `[` are patterns.
+/// Adds text in which `*`, `?` and `[` are patterns. With `extglob` so are `@(…)` and its
+/// kind; what these match is not worked out, so that they may be anything.
 fn patterns(text: &str, word: &mut Value) {
+    if ["@(", "+(", "!(", "?(", "*("].iter().any(|opens| text.contains(opens)) {
+        word.push(Seg::Any);
+        return;
+    }
     let mut plain = String::new();
     for character in text.chars() {
         if matches!(character, '*' | '?' | '[') {

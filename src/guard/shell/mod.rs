@@ -60,6 +60,10 @@ pub(super) struct Looked {
     pub(super) ask: Option<Refusal>,
 }
 
+/// The thread that lines are looked through on. A fault of the parser there is a refusal,, and
+/// what it says on the way is for nobody to read.
+pub const THREAD: &str = "guard";
+
 /// Judges a line as bash would run it in the policy's folder, and shows `seen` every
 /// part that was looked at.
 ///
@@ -80,7 +84,7 @@ pub(super) fn judge(
     }
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new()
-            .name("guard".to_owned())
+            .name(THREAD.to_owned())
             .stack_size(STACK + substitutions * STACK_EACH)
             .spawn_scoped(scope, || {
                 let mut judge = Judge::new(policy, files);

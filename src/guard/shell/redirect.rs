@@ -134,3 +134,19 @@ pub(super) fn is_stderr(redirect: &ast::IoRedirect) -> bool {
         ast::IoRedirect::OutputAndError(..) => false,
     }
 }
+
+/// Whether a command has no output whatever happens, so that a redirection of it only
+/// empties the file.
+pub(super) fn prints_nothing(words: &[Value]) -> bool {
+    let Some((name, rest)) = words.split_first() else { return false };
+    let only = |fine: &[&str]| {
+        rest.iter().all(|word| word.text().is_some_and(|text| fine.contains(&text)))
+    };
+    match name.text() {
+        Some(":" | "true" | "false") => true,
+        Some("cat") => !rest.is_empty() && only(&["/dev/null"]),
+        Some("printf") => rest.len() == 1 && only(&[""]),
+        Some("echo") => rest.first().and_then(Value::text) == Some("-n") && only(&["-n", ""]),
+        _ => false,
+    }
+}

@@ -12,7 +12,7 @@ use super::assign;
 use super::env::{Env, MOST_VARIABLES};
 use super::expand::secret_variable;
 use super::parse;
-use super::redirect::is_stderr;
+use super::redirect::{is_stderr, prints_nothing};
 use super::value::{Seg, Stream, Value};
 
 /// Functions, substitutions and nested shells inside each other.
@@ -351,7 +351,7 @@ impl Judge<'_> {
         for item in suffix {
             self.item(env, item, &mut words, &mut stdin, &mut redirected)?;
         }
-        let idle = words.first().and_then(Value::text).is_some_and(|name| name == ":");
+        let idle = prints_nothing(&words);
         if (idle || words.is_empty()) && assignments.is_empty() {
             self.emptied(env, simple)?;
         }

@@ -120,3 +120,27 @@ turns:
     ");
     assert!(ran.stdout.contains("edit ran without a decision"), "{}", ran.stdout);
 }
+
+#[test]
+fn what_the_run_wrote_about_itself_is_changed_meanwhile() {
+    for change in [
+        "rm .ralph/audit/audit-*.jsonl",
+        "for f in .ralph/audit/audit-*.jsonl; do : > \"$f\"; done",
+        "for f in .ralph/audit/audit-*.jsonl; do sed 's/allow/denny/' \"$f\" > x && mv x \"$f\"; done",
+        "for f in .ralph/runs/*/events.jsonl; do cp \"$f\" x && mv x \"$f\"; done",
+        "for f in .ralph/runs/*/events.jsonl; do echo '{}' >> \"$f\"; done",
+        "rm .ralph/runs/*/events.jsonl",
+    ] {
+        let repo = repo(change);
+        let ran = repo.run(super::BUILDS, &["--max-iterations", "3"]);
+        assert_eq!(ran.code, Some(10), "{change}\n{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains("own records changed"), "{change}\n{}", ran.stdout);
+    }
+}
+
+#[test]
+fn what_other_processes_add_to_the_audit_is_theirs() {
+    let repo = repo("for f in .ralph/audit/audit-*.jsonl; do echo '{}' >> \"$f\"; done");
+    let (ran, _) = once(&repo, super::BUILDS);
+    assert!(!ran.stdout.contains("own records changed"), "{}", ran.stdout);
+}

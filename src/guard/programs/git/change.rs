@@ -49,6 +49,14 @@ impl Judge<'_> {
         for operand in &parsed.operands {
             self.staged(env, operand, "git add")?;
         }
+        if parsed.has(&["-f", "--force"]) {
+            // What is ignored is taken along, and that is where secrets lie.
+            let all = [Value::lit(".")];
+            let operands = if parsed.operands.is_empty() { &all } else { &*parsed.operands };
+            for operand in operands {
+                self.read_value(env, operand, Read::Tree)?;
+            }
+        }
         Ok(Stream::Opaque)
     }
 

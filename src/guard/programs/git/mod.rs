@@ -57,14 +57,13 @@ fn refused(subcommand: &str) -> Option<Refused> {
         | "credential-store" | "credential-cache" => FETCHES,
         "checkout" | "switch" | "rebase" | "merge" | "cherry-pick" | "revert" | "am"
         | "pull-request" | "bisect" => BRANCHES,
-        "update-ref" | "update-index" | "symbolic-ref" | "replace" | "hook" | "init"
-        | "init-db" | "maintenance" | "write-tree" | "commit-tree" | "read-tree"
-        | "hash-object" | "mktag" | "mktree" | "unpack-objects" | "index-pack" | "pack-refs"
-        | "fast-import" | "sparse-checkout" | "rerere" | "multi-pack-index" | "commit-graph"
-        | "checkout-index" => INTERNALS,
-        "difftool" | "mergetool" | "apply" | "archive" | "bundle" | "format-patch" | "gui"
-        | "gitk" | "citool" | "web--browse" | "fast-export" | "shell" | "sh-i18n"
-        | "merge-file" | "merge-index" => OPAQUE,
+        "update-ref" | "update-index" | "replace" | "hook" | "init" | "init-db" | "maintenance"
+        | "write-tree" | "commit-tree" | "read-tree" | "mktag" | "mktree" | "unpack-objects"
+        | "index-pack" | "pack-refs" | "fast-import" | "sparse-checkout" | "rerere"
+        | "multi-pack-index" | "commit-graph" | "checkout-index" => INTERNALS,
+        "difftool" | "mergetool" | "archive" | "bundle" | "format-patch" | "gui" | "gitk"
+        | "citool" | "web--browse" | "fast-export" | "shell" | "sh-i18n" | "merge-file"
+        | "merge-index" => OPAQUE,
         _ => return None,
     })
 }

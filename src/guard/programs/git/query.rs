@@ -19,7 +19,6 @@ const LOOKS: Spec = Spec::open(&[
     ("--ext-diff --textconv", FlagRefused(RUNS)),
     ("--open-files-in-pager --exec --upload-pack", Refused(RUNS)),
     ("--contents --ignore-revs-file --pathspec-from-file --exclude-from", Reads),
-    ("--no-index", FlagRefused("compares files outside git")),
     ("--remote", Refused("talks to a remote")),
     ("--show-signature", FlagRefused("runs gpg")),
     (
@@ -60,11 +59,27 @@ impl Judge<'_> {
                 let lost = call.words.iter().any(loses);
                 let rule = if lost { "git.destructive" } else { "git.stash" };
                 self.first_word(call, &["list", "show"], rule)
+                    .and_then(|_| self.looks(env, &Call { words: &call.words[1..], ..*call }))
             }
             "reflog" => self.first_word(call, &["show", "exists", "HEAD"], "git.destructive"),
             "worktree" => self.first_word(call, &["list"], "git.branch"),
             "notes" => self.first_word(call, &["list", "show"], "git.internals"),
             "config" => self.config(call),
+            // With more than one name they write.
+            "symbolic-ref" => self.names_one(env, call, "-q --quiet --short --no-recurse"),
+            "hash-object" => self.names_one(env, call, ""),
+            // It applies nothing where it is asked to look.
+            "apply"
+                if call.words.first().is_some_and(|word| {
+                    matches!(word.text(), Some("--check" | "--stat" | "--numstat" | "--summary"))
+                }) =>
+            {
+                self.names_one(env, call, "--check --stat --numstat --summary")
+            }
+            "apply" => {
+                Err(Refusal::new("git.opaque", "git apply: it writes files that cannot be seen")
+                    .instead("use the edit tool, or look with `git apply --stat FILE`"))
+            }
             "var" => {
                 let idents = "GIT_AUTHOR_IDENT GIT_COMMITTER_IDENT GIT_DEFAULT_BRANCH GIT_EDITOR";
                 let asks = |word: &Value| word.text().is_some_and(|name| lists(idents, name));
@@ -79,7 +94,7 @@ impl Judge<'_> {
         })
     }
 
-    fn looks(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn looks(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         let words: Vec<Value> = call
             .words
             .iter()
@@ -106,6 +121,22 @@ impl Judge<'_> {
                 )
                 .instead("run git grep without it"));
             }
+        }
+        if call.name == "help"
+            && words.iter().any(|word| matches!(word.head(), "-w" | "--web" | "-i" | "--info"))
+        {
+            return Err(Refusal::new("git.option", "it starts a browser or a reader"));
+        }
+        let outside = words.iter().any(|word| word.text() == Some("--no-index"));
+        if call.name == "diff" && outside {
+            if words.iter().any(|word| word.head().starts_with("--out")) {
+                return Err(Refusal::new("git.option", "it writes a file; use `diff`"));
+            }
+            // It is `diff` under another name.
+            let files: Vec<Value> = std::iter::once(Value::lit("diff"))
+                .chain(words.iter().filter(|word| !word.head().starts_with('-')).cloned())
+                .collect();
+            self.run(env, &files, call.stdin)?;
         }
         if matches!(call.name, "interpret-trailers")
             && words.iter().any(|word| word.head().starts_with("--in"))
@@ -210,6 +241,26 @@ impl Judge<'_> {
         }
     }
 
+    /// Commands that only look as long as they get one name and these flags.
+    fn names_one(
+        &mut self,
+        env: &Env,
+        call: &Call<'_>,
+        flags: &'static str,
+    ) -> Result<Stream, Refusal> {
+        let parsed = parse(call.name, call.words, &Spec::closed(&[], flags))?;
+        let [name] = parsed.operands.as_slice() else {
+            return Err(Refusal::new(
+                "git.internals",
+                format!("git {} with more than one name changes git's own data", call.name),
+            ));
+        };
+        if call.name != "symbolic-ref" {
+            self.read_value(env, name, Read::Content)?;
+        }
+        Ok(Stream::Opaque)
+    }
+
     /// `git branch` and `git tag`, as far as they list.
     fn lists(&mut self, call: &Call<'_>, flags: &'static str) -> Result<Stream, Refusal> {
         let refuse = |what: &str| {
@@ -224,7 +275,9 @@ impl Judge<'_> {
         for word in call.words {
             let text = word.text().ok_or_else(|| refuse("…"))?;
             let name = text.split('=').next().unwrap_or(text);
-            if lists(flags, name) {
+            let lines = call.name == "tag"
+                && name.strip_prefix("-n").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+            if lists(flags, name) || lines {
                 listing = true;
             } else if text.starts_with('-') || !listing {
                 return Err(refuse(text));
@@ -306,7 +359,10 @@ impl Judge<'_> {
             )
             .instead("read one value: `git config --get user.name`")
         };
-        let parsed = parse("git config", call.words, &SPEC).map_err(|_| refuse())?;
+        let (searches, words): (Vec<_>, Vec<_>) =
+            call.words.iter().partition(|word| word.text() == Some("--get-regexp"));
+        let words: Vec<Value> = words.into_iter().cloned().collect();
+        let parsed = parse("git config", &words, &SPEC).map_err(|_| refuse())?;
         let name = match parsed.operands.as_slice() {
             [verb, name] if verb.text() == Some("get") => name,
             [name] => name,
@@ -324,13 +380,21 @@ impl Judge<'_> {
             "sendemail",
             "insteadof",
         ];
-        if !name.contains('.') || tells.iter().any(|word| name.contains(word)) {
+        // A search shows whatever it fits: only one that begins with a section is known.
+        let section = name.trim_start_matches('^').split(['.', '\\']).next().unwrap_or_default();
+        let known = lists(SECTIONS, section);
+        let fine = if searches.is_empty() { name.contains('.') } else { known };
+        if !fine || tells.iter().any(|word| name.contains(word)) {
             Err(refuse())
         } else {
             Ok(Stream::Opaque)
         }
     }
 }
+
+/// Sections of git's settings that hold no tokens.
+const SECTIONS: &str = "user core branch color diff merge log status commit tag push pull fetch rebase \
+            alias init format i18n column advice apply blame grep rerere gc pack index feature";
 
 const LISTS: &str = "-a --all -r --remotes -v -vv --verbose -l --list --show-current --contains --no-contains \
             --merged --no-merged --points-at --sort --format --column --no-column --color --no-color \

@@ -200,7 +200,26 @@ pub(in crate::guard::programs) const READERS: &[Reader] = &[
         filter: false,
     },
     Reader {
-        names: "nm objdump readelf size otool c++filt rustfilt",
+        names: "xmllint",
+        spec: Spec::open(&[
+            ("-o --output", Writes),
+            ("--xpath --encode --maxmem --pretty --pattern --stream", Data),
+            ("--schema --relaxng --schematron --dtdvalid", Reads),
+            (
+                "--path --catalogs --loaddtd --dtdattr",
+                Refused("reads files that are not named here"),
+            ),
+            (
+                "--noent --xinclude --valid",
+                Does::FlagRefused("reads the files that a document names"),
+            ),
+            ("--shell", Does::FlagRefused("reads commands")),
+        ]),
+        operands: Operands::Files,
+        filter: false,
+    },
+    Reader {
+        names: "nm objdump readelf size otool c++filt rustfilt ldd",
         spec: Spec::open(&[
             ("-j --start-address --stop-address", Data),
             ("--plugin", Refused(RUNS)),

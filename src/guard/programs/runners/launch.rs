@@ -7,7 +7,7 @@ use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Stream, Value};
 
 use super::tables::RUNS;
-use super::{publish, publishes, refuse_verb};
+use super::told::{publish, publishes, refuse_verb};
 use Does::{Data, Reads, Refused, Writes};
 
 impl Judge<'_> {

@@ -8,12 +8,14 @@ use crate::guard::shell::{Env, Stream, Value};
 
 mod launch;
 mod tables;
+mod told;
 
 use super::Call;
 use super::known::{is_program, is_refused, is_runner};
 use super::options::{Spec, lists};
-use tables::{INSTALLS, PUBLISH, THROUGH};
+use tables::{INSTALLS, THROUGH};
 pub(super) use tables::{TOOLS, Tool};
+use told::{COMPILERS, destroys, install, links_elsewhere, publish, publishes, refuse_verb};
 
 /// Tools that have no table of their own.
 pub(super) const PLAIN_NAMES: &str = "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java";
@@ -83,8 +85,18 @@ impl Judge<'_> {
         if call.name == "cargo" && words.first().is_some_and(|word| word.head().starts_with('+')) {
             words = &words[1..];
         }
+        // `-p no:NAME` keeps a plugin from being loaded.
+        let kept: Vec<Value>;
+        if call.name == "pytest" {
+            let off = |word: &Value| word.text().is_some_and(|text| text.starts_with("no:"));
+            let pair =
+                |at: usize| words[at].text() == Some("-p") && words.get(at + 1).is_some_and(off);
+            let at = (0..words.len()).filter(|at| !pair(*at) && (*at == 0 || !pair(at - 1)));
+            kept = at.map(|at| words[at].clone()).collect();
+            words = &kept;
+        }
         let asked = words.first().and_then(Value::text).unwrap_or_default();
-        let version = lists("--version -V -v --help -h version help", asked);
+        let version = lists("--version -V -v --help -h --list version help", asked);
         if version && words.len() <= if asked == "help" { 2 } else { 1 } {
             return Ok(Stream::Opaque);
         }
@@ -104,6 +116,12 @@ impl Judge<'_> {
             self.changed.clear();
         }
         self.harmless_words(env, call.name, passed_on)?;
+        if call.name == "cargo" && own.iter().any(|word| word.text() == Some("rustc")) {
+            // There it belongs to the compiler.
+            let compiler = std::iter::once(Value::lit("rustc"));
+            let compiler = compiler.chain(passed_on.iter().skip(1).cloned()).collect::<Vec<_>>();
+            self.run(env, &compiler, call.stdin)?;
+        }
         if !tool.verbs.is_empty() {
             let Some(verb) = parsed
                 .operands
@@ -137,6 +155,11 @@ impl Judge<'_> {
         ) {
             self.targets_of(env, call.name, &parsed.operands)?;
         } else {
+            let verb = parsed.operands.first().and_then(Value::text).unwrap_or_default();
+            let by_verb = lists("ng nx turbo nuxt astro playwright cypress", call.name);
+            if by_verb && (publishes(verb) || lists(INSTALLS, verb)) {
+                return Err(publish(call.name, verb));
+            }
             self.harmless_words(env, call.name, &parsed.operands)?;
         }
         Ok(Stream::Opaque)
@@ -227,6 +250,15 @@ impl Judge<'_> {
                     return Err(install("cargo nextest", second.unwrap_or_default()));
                 }
             }
+            ("npm" | "pnpm" | "yarn", "config") => {
+                let fine = second == Some("get")
+                    && rest.get(1).and_then(Value::text).is_some_and(|key| {
+                        !key.contains(['/', ':']) && !key.to_lowercase().contains("auth")
+                    });
+                if rest.len() != 2 || !fine {
+                    return Err(refuse_verb(tool, "config"));
+                }
+            }
             ("cargo", "make") => self.targets_of(env, tool, rest)?,
             ("pnpm", "-r" | "recursive")
             | ("yarn", "workspaces" | "workspace" | "foreach")
@@ -309,6 +341,12 @@ impl Judge<'_> {
                     if publishes(target) {
                         return Err(publish(tool, text));
                     }
+                    if text.starts_with("db:") && destroys(text) {
+                        return Err(Refusal::new(
+                            "program.delete",
+                            format!("{tool} {text}: by its name it deletes data"),
+                        ));
+                    }
                 }
             }
         }
@@ -339,7 +377,9 @@ impl Judge<'_> {
                 return Err(Refusal::new("network", format!("{tool} would talk to {path}"))
                     .instead("work with what is in the repository"));
             }
-            if path.starts_with('/') && path.len() > 1
+            // `//pkg:target` is a label there, not a path.
+            let label = path.starts_with("//") && lists("bazel bazelisk buck2 pants", tool);
+            if path.starts_with('/') && path.len() > 1 && !label
                 || path.starts_with("../")
                 || path.starts_with("~/")
             {
@@ -434,45 +474,4 @@ impl Judge<'_> {
             Err(install(call.name, &name))
         }
     }
-}
-
-/// What makes programs out of files.
-const COMPILERS: &str =
-    "gcc g++ cc c++ clang clang++ gfortran rustc javac kotlinc ghc go tsc esbuild";
-
-/// Whether a word makes a compiler run a program that is named in it, or in a file.
-fn links_elsewhere(tool: &str, word: &Value) -> bool {
-    let head = word.head();
-    match tool {
-        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "gfortran" => {
-            head.starts_with("-B") || head.starts_with('@') || head.contains("-fuse-ld=/")
-        }
-        "rustc" => head.starts_with('@') || head.contains("linker=") || head.contains("link-arg"),
-        "javac" => head.starts_with('@') || head.starts_with("-Xplugin"),
-        "go" => head.contains("-extld=") || head.contains("-extld ") || head.contains("-toolexec"),
-        _ => false,
-    }
-}
-
-fn publishes(target: &str) -> bool {
-    let lower = target.to_lowercase();
-    let begins = |part: &str| ["publish", "deploy", "upload"].iter().any(|w| part.starts_with(w));
-    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part) || begins(part))
-}
-
-fn publish(tool: &str, target: &str) -> Refusal {
-    Refusal::new("publish", format!("{tool} {target}: by its name it publishes or installs"))
-        .instead("build and test only; the human publishes")
-}
-
-fn install(tool: &str, verb: &str) -> Refusal {
-    Refusal::new("program.install", format!("{tool} {verb}: it can fetch and install, or publish"))
-        .instead(
-            "work with the dependencies that are there, or ask for it under `allow:` in TASK.md",
-        )
-}
-
-fn refuse_verb(tool: &str, verb: &str) -> Refusal {
-    Refusal::new("program.verb", format!("{tool} {verb}: neither a build, a test nor a check"))
-        .instead("build, test, lint or format, or ask for it under `allow:` in TASK.md")
 }

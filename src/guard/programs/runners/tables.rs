@@ -35,7 +35,7 @@ pub(in crate::guard::programs) const CARGO: &[(&str, Does)] = &[
 pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
     Tool {
         names: "cargo",
-        verbs: "build b check c test t clippy fmt doc d run r bench tree metadata version help nextest \
+        verbs: "build b check c test t rustc clippy fmt doc d run r bench tree metadata version help nextest \
             fix locate-project pkgid verify-project insta machete udeps hack miri expand llvm-cov \
             tarpaulin criterion read-manifest sort spellcheck msrv generate-lockfile report \
             llvm-lines bloat modules make",
@@ -68,7 +68,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
         verbs: "test t tst pkg run run-script rum start ls list la ll why explain help lint build typecheck \
             check format fmt tsc jest vitest eslint prettier mocha exec workspace workspaces root \
             prefix bin stylelint biome type-check lint:fix test:unit test:ci compile coverage ava \
-            tsd -r recursive turbo nx foreach",
+            tsd -r recursive turbo nx foreach query config",
         options: &[
             ("--script-shell --node-options --shell --call", Refused(RUNS)),
             ("--registry", Refused("names another registry")),
@@ -148,10 +148,10 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
     Tool {
         names: "gofmt goimports gofumpt staticcheck golangci-lint golint revive gotestsum ginkgo \
             errcheck rustfmt shellcheck shfmt hadolint yamllint actionlint typos taplo clang-format \
-            clang-tidy cppcheck cpplint swiftlint swiftformat ktlint detekt checkstyle rubocop rspec \
-            rake standardrb reek brakeman minitest erb_lint prove perltidy perlcritic phpunit \
+            clang-tidy cppcheck cpplint swiftlint swiftformat ktlint detekt checkstyle rubocop \
+            standardrb reek brakeman minitest erb_lint prove perltidy perlcritic phpunit \
             phpstan psalm phpcs phpcbf php-cs-fixer pest pint infection luacheck stylua busted hlint \
-            ormolu fourmolu stylish-haskell elm-test elm-format elm tidy xmllint vale ec \
+            ormolu fourmolu stylish-haskell elm-test elm-format elm tidy vale ec \
             editorconfig-checker buf sqlfluff tflint bats shellspec cucumber behave mkdocs \
             sphinx-build doxygen ctest ninja just task scons meson waf dialyzer credo",
         verbs: "",
@@ -164,6 +164,21 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
             ("--raw-command", Does::FlagRefused(RUNS)),
             ("--set", Refused(CONFIG)),
             ("--net", Does::FlagRefused("talks to the network")),
+        ],
+        dashed: false,
+    },
+    Tool {
+        names: "rake rspec",
+        verbs: "",
+        options: &[
+            ("-f --rakefile", Does::Runs),
+            ("-r --require -I --libdir --default-path -R --rakelibdir -O --options", Reads),
+            ("-o --out", Writes),
+            ("-e --example -t --tag -P --pattern --format --seed --order", Data),
+            (
+                "-E --execute-continue --execute --execute-print -p",
+                Refused("runs code that is given inline"),
+            ),
         ],
         dashed: false,
     },
@@ -272,6 +287,8 @@ pub(in crate::guard::programs) const THROUGH: &[(&str, &str)] = &[
     ("opam", "exec"),
     ("stack", "exec"),
     ("cabal", "exec"),
+    ("dune", "exec"),
+    ("lerna", "exec"),
     ("pixi", "run"),
     ("mise", "exec"),
 ];

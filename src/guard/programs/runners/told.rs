@@ -1,0 +1,64 @@
+//! What a tool's words tell by their names alone: that they publish, destroy, install or run
+//! another program; and how that is refused. What is done about them is decided beside it.
+
+use crate::guard::programs::options::lists;
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::Value;
+
+use super::tables::PUBLISH;
+
+/// What makes programs out of files.
+pub(super) const COMPILERS: &str =
+    "gcc g++ cc c++ clang clang++ gfortran rustc javac kotlinc ghc go tsc esbuild";
+
+/// Whether a word makes a compiler run a program that is named in it, or in a file.
+pub(super) fn links_elsewhere(tool: &str, word: &Value) -> bool {
+    let head = word.head();
+    match tool {
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "gfortran" => {
+            head.starts_with("-B") || head.starts_with('@') || head.contains("-fuse-ld=/")
+        }
+        "rustc" => {
+            head.starts_with('@')
+                || head.contains("linker=")
+                || head.contains("link-arg")
+                || head.contains("backend=")
+        }
+        "nim" => matches!(head, "e" | "r") || head.starts_with("--eval"),
+        "ghc" => head.starts_with("-e") || head.starts_with("-F") || head.starts_with('@'),
+        "kotlinc" => head.starts_with("-script") || head.starts_with('@'),
+        "javac" => head.starts_with('@') || head.starts_with("-Xplugin"),
+        "go" => head.contains("-extld=") || head.contains("-extld ") || head.contains("-toolexec"),
+        _ => false,
+    }
+}
+
+pub(super) fn publishes(target: &str) -> bool {
+    let lower = target.to_lowercase();
+    let begins = |part: &str| ["publish", "deploy", "upload"].iter().any(|w| part.starts_with(w));
+    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part) || begins(part))
+}
+
+/// Whether a target of a database loses what is in it.
+pub(super) fn destroys(target: &str) -> bool {
+    target.split([':', '-', '_']).any(|part| {
+        matches!(part, "drop" | "reset" | "fresh" | "refresh" | "wipe" | "purge" | "truncate")
+    })
+}
+
+pub(super) fn publish(tool: &str, target: &str) -> Refusal {
+    Refusal::new("publish", format!("{tool} {target}: by its name it publishes or installs"))
+        .instead("build and test only; the human publishes")
+}
+
+pub(super) fn install(tool: &str, verb: &str) -> Refusal {
+    Refusal::new("program.install", format!("{tool} {verb}: it can fetch and install, or publish"))
+        .instead(
+            "work with the dependencies that are there, or ask for it under `allow:` in TASK.md",
+        )
+}
+
+pub(super) fn refuse_verb(tool: &str, verb: &str) -> Refusal {
+    Refusal::new("program.verb", format!("{tool} {verb}: neither a build, a test nor a check"))
+        .instead("build, test, lint or format, or ask for it under `allow:` in TASK.md")
+}
