@@ -306,12 +306,14 @@ mod tests {
         let reporter = Collector { name: "one", seen: Arc::clone(&seen), fails_on: None };
         let journal = AppendFile::open(Path::new("/dev/full"), Access::Owner, Tail::Open)
             .expect("a device that is always full");
+        let written = Ours::new(&journal.metadata().expect("a device"), Writers::One);
         let emitter = Emitter {
             inner: Mutex::new(Inner {
                 run: RunId::new("r1"),
                 clock: Clock::system(),
                 last: 0,
                 journal,
+                written,
                 reporters: vec![Box::new(reporter)],
             }),
         };
