@@ -112,7 +112,7 @@ mod tests {
         type Change = fn(&Path);
         let changes: [(&str, Change, bool, bool); 6] = [
             ("nothing", |_| {}, false, false),
-            ("appended", |path| drop(append(path, "theirs\n")), true, false),
+            ("appended", |path| assert!(append(path, "theirs\n").is_file()), true, false),
             ("removed", |path| fs::remove_file(path).expect("removed"), true, true),
             ("cut", |path| fs::write(path, "old\none\n").expect("cut"), true, true),
             ("edited", |path| fs::write(path, "old\none\ntwa\n").expect("edited"), true, true),
