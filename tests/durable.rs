@@ -249,6 +249,19 @@ fn a_damaged_journal_stops_a_run_with_the_way_out_and_an_empty_one_does_not() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
+/// As an editor leaves it that is killed between emptying a file and writing it.
+#[test]
+fn a_task_that_a_killed_run_left_half_written_is_put_back() {
+    for half in ["", "# Two\n\n- [ ] a is th", "\u{0}\u{0}\u{0}"] {
+        let dead = Dead::new();
+        dead.repo.write("tasks/demo/TASK.md", half);
+        let ran = dead.repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(0), "{half:?}: {} {}", ran.stdout, ran.stderr);
+        assert_eq!(dead.repo.task(), TWO.replace("[ ]", "[x]"), "{half:?}");
+        assert_eq!(dead.repo.status(), "", "{half:?}");
+    }
+}
+
 /// What the human did after a run had died stays, and what the run had ticked and nobody
 /// judged is no proof for that.
 #[test]

@@ -76,20 +76,15 @@ impl Keep {
 
 /// Takes the lock, looks at the repository and prepares everything up to the first
 /// iteration. Nothing of the agent's is started yet.
-pub(super) async fn assemble(
-    mut at: TaskPlace,
-    task: &Task,
-    args: &RunArgs,
-) -> Result<Assembled, Failure> {
+pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assembled, Failure> {
     let show = if args.json { Show::Json } else { Show::People };
-    let settings = settings(&at.place, args, task)?;
-    if settings.require_checks && !settings.baseline {
-        return Err(Failure::new(
-            Kind::Usage,
-            "--require-checks and --no-baseline exclude each other",
-        )
-        .hint("a check proves something only if it was seen red before the work"));
-    }
+    let runs = at.place.runs();
+    let found = match at.usable() {
+        // A run that was killed may have left half a TASK.md, which is put back below.
+        Err(_) if last_run(&runs)?.is_some() => at.load()?,
+        found => found?,
+    };
+    let last_settings = usable_settings(&at.place, args, &found)?;
     let clock = Clock::system();
     let audited =
         audit_folder(at.place.root(), std::env::var_os("COPILOT_AUDIT_LOG_DIR").as_deref());
@@ -100,7 +95,6 @@ pub(super) async fn assemble(
     let own = [".ralph/runs/", ".ralph/audit/", &log_pattern];
     let excluded = own.into_iter().chain(audit_pattern.as_deref());
     at.place.repo.exclude(&excluded.collect::<Vec<_>>())?;
-    let runs = at.place.runs();
     make_private(&runs)?;
     let last = last_run(&runs)?;
     let run = run_id_after(last.as_deref(), clock.now(), std::process::id());
@@ -113,24 +107,24 @@ pub(super) async fn assemble(
     let ended = end_the_last_run(&runs).await?;
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
     let known = at.place.repo.identity()?;
-    let command = launch::find_agent(&settings);
     let resumed = put_in_order(&at, &runs, known.as_ref(), |layout| {
-        let premium = command.as_ref().map_or(Premium::Free, |command| {
-            launch::premium(
-                &settings,
-                command.kind,
-                launch::model(&settings, command.kind).as_deref(),
-            )
+        let settings = &last_settings;
+        let premium = launch::find_agent(settings).map_or(Premium::Free, |command| {
+            let model = launch::model(settings, command.kind);
+            launch::premium(settings, command.kind, model.as_deref())
         });
         screen::catching_up(at.place.root(), layout, clock, premium)
     })?;
+    // Only now TASK.md is what the human left, or what was proven.
+    let task = at.usable()?;
+    let settings = usable_settings(&at.place, args, &task)?;
     let preflight = preflight(&at, &settings)?;
     make_private(&folder)?;
     for folder in [&folder, &at.folder.dir, at.place.repo.git_dir()] {
         atomic::probe(folder, ROOM)?;
     }
     let templates = templates(&at.place)?;
-    let command = command?;
+    let command = launch::find_agent(&settings)?;
     let scratch = launch::scratch()?;
     keep_house(&runs, &run, scratch.path())?;
     let pulse = Pulse::start(&folder)?;
@@ -318,6 +312,19 @@ fn put_in_order(
     let identity = identity.unwrap_or(&nobody);
     let aftermath = Aftermath { repo: &at.place.repo, runs, identity, reporters: &reporters };
     resume(&aftermath, &at.layout).map_err(super::run::failure)
+}
+
+/// The settings of a run, if they fit together.
+fn usable_settings(place: &Place, args: &RunArgs, task: &Task) -> Result<Settings, Failure> {
+    let settings = settings(place, args, task)?;
+    if settings.require_checks && !settings.baseline {
+        return Err(Failure::new(
+            Kind::Usage,
+            "--require-checks and --no-baseline exclude each other",
+        )
+        .hint("a check proves something only if it was seen red before the work"));
+    }
+    Ok(settings)
 }
 
 /// The settings of a run.

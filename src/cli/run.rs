@@ -45,9 +45,8 @@ fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     if args.dry_run {
         return dry_run::dry_run(&place, args).map(Begun::Shown);
     }
-    let task = place.usable()?;
     let runtime = runtime()?;
-    let assembled = runtime.block_on(assemble(place, &task, args))?;
+    let assembled = runtime.block_on(assemble(place, args))?;
     Ok(Begun::Run(runtime, Box::new(assembled)))
 }
 

@@ -97,7 +97,7 @@ impl AcpAgent {
             source: std::io::Error::other("its streams are not connected"),
         };
         let stdin = child.stdin.take().ok_or_else(missing)?;
-        let stdout = child.stdout.take().ok_or_else(missing)?;
+        let stdout = child.take_output(connection::LET_GO).ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
         let stderr =
             StderrTail::drain(stderr, &launch.folder.join("stderr.log"), Arc::clone(redactor));

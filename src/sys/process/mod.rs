@@ -13,6 +13,7 @@
 //! [guardian's](super::guardian) business.
 
 mod family;
+mod output;
 #[cfg(any(test, not(target_os = "linux")))]
 mod ps_line;
 #[cfg(target_os = "linux")]
@@ -160,6 +161,16 @@ impl Supervised {
             mark: family::Mark::of(pid, token),
             over: false,
         })
+    }
+
+    /// Its standard output, which ends with the child: at the latest `drain` after that,
+    /// although a descendant may hold the other end open for ever.
+    pub fn take_output(
+        &mut self,
+        drain: Duration,
+    ) -> Option<impl AsyncRead + Unpin + Send + use<>> {
+        let stdout = self.stdout.take()?;
+        Some(output::until_the_end(stdout, self.pid, drain))
     }
 
     /// The child's process id.

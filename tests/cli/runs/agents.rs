@@ -77,6 +77,21 @@ fn one_that_dies_within_a_turn_is_started_again_at_whatever_moment() {
     });
 }
 
+/// Its call is pending, and a process of its own keeps its output open: only its process
+/// tells that it is gone.
+#[test]
+fn one_that_dies_while_its_child_holds_its_output_is_started_again_at_once() {
+    let repo = Repo::new(THREE);
+    let script = format!(
+        "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{spawn: {{command: 'exec sleep 1000', hold_stdout: true, setsid: true}}}}, {{ask_only: {{run: 'echo x > x.txt'}}}}, {{die: kill}}]\n{}",
+        HONEST.trim_start().trim_start_matches("turns:\n")
+    );
+    let ran = repo.run(&script, &["--max-iterations", "1"]);
+    assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+    assert!(repo.task().contains("- [x] a is there"), "{}", ran.stdout);
+    assert_eq!((starts(&ran), &repo.state()["criteria"][0]["attempts"]), (2, &0.into()));
+}
+
 #[test]
 fn one_that_dies_over_its_cancellation_costs_no_more_than_the_turn_that_was_stuck() {
     let repo = Repo::new(THREE);
