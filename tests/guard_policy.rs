@@ -299,3 +299,79 @@ fn bad_rules_end_the_program_with_file_line_and_caret() {
         }
     }
 }
+
+/// The program in a repository whose task `t` has this front matter.
+fn with_task(place: &Place, front: &str, arguments: &[&str]) -> std::process::Output {
+    fs::create_dir_all(place.repo.join("tasks/t")).expect("a folder");
+    let text = format!("---\n{front}---\n- [ ] it works\n");
+    fs::write(place.repo.join("tasks/t/TASK.md"), text).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
+    command.args(arguments).current_dir(&place.repo);
+    command.env("HOME", &place.home).env_remove("XDG_CONFIG_HOME");
+    command.output().expect("the program")
+}
+
+#[test]
+fn a_tasks_own_policy_adds_to_that_of_the_repository() {
+    let place = Place::new();
+    let config = "[policy]\nblocked_patterns=['forbidden']\n[[policy.command]]\nid='no-plan'\n\
+                  decision='deny'\ncommand='terraform plan'\nreason='r'\nmatch=['terraform plan']\n";
+    fs::write(place.repo.join(".ralph/config.toml"), config).expect("a file");
+    let front = "policy:\n  blocked_patterns: [\"^cargo test\"]\n  command:\n\
+        \x20   - {id: lint, decision: allow, command: npm run lint, reason: r, match: [npm run lint]}\n\
+        \x20   - id: plan\n      decision: allow\n      command: terraform\n      reason: r\n\
+        \x20     match: [terraform plan, terraform show]\n\
+        \x20   - {id: push, decision: allow, command: git push, reason: r, match: [git push --force]}\n";
+    for (command, rule) in [
+        ("cargo test", Some("policy.blocked-pattern")),
+        ("cargo check", None),
+        ("npm run lint", None),
+        ("npm run lint forbidden", Some("policy.blocked-pattern")),
+        ("terraform show", None),
+        // What a lower layer narrows, and what nobody lifts, stays.
+        ("terraform plan", Some("policy.no-plan")),
+        ("git push --force", Some("git.push-force")),
+    ] {
+        let output = with_task(&place, front, &["policy", "check", "--task", "t", "--", command]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(i32::from(rule.is_some())), "{command}\n{output:?}");
+        assert!(said.contains(rule.unwrap_or_default()), "{command}\n{said}");
+    }
+    // Without the task its rules are nobody's.
+    for (command, code) in [("cargo test", 0), ("terraform show", 1)] {
+        let output = with_task(&place, front, &["policy", "check", "--", command]);
+        assert_eq!(output.status.code(), Some(code), "{command}\n{output:?}");
+    }
+}
+
+#[test]
+fn a_bad_rule_of_a_task_ends_everything_with_7_and_its_place() {
+    let place = Place::new();
+    let rule = "policy:\n  command:\n    - id: a\n      decision: deny\n      reason: r\n";
+    for (front, position, wanted) in [
+        ("model: x\npolicy:\n  blocked_patterns: ['fine', '(']\n", "4:30", "`(`"),
+        ("policy:\n  blocked_tools:\n    - ''\n", "4:7", "a tool needs a name"),
+        (&format!("{rule}      command: x y\n      match: [x z]\n"), "4:7", "`x z`"),
+        (&format!("{rule}      command: x y\n"), "7:7", "match"),
+        (
+            "policy:\n  path: [{id: p, decision: deny, paths: ['['], reason: r, match: [a]}]\n",
+            "3:10",
+            "`p`",
+        ),
+        ("policy:\n  default: maybe\n", "3:12", "maybe"),
+        ("policy:\n  blocked_tool: [a]\n", "3:3", "blocked_tool"),
+        ("policy: [a]\n", "2:9", "policy"),
+        ("policy:\n", "2:", "policy"),
+    ] {
+        for arguments in
+            [&["check", "t"][..], &["run", "t"], &["policy", "check", "--task", "t", "--", "ls"]]
+        {
+            let output = with_task(&place, front, arguments);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(7), "{arguments:?}\n{front}{errors}");
+            for part in [&format!("tasks/t/TASK.md:{position}"), "^", wanted] {
+                assert!(errors.contains(part), "{part}\n{arguments:?}\n{front}{errors}");
+            }
+        }
+    }
+}

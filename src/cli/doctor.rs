@@ -120,6 +120,10 @@ fn look(
         Err(failure) => findings.push(Finding::bad("templates", &failure)),
     }
     findings.extend(sandbox(settings.sandbox));
+    match super::policy::without_task(&place, &settings) {
+        Ok(_) => {}
+        Err(failure) => findings.push(Finding::bad("policy", &failure)),
+    }
     match launch::find_agent(&settings) {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(async {

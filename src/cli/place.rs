@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, Kind};
 use crate::config::{self, Layer, Source, Written};
-use crate::model::Task;
+use crate::guard::{PolicyError, Rules};
+use crate::model::{Diagnostic, Severity, Task};
 use crate::sys;
 use crate::sys::lock::{Holder, TreeLock};
 use crate::task::{self, TASK_FILE, TaskFolder};
@@ -122,7 +123,31 @@ impl TaskPlace {
 
     /// The task, whatever is wrong with it.
     pub(super) fn load(&self) -> Result<Task, Failure> {
-        Ok(task::load(&self.folder)?)
+        let mut task = task::load(&self.folder)?;
+        if let Some(wrong) = self.wrong_rule(&task) {
+            // The front matter stands above everything else that is remarked on.
+            task.diagnostics.insert(0, wrong);
+        }
+        Ok(task)
+    }
+
+    /// The first rule of the task's own `policy` that the guard cannot take.
+    fn wrong_rule(&self, task: &Task) -> Option<Diagnostic> {
+        let home = etcetera::home_dir().ok();
+        let compiled = Rules::compile(&task.settings.policy, self.place.root(), home.as_deref());
+        let PolicyError::Rule { place: Some(place), name, why } = compiled.err()? else {
+            return None;
+        };
+        let meant = task.source.get(place.offset..).unwrap_or_default().chars().take(place.width);
+        let end = place.offset + meant.map(char::len_utf8).sum::<usize>();
+        Some(Diagnostic {
+            severity: Severity::Error,
+            line: place.line,
+            column: place.column,
+            message: format!("the rule `{name}` of `policy` is wrong: {why}"),
+            hint: Some("docs/guard.md shows what rules look like".to_owned()),
+            span: place.offset..end,
+        })
     }
 
     /// The task, if it can be worked on.

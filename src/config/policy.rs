@@ -50,6 +50,7 @@ fn place_of(span: Range<usize>, text: &str, file: &Path) -> RulePlace {
     let meant = text.get(span.start..span.end.min(start + line.len())).unwrap_or_default();
     RulePlace {
         file: file.to_owned(),
+        offset: span.start,
         line: before.matches('\n').count() + 1,
         column: before.get(start..).unwrap_or_default().chars().count() + 1,
         width: meant.trim_end().chars().count(),

@@ -83,6 +83,7 @@ pub fn from_task(settings: &TaskSettings) -> Result<Written, ConfigError> {
         write_scope: settings.write_scope,
         protect: settings.protect.clone(),
         allow: settings.allow.clone(),
+        policy: settings.policy.clone(),
         ..Written::default()
     })
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use thiserror::Error;
 
-use crate::model::WriteScope;
+use crate::model::{RulePlace, WriteScope};
 
 use super::rules::Rules;
 
@@ -199,10 +199,10 @@ pub enum PolicyError {
         source: globset::Error,
     },
     /// A rule of `[policy]` cannot be understood, or its examples do not fit it.
-    #[error("{place}the rule `{name}`: {why}")]
+    #[error("{}the rule `{name}`: {why}", above(.place.as_deref()))]
     Rule {
-        /// File, line and caret, with a line break behind; empty where it is not known.
-        place: String,
+        /// Where it stands, if that is known.
+        place: Option<Box<RulePlace>>,
         /// Its id, or what it consists of.
         name: String,
         /// What is wrong with it.
@@ -214,4 +214,9 @@ pub enum PolicyError {
         /// As written.
         command: String,
     },
+}
+
+/// A place on the lines above what is said about it.
+fn above(place: Option<&RulePlace>) -> String {
+    place.map(|place| format!("{place}\n")).unwrap_or_default()
 }

@@ -176,8 +176,11 @@ fn find<'a>(tools: &'a [Tool], name: &str) -> Option<&'a str> {
 }
 
 fn bad(name: &str, place: Option<&RulePlace>, why: impl Into<String>) -> PolicyError {
-    let place = place.map(|place| format!("{place}\n")).unwrap_or_default();
-    PolicyError::Rule { place, name: name.to_owned(), why: why.into() }
+    PolicyError::Rule {
+        place: place.cloned().map(Box::new),
+        name: name.to_owned(),
+        why: why.into(),
+    }
 }
 
 fn tool(written: &Pattern) -> Result<Tool, PolicyError> {

@@ -6,10 +6,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-/// The `[policy]` of a configuration file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// The `[policy]` of a configuration file, or the `policy` of a task's front matter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyRules {
     /// What happens to a tool or program that nobody knows.
@@ -29,7 +29,7 @@ pub struct PolicyRules {
 }
 
 /// What happens to what no rule knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyDefault {
     /// It may run, as far as its arguments pass.
@@ -39,7 +39,7 @@ pub enum PolicyDefault {
 }
 
 /// What a rule says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleDecision {
     /// It may run, unless something stricter says otherwise.
@@ -51,7 +51,7 @@ pub enum RuleDecision {
 }
 
 /// What a path rule is about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// Its content is read.
@@ -62,7 +62,7 @@ pub enum Access {
 }
 
 /// A rule for commands that begin with the same words.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRule {
     /// Its name, in denials.
@@ -84,7 +84,7 @@ pub struct CommandRule {
 }
 
 /// A rule for paths.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathRule {
     /// Its name, in denials.
@@ -109,8 +109,8 @@ pub struct PathRule {
 }
 
 /// A name with `*`, or a regular expression.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct Pattern {
     /// As it is written.
     pub text: String,
@@ -124,11 +124,19 @@ impl From<String> for Pattern {
     }
 }
 
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.text
+    }
+}
+
 /// Where a rule stands in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulePlace {
     /// The file.
     pub file: PathBuf,
+    /// Byte of the file at which it begins, from 0.
+    pub offset: usize,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Diagnostic, OnStuck, RecipeName, WriteScope};
+use super::{Diagnostic, OnStuck, PolicyRules, RecipeName, WriteScope};
 
 /// A task: a folder with a TASK.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,4 +97,6 @@ pub struct TaskSettings {
     pub protect: Vec<String>,
     /// Commands allowed on top of the built-in list.
     pub allow: Vec<String>,
+    /// Rules for tools, commands and paths, besides those of the configuration files.
+    pub policy: PolicyRules,
 }

@@ -16,13 +16,14 @@ use serde::{
 use serde_saphyr::{Location, MessageFormatter, Spanned, UserMessageFormatter};
 
 use super::{
+    front_policy::{Policy, rule_place},
     lines::Lines,
     remarks::{Remarks, quote},
 };
 use crate::model::TaskSettings;
 
 /// Every key there is and what it takes, in the order of the documentation.
-pub(super) const KEYS: [(&str, &str); 11] = [
+pub(super) const KEYS: [(&str, &str); 12] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number from 1, as in `20`"),
     ("max_duration", "a duration, as in `30s`, `5m` or `2h`"),
@@ -34,6 +35,7 @@ pub(super) const KEYS: [(&str, &str); 11] = [
     ("write_scope", "`workspace` or `task`"),
     ("protect", "a glob relative to the repository, as in `tests/**`, or a list of them"),
     ("allow", "a command, or a list of commands"),
+    ("policy", "the keys of `[policy]` in .ralph/config.toml, one a line"),
 ];
 
 /// How alike a mistyped key must be to a known one to be taken for it, from 0 to 1.
@@ -86,7 +88,8 @@ pub(super) fn settings(
     let options = serde_saphyr::options! { strict_booleans: true };
     match serde_saphyr::from_str_with_options::<Option<FrontMatter>>(text, options) {
         Ok(None) => TaskSettings::default(),
-        Ok(Some(read)) => {
+        Ok(Some(mut read)) => {
+            read.settings.policy = read.policy.placed(|at| rule_place(lines, place(at)));
             for complaint in read.complaints {
                 remarks.error(place(complaint.at), complaint.message, complaint.hint);
             }
@@ -146,6 +149,7 @@ struct Complaint {
 #[derive(Default)]
 struct FrontMatter {
     settings: TaskSettings,
+    policy: Policy,
     complaints: Vec<Complaint>,
 }
 
@@ -301,6 +305,7 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                     let written = map.next_value()?;
                     read.settings.write_scope = read.value("write_scope", written, named);
                 }
+                "policy" => read.policy = map.next_value()?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                     read.unknown(&key);
@@ -370,7 +375,7 @@ impl<'de> Visitor<'de> for OneOrManyVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{OnStuck, WriteScope};
+    use crate::model::{OnStuck, PolicyRules, WriteScope};
     use crate::task::parse;
 
     /// The settings of a file with this YAML, or its errors.
@@ -420,6 +425,7 @@ mod tests {
             write_scope: Some(WriteScope::Task),
             protect: vec!["tests/**".into(), "Cargo.toml".into()],
             allow: vec!["npm run lint".into()],
+            policy: PolicyRules::default(),
         };
         assert_eq!(read, Ok(expected));
     }

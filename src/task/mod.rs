@@ -12,6 +12,7 @@ mod error;
 mod explain;
 mod find;
 mod front;
+mod front_policy;
 mod lines;
 mod lookalike;
 mod parse;

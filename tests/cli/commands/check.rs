@@ -62,6 +62,10 @@ fn json_is_the_whole_object() {
                 "max_premium_requests": null, "stuck_threshold": null, "on_stuck": null,
                 "model": null, "require_checks": null, "write_scope": null,
                 "protect": [], "allow": [],
+                "policy": {
+                    "default": null, "allowed_tools": [], "blocked_tools": [], "ask_tools": [],
+                    "blocked_patterns": [], "command": [], "path": [],
+                },
             },
             "diagnostics": [{
                 "severity": "warning",

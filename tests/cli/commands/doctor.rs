@@ -103,3 +103,16 @@ fn the_winner_of_each_setting_is_named() {
     turn_timeout: 2h from default
     ");
 }
+
+#[test]
+fn a_wrong_policy_is_found() {
+    let repo = Repo::new(THREE);
+    let agent = repo.agent("turns: []\n");
+    repo.write(".ralph/config.toml", "[policy]\nblocked_patterns = ['(']\n");
+    repo.commit("configure");
+    let ran = repo.ralph(&["doctor", "demo", "--json", "--agent", &agent]);
+    let policy = finding(&ran.json(), "policy");
+    assert_eq!((ran.code, &policy["exit_code"]), (Some(7), &json!(7)), "{}", ran.stdout);
+    let detail = policy["detail"].as_str().expect("a detail");
+    assert!(detail.contains(".ralph/config.toml: policy error at line 2"), "{detail}");
+}

@@ -1,0 +1,64 @@
+//! The `policy` of the front matter: the rules of `[policy]`, each with its place in TASK.md.
+//!
+//! Invariant: a key that is not known, or a value of the wrong type, is an error; a rule
+//! that was mistyped must not pass for "not said". Whether a rule makes sense and fits its
+//! examples is the guard's to say; how the rules of several places add up is `config`'s.
+
+use std::{ops::Range, path::PathBuf};
+
+use serde::Deserialize;
+use serde_saphyr::{Location, Spanned};
+
+use super::{TASK_FILE, lines::Lines};
+use crate::model::{CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RulePlace};
+
+/// [`PolicyRules`] as the YAML has them: each rule knows its place.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Policy {
+    default: Option<PolicyDefault>,
+    allowed_tools: Vec<Spanned<Pattern>>,
+    blocked_tools: Vec<Spanned<Pattern>>,
+    ask_tools: Vec<Spanned<Pattern>>,
+    blocked_patterns: Vec<Spanned<Pattern>>,
+    command: Vec<Spanned<CommandRule>>,
+    path: Vec<Spanned<PathRule>>,
+}
+
+impl Policy {
+    /// The rules with their places in the file.
+    pub(super) fn placed(self, place: impl Fn(Location) -> RulePlace) -> PolicyRules {
+        let patterns = |list: Vec<Spanned<Pattern>>| {
+            let placed =
+                |it: Spanned<Pattern>| Pattern { place: Some(place(it.referenced)), ..it.value };
+            list.into_iter().map(placed).collect()
+        };
+        PolicyRules {
+            default: self.default,
+            allowed_tools: patterns(self.allowed_tools),
+            blocked_tools: patterns(self.blocked_tools),
+            ask_tools: patterns(self.ask_tools),
+            blocked_patterns: patterns(self.blocked_patterns),
+            command: (self.command.into_iter())
+                .map(|it| CommandRule { place: Some(place(it.referenced)), ..it.value })
+                .collect(),
+            path: (self.path.into_iter())
+                .map(|it| PathRule { place: Some(place(it.referenced)), ..it.value })
+                .collect(),
+        }
+    }
+}
+
+/// The place of a rule that stands on these bytes of the file, all on one line.
+pub(super) fn rule_place(lines: &Lines<'_>, span: Range<usize>) -> RulePlace {
+    let (line, column) = lines.position(span.start);
+    let source = lines.source();
+    RulePlace {
+        file: PathBuf::from(TASK_FILE),
+        offset: span.start,
+        line,
+        column,
+        width: source[span].chars().count(),
+        text: source[lines.range(line)].to_owned(),
+    }
+}
