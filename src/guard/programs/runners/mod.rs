@@ -15,7 +15,8 @@ use super::known::{is_program, is_refused, is_runner};
 use super::options::{Spec, lists};
 use tables::{INSTALLS, THROUGH};
 pub(super) use tables::{TOOLS, Tool};
-use told::{COMPILERS, destroys, install, links_elsewhere, publish, publishes, refuse_verb};
+use told::{COMPILERS, inline_config, install, links_elsewhere, refuse_verb};
+pub(super) use told::{destroys, publish, publishes};
 
 /// Tools that have no table of their own.
 pub(super) const PLAIN_NAMES: &str = "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java";
@@ -108,6 +109,15 @@ impl Judge<'_> {
             return Err(Refusal::new("program.option", why)
                 .instead(format!("run {} without it", call.name)));
         }
+        if let Some(word) = inline_config(words) {
+            let why = format!(
+                "{} {} takes a configuration that can run programs",
+                call.name,
+                word.show()
+            );
+            return Err(Refusal::new("program.option", why)
+                .instead("use a configuration file of the repository"));
+        }
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
         let before = self.changed.clone();
         let parsed = self.options(env, call.name, own, &spec)?;
@@ -132,6 +142,18 @@ impl Judge<'_> {
                 // `yarn` alone installs, `npm` alone prints its help.
                 return Err(refuse_verb(call.name, ""));
             };
+            let told = |word: &str| own.iter().any(|own| own.text() == Some(word));
+            let undone = own.iter().any(|word| {
+                word.head().starts_with("--no-dry-run") || word.head().starts_with("--dry-run=")
+            });
+            if matches!((call.name, verb), ("npm" | "pnpm", "pack"))
+                && told("--dry-run")
+                && !undone
+                && parsed.operands.len() == 1
+            {
+                // What would be packed is only listed.
+                return Ok(Stream::Opaque);
+            }
             if !lists(tool.verbs, verb) {
                 return Err(if lists(INSTALLS, verb) {
                     install(call.name, verb)
@@ -204,6 +226,22 @@ impl Judge<'_> {
                     return Err(refuse_verb("go env", "-w"));
                 }
             }
+            ("go", "tool") if second == Some("pprof") => {
+                const PRINTS: &str = "-top -text -tree -traces -raw -peek -list";
+                const SAYS: &str = "-cum -flat -nodecount -lines -functions -files -unit -sample_index \
+                    -alloc_space -alloc_objects -inuse_space -inuse_objects -focus -ignore -show -hide";
+                let says = |name: &str| lists(PRINTS, name) || lists(SAYS, name);
+                let named = || parsed.options.iter().map(|(name, _)| name.as_str());
+                let files = &rest[1..];
+                let remote = |word: &Value| word.is_open() || word.show().contains(':');
+                if !named().all(says)
+                    || !named().any(|name| lists(PRINTS, name))
+                    || files.iter().any(remote)
+                {
+                    return Err(refuse_verb("go tool", "pprof"));
+                }
+                files.iter().try_for_each(|file| self.read_value(env, file, Read::Content))?;
+            }
             ("go", "tool") => {
                 if !matches!(
                     second,
@@ -243,6 +281,11 @@ impl Judge<'_> {
             ("cargo", "insta") => {
                 if matches!(second, Some("reject")) {
                     return Err(refuse_verb("cargo insta", "reject"));
+                }
+            }
+            ("cargo", "deny") => {
+                if !matches!(second, Some("check" | "list")) {
+                    return Err(install("cargo deny", second.unwrap_or_default()));
                 }
             }
             ("cargo", "nextest") => {
