@@ -79,3 +79,33 @@ fn names(index: &[u8]) -> Option<Vec<String>> {
     }
     Some(names)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(hash: usize, listed: &[&str]) -> Vec<u8> {
+        let mut out = b"DIRC\0\0\0\x02\0\0\0".to_vec();
+        out.push(u8::try_from(listed.len()).expect("few"));
+        for name in listed {
+            let start = out.len();
+            out.extend(vec![0; 40 + hash]);
+            out.extend(u16::try_from(name.len()).expect("short").to_be_bytes());
+            out.extend(name.bytes());
+            out.push(0);
+            while (out.len() - start) % 8 != 0 {
+                out.push(0);
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn an_index_tells_its_names_or_nothing() {
+        let listed = [".env", "a/longer-name.rs", "src/lib.rs"];
+        assert_eq!(names(&index(20, &listed)).expect("is read"), listed);
+        assert_eq!(names(&index(32, &listed)), None, "longer hashes are not read wrongly");
+        assert_eq!(names(&index(20, &listed)[..100]), None, "a cut index is not read in part");
+        assert_eq!(names(b"DIRC\0\0\0\x04\0\0\0\0"), None);
+    }
+}

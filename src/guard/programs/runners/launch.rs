@@ -2,7 +2,7 @@
 
 use crate::guard::judge::{Judge, Read, Write};
 use crate::guard::programs::Call;
-use crate::guard::programs::options::{Does, Spec, lists, parse};
+use crate::guard::programs::options::{Does, Parsed, Spec, lists, parse};
 use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Stream, Value};
 
@@ -58,6 +58,30 @@ impl Judge<'_> {
         }
         self.harmless_words(env, "java", program)?;
         Ok(Stream::Opaque)
+    }
+
+    /// `go tool pprof`: prints a profile of the workspace; its server and remote
+    /// profiles are refused.
+    pub(super) fn pprof(
+        &mut self,
+        env: &Env,
+        files: &[Value],
+        parsed: &Parsed,
+    ) -> Result<(), Refusal> {
+        const PRINTS: &str = "-top -text -tree -traces -raw -peek -list";
+        const SAYS: &str = "-cum -flat -nodecount -lines -functions -files -unit -sample_index \
+            -alloc_space -alloc_objects -inuse_space -inuse_objects -focus -ignore -show -hide";
+        let prints = |(name, _): &(String, Option<Value>)| lists(PRINTS, name);
+        let says = |(name, _): &(String, Option<Value>)| lists(SAYS, name);
+        let remote = |word: &Value| word.is_open() || word.show().contains(':');
+        let printed = parsed.options.iter().any(prints);
+        if !printed
+            || !parsed.options.iter().all(|option| prints(option) || says(option))
+            || files.iter().any(remote)
+        {
+            return Err(refuse_verb("go tool", "pprof"));
+        }
+        files.iter().try_for_each(|file| self.read_value(env, file, Read::Content))
     }
 
     pub(super) fn cmake(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {

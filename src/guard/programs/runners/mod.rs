@@ -15,7 +15,7 @@ use super::known::{is_program, is_refused, is_runner};
 use super::options::{Spec, lists};
 use tables::{INSTALLS, THROUGH};
 pub(super) use tables::{TOOLS, Tool};
-use told::{COMPILERS, inline_config, install, links_elsewhere, refuse_verb};
+use told::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, refuse_verb};
 pub(super) use told::{destroys, publish, publishes};
 
 /// Tools that have no table of their own.
@@ -142,16 +142,7 @@ impl Judge<'_> {
                 // `yarn` alone installs, `npm` alone prints its help.
                 return Err(refuse_verb(call.name, ""));
             };
-            let told = |word: &str| own.iter().any(|own| own.text() == Some(word));
-            let undone = own.iter().any(|word| {
-                word.head().starts_with("--no-dry-run") || word.head().starts_with("--dry-run=")
-            });
-            if matches!((call.name, verb), ("npm" | "pnpm", "pack"))
-                && told("--dry-run")
-                && !undone
-                && parsed.operands.len() == 1
-            {
-                // What would be packed is only listed.
+            if verb == "pack" && parsed.operands.len() == 1 && only_lists_pack(call.name, own) {
                 return Ok(Stream::Opaque);
             }
             if !lists(tool.verbs, verb) {
@@ -226,22 +217,7 @@ impl Judge<'_> {
                     return Err(refuse_verb("go env", "-w"));
                 }
             }
-            ("go", "tool") if second == Some("pprof") => {
-                const PRINTS: &str = "-top -text -tree -traces -raw -peek -list";
-                const SAYS: &str = "-cum -flat -nodecount -lines -functions -files -unit -sample_index \
-                    -alloc_space -alloc_objects -inuse_space -inuse_objects -focus -ignore -show -hide";
-                let says = |name: &str| lists(PRINTS, name) || lists(SAYS, name);
-                let named = || parsed.options.iter().map(|(name, _)| name.as_str());
-                let files = &rest[1..];
-                let remote = |word: &Value| word.is_open() || word.show().contains(':');
-                if !named().all(says)
-                    || !named().any(|name| lists(PRINTS, name))
-                    || files.iter().any(remote)
-                {
-                    return Err(refuse_verb("go tool", "pprof"));
-                }
-                files.iter().try_for_each(|file| self.read_value(env, file, Read::Content))?;
-            }
+            ("go", "tool") if second == Some("pprof") => self.pprof(env, &rest[1..], parsed)?,
             ("go", "tool") => {
                 if !matches!(
                     second,

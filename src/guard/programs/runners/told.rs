@@ -33,6 +33,15 @@ pub(super) fn links_elsewhere(tool: &str, word: &Value) -> bool {
     }
 }
 
+/// Whether `npm pack` would only list what it packs.
+pub(super) fn only_lists_pack(tool: &str, words: &[Value]) -> bool {
+    let undone =
+        |word: &Value| ["--no-dry-run", "--dry-run="].iter().any(|no| word.head().starts_with(no));
+    matches!(tool, "npm" | "pnpm")
+        && words.iter().any(|word| word.text() == Some("--dry-run"))
+        && !words.iter().any(undone)
+}
+
 /// A configuration that is given inline, as JSON, and can name code to run.
 pub(super) fn inline_config(words: &[Value]) -> Option<&Value> {
     let json = |text: &str| text.trim_start().starts_with('{');
