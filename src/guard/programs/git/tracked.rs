@@ -71,7 +71,7 @@ fn names(index: &[u8]) -> Option<Vec<String>> {
         let start = at + FIXED + if flags & 0x4000 == 0 { 0 } else { 2 };
         let length = index.get(start..)?.iter().position(|byte| *byte == 0)?;
         // Hashes of another length would put everything in another place.
-        if usize::from(flags & 0xfff) != length.min(0xfff) {
+        if length == 0 || usize::from(flags & 0xfff) != length.min(0xfff) {
             return None;
         }
         names.push(String::from_utf8_lossy(&index[start..start + length]).into_owned());
