@@ -64,6 +64,11 @@ pub(super) struct Judge<'a> {
     pub(super) budget: usize,
     /// Bytes that may still be parsed.
     pub(super) bytes: usize,
+    /// Bytes that values of variables may still put into words: each use of a variable
+    /// copies it, so a few lines such as `a=$a$a` would fill the memory.
+    pub(super) expanded: usize,
+    /// Folders of which a listing was made that may name secrets.
+    pub(super) unsifted: BTreeSet<PathBuf>,
     /// How deep in functions, substitutions and nested shells we are.
     pub(super) depth: usize,
 }
@@ -86,6 +91,8 @@ impl<'a> Judge<'a> {
             active: Vec::new(),
             budget: 60_000,
             bytes: 2 * 1024 * 1024,
+            expanded: 2 * 1024 * 1024,
+            unsifted: BTreeSet::new(),
             depth: 0,
         }
     }
@@ -335,7 +342,7 @@ impl<'a> Judge<'a> {
         if names.is_empty() {
             return Err(Refusal::new("path.protected", "the workspace itself must stay as it is"));
         }
-        if names.contains(&".git") {
+        if names.contains(&".git") || names == [".gitmodules"] {
             return Err(Refusal::new("path.git", format!("{shown} belongs to git itself"))
                 .instead("use git's own commands: `git add FILE`, `git commit -m '…'`"));
         }

@@ -7,6 +7,7 @@ use crate::guard::shell::{Env, Stream, Value};
 
 use super::Call;
 use super::options::lists;
+use super::runners::{destroys, publish, publishes};
 
 /// What is known of an interpreter.
 pub(super) struct Language {
@@ -162,6 +163,19 @@ impl Judge<'_> {
         match rest.split_first() {
             Some((first, more)) if first.text().is_some_and(|text| lists(language.verbs, text)) => {
                 self.harmless_words(env, call.name, more)?;
+                let verb = first.text().unwrap_or_default();
+                let named = more.iter().find(|word| !word.head().starts_with('-'));
+                let task = named.and_then(Value::text).unwrap_or_default();
+                if matches!(verb, "task" | "run") && publishes(task) {
+                    return Err(publish(call.name, task));
+                }
+                if verb == "artisan" && task == "tinker" {
+                    return Err(inline());
+                }
+                if verb == "artisan" && destroys(task) {
+                    let why = format!("artisan {task}: by its name it deletes data");
+                    return Err(Refusal::new("program.delete", why));
+                }
                 Ok(Stream::Opaque)
             }
             // `node --test` takes folders and patterns of tests.
@@ -178,6 +192,27 @@ impl Judge<'_> {
             }
             None if tests => Ok(Stream::Opaque),
             None => Err(inline()),
+        }
+    }
+
+    /// A profiler in front of a script or a module of the workspace.
+    fn profiled(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+        words: &[Value],
+    ) -> Result<Stream, Refusal> {
+        match words.split_first() {
+            Some((first, rest)) => match (first.text(), rest.split_first()) {
+                (Some("-o"), Some((file, rest))) => {
+                    self.write_value(env, file, crate::guard::judge::Write::Change)?;
+                    self.profiled(env, call, rest)
+                }
+                (Some("-s"), Some((_, rest))) => self.profiled(env, call, rest),
+                (Some("-m"), _) => self.module(env, call, rest),
+                _ => self.script(env, first).map(|_| Stream::Opaque),
+            },
+            None => Ok(Stream::Opaque),
         }
     }
 
@@ -205,6 +240,7 @@ impl Judge<'_> {
                 Err(Refusal::new("program.install", "pip fetches and installs")
                     .instead("work with the dependencies that are there"))
             }
+            "cProfile" | "profile" => self.profiled(env, call, rest),
             "venv" | "virtualenv" => {
                 for word in rest.iter().filter(|word| !word.head().starts_with('-')) {
                     self.write_value(env, word, crate::guard::judge::Write::Change)?;

@@ -11,7 +11,7 @@ use super::options::{Does, Spec};
 
 /// Names judged here.
 pub(super) const NAMES: &str = "env command builtin exec timeout gtimeout nice ionice nohup setsid stdbuf time xargs \
-            eval bash sh dash chronic caffeinate flock not";
+            eval bash sh dash chronic caffeinate flock not valgrind hyperfine";
 
 const NO_OPTIONS: Spec = Spec::closed(&[], "");
 
@@ -65,6 +65,26 @@ impl Judge<'_> {
                 const SPEC: Spec = Spec::closed(&[("-w -E", Does::Data)], "-n -x -s -e -u");
                 self.flock(env, call, &SPEC)
             }
+            "valgrind" => {
+                const SPEC: Spec = Spec::closed(
+                    &[
+                        (
+                            "--tool --leak-check --show-leak-kinds --track-origins --error-exitcode \
+                            --num-callers --trace-children",
+                            Does::Data,
+                        ),
+                        ("--suppressions", Does::Reads),
+                        (
+                            "--log-file --xml-file --callgrind-out-file --cachegrind-out-file \
+                            --massif-out-file",
+                            Does::Writes,
+                        ),
+                    ],
+                    "-q -v --quiet --verbose",
+                );
+                self.through(env, call, &SPEC, 0)
+            }
+            "hyperfine" => self.hyperfine(env, call),
             "xargs" => self.xargs(env, call),
             "eval" => self.eval(env, call),
             "bash" | "sh" | "dash" => self.shell(env, call),
@@ -165,6 +185,31 @@ impl Judge<'_> {
             return Err(unseen("flock"));
         }
         self.plain(env, rest, call.stdin)
+    }
+
+    /// Each operand is a line of its own, and so is what runs before and after it.
+    fn hyperfine(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const LINES: [&str; 6] = ["-p", "--prepare", "-c", "--cleanup", "-s", "--setup"];
+        const SPEC: Spec = Spec::closed(
+            &[
+                ("-p --prepare -c --cleanup -s --setup", Does::Data),
+                (
+                    "-w --warmup -m --min-runs -M --max-runs -r --runs -n --command-name --style \
+                    --sort -u --time-unit",
+                    Does::Data,
+                ),
+                ("--export-json --export-csv --export-markdown --export-asciidoc", Does::Writes),
+            ],
+            "-i --ignore-failure -N --show-output",
+        );
+        let parsed = self.options(env, "hyperfine", call.words, &SPEC)?;
+        let options = parsed.options.iter().filter(|(name, _)| LINES.contains(&name.as_str()));
+        let lines = options.filter_map(|(_, value)| value.as_ref()).chain(&parsed.operands);
+        for line in lines {
+            let text = line.text().ok_or_else(|| unseen("hyperfine"))?;
+            self.line(&mut env.clone(), text)?;
+        }
+        Ok(Stream::Opaque)
     }
 
     fn eval(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {

@@ -32,7 +32,11 @@ impl Judge<'_> {
             Spec::closed(&[], "-a -i -p --append --ignore-interrupts --output-error");
         let parsed = self.options(env, "tee", call.words, &SPEC)?;
         let how = if parsed.has(&["-a", "--append"]) { Write::Append } else { Write::Change };
+        let nothing = matches!(call.stdin, Stream::Text(text) if text.is_empty());
         for operand in &parsed.operands {
+            if nothing && how == Write::Change {
+                self.kept(env, operand)?;
+            }
             self.write_value(env, operand, how)?;
         }
         Ok(call.stdin.clone())

@@ -226,8 +226,19 @@ impl Judge<'_> {
         path.map_or(Seg::Any, |path| Seg::Lit(path.to_string_lossy().into_owned()))
     }
 
-    /// The values of a parameter: one, or several for an array.
+    /// The values of a parameter, as long as all of them together stay short enough.
     fn param(&mut self, env: &mut Env, param: Param) -> Result<Vec<Value>, Refusal> {
+        let values = self.parameter(env, param)?;
+        let cost = values.iter().map(Value::weight).sum();
+        self.expanded = self.expanded.checked_sub(cost).ok_or_else(|| {
+            Refusal::new("shell.too-long", "its variables grow too long")
+                .instead("split it into several calls")
+        })?;
+        Ok(values)
+    }
+
+    /// The values of a parameter: one, or several for an array.
+    fn parameter(&mut self, env: &mut Env, param: Param) -> Result<Vec<Value>, Refusal> {
         for piece in param.inner.clone() {
             let mut ignored = Value::default();
             self.piece(env, piece, &mut ignored)?;

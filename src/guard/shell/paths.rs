@@ -42,6 +42,17 @@ impl Judge<'_> {
             };
         }
         if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
+            let unsifted =
+                |seg: &Seg| matches!(seg, Seg::Listed(root) if self.unsifted.contains(root));
+            if read != Read::Name && value.segs.iter().any(unsifted) {
+                return Err(Refusal::new(
+                    "secret.file",
+                    "the listing may name files that hold secrets",
+                )
+                .instead(
+                    "narrow it: `git ls-files '*.rs'`, a subfolder, or `git grep -n PATTERN`",
+                ));
+            }
             // What a listing printed was checked when it was listed; the user's rules come on top.
             for seg in value.segs.iter().filter(|_| self.policy.rules.hides()) {
                 if let Seg::Listed(root) = seg {

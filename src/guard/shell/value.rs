@@ -39,6 +39,15 @@ impl Value {
         Self { segs: vec![seg], splits: false }
     }
 
+    /// About how many bytes it takes.
+    pub(in crate::guard) fn weight(&self) -> usize {
+        let of = |seg: &Seg| match seg {
+            Seg::Lit(text) | Seg::Glob(text) => text.len(),
+            Seg::Token | Seg::Listed(_) | Seg::Any => 0,
+        };
+        self.segs.iter().map(|seg| of(seg) + size_of::<Seg>()).sum()
+    }
+
     /// Adds a stretch, joining literals.
     pub(in crate::guard) fn push(&mut self, seg: Seg) {
         match (self.segs.last_mut(), seg) {

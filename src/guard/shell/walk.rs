@@ -351,7 +351,7 @@ impl Judge<'_> {
         for item in suffix {
             self.item(env, item, &mut words, &mut stdin, &mut redirected)?;
         }
-        let idle = prints_nothing(&words);
+        let idle = prints_nothing(&words, &stdin);
         if (idle || words.is_empty()) && assignments.is_empty() {
             self.emptied(env, simple)?;
         }

@@ -3,6 +3,7 @@
 
 mod change;
 mod query;
+mod tracked;
 
 use crate::guard::judge::Judge;
 use crate::guard::refusal::Refusal;

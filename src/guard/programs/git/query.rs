@@ -218,11 +218,11 @@ impl Judge<'_> {
                     "-i",
                 ]) =>
             {
-                self.root_of(env, &parsed.operands)
+                self.tracked(env, &parsed.operands)
             }
-            "grep" if names && parsed.operands.len() <= 1 => self.root_of(env, &[]),
+            "grep" if names && parsed.operands.len() <= 1 => self.tracked(env, &[]),
             "diff" if names && parsed.operands.iter().all(|word| !word.head().contains('/')) => {
-                self.root_of(env, &[])
+                self.tracked(env, &[])
             }
             "rev-parse" => match call.words {
                 [one] if one.text() == Some("--show-toplevel") => {

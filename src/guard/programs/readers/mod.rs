@@ -73,6 +73,8 @@ impl Judge<'_> {
         match reader.operands {
             Operands::Files => self.each(env, &parsed.operands, Read::Content)?,
             Operands::Trees => self.each(env, &parsed.operands, Read::Tree)?,
+            // A sum of a short secret tells the secret.
+            Operands::Names if sums => self.each(env, &parsed.operands, Read::Content)?,
             Operands::Names => self.each(env, &parsed.operands, Read::Name)?,
             Operands::Data => {}
             Operands::ThenOutput => {
@@ -172,7 +174,13 @@ impl Judge<'_> {
                 self.read(&cwd, how)?;
             }
         }
-        self.each(env, operands, how)?;
+        // A search for a word in tracked files is `git grep` under another name.
+        let word = |value: &Value| value.text().is_some_and(|text| alphanumerics(text) >= 3);
+        let aimed = greps && !has_pattern && parsed.operands.first().is_some_and(word);
+        let unsifted = if aimed { std::mem::take(&mut self.unsifted) } else { Default::default() };
+        let judged = self.each(env, operands, how);
+        self.unsifted.extend(unsifted);
+        judged?;
         let lists =
             parsed.has(&["-l", "--files-with-matches", "-L", "--files-without-match", "--files"])
                 || names_only;
@@ -228,6 +236,10 @@ impl Judge<'_> {
             Stream::Opaque
         }
     }
+}
+
+fn alphanumerics(text: &str) -> usize {
+    text.chars().filter(|c| c.is_alphanumeric()).count()
 }
 
 const NL: &[(&str, Does)] = &[("-b -d -f -h -i -l -n -s -v -w", Data)];
@@ -289,7 +301,7 @@ fn narrowed(parsed: &Parsed) -> bool {
 }
 
 /// Whether a glob spells part of a secret's name.
-pub(super) fn aims_at_secrets(glob: &str) -> bool {
+pub(in crate::guard::programs) fn aims_at_secrets(glob: &str) -> bool {
     let last = glob.rsplit('/').next().unwrap_or(glob);
     if last.chars().filter(|c| c.is_alphanumeric()).count() == 0 {
         return last.starts_with('.');

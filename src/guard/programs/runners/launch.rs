@@ -2,7 +2,7 @@
 
 use crate::guard::judge::{Judge, Read, Write};
 use crate::guard::programs::Call;
-use crate::guard::programs::options::{Does, Spec, parse};
+use crate::guard::programs::options::{Does, Parsed, Spec, lists, parse};
 use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Stream, Value};
 
@@ -60,6 +60,30 @@ impl Judge<'_> {
         Ok(Stream::Opaque)
     }
 
+    /// `go tool pprof`: prints a profile of the workspace; its server and remote
+    /// profiles are refused.
+    pub(super) fn pprof(
+        &mut self,
+        env: &Env,
+        files: &[Value],
+        parsed: &Parsed,
+    ) -> Result<(), Refusal> {
+        const PRINTS: &str = "-top -text -tree -traces -raw -peek -list";
+        const SAYS: &str = "-cum -flat -nodecount -lines -functions -files -unit -sample_index \
+            -alloc_space -alloc_objects -inuse_space -inuse_objects -focus -ignore -show -hide";
+        let prints = |(name, _): &(String, Option<Value>)| lists(PRINTS, name);
+        let says = |(name, _): &(String, Option<Value>)| lists(SAYS, name);
+        let remote = |word: &Value| word.is_open() || word.show().contains(':');
+        let printed = parsed.options.iter().any(prints);
+        if !printed
+            || !parsed.options.iter().all(|option| prints(option) || says(option))
+            || files.iter().any(remote)
+        {
+            return Err(refuse_verb("go tool", "pprof"));
+        }
+        files.iter().try_for_each(|file| self.read_value(env, file, Read::Content))
+    }
+
     pub(super) fn cmake(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::open(&[
             ("--build -S -P -C --toolchain", Reads),
@@ -77,6 +101,21 @@ impl Judge<'_> {
             if target.text().is_none_or(publishes) {
                 return Err(publish("cmake", &target.show()));
             }
+        }
+        let defined = call.words.iter().enumerate().filter_map(|(at, word)| {
+            let behind = at.checked_sub(1).and_then(|at| call.words[at].text()) == Some("-D");
+            if behind {
+                Some(word.clone())
+            } else {
+                word.head().starts_with("-D").then(|| word.tail(2))
+            }
+        });
+        if let Some(word) = defined.into_iter().find(names_program) {
+            return Err(Refusal::new(
+                "program.option",
+                format!("cmake -D{} runs another program", word.show()),
+            )
+            .instead("configure with the compilers that are installed"));
         }
         if let Some(folder) = parsed.value(&["-B"]) {
             self.write_value(env, folder, Write::Change)?;
@@ -97,4 +136,32 @@ impl Judge<'_> {
         self.harmless_words(env, "cmake", &parsed.operands)?;
         Ok(Stream::Opaque)
     }
+}
+
+/// Whether a definition makes `cmake` run a program that is no compiler of the machine.
+fn names_program(definition: &Value) -> bool {
+    const KNOWN: &str = "gcc g++ cc c++ clang clang++ gfortran nvcc ccache sccache distcc ninja make gmake ld \
+        lld mold ar ranlib";
+    let head = definition.head();
+    let (name, value) = head.split_once('=').unwrap_or((head, ""));
+    let name = name.split(':').next().unwrap_or(name).to_uppercase();
+    let runs = [
+        "_COMPILER",
+        "_LAUNCHER",
+        "_MAKE_PROGRAM",
+        "_LINKER",
+        "_EMULATOR",
+        "RULE_LAUNCH_COMPILE",
+        "RULE_LAUNCH_LINK",
+        "CMAKE_AR",
+        "CMAKE_RANLIB",
+    ];
+    if !runs.iter().any(|end| name.ends_with(end)) {
+        return false;
+    }
+    let installed = ["/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
+    let program = installed.iter().find_map(|folder| value.strip_prefix(folder)).unwrap_or(value);
+    // `clang-17` is `clang`.
+    let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));
+    definition.text().is_none() || !lists(KNOWN, plain)
 }

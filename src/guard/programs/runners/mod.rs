@@ -15,7 +15,8 @@ use super::known::{is_program, is_refused, is_runner};
 use super::options::{Spec, lists};
 use tables::{INSTALLS, THROUGH};
 pub(super) use tables::{TOOLS, Tool};
-use told::{COMPILERS, destroys, install, links_elsewhere, publish, publishes, refuse_verb};
+use told::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, refuse_verb};
+pub(super) use told::{destroys, publish, publishes};
 
 /// Tools that have no table of their own.
 pub(super) const PLAIN_NAMES: &str = "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java";
@@ -108,6 +109,15 @@ impl Judge<'_> {
             return Err(Refusal::new("program.option", why)
                 .instead(format!("run {} without it", call.name)));
         }
+        if let Some(word) = inline_config(words) {
+            let why = format!(
+                "{} {} takes a configuration that can run programs",
+                call.name,
+                word.show()
+            );
+            return Err(Refusal::new("program.option", why)
+                .instead("use a configuration file of the repository"));
+        }
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
         let before = self.changed.clone();
         let parsed = self.options(env, call.name, own, &spec)?;
@@ -132,6 +142,9 @@ impl Judge<'_> {
                 // `yarn` alone installs, `npm` alone prints its help.
                 return Err(refuse_verb(call.name, ""));
             };
+            if verb == "pack" && parsed.operands.len() == 1 && only_lists_pack(call.name, own) {
+                return Ok(Stream::Opaque);
+            }
             if !lists(tool.verbs, verb) {
                 return Err(if lists(INSTALLS, verb) {
                     install(call.name, verb)
@@ -204,6 +217,7 @@ impl Judge<'_> {
                     return Err(refuse_verb("go env", "-w"));
                 }
             }
+            ("go", "tool") if second == Some("pprof") => self.pprof(env, &rest[1..], parsed)?,
             ("go", "tool") => {
                 if !matches!(
                     second,
@@ -243,6 +257,11 @@ impl Judge<'_> {
             ("cargo", "insta") => {
                 if matches!(second, Some("reject")) {
                     return Err(refuse_verb("cargo insta", "reject"));
+                }
+            }
+            ("cargo", "deny") => {
+                if !matches!(second, Some("check" | "list")) {
+                    return Err(install("cargo deny", second.unwrap_or_default()));
                 }
             }
             ("cargo", "nextest") => {

@@ -38,7 +38,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
         verbs: "build b check c test t rustc clippy fmt doc d run r bench tree metadata version help nextest \
             fix locate-project pkgid verify-project insta machete udeps hack miri expand llvm-cov \
             tarpaulin criterion read-manifest sort spellcheck msrv generate-lockfile report \
-            llvm-lines bloat modules make",
+            llvm-lines bloat modules make deny",
         options: CARGO,
         dashed: false,
     },

@@ -33,20 +33,41 @@ pub(super) fn links_elsewhere(tool: &str, word: &Value) -> bool {
     }
 }
 
-pub(super) fn publishes(target: &str) -> bool {
+/// Whether `npm pack` would only list what it packs.
+pub(super) fn only_lists_pack(tool: &str, words: &[Value]) -> bool {
+    let undone =
+        |word: &Value| ["--no-dry-run", "--dry-run="].iter().any(|no| word.head().starts_with(no));
+    matches!(tool, "npm" | "pnpm")
+        && words.iter().any(|word| word.text() == Some("--dry-run"))
+        && !words.iter().any(undone)
+}
+
+/// A configuration that is given inline, as JSON, and can name code to run.
+pub(super) fn inline_config(words: &[Value]) -> Option<&Value> {
+    let json = |text: &str| text.trim_start().starts_with('{');
+    words.iter().enumerate().find_map(|(at, word)| {
+        let head = word.head();
+        let attached = head.strip_prefix("--config=").or_else(|| head.strip_prefix("-c="));
+        let behind = matches!(word.text(), Some("--config" | "-c"));
+        let next = words.get(at + 1).filter(|next| behind && json(next.head()));
+        (attached.is_some_and(json) || next.is_some()).then_some(word)
+    })
+}
+
+pub(in crate::guard::programs) fn publishes(target: &str) -> bool {
     let lower = target.to_lowercase();
     let begins = |part: &str| ["publish", "deploy", "upload"].iter().any(|w| part.starts_with(w));
     lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part) || begins(part))
 }
 
 /// Whether a target of a database loses what is in it.
-pub(super) fn destroys(target: &str) -> bool {
+pub(in crate::guard::programs) fn destroys(target: &str) -> bool {
     target.split([':', '-', '_']).any(|part| {
         matches!(part, "drop" | "reset" | "fresh" | "refresh" | "wipe" | "purge" | "truncate")
     })
 }
 
-pub(super) fn publish(tool: &str, target: &str) -> Refusal {
+pub(in crate::guard::programs) fn publish(tool: &str, target: &str) -> Refusal {
     Refusal::new("publish", format!("{tool} {target}: by its name it publishes or installs"))
         .instead("build and test only; the human publishes")
 }

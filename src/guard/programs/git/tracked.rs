@@ -1,0 +1,111 @@
+//! Which listings of tracked files may name secrets: the index tells. Names only;
+//! whether a listing is read is decided where its words are used.
+
+use std::path::Path;
+
+use crate::guard::judge::{Judge, Read};
+use crate::guard::programs::readers::aims_at_secrets;
+use crate::guard::secrets;
+use crate::guard::shell::{Env, Stream, Value};
+
+impl Judge<'_> {
+    /// What git prints when it lists tracked files. A listing that may name a secret is
+    /// noted: its files may be counted, not read.
+    pub(super) fn tracked(&mut self, env: &Env, operands: &[Value]) -> Stream {
+        let stream = self.root_of(env, operands);
+        let Stream::Listing(root) = &stream else { return stream };
+        if !operands.is_empty() && operands.iter().all(names_no_secret) {
+            return stream;
+        }
+        let pattern = |word: &Value| word.text().is_none_or(|text| text.contains(MAGIC));
+        let workspace = self.policy.workspace.clone();
+        let below = if operands.iter().any(pattern) { workspace.as_path() } else { root };
+        let index = self.files.read(&workspace.join(".git/index")).ok();
+        let listed = index.as_deref().and_then(names);
+        let holds = match listed {
+            Some(names) => names
+                .iter()
+                .map(|name| workspace.join(name))
+                .any(|path| path.starts_with(below) && secrets::path(&path)),
+            // Without an index that can be read, whatever is there may be tracked.
+            None => self.read(below, Read::Tree).is_err(),
+        };
+        if holds {
+            self.unsifted.insert(root.clone());
+        }
+        stream
+    }
+}
+
+/// What makes more than a plain name of a pathspec.
+const MAGIC: [char; 5] = ['*', '?', '[', ':', '\\'];
+
+/// Whether a pathspec is a pattern such as `*.rs` that fits no secret.
+fn names_no_secret(word: &Value) -> bool {
+    word.text().is_some_and(|text| {
+        let last = Path::new(text).file_name().map(|name| name.to_string_lossy().into_owned());
+        let (plain, ending) = match last.as_deref().and_then(|last| last.rsplit_once("*.")) {
+            Some((before, ending)) => (before.is_empty(), ending),
+            None => return false,
+        };
+        plain
+            && !ending.is_empty()
+            && ending.chars().all(char::is_alphanumeric)
+            && !text.contains([':', '\\'])
+            && !secrets::file_name(&format!("x.{ending}"))
+            && !aims_at_secrets(&format!("*.{ending}"))
+    })
+}
+
+/// The names in an index of git's versions 2 and 3; `None` for any other.
+fn names(index: &[u8]) -> Option<Vec<String>> {
+    const FIXED: usize = 62;
+    let word = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
+    if index.get(..4)? != b"DIRC" || !matches!(word(4)?, 2 | 3) {
+        return None;
+    }
+    let mut names = Vec::new();
+    let mut at = 12;
+    for _ in 0..word(8)? {
+        let flags = u16::from_be_bytes(index.get(at + FIXED - 2..at + FIXED)?.try_into().ok()?);
+        let start = at + FIXED + if flags & 0x4000 == 0 { 0 } else { 2 };
+        let length = index.get(start..)?.iter().position(|byte| *byte == 0)?;
+        // Hashes of another length would put everything in another place.
+        if length == 0 || usize::from(flags & 0xfff) != length.min(0xfff) {
+            return None;
+        }
+        names.push(String::from_utf8_lossy(&index[start..start + length]).into_owned());
+        at += (start + length - at + 8) & !7;
+    }
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(hash: usize, listed: &[&str]) -> Vec<u8> {
+        let mut out = b"DIRC\0\0\0\x02\0\0\0".to_vec();
+        out.push(u8::try_from(listed.len()).expect("few"));
+        for name in listed {
+            let start = out.len();
+            out.extend(vec![0; 40 + hash]);
+            out.extend(u16::try_from(name.len()).expect("short").to_be_bytes());
+            out.extend(name.bytes());
+            out.push(0);
+            while (out.len() - start) % 8 != 0 {
+                out.push(0);
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn an_index_tells_its_names_or_nothing() {
+        let listed = [".env", "a/longer-name.rs", "src/lib.rs"];
+        assert_eq!(names(&index(20, &listed)).expect("is read"), listed);
+        assert_eq!(names(&index(32, &listed)), None, "longer hashes are not read wrongly");
+        assert_eq!(names(&index(20, &listed)[..100]), None, "a cut index is not read in part");
+        assert_eq!(names(b"DIRC\0\0\0\x04\0\0\0\0"), None);
+    }
+}
