@@ -82,7 +82,8 @@ fn nothing_that_the_repository_names_runs_when_the_runner_looks_or_commits() {
             scope.spawn(move || {
                 let repo = Repo::new(TASK);
                 make(&repo);
-                let ran = repo.run(IDLE, &["--max-iterations", "1"]);
+                // Git itself would run them: the repository is not looked at with it before.
+                let ran = finish(repo.run_command(IDLE, &["--max-iterations", "1", "--json"]));
                 assert_eq!(ran.code, Some(3), "{name}: {}", ran.stderr);
                 ended(&repo, &ran);
                 let mark = std::fs::read_to_string(repo.beside("mark"));

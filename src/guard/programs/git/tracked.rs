@@ -93,7 +93,7 @@ mod tests {
             out.extend(u16::try_from(name.len()).expect("short").to_be_bytes());
             out.extend(name.bytes());
             out.push(0);
-            while (out.len() - start) % 8 != 0 {
+            while !(out.len() - start).is_multiple_of(8) {
                 out.push(0);
             }
         }
