@@ -61,12 +61,10 @@ fn understood(task: &Task) -> String {
 /// The settings that are said, by key.
 fn settings(settings: &TaskSettings) -> String {
     let value = serde_json::to_value(settings).expect("settings are data");
-    let order = keys_of_the_parser();
+    let unsaid = serde_json::to_value(TaskSettings::default()).expect("settings are data");
     let mut text = String::new();
-    for key in order {
+    for key in keys_of_the_parser().into_iter().filter(|key| value[key] != unsaid[key]) {
         let shown = match &value[&key] {
-            serde_json::Value::Null => continue,
-            serde_json::Value::Array(list) if list.is_empty() => continue,
             serde_json::Value::Array(list) => {
                 let items: Vec<&str> = list.iter().filter_map(|item| item.as_str()).collect();
                 items.join(", ")
