@@ -203,16 +203,17 @@ impl Repo {
             // Somebody has changed what the run wrote: it stays as they left it.
             return;
         }
-        if let Some(run) = ran.run() {
-            let journal = self.path(&format!(".ralph/runs/{run}/events.jsonl"));
-            let journal = std::fs::read_to_string(journal).expect("the run's journal");
-            assert!(journal.ends_with('\n'), "{run}'s journal is torn");
-        }
+        // A run that was refused has no name, and nothing to put in order.
+        let Some(run) = ran.run() else { return };
+        let journal = self.path(&format!(".ralph/runs/{run}/events.jsonl"));
+        let journal = std::fs::read_to_string(journal).expect("the run's journal");
+        assert!(journal.ends_with('\n'), "{run}'s journal is torn");
         if self.path("tasks/demo/TASK.md").is_file() && ran.code != Some(7) {
             let status = self.ralph(&["status", "demo", "--json"]);
             assert_eq!(status.code, Some(0), "{}", status.stderr);
         }
-        self.git(&["fsck", "--strict", "--no-progress"]);
+        // Nothing that a test laid in its repository as a trap for the runner.
+        self.git(&["-c", "core.fsmonitor=false", "fsck", "--strict", "--no-progress"]);
     }
 }
 
@@ -271,7 +272,7 @@ impl Ran {
         let first = self.stdout.lines().next()?;
         match serde_json::from_str::<Value>(first) {
             Ok(event) => event["run"].as_str().map(str::to_owned),
-            Err(_) => first.split_once(" run ")?.1.split(':').next().map(str::to_owned),
+            Err(_) => Some(first.split_once(" run ")?.1.split(':').next()?.to_owned()),
         }
     }
 

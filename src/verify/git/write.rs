@@ -217,12 +217,13 @@ impl GitRepo {
         crash::point("attempt made");
         for number in number.. {
             let name = layout.attempt_ref(number);
-            match patiently(|| repo.reference(&name, commit, false, "ralph-copilot: attempt")) {
+            match repo.reference(&name, commit, false, "ralph-copilot: attempt") {
                 Ok(_) => {
                     crash::point("attempt kept");
                     return Ok(Kept { name, commit: oid(commit), number });
                 }
-                Err(error) if error.code() == ErrorCode::Exists => {}
+                // A number whose lock a killed runner left behind is as good as taken.
+                Err(error) if matches!(error.code(), ErrorCode::Exists | ErrorCode::Locked) => {}
                 Err(error) => return Err(failed(error)),
             }
         }
