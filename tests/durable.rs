@@ -412,26 +412,7 @@ fn run_limited(repo: &Repo, script: &str, blocks: u32) -> Ran {
 
 /// Runs it after a shell's preparations.
 fn run_with(repo: &Repo, script: &str, before: &str) -> Ran {
-    wrapped(repo, script, &["sh", "-c", &format!("{before} && exec \"$@\""), "sh"])
-}
-
-/// Runs it by way of another program.
-fn wrapped(repo: &Repo, script: &str, by: &[&str]) -> Ran {
-    let command = repo.run_command(script, &["--json"]);
-    let mut outer = Command::new(by[0]);
-    outer
-        .args(&by[1..])
-        .arg(command.get_program())
-        .args(command.get_args())
-        .current_dir(repo.root())
-        .stdin(Stdio::null());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => outer.env(name, value),
-            None => outer.env_remove(name),
-        };
-    }
-    finish(outer)
+    repo.run_by(&["sh", "-c", &format!("{before} && exec \"$@\""), "sh"], script)
 }
 
 #[test]
@@ -490,7 +471,7 @@ fn a_read_only_folder_or_a_tiny_disk_is_told_before_the_agent_starts() {
         let repo = Repo::new(TWO);
         std::fs::create_dir(repo.path(".ralph")).expect("a folder");
         let before = format!("{mount} && exec \"$@\"");
-        let ran = wrapped(&repo, HONEST, &["unshare", "-Urm", "sh", "-c", &before, "sh"]);
+        let ran = repo.run_by(&["unshare", "-Urm", "sh", "-c", &before, "sh"], HONEST);
         assert_eq!(ran.code, Some(11), "{mount}: {}", ran.stderr);
         assert!(ran.stderr.contains(reason), "{mount}: {}", ran.stderr);
         assert!(!ran.stdout.contains("agent_started"), "{mount}: {}", ran.stdout);

@@ -3,6 +3,7 @@
 
 #[path = "../support/recipe_runner.rs"]
 mod recipe_runner;
+#[expect(dead_code, reason = "other test programs look at more")]
 #[path = "../support/repo.rs"]
 mod repo;
 

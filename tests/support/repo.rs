@@ -185,6 +185,16 @@ impl Repo {
         self.command(&all)
     }
 
+    /// Runs the task with a scripted agent, started by another program.
+    pub(crate) fn run_by(&self, by: &[&str], script: &str) -> Ran {
+        let run = self.run_command(script, &["--json"]);
+        let mut command = Command::new(by[0]);
+        command.args(&by[1..]).arg(run.get_program()).args(run.get_args());
+        command.current_dir(self.root()).stdin(Stdio::null());
+        self.surround(&mut command);
+        finish(command)
+    }
+
     /// Runs the task with a scripted agent, and gives the events too. However it ended, what
     /// must hold after every run holds.
     pub(crate) fn run(&self, script: &str, args: &[&str]) -> Ran {

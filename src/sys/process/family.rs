@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Pid, getpgrp, getpid, getsid};
+use rustix::process::getpid;
 use tokio::process::{Child, Command};
 
 use super::system::{self, Table};
@@ -42,8 +42,9 @@ pub(super) fn ended(pid: u32) {
 pub(super) struct Found {
     pub(super) pid: u32,
     pub(super) parent: u32,
+    /// 0 where it began outside our container.
     pub(super) group: u32,
-    /// 0 where it is not known.
+    /// 0 where it is not known, and where it began outside our container.
     pub(super) session: u32,
     pub(super) zombie: bool,
     /// When it started, in a unit of the system's own: tells a number that was given
@@ -102,7 +103,7 @@ impl Mark {
 /// Every process of a run, whoever started it, us excepted: those that carry its name, and
 /// orphans that came to us without one.
 pub(super) fn of_run(run: &str) -> Vec<Found> {
-    let (own, group) = (own(), own_group());
+    let (own, group) = (own(), system::own_group());
     let children = children();
     let table = Table::read();
     table
@@ -133,9 +134,7 @@ pub(super) struct Kin {
 impl Kin {
     /// The descendants of a living process.
     pub(super) fn of(root: u32) -> Self {
-        let home = Pid::from_raw(root.cast_signed()).and_then(|pid| getsid(Some(pid)).ok());
-        let home = home.map(|pid| pid.as_raw_pid().cast_unsigned());
-        Self { root, home, known: BTreeMap::new() }
+        Self { root, home: system::session_of(root), known: BTreeMap::new() }
     }
 
     /// Remembers who descends from it now, and forgets who has ended.
@@ -193,10 +192,6 @@ impl Kin {
 
 fn own() -> u32 {
     getpid().as_raw_pid().cast_unsigned()
-}
-
-pub(super) fn own_group() -> u32 {
-    getpgrp().as_raw_pid().cast_unsigned()
 }
 
 #[cfg(test)]

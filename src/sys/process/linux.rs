@@ -14,7 +14,7 @@ use rustix::process::{
     set_child_subreaper, waitpid,
 };
 
-use super::family::{Found, children, own_group};
+use super::family::{Found, children};
 
 /// Whether orphans of our children come to us.
 pub(super) const ORPHANS_COME: bool = true;
@@ -56,6 +56,17 @@ impl Table {
 /// When a process started, in clock ticks since the machine did.
 pub(super) fn start_of(pid: u32) -> Option<u64> {
     stat(pid).map(|found| found.start)
+}
+
+/// The session of a process.
+pub(super) fn session_of(pid: u32) -> Option<u32> {
+    stat(pid).map(|found| found.session)
+}
+
+/// The process group that we are in. Read, since a group or session that began outside our
+/// container is 0, which the calls' own types cannot hold.
+pub(super) fn own_group() -> u32 {
+    stat(std::process::id()).map_or(0, |found| found.group)
 }
 
 /// How often it may be looked who descends from a process: it costs less than 1 ms.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getsid, kill_process};
+use rustix::process::{Pid, Signal, getpgrp, getsid, kill_process};
 
 use super::family::Found;
 
@@ -37,9 +37,7 @@ impl Table {
         let text = output.map(|output| output.stdout).unwrap_or_default();
         for line in String::from_utf8_lossy(&text).lines() {
             if let Some((mut found, words)) = super::ps_line::parse(line) {
-                found.session = Pid::from_raw(found.pid.cast_signed())
-                    .and_then(|pid| getsid(Some(pid)).ok())
-                    .map_or(0, |session| session.as_raw_pid().cast_unsigned());
+                found.session = session_of(found.pid).unwrap_or(0);
                 table.words.insert(found.pid, words.to_owned());
                 table.all.insert(found.pid, found);
             }
@@ -57,6 +55,17 @@ impl Table {
 /// Asking for one process costs as much as asking for all, so nobody is asked.
 pub(super) fn start_of(_pid: u32) -> Option<u64> {
     None
+}
+
+/// The session of a process.
+pub(super) fn session_of(pid: u32) -> Option<u32> {
+    let session = getsid(Some(Pid::from_raw(pid.cast_signed())?)).ok()?;
+    Some(session.as_raw_pid().cast_unsigned())
+}
+
+/// The process group that we are in.
+pub(super) fn own_group() -> u32 {
+    getpgrp().as_raw_pid().cast_unsigned()
 }
 
 /// How often it may be looked who descends from a process: each look starts `ps`.

@@ -6,7 +6,7 @@
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -58,6 +58,13 @@ fn processes(file: &str, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
 /// Processes with this text on their command line.
 fn with(text: &str) -> Vec<u32> {
     processes("cmdline", |line| String::from_utf8_lossy(line).contains(text))
+}
+
+/// The session of a living process; 0 if it began outside this container.
+fn session(pid: u32) -> u32 {
+    let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("lives");
+    let fields = line.rsplit(") ").next().expect("fields");
+    fields.split(' ').nth(3).and_then(|it| it.parse().ok()).expect("a session")
 }
 
 fn guardians(run: &str) -> Vec<u32> {
@@ -188,10 +195,7 @@ fn the_guardian_stands_apart_from_the_run() {
         assert_eq!(link(guardian, stream), PathBuf::from("/dev/null"));
     }
     assert_eq!(std::fs::read(format!("/proc/{guardian}/environ")).expect("environ"), b"");
-    let session = |pid: u32| {
-        rustix::process::getsid(rustix::process::Pid::from_raw(pid.cast_signed())).expect("lives")
-    };
-    assert_eq!(session(guardian).as_raw_pid().cast_unsigned(), guardian);
+    assert_eq!(session(guardian), guardian);
     assert_ne!(session(guardian), session(child.id()));
     // Nobody but the runner has the other end.
     for pid in crate::alive(&run) {
@@ -208,6 +212,25 @@ fn the_guardian_stands_apart_from_the_run() {
     let took = until_gone(&run, &tag);
     assert!(took < GONE, "{took:?}");
     collect(child);
+}
+
+/// As the first process of a container, and in a session and a group that began outside it.
+#[expect(clippy::print_stdout, reason = "a test that cannot be made says so")]
+#[test]
+fn in_a_container_the_guardian_stands_by_all_the_same() {
+    let apart = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
+    let can = Command::new("unshare").args(apart).arg("true").status();
+    if !can.is_ok_and(|status| status.success()) {
+        println!("no process namespaces here");
+        return;
+    }
+    let repo = Repo::new("# One\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n");
+    let script = "turns:\n- steps: [{write: {path: a.txt, text: a}}, {tick: \"{criterion}\"}, \
+                  {commit: a}]\n";
+    let ran = repo.run_by(&[&["unshare"], &apart[..]].concat(), script);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let told = notices(&repo);
+    assert!(!told.iter().any(|it| it.contains("guardian")), "{told:?}");
 }
 
 #[test]
