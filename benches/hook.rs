@@ -27,7 +27,7 @@ const CALL: &str = r#"{"sessionId":"s","timestamp":1,"cwd":".","toolName":"bash"
 /// Stands in for the CLI: shows what it was started with, and stays as long as its input.
 const CLI: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > args.part\nmv args.part args\nexec cat\n";
 /// A hook of the project's own that has nothing against it.
-const HOOK: &str = "#!/bin/sh\nread -r call\n";
+const HOOK: &str = "#!/bin/sh\nread -r call\ntouch asked\n";
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -45,8 +45,10 @@ fn main() -> Outcome<()> {
     cli.wait()?;
 
     Figures::of(|| place.ask(&mut place.hook()))?.print("the adapter, deciding itself", &nothing);
-    executable(&place.path().join("hooks/core/pre_tool_use.sh"), HOOK)?;
+    executable(&place.path().join("hooks/core/pre-tool-use.sh"), HOOK)?;
     Figures::of(|| place.ask(&mut place.hook()))?.print("the adapter, with a hook", &nothing);
+    // A figure of a hook that was passed over would say nothing.
+    fs::metadata(place.path().join("asked"))?;
     Ok(())
 }
 
@@ -89,7 +91,7 @@ impl Place {
         let mut launch = self.command(RUNNER);
         launch.args(["copilot", "--no-stage", "--", "-p", "hello"]);
         launch.env("COPILOT_CLI_PATH", self.path().join("cli.sh"));
-        Ok(launch.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?)
+        Ok(launch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
     }
 
     /// Where the guard listens, as its plugin tells the CLI.
