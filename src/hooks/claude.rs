@@ -205,11 +205,7 @@ pub fn hook_says(hook: &str, ran: &ScriptRun) -> HookSays {
         ScriptEnd::Exited(_)
         | ScriptEnd::Signalled(_)
         | ScriptEnd::TimedOut(_)
-        | ScriptEnd::NotRun(_) => {
-            let said = ran.complaint();
-            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-            HookSays::Deny(format!("the hook `{hook}` {}{said}", ran.end.words()))
-        }
+        | ScriptEnd::NotRun(_) => HookSays::Deny(ran.failure(&format!("the hook `{hook}`"))),
     }
 }
 

@@ -77,11 +77,7 @@ pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
         ScriptEnd::Exited(_)
         | ScriptEnd::Signalled(_)
         | ScriptEnd::TimedOut(_)
-        | ScriptEnd::NotRun(_) => {
-            let said = ran.complaint();
-            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-            Some(Payload::denial(&format!("{name} {}{said}", ran.end.words())))
-        }
+        | ScriptEnd::NotRun(_) => Some(Payload::denial(&ran.failure(name))),
     }
 }
 
