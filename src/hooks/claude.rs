@@ -140,9 +140,15 @@ fn looks_at(matcher: Option<&str>, call: &HookCall) -> bool {
     if matcher.is_empty() || matcher == "*" {
         return true;
     }
-    let whole = RegexBuilder::new(&format!("^(?:{matcher})$")).case_insensitive(true).build();
-    whole
-        .map_or(true, |whole| whole.is_match(&call.tool) || whole.is_match(claude_name(&call.tool)))
+    let names = [call.tool.as_str(), claude_name(&call.tool)];
+    let named = |letter: char| letter.is_ascii_alphanumeric() || "_-| ".contains(letter);
+    if matcher.chars().all(named) {
+        let mut words = matcher.split('|').map(str::trim);
+        return words.any(|word| names.iter().any(|name| name.eq_ignore_ascii_case(word)));
+    }
+    // Anything else is an expression, which Claude looks for anywhere in the name.
+    let anywhere = RegexBuilder::new(matcher).case_insensitive(true).build();
+    anywhere.map_or(true, |anywhere| names.iter().any(|name| anywhere.is_match(name)))
 }
 
 /// What a hook of Claude's is told about a call. `folder` is the project's, for a CLI that
@@ -269,6 +275,12 @@ mod tests {
             (".*", "playwright-click", true),
             ("Bash", "view", false),
             ("Edit", "NotebookEdit", false),
+            ("Edit|Read", "NotebookEdit", false),
+            ("Edit | Write", "create", true),
+            // What is no list of names is looked for, as Claude does.
+            ("^Notebook", "NotebookEdit", true),
+            ("book.*", "NotebookEdit", true),
+            ("^Edit$", "NotebookEdit", false),
             ("Write", "bash", false),
             ("(", "bash", true),
         ] {
