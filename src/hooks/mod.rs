@@ -9,6 +9,7 @@ mod adapter;
 mod ask;
 mod claude;
 mod engine;
+mod output;
 mod plugin;
 mod precedence;
 mod script;

@@ -16,6 +16,7 @@
 use serde_json::{Map, Value, json};
 
 use super::adapter::{blocked, blocked_reason};
+use super::output::objects;
 use super::script::{ScriptEnd, ScriptRun};
 
 /// What amplihack's block says where it gives no message.
@@ -64,6 +65,8 @@ impl Payload {
 /// last that decides, a denial before anything else; a denial where the hook failed.
 pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
     let found = objects(&ran.stdout);
+    let payload = |(text, value): (&str, _)| Payload { text: text.to_owned(), value };
+    let found: Vec<Payload> = found.into_iter().map(payload).collect();
     let deny = found.iter().rev().find(|payload| payload.denies());
     let understood = !found.is_empty() || !ran.stdout.lines().any(is_json_like);
     match &ran.end {
@@ -83,27 +86,6 @@ pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
 
 fn is_json_like(line: &str) -> bool {
     line.trim_start().starts_with('{')
-}
-
-/// The JSON objects that begin at the beginning of a line.
-fn objects(output: &str) -> Vec<Payload> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < output.len() {
-        let line = &output[at..];
-        let indent = line.len() - line.trim_start_matches([' ', '\t', '\r']).len();
-        let rest = &line[indent..];
-        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
-        match (rest.starts_with('{'), stream.next()) {
-            (true, Some(Ok(value))) => {
-                let end = stream.byte_offset();
-                found.push(Payload { text: rest[..end].to_owned(), value });
-                at += indent + end;
-            }
-            (_, _) => at += line.find('\n').map_or(line.len(), |end| end + 1),
-        }
-    }
-    found
 }
 
 /// The table. None is its last row: nobody decided.
