@@ -157,7 +157,8 @@ impl Bridge {
             program: path.to_owned(),
             arguments: vec!["--version".into()],
             environment: self.environment(Some(path)),
-            dir: std::env::temp_dir(),
+            // Of all folders the one that is there for sure.
+            dir: PathBuf::from("/"),
             limit: VERSION_LIMIT,
             run: self.around.run.clone(),
         };
