@@ -60,8 +60,9 @@ pub const ALLOWED: &[&str] = &[
 /// Variables that pass by how their name begins.
 pub const ALLOWED_PREFIXES: &[&str] = &["LC_", "AMPLIHACK_", "RECIPE_RUNNER_", "COPILOT_"];
 
-/// What does not pass although it begins so: it would switch the CLI's own guard off.
-pub const REFUSED: &[&str] = &["COPILOT_ALLOW_ALL"];
+/// What does not pass although it begins so: it would switch the CLI's own guard off, or let
+/// a model answer in its place.
+pub const REFUSED: &[&str] = &["COPILOT_ALLOW_ALL", "COPILOT_ASSISTED_APPROVAL"];
 
 /// The socket of the run that a recipe belongs to: a Copilot launch inside it asks there
 /// about every tool call.
@@ -182,6 +183,7 @@ mod tests {
             "GITHUB_ENV",
             "GITHUB_OUTPUT",
             "COPILOT_ALLOW_ALL",
+            "COPILOT_ASSISTED_APPROVAL",
             "LD_PRELOAD",
             "BASH_ENV",
             "GIT_DIR",
