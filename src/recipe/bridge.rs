@@ -143,10 +143,7 @@ impl Bridge {
     }
 
     /// The permission bits and then the version of a binary, if both let it be run.
-    ///
-    /// # Errors
-    /// If they do not.
-    pub async fn version(&self, path: &Path) -> Result<Version, RecipeError> {
+    async fn version(&self, path: &Path) -> Result<Version, RecipeError> {
         let mode = mode(path)?;
         if discover::is_world_writable(mode) {
             return Err(RecipeError::WorldWritable { path: path.to_owned(), mode });

@@ -98,7 +98,7 @@ pub struct Nested {
 /// In a run the agent is Copilot whatever the variable says: no other agent's launches stand
 /// under the run's guard. Elsewhere the variable decides, and a launch of another agent goes
 /// through the launcher that the user has for it, since ours knows Copilot alone.
-pub fn for_runner(
+pub(super) fn for_runner(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
     runner: Option<&OsStr>,
     nested: &Nested,
