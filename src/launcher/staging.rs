@@ -37,7 +37,7 @@ pub struct Staged {
 
 /// Why staging failed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {operation} {}", path.display())]
+#[error("cannot {operation} {} (`--no-stage` launches without staging)", path.display())]
 pub struct StagingError {
     operation: &'static str,
     path: PathBuf,
@@ -219,7 +219,8 @@ mod tests {
         let (project, outside) = (project.expect("a folder"), outside.expect("a folder"));
         write(project.path(), ".claude/agents/reviewer.md", "reviewer");
         std::os::unix::fs::symlink(outside.path(), project.path().join(".github")).expect("a link");
-        stage(project.path()).expect_err("it leads out");
+        let error = stage(project.path()).expect_err("it leads out").to_string();
+        assert!(error.contains("--no-stage"), "{error}");
         assert_eq!(fs::read_dir(outside.path()).expect("a folder").count(), 0);
     }
 
