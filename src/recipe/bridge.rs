@@ -17,7 +17,7 @@ use super::argv::{Request, arguments};
 use super::context::Value;
 use super::discover::{self, BINARY, Found, Looked, Lookup, PATH_VARIABLE};
 use super::environment::{Nested, for_runner};
-use super::error::RecipeError;
+use super::error::{RecipeError, below};
 use super::execute::{End, Ended, Launch, execute};
 use super::response::{Response, parse};
 use super::spill::{self, Place, Spilled};
@@ -258,7 +258,7 @@ fn read(ended: &Ended, request: &Request, limit: Duration) -> Report {
         (End::TimedOut, _) => Some(RecipeError::TimedOut { seconds: limit.as_secs() }),
         (End::Stopped, _) => Some(RecipeError::Stopped),
         (End::Signalled(signal), _) => Some(RecipeError::Signal { signal, said }),
-        (End::Exited(code), Ok(response)) => failed(request, code, response),
+        (End::Exited(code), Ok(response)) => failed(request, code, response, &said),
         (End::Exited(0), Err(why)) => {
             Some(RecipeError::Unparseable { code: 0, why: why.clone(), said })
         }
@@ -269,7 +269,12 @@ fn read(ended: &Ended, request: &Request, limit: Duration) -> Report {
 }
 
 /// A recipe succeeded only if the runner says so in both of its ways.
-fn failed(request: &Request, code: i32, response: &Response) -> Option<RecipeError> {
+fn failed(
+    request: &Request,
+    code: i32,
+    response: &Response,
+    said: &Option<String>,
+) -> Option<RecipeError> {
     if response.success && code == 0 {
         return None;
     }
@@ -284,7 +289,8 @@ fn failed(request: &Request, code: i32, response: &Response) -> Option<RecipeErr
     let why = match (steps.is_empty(), response.success) {
         (false, _) => format!(" at {}", steps.join("; ")),
         (true, true) => format!(": the runner says success and ended with {code}"),
-        (true, false) => String::new(),
+        // No step tells why: what was said last may.
+        (true, false) => below(said),
     };
     Some(RecipeError::Failed { recipe: request.recipe.to_string(), why })
 }
