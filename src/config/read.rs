@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use etcetera::BaseStrategy as _;
+use serde::de::DeserializeOwned;
+use serde::de::value::StrDeserializer;
 
 use super::{Span, Written};
-use crate::model::{OnStuck, PolicyRules, Sandbox, TaskSettings, Via, WriteScope};
+use crate::model::{PolicyRules, TaskSettings};
 
 /// A layer that cannot be understood.
 #[derive(Debug, thiserror::Error)]
@@ -113,42 +115,29 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
         };
         found.map(read).transpose()
     }
+    /// The names are those that the files have.
+    fn word<T: DeserializeOwned>(
+        found: Option<(String, String)>,
+        expected: &str,
+    ) -> Result<Option<T>, ConfigError> {
+        let read = |(name, value): (String, String)| {
+            T::deserialize(StrDeserializer::<serde::de::value::Error>::new(value.trim()))
+                .map_err(|_| refused(&name, &value, expected))
+        };
+        found.map(read).transpose()
+    }
     let number = |found| plain::<u32>(found, "it is a whole number");
     let flag = |found| plain::<bool>(found, "it is `true` or `false`");
-    let on_stuck = read("ON_STUCK")
-        .map(|(name, value)| match value.as_str() {
-            "stop" => Ok(OnStuck::Stop),
-            "skip" => Ok(OnStuck::Skip),
-            _ => Err(refused(&name, &value, "it is `stop` or `skip`")),
-        })
-        .transpose()?;
-    let write_scope = read("WRITE_SCOPE")
-        .map(|(name, value)| match value.as_str() {
-            "workspace" => Ok(WriteScope::Workspace),
-            "task" => Ok(WriteScope::Task),
-            _ => Err(refused(&name, &value, "it is `workspace` or `task`")),
-        })
-        .transpose()?;
-    let via = read("VIA")
-        .map(|(name, value)| match value.as_str() {
-            "acp" => Ok(Via::Acp),
-            "cli" => Ok(Via::Cli),
-            _ => Err(refused(&name, &value, "it is `acp` or `cli`")),
-        })
-        .transpose()?;
     // The variable that Copilot's own tools know, too.
     let retries = || {
         let name = "COPILOT_MAX_RETRIES".to_owned();
         get(&name).filter(|value| !value.is_empty()).map(|value| (name, value))
     };
-    let sandbox = read("SANDBOX")
-        .map(|(name, value)| match value.as_str() {
-            "off" | "false" => Ok(Sandbox::Off),
-            "required" | "true" => Ok(Sandbox::Required),
-            "best-effort" => Ok(Sandbox::BestEffort),
-            _ => Err(refused(&name, &value, "it is `off`, `required` or `best-effort`")),
-        })
-        .transpose()?;
+    let sandbox = read("SANDBOX").map(|(name, value)| match value.as_str() {
+        "false" => (name, "off".to_owned()),
+        "true" => (name, "required".to_owned()),
+        _ => (name, value),
+    });
     Ok(Written {
         max_iterations: number(read("MAX_ITERATIONS"))?,
         max_duration: typed(read("MAX_DURATION"))?,
@@ -157,17 +146,17 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
         max_wait: typed(read("MAX_WAIT"))?,
         max_retries: number(read("MAX_RETRIES").or_else(retries))?,
         stuck_threshold: number(read("STUCK_THRESHOLD"))?,
-        on_stuck,
+        on_stuck: word(read("ON_STUCK"), "it is `stop` or `skip`")?,
         model: typed(read("MODEL"))?,
         agent: typed(read("AGENT"))?,
-        via,
+        via: word(read("VIA"), "it is `acp` or `cli`")?,
         branch: typed(read("BRANCH"))?,
         allow_dirty: flag(read("ALLOW_DIRTY"))?,
         require_checks: flag(read("REQUIRE_CHECKS"))?,
         baseline: flag(read("BASELINE"))?,
         stop_check: flag(read("STOP_CHECK"))?,
-        write_scope,
-        sandbox,
+        write_scope: word(read("WRITE_SCOPE"), "it is `workspace` or `task`")?,
+        sandbox: word(sandbox, "it is `off`, `required` or `best-effort`")?,
         auto_approve: flag(read("AUTO_APPROVE"))?,
         fallback: flag(read("FALLBACK"))?,
         verify_timeout: typed(read("VERIFY_TIMEOUT"))?,
@@ -195,6 +184,7 @@ fn refused(name: &str, value: &str, why: &str) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{OnStuck, Sandbox, Via, WriteScope};
 
     fn environment(name: &str, value: &str) -> Result<Written, ConfigError> {
         let (name, value) = (name.to_owned(), value.to_owned());
@@ -209,6 +199,18 @@ mod tests {
         assert_eq!(written.on_stuck, Some(OnStuck::Skip));
         let written = environment("RALPH_COPILOT_VIA", "cli").expect("valid");
         assert_eq!(written.via, Some(Via::Cli));
+        let written = environment("RALPH_COPILOT_WRITE_SCOPE", "task").expect("valid");
+        assert_eq!(written.write_scope, Some(WriteScope::Task));
+        for (value, sandbox) in [
+            ("off", Sandbox::Off),
+            ("false", Sandbox::Off),
+            ("required", Sandbox::Required),
+            ("true", Sandbox::Required),
+            ("best-effort", Sandbox::BestEffort),
+        ] {
+            let written = environment("RALPH_COPILOT_SANDBOX", value).expect(value);
+            assert_eq!(written.sandbox, Some(sandbox));
+        }
         for name in ["COPILOT_MAX_RETRIES", "RALPH_COPILOT_MAX_RETRIES"] {
             assert_eq!(environment(name, "1").expect("valid").max_retries, Some(1));
         }
@@ -222,6 +224,8 @@ mod tests {
             ("RALPH_COPILOT_MAX_DURATION", "soon"),
             ("RALPH_COPILOT_ON_STUCK", "cry"),
             ("RALPH_COPILOT_VIA", "telnet"),
+            ("RALPH_COPILOT_WRITE_SCOPE", "world"),
+            ("RALPH_COPILOT_SANDBOX", "maybe"),
             ("COPILOT_MAX_RETRIES", "many"),
         ] {
             let error = environment(name, value).expect_err(name).to_string();

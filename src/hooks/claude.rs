@@ -9,9 +9,10 @@ use std::path::Path;
 
 use regex::RegexBuilder;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::adapter::AskedCall;
+use super::output::objects;
 use super::script::{ScriptEnd, ScriptRun};
 use super::wire::HookCall;
 
@@ -140,9 +141,15 @@ fn looks_at(matcher: Option<&str>, call: &HookCall) -> bool {
     if matcher.is_empty() || matcher == "*" {
         return true;
     }
-    let whole = RegexBuilder::new(&format!("^(?:{matcher})$")).case_insensitive(true).build();
-    whole
-        .map_or(true, |whole| whole.is_match(&call.tool) || whole.is_match(claude_name(&call.tool)))
+    let names = [call.tool.as_str(), claude_name(&call.tool)];
+    let named = |letter: char| letter.is_ascii_alphanumeric() || "_-| ".contains(letter);
+    if matcher.chars().all(named) {
+        let mut words = matcher.split('|').map(str::trim);
+        return words.any(|word| names.iter().any(|name| name.eq_ignore_ascii_case(word)));
+    }
+    // Anything else is an expression, which Claude looks for anywhere in the name.
+    let anywhere = RegexBuilder::new(matcher).case_insensitive(true).build();
+    anywhere.map_or(true, |anywhere| names.iter().any(|name| anywhere.is_match(name)))
 }
 
 /// What a hook of Claude's is told about a call. `folder` is the project's, for a CLI that
@@ -205,33 +212,42 @@ pub fn hook_says(hook: &str, ran: &ScriptRun) -> HookSays {
         ScriptEnd::Exited(_)
         | ScriptEnd::Signalled(_)
         | ScriptEnd::TimedOut(_)
-        | ScriptEnd::NotRun(_) => {
-            let said = ran.complaint();
-            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-            HookSays::Deny(format!("the hook `{hook}` {}{said}", ran.end.words()))
-        }
+        | ScriptEnd::NotRun(_) => HookSays::Deny(ran.failure(&format!("the hook `{hook}`"))),
     }
 }
 
-/// Claude's hooks may also end with 0 and say their decision as JSON.
+/// Claude's hooks may also end with 0 and say their decision as JSON, among other lines or
+/// not.
 fn from_output(hook: &str, stdout: &str) -> HookSays {
-    let Ok(Value::Object(output)) = serde_json::from_str(stdout) else { return HookSays::Allow };
-    let specific = output.get("hookSpecificOutput");
-    let text = |name: &str| {
-        let own = specific.and_then(|specific| specific.get(name));
-        own.or_else(|| output.get(name)).and_then(Value::as_str).filter(|text| !text.is_empty())
+    strictest(objects(stdout).iter().map(|(_, output)| from_object(hook, output)))
+}
+
+fn from_object(hook: &str, output: &Map<String, Value>) -> HookSays {
+    let specific = output.get("hookSpecificOutput").and_then(Value::as_object);
+    let said = |name: &'static str| {
+        let both = specific.into_iter().chain([output]).filter_map(move |it| it.get(name));
+        both.filter(|value| !value.is_null() && *value != "")
     };
     let reason = ["permissionDecisionReason", "reason", "stopReason", "message"];
-    let reason = reason.into_iter().find_map(text);
+    let reason = reason.into_iter().flat_map(said).find_map(Value::as_str);
     let because =
         |unsaid: &str| reason.map_or_else(|| format!("the hook `{hook}` {unsaid}"), str::to_owned);
-    let stopped = output.get("continue") == Some(&Value::Bool(false));
-    match text("permissionDecision").or_else(|| text("decision")) {
-        Some("deny" | "block") => HookSays::Deny(because("denied the call")),
-        _ if stopped => HookSays::Deny(because("ended the turn")),
-        Some("ask") => HookSays::Ask(because("wants a human to decide")),
-        Some(_) | None => HookSays::Allow,
-    }
+    let read = |decision: &Value| match decision.as_str()?.to_ascii_lowercase().as_str() {
+        "deny" | "block" => Some(HookSays::Deny(because("denied the call"))),
+        "ask" => Some(HookSays::Ask(because("wants a human to decide"))),
+        "allow" | "approve" => Some(HookSays::Allow),
+        _ => None,
+    };
+    let unknown = |decision: &Value| {
+        let what = "which is no decision that is known";
+        HookSays::Deny(format!("the hook `{hook}` decided {decision}, {what}"))
+    };
+    let permissions = said("permissionDecision").map(|it| read(it).unwrap_or_else(|| unknown(it)));
+    // The older key is any program's word: a line of a log may have it, too.
+    let decisions = said("decision").filter_map(read);
+    let stopped = (output.get("continue") == Some(&Value::Bool(false)))
+        .then(|| HookSays::Deny(because("ended the turn")));
+    strictest(permissions.chain(decisions).chain(stopped))
 }
 
 /// What several hooks decided together: the strictest wins, the first of its kind.
@@ -273,6 +289,12 @@ mod tests {
             (".*", "playwright-click", true),
             ("Bash", "view", false),
             ("Edit", "NotebookEdit", false),
+            ("Edit|Read", "NotebookEdit", false),
+            ("Edit | Write", "create", true),
+            // What is no list of names is looked for, as Claude does.
+            ("^Notebook", "NotebookEdit", true),
+            ("book.*", "NotebookEdit", true),
+            ("^Edit$", "NotebookEdit", false),
             ("Write", "bash", false),
             ("(", "bash", true),
         ] {
@@ -351,6 +373,30 @@ mod tests {
             (zero(r#"{"decision":"block","reason":"no"}"#), deny("no")),
             (zero(r#"{"continue":false,"stopReason":"enough"}"#), deny("enough")),
             (zero(r#"{"permissionDecision":"deny"}"#), deny("the hook `h` denied the call")),
+            // Other lines, and other decisions, do not take a denial back.
+            (zero("checking\n{\"decision\":\"block\",\"reason\":\"no\"}\n"), deny("no")),
+            (
+                zero("{\"decision\":\"block\",\"reason\":\"no\"}\n{\"decision\":\"approve\"}"),
+                deny("no"),
+            ),
+            (
+                zero(
+                    r#"{"decision":"block","reason":"no","hookSpecificOutput":{"permissionDecision":"allow"}}"#,
+                ),
+                deny("no"),
+            ),
+            (zero(r#"{"permissionDecision":"Deny"}"#), deny("the hook `h` denied the call")),
+            (
+                zero(r#"{"permissionDecision":"perhaps"}"#),
+                deny("the hook `h` decided \"perhaps\", which is no decision that is known"),
+            ),
+            (
+                zero(r#"{"hookSpecificOutput":{"permissionDecision":["deny"]}}"#),
+                deny("the hook `h` decided [\"deny\"], which is no decision that is known"),
+            ),
+            (zero(r#"{"decision":"fine"}"#), HookSays::Allow),
+            (zero(r#"{"decision":null}"#), HookSays::Allow),
+            (zero(r#"{"decision":"approve"}"#), HookSays::Allow),
             (
                 zero(
                     r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#,

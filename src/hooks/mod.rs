@@ -9,6 +9,7 @@ mod adapter;
 mod ask;
 mod claude;
 mod engine;
+mod output;
 mod plugin;
 mod precedence;
 mod script;
@@ -25,7 +26,7 @@ pub use claude::{
     ClaudeError, ClaudeHook, HookSays, Matching, claude_input, hook_says, matching, strictest,
 };
 pub use engine::{ENGINE_VARIABLE, EngineError, HookEngine, find_engine, find_program};
-pub use plugin::{HOOK_LIMIT, Mounted, PERMIT, Plugin, PluginError, observes};
+pub use plugin::{Mounted, PERMIT, Plugin, PluginError, observes};
 pub use precedence::{Payload, combine, payload_of};
 pub use script::{ScriptEnd, ScriptRun, run_script};
 pub use staging::{StageXpia, Staged, StagedFile, StagingError, staged_files};

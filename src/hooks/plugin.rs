@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 /// The limit that the CLI sets to a hook, in seconds.
-pub const HOOK_LIMIT: u64 = 86_400;
+const HOOK_LIMIT: u64 = 86_400;
 
 /// The hook that decides.
 const DECIDING: &str = "preToolUse";

@@ -16,6 +16,7 @@
 use serde_json::{Map, Value, json};
 
 use super::adapter::{blocked, blocked_reason};
+use super::output::objects;
 use super::script::{ScriptEnd, ScriptRun};
 
 /// What amplihack's block says where it gives no message.
@@ -64,6 +65,8 @@ impl Payload {
 /// last that decides, a denial before anything else; a denial where the hook failed.
 pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
     let found = objects(&ran.stdout);
+    let payload = |(text, value): (&str, _)| Payload { text: text.to_owned(), value };
+    let found: Vec<Payload> = found.into_iter().map(payload).collect();
     let deny = found.iter().rev().find(|payload| payload.denies());
     let understood = !found.is_empty() || !ran.stdout.lines().any(is_json_like);
     match &ran.end {
@@ -77,37 +80,12 @@ pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
         ScriptEnd::Exited(_)
         | ScriptEnd::Signalled(_)
         | ScriptEnd::TimedOut(_)
-        | ScriptEnd::NotRun(_) => {
-            let said = ran.complaint();
-            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-            Some(Payload::denial(&format!("{name} {}{said}", ran.end.words())))
-        }
+        | ScriptEnd::NotRun(_) => Some(Payload::denial(&ran.failure(name))),
     }
 }
 
 fn is_json_like(line: &str) -> bool {
     line.trim_start().starts_with('{')
-}
-
-/// The JSON objects that begin at the beginning of a line.
-fn objects(output: &str) -> Vec<Payload> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < output.len() {
-        let line = &output[at..];
-        let indent = line.len() - line.trim_start_matches([' ', '\t', '\r']).len();
-        let rest = &line[indent..];
-        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
-        match (rest.starts_with('{'), stream.next()) {
-            (true, Some(Ok(value))) => {
-                let end = stream.byte_offset();
-                found.push(Payload { text: rest[..end].to_owned(), value });
-                at += indent + end;
-            }
-            (_, _) => at += line.find('\n').map_or(line.len(), |end| end + 1),
-        }
-    }
-    found
 }
 
 /// The table. None is its last row: nobody decided.

@@ -64,6 +64,13 @@ impl ScriptRun {
         let said = self.stderr.trim();
         if said.is_empty() { self.stdout.trim() } else { said }
     }
+
+    /// How the script of this name failed, with what it complained about.
+    pub fn failure(&self, name: &str) -> String {
+        let said = self.complaint();
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        format!("{name} {}{said}", self.end.words())
+    }
 }
 
 /// Runs a script to its end, or to the limit. Its processes carry `run`.

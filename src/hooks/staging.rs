@@ -29,11 +29,11 @@ const HOOKS: &str = include_str!("staging/hooks.json");
 
 /// amplihack's hooks: the wrapper, and its scripts with what the Rust engine calls them.
 const WRAPPERS: [(&str, &[(&str, &str)]); 4] = [
-    ("session-start", &[("session_start.py", "session-start")]),
-    ("session-stop", &[("stop.py", "stop"), ("session_stop.py", "session-stop")]),
-    ("post-tool-use", &[("post_tool_use.py", "post-tool-use")]),
+    (".github/hooks/session-start", &[("session_start.py", "session-start")]),
+    (".github/hooks/session-stop", &[("stop.py", "stop"), ("session_stop.py", "session-stop")]),
+    (".github/hooks/post-tool-use", &[("post_tool_use.py", "post-tool-use")]),
     (
-        "user-prompt-submit",
+        ".github/hooks/user-prompt-submit",
         &[
             ("user_prompt_submit.py", "user-prompt-submit"),
             ("workflow_classification_reminder.py", ""),
@@ -116,8 +116,8 @@ pub fn staged_files(
         shell(".github/hooks/pre-tool-use", &[PROGRAM, PRE_TOOL_USE]),
         shell("hooks/adapters/copilot-adapter.sh", &[PROGRAM, ADAPTER]),
     ];
-    for (name, scripts) in WRAPPERS {
-        files.push(shell(path_of(name), &[SCRIPT, &body(scripts)]));
+    for (path, scripts) in WRAPPERS {
+        files.push(shell(path, &[SCRIPT, &body(scripts)]));
     }
     if xpia == StageXpia::Yes {
         files.push(python(".claude/tools/xpia/hooks/pre_tool_use.py", XPIA));
@@ -125,15 +125,6 @@ pub fn staged_files(
     }
     files.sort_by_key(|file| file.path);
     files
-}
-
-fn path_of(wrapper: &str) -> &'static str {
-    match wrapper {
-        "session-start" => ".github/hooks/session-start",
-        "session-stop" => ".github/hooks/session-stop",
-        "post-tool-use" => ".github/hooks/post-tool-use",
-        _ => ".github/hooks/user-prompt-submit",
-    }
 }
 
 /// The end of a wrapper: one script keeps its exit code; of several, each gets the whole

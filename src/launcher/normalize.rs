@@ -26,9 +26,10 @@ const SYSTEM_FLAGS: [&str; 2] = ["--system-prompt", "--append-system-prompt"];
 const PROMPT_FLAG: &str = "--prompt";
 const SHORT_PROMPT_FLAG: &str = "-p";
 
-/// Flags that open everything, for tools, paths or both; dropped under the guard.
-const OPENING_FLAGS: [&str; 5] =
-    [ALL_TOOLS, ALL_PATHS, "--allow-all", "--yolo", "--allow-all-urls"];
+/// Flags that open everything, for tools, paths or both, or let a model decide what is
+/// opened; dropped under the guard.
+const OPENING_FLAGS: [&str; 6] =
+    [ALL_TOOLS, ALL_PATHS, "--allow-all", "--yolo", "--allow-all-urls", "--assisted-approval"];
 
 /// Who opens what a nested launch may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,6 +232,7 @@ mod tests {
             (&["--allow-tools", "x"], &[TOOLS, PATHS, "--allow-tools", "x"]),
             (&["--allow-paths=x"], &[TOOLS, PATHS, "--allow-paths=x"]),
             (&["--yolo"], &[TOOLS, PATHS, "--yolo"]),
+            (&["--assisted-approval"], &[TOOLS, PATHS, "--assisted-approval"]),
             // Claude's own flags.
             (&["--dangerously-skip-permissions", "-p", "x"], &[TOOLS, PATHS, "-p", "x"]),
             (&["--disallowed-tools", "Bash"], &[PATHS, "-p", NO_BASH]),
@@ -257,6 +259,7 @@ mod tests {
                 false,
             ),
             (&["--yolo", "--allow-all", "--allow-all-paths=true", "--allow-all-urls"], &[], false),
+            (&["--experimental", "--assisted-approval"], &["--experimental"], false),
             (&["--allow-tool", "shell(git:*)"], &["--allow-tool", "shell(git:*)"], true),
             (&["--allow-all-tools", "--deny-tool=write"], &["--deny-tool=write"], true),
             (&["--", "--yolo"], &["--", "--yolo"], false),

@@ -1,11 +1,13 @@
 //! Brings what a project has for Claude where the Copilot CLI looks for it.
 //!
-//! Invariant: no file is overwritten, whoever wrote it; a link is neither followed nor
-//! copied. Hooks have a form of their own and are staged by `hooks`.
+//! Invariant: no file is overwritten, whoever wrote it, and none is there in part; a link in
+//! the folders is neither followed nor copied. Hooks have a form of their own and are staged
+//! by `hooks`.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write as _;
+use std::fs::{self, Permissions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// What is copied: the folder below `.claude/` and below `.github/`, and whether the CLI
@@ -35,7 +37,7 @@ pub struct Staged {
 
 /// Why staging failed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {operation} {}", path.display())]
+#[error("cannot {operation} {} (`--no-stage` launches without staging)", path.display())]
 pub struct StagingError {
     operation: &'static str,
     path: PathBuf,
@@ -79,26 +81,37 @@ fn copy(
     let (from, to) = (project.join(source), project.join(&target));
     let content = fs::read(&from).map_err(failed("read", &from))?;
     let folder = to.parent().unwrap_or(project);
-    fs::create_dir_all(folder).map_err(failed("make", folder))?;
+    // Asked before anything is made: no folder may appear out there either.
+    let there = folder.ancestors().find(|it| it.exists()).unwrap_or(project);
     let inside =
-        folder.canonicalize().and_then(|folder| Ok(folder.starts_with(project.canonicalize()?)));
-    if !inside.map_err(failed("resolve", folder))? {
+        there.canonicalize().and_then(|there| Ok(there.starts_with(project.canonicalize()?)));
+    if !inside.map_err(failed("resolve", there))? {
         let why = std::io::Error::other("a link leads out of the project there");
         return Err(failed("write below", folder)(why));
     }
-    match fs::OpenOptions::new().write(true).create_new(true).open(&to) {
-        Ok(mut file) => {
-            file.write_all(&content).map_err(failed("write", &to))?;
-            staged.created.push(target);
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            if fs::read(&to).ok().as_ref() != Some(&content) {
-                staged.kept.push(target);
-            }
-        }
-        Err(error) => return Err(failed("write", &to)(error)),
+    fs::create_dir_all(folder).map_err(failed("make", folder))?;
+    if to.symlink_metadata().is_err()
+        && write(folder, &to, &content).map_err(failed("write", &to))?
+    {
+        staged.created.push(target);
+    } else if fs::read(&to).ok().as_ref() != Some(&content) {
+        staged.kept.push(target);
     }
     Ok(())
+}
+
+/// Writes a file whole, and says whether it did: a launch beside this one may have been
+/// quicker.
+fn write(folder: &Path, to: &Path, content: &[u8]) -> std::io::Result<bool> {
+    // As any new file's, less what the umask takes away.
+    let permissions = Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
+    file.write_all(content)?;
+    match file.persist_noclobber(to) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error.error),
+    }
 }
 
 /// The files below a folder, relative to it.
@@ -111,7 +124,9 @@ fn collect(
     let folder = root.join(below);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
         Err(error) => return Err(failed("read", &folder)(error)),
     };
     for entry in entries {
@@ -199,8 +214,21 @@ mod tests {
     }
 
     #[test]
+    fn no_folder_is_made_through_a_link_that_leads_out() {
+        let (project, outside) = (tempfile::tempdir(), tempfile::tempdir());
+        let (project, outside) = (project.expect("a folder"), outside.expect("a folder"));
+        write(project.path(), ".claude/agents/reviewer.md", "reviewer");
+        std::os::unix::fs::symlink(outside.path(), project.path().join(".github")).expect("a link");
+        let error = stage(project.path()).expect_err("it leads out").to_string();
+        assert!(error.contains("--no-stage"), "{error}");
+        assert_eq!(fs::read_dir(outside.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
     fn a_project_without_any_of_it_stays_as_it_is() {
         let project = tempfile::tempdir().expect("a folder");
+        assert_eq!(stage(project.path()).expect("nothing to do"), Staged::default());
+        write(project.path(), ".claude/agents", "a file, and no folder");
         assert_eq!(stage(project.path()).expect("nothing to do"), Staged::default());
         assert!(!project.path().join(".github").exists());
     }

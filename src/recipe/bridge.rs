@@ -17,7 +17,7 @@ use super::argv::{Request, arguments};
 use super::context::Value;
 use super::discover::{self, BINARY, Found, Looked, Lookup, PATH_VARIABLE};
 use super::environment::{Nested, for_runner};
-use super::error::RecipeError;
+use super::error::{RecipeError, below};
 use super::execute::{End, Ended, Launch, execute};
 use super::response::{Response, parse};
 use super::spill::{self, Place, Spilled};
@@ -143,10 +143,7 @@ impl Bridge {
     }
 
     /// The permission bits and then the version of a binary, if both let it be run.
-    ///
-    /// # Errors
-    /// If they do not.
-    pub async fn version(&self, path: &Path) -> Result<Version, RecipeError> {
+    async fn version(&self, path: &Path) -> Result<Version, RecipeError> {
         let mode = mode(path)?;
         if discover::is_world_writable(mode) {
             return Err(RecipeError::WorldWritable { path: path.to_owned(), mode });
@@ -157,7 +154,8 @@ impl Bridge {
             program: path.to_owned(),
             arguments: vec!["--version".into()],
             environment: self.environment(Some(path)),
-            dir: std::env::temp_dir(),
+            // Of all folders the one that is there for sure.
+            dir: PathBuf::from("/"),
             limit: VERSION_LIMIT,
             run: self.around.run.clone(),
         };
@@ -260,7 +258,7 @@ fn read(ended: &Ended, request: &Request, limit: Duration) -> Report {
         (End::TimedOut, _) => Some(RecipeError::TimedOut { seconds: limit.as_secs() }),
         (End::Stopped, _) => Some(RecipeError::Stopped),
         (End::Signalled(signal), _) => Some(RecipeError::Signal { signal, said }),
-        (End::Exited(code), Ok(response)) => failed(request, code, response),
+        (End::Exited(code), Ok(response)) => failed(request, code, response, &said),
         (End::Exited(0), Err(why)) => {
             Some(RecipeError::Unparseable { code: 0, why: why.clone(), said })
         }
@@ -271,7 +269,12 @@ fn read(ended: &Ended, request: &Request, limit: Duration) -> Report {
 }
 
 /// A recipe succeeded only if the runner says so in both of its ways.
-fn failed(request: &Request, code: i32, response: &Response) -> Option<RecipeError> {
+fn failed(
+    request: &Request,
+    code: i32,
+    response: &Response,
+    said: &Option<String>,
+) -> Option<RecipeError> {
     if response.success && code == 0 {
         return None;
     }
@@ -286,7 +289,8 @@ fn failed(request: &Request, code: i32, response: &Response) -> Option<RecipeErr
     let why = match (steps.is_empty(), response.success) {
         (false, _) => format!(" at {}", steps.join("; ")),
         (true, true) => format!(": the runner says success and ended with {code}"),
-        (true, false) => String::new(),
+        // No step tells why: what was said last may.
+        (true, false) => below(said),
     };
     Some(RecipeError::Failed { recipe: request.recipe.to_string(), why })
 }

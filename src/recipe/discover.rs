@@ -7,15 +7,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The runner's name.
-pub const BINARY: &str = "recipe-runner-rs";
+pub(super) const BINARY: &str = "recipe-runner-rs";
 
 /// Names the runner, as a path or as a name on the PATH.
-pub const PATH_VARIABLE: &str = "RECIPE_RUNNER_RS_PATH";
+pub(super) const PATH_VARIABLE: &str = "RECIPE_RUNNER_RS_PATH";
 
 /// Which rule found a runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// [`PATH_VARIABLE`].
+    /// `RECIPE_RUNNER_RS_PATH`.
     Variable,
     /// The PATH.
     Path,
@@ -27,7 +27,7 @@ pub enum Rule {
 
 impl Rule {
     /// The rules, in their order.
-    pub const ALL: [Self; 4] = [Self::Variable, Self::Path, Self::Cargo, Self::Local];
+    const ALL: [Self; 4] = [Self::Variable, Self::Path, Self::Cargo, Self::Local];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
@@ -41,13 +41,13 @@ impl Rule {
 }
 
 /// What the machine offers, handed in so that it can be tested.
-pub struct Lookup<'a> {
+pub(super) struct Lookup<'a> {
     /// The value of [`PATH_VARIABLE`].
-    pub named: Option<OsString>,
+    pub(super) named: Option<OsString>,
     /// The user's home.
-    pub home: Option<PathBuf>,
+    pub(super) home: Option<PathBuf>,
     /// A program's name or path → its absolute path, if it can be run.
-    pub which: &'a dyn Fn(&Path) -> Option<PathBuf>,
+    pub(super) which: &'a dyn Fn(&Path) -> Option<PathBuf>,
 }
 
 /// A runner that was found.
@@ -71,7 +71,7 @@ pub struct Looked {
 }
 
 /// Looks everywhere, in order.
-pub fn discover(lookup: &Lookup<'_>) -> Vec<Looked> {
+pub(super) fn discover(lookup: &Lookup<'_>) -> Vec<Looked> {
     let below_home = |folder: &str| lookup.home.as_ref().map(|home| home.join(folder).join(BINARY));
     let look = |rule| {
         let wanted = match rule {
@@ -112,7 +112,7 @@ impl Looked {
 }
 
 /// Whether anybody on the machine may replace a file with these permission bits.
-pub fn is_world_writable(mode: u32) -> bool {
+pub(super) fn is_world_writable(mode: u32) -> bool {
     mode & 0o002 != 0
 }
 

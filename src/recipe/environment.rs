@@ -60,8 +60,9 @@ pub const ALLOWED: &[&str] = &[
 /// Variables that pass by how their name begins.
 pub const ALLOWED_PREFIXES: &[&str] = &["LC_", "AMPLIHACK_", "RECIPE_RUNNER_", "COPILOT_"];
 
-/// What does not pass although it begins so: it would switch the CLI's own guard off.
-pub const REFUSED: &[&str] = &["COPILOT_ALLOW_ALL"];
+/// What does not pass although it begins so: it would switch the CLI's own guard off, or let
+/// a model answer in its place.
+pub const REFUSED: &[&str] = &["COPILOT_ALLOW_ALL", "COPILOT_ASSISTED_APPROVAL"];
 
 /// The socket of the run that a recipe belongs to: a Copilot launch inside it asks there
 /// about every tool call.
@@ -97,7 +98,7 @@ pub struct Nested {
 /// In a run the agent is Copilot whatever the variable says: no other agent's launches stand
 /// under the run's guard. Elsewhere the variable decides, and a launch of another agent goes
 /// through the launcher that the user has for it, since ours knows Copilot alone.
-pub fn for_runner(
+pub(super) fn for_runner(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
     runner: Option<&OsStr>,
     nested: &Nested,
@@ -182,6 +183,7 @@ mod tests {
             "GITHUB_ENV",
             "GITHUB_OUTPUT",
             "COPILOT_ALLOW_ALL",
+            "COPILOT_ASSISTED_APPROVAL",
             "LD_PRELOAD",
             "BASH_ENV",
             "GIT_DIR",

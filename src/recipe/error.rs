@@ -139,7 +139,7 @@ pub enum RecipeError {
 }
 
 /// What was said, on lines of its own.
-fn below(said: &Option<String>) -> String {
+pub(super) fn below(said: &Option<String>) -> String {
     said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
 }
 

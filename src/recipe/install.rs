@@ -14,7 +14,7 @@ use super::execute::{End, Launch, execute};
 use crate::sys::env::is_kept_back;
 
 /// Where the runner comes from.
-pub const REPOSITORY: &str = "https://github.com/rysweet/amplihack-recipe-runner";
+const REPOSITORY: &str = "https://github.com/rysweet/amplihack-recipe-runner";
 
 /// Seconds that an installation may take.
 pub const INSTALL_VARIABLE: &str = "RECIPE_RUNNER_INSTALL_TIMEOUT";

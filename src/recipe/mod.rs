@@ -24,15 +24,12 @@ mod version;
 pub use argv::{AutoStage, Mode, Progress, Request};
 pub use bridge::{Around, Bridge, Plan, Report, Runner, Secret};
 pub use context::{Context, Value};
-pub use discover::{
-    BINARY, Found, Looked, Lookup, PATH_VARIABLE, Rule, discover, is_world_writable,
-};
+pub use discover::{Found, Looked, Rule};
 pub use environment::{
     AGENT_VARIABLE, ALLOWED, ALLOWED_PREFIXES, LAUNCHER_VARIABLE, Nested, REFUSED, SOCKET_VARIABLE,
-    for_runner,
 };
 pub use error::RecipeError;
 pub use folders::{ENDINGS, folders};
-pub use install::{INSTALL_VARIABLE, REPOSITORY, install, install_command, install_limit};
+pub use install::{INSTALL_VARIABLE, install, install_command, install_limit};
 pub use progress::{Step, read_line};
-pub use version::{MINIMUM, Version, VersionProblem, check};
+pub use version::{MINIMUM, Version, VersionProblem};

@@ -23,8 +23,8 @@ struct Transition {
     status: String,
 }
 
-/// What begins a line that tells of a step as JSON.
-const TRANSITION: &str = r#"{"type":"step_transition""#;
+/// What begins a line that tells of a step as JSON, as Rust and as Python print it.
+const TRANSITIONS: [&str; 2] = [r#"{"type":"step_transition""#, r#"{"type": "step_transition""#];
 
 /// A line of standard error, if it tells of a step.
 pub fn read_line(line: &str) -> Option<Step> {
@@ -67,9 +67,10 @@ fn transition(line: &str) -> Option<Step> {
 /// Whether a line says something that is neither progress nor a sign of life.
 pub(super) fn is_meaningful(line: &str) -> bool {
     let line = line.trim();
-    let progress = ["▶", "✓", "⊘", "✗", "⚠", "[agent]", TRANSITION, "[amplihack] recipe log:"];
+    let progress = ["▶", "✓", "⊘", "✗", "⚠", "[agent]", "[amplihack] recipe log:"];
     let heartbeat = line.contains("... working (") || line.contains("... waiting (");
-    !(line.is_empty() || heartbeat || progress.iter().any(|mark| line.starts_with(mark)))
+    let mut marks = progress.iter().chain(&TRANSITIONS);
+    !(line.is_empty() || heartbeat || marks.any(|mark| line.starts_with(mark)))
 }
 
 #[cfg(test)]
@@ -124,6 +125,7 @@ mod tests {
             "",
             "   ",
             r#"{"type":"step_transition","step":"a"}"#,
+            r#"{"type": "step_transition", "step": "a", "status": "done", "ts": 1.5}"#,
             "[amplihack] recipe log: /tmp/x.log",
             "  [12:00:00] [amplihack:copilot:7] ... working (60s elapsed, 30s since last output)",
         ] {

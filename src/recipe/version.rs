@@ -46,7 +46,7 @@ pub enum VersionProblem {
 
 impl Version {
     /// The first version in a text, as in `recipe-runner 0.3.6`.
-    pub fn find(text: &str) -> Option<Self> {
+    fn find(text: &str) -> Option<Self> {
         let found = NUMBER.as_ref()?.find(text)?.as_str();
         let numbers = found.split('.').map(|number| number.parse().ok());
         numbers.collect::<Option<Vec<u64>>>().map(Self)
@@ -73,7 +73,7 @@ impl fmt::Display for Version {
 ///
 /// # Errors
 /// If it is too old, or nobody knows.
-pub fn check(printed: &str) -> Result<Version, VersionProblem> {
+pub(super) fn check(printed: &str) -> Result<Version, VersionProblem> {
     if printed.trim().is_empty() {
         return Err(VersionProblem::Unknown { why: "`--version` prints nothing".to_owned() });
     }

@@ -487,6 +487,9 @@ mod tests {
                     "model: \"open\n",
                     "protect:\n\t- x\n",
                     "verify: *unknown\n",
+                    "policy:\n",
+                    "policy: {bloked_tools: [x]}\n",
+                    "policy:\n  default: maybe\n",
                 ]
                 .map(|yaml| format!("{yaml:?}\n{}\n", errors(yaml)))
                 .join("\n")

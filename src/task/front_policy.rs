@@ -62,3 +62,53 @@ pub(super) fn rule_place(lines: &Lines<'_>, span: Range<usize>) -> RulePlace {
         text: source[lines.range(line)].to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::task::parse;
+
+    #[test]
+    fn each_rule_knows_its_place_whatever_the_text_is_written_in() {
+        let yaml = "model: ä😀\r\n\
+                    policy:\r\n  \
+                      blocked_tools: [\"ö*\", x]\r\n  \
+                      blocked_patterns:\r\n  \
+                      - &p ü😀\r\n  \
+                      - *p\r\n  \
+                      - |\r\n    \
+                        two\r\n    \
+                        lines\r\n  \
+                      command:\r\n  \
+                      - id: ä\r\n    \
+                        decision: deny\r\n    \
+                        command: ä\r\n    \
+                        reason: ö\r\n    \
+                        match: [ä]\r\n";
+        let source = format!("\u{feff}---\r\n{yaml}---\r\n- [ ] a\r\n");
+        let task = parse("t", source.as_bytes());
+        assert_eq!(task.diagnostics, []);
+        let policy = &task.settings.policy;
+        let patterns = policy.blocked_tools.iter().chain(&policy.blocked_patterns);
+        let patterns = patterns.map(|it| (it.text.as_str(), &it.place));
+        let rules = policy.command.iter().map(|it| (it.id.as_str(), &it.place));
+        let places: Vec<_> = patterns
+            .chain(rules)
+            .map(|(text, place)| {
+                let place = place.as_ref().expect("a place");
+                (text, place.line, place.column, place.width, place.text.as_str())
+            })
+            .collect();
+        assert_eq!(
+            places,
+            [
+                ("ö*", 4, 19, 4, "  blocked_tools: [\"ö*\", x]"),
+                ("x", 4, 25, 1, "  blocked_tools: [\"ö*\", x]"),
+                ("ü😀", 6, 8, 2, "  - &p ü😀"),
+                // An alias is pointed at where it is used.
+                ("ü😀", 7, 5, 2, "  - *p"),
+                ("two\nlines\n", 9, 5, 3, "    two"),
+                ("ä", 12, 5, 0, "  - id: ä"),
+            ]
+        );
+    }
+}

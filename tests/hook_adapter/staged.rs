@@ -1,5 +1,6 @@
 //! What is staged, run as the CLI runs it.
 
+use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -95,6 +96,17 @@ fn the_rust_engine_is_asked_for_what_it_has() {
         project.write(&format!("{SCRIPTS}/{script}"), &copies(script, 0));
     }
     assert_eq!(wrapper(&project, "session-start", "x").stdout, "session_start.py\n");
+    // Where PATH does not lead, its installers' folders do, in the order of the installation.
+    let folders = [(".cargo/bin", "cargo's"), (".amplihack/bin", "its own")];
+    for (folder, whose) in folders {
+        let folder = project.beside("home").join(folder);
+        fs::create_dir_all(&folder).expect("folder");
+        project.program("amplihack-hooks", &format!("#!/bin/sh\necho \"{whose} $1 $(cat)\"\n"));
+        let native = "amplihack-hooks";
+        fs::rename(project.beside("bin").join(native), folder.join(native)).expect("moved");
+        let ended = wrapper(&project, "session-start", "x");
+        assert_eq!(ended.stdout, format!("{whose} session-start x\n"));
+    }
     project.program("amplihack-hooks", "#!/bin/sh\necho \"native $1 $(cat)\"\nexit 4\n");
     let ended = wrapper(&project, "session-start", "x");
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(4), "native session-start x\n"));

@@ -39,6 +39,7 @@ fn a_runner_that_misbehaves() {
         ("exec sleep 600", 124, "timeout", "longer than 1 s"),
         ("(trap '' TERM; sleep 600) & trap '' TERM; wait", 124, "timeout", "longer than 1 s"),
         ("echo '{}'", 1, "failed", "the recipe hello failed"),
+        ("echo why >&2; echo '{}'; exit 1", 1, "failed", "the recipe hello failed\nwhy"),
         ("echo '{\"success\":true}'; exit 1", 1, "failed", "says success and ended with 1"),
         (
             "echo '{\"success\":false,\"step_results\":[{\"step_id\":\"b\",\"status\":\"failed\",\"error\":\"no file\"}]}'; exit 1",

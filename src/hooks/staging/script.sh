@@ -1,5 +1,15 @@
 engine=@ENGINE@
 hooks=$root/.claude/tools/amplihack/hooks
+rust=
+if [ "$engine" = rust ]; then
+    rust=$(command -v amplihack-hooks) || rust=
+    for folder in .amplihack/bin .cargo/bin; do
+        found=${HOME:-}/$folder/amplihack-hooks
+        if [ -z "$rust" ] && [ -f "$found" ] && [ -x "$found" ]; then
+            rust=$found
+        fi
+    done
+fi
 
 # has SCRIPT SUBCOMMAND: whether there is something to run.
 has() {
@@ -8,7 +18,7 @@ has() {
 
 # native SUBCOMMAND: whether the Rust engine runs it.
 native() {
-    [ "$engine" = rust ] && [ -n "$1" ] && command -v amplihack-hooks >/dev/null 2>&1
+    [ -n "$rust" ] && [ -n "$1" ]
 }
 
 # run SCRIPT SUBCOMMAND ARGUMENT...: becomes the hook.
@@ -17,7 +27,7 @@ run() {
     subcommand=$2
     shift 2
     if native "$subcommand"; then
-        exec amplihack-hooks "$subcommand" "$@"
+        exec "$rust" "$subcommand" "$@"
     fi
     # A script that names its interpreter and may be executed is; any other is Python.
     IFS= read -r first <"$script" || :
