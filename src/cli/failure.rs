@@ -5,6 +5,8 @@ use std::fmt;
 
 use crate::agent::{AgentError, way_out};
 use crate::config::ConfigError;
+use crate::prompt::PromptError;
+use crate::verify::VerifyError;
 
 /// Which exit code a failure has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +51,7 @@ impl Failure {
         self.hints.push(hint.into());
         self
     }
-}
 
-impl Failure {
     /// What went wrong, and because of what, without the hints.
     pub(crate) fn reason(&self) -> String {
         let mut reason = self.source.to_string();
@@ -77,6 +77,24 @@ impl fmt::Display for Failure {
             write!(f, "\nhint: {hint}")?;
         }
         Ok(())
+    }
+}
+
+impl From<PromptError> for Failure {
+    fn from(error: PromptError) -> Self {
+        Self::new(Kind::Invalid, error)
+    }
+}
+
+impl From<VerifyError> for Failure {
+    fn from(error: VerifyError) -> Self {
+        let kind = if error.cannot_write() { Kind::Write } else { Kind::Repository };
+        let hint = error.hint();
+        let failure = Self::new(kind, error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, Kind};
+use super::place::{canonical, temporary};
 use crate::engine::{BEAT, PULSE};
 use crate::model::RunId;
 
@@ -97,8 +98,7 @@ fn clear_scratch(folder: &Path) {
     let note = folder.join(NOTE);
     let Ok(bytes) = fs::read(&note) else { return };
     let scratch = PathBuf::from(std::ffi::OsString::from_vec(bytes));
-    let temporary = std::env::temp_dir();
-    let temporary = temporary.canonicalize().unwrap_or(temporary);
+    let temporary = canonical(&temporary());
     let ours = scratch.parent() == Some(&temporary)
         && scratch
             .file_name()
