@@ -30,7 +30,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
         let path = folder.join(path);
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         made.and_then(|()| std::fs::write(&path, text))
-            .map_err(|error| cannot_write(&path, &error))?;
+            .map_err(|error| Failure::cannot_write(&path, &error))?;
     }
     git(&folder, &["init", "--quiet", "--initial-branch=main"])?;
     git(&folder, &["config", "user.name", "ralph-copilot demo"])?;
@@ -77,18 +77,19 @@ fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
         let base = place::temporary();
         let made = tempfile::Builder::new().prefix("ralph-demo-").tempdir_in(&base);
         let folder = made.map_err(|error| {
-            cannot_write(&base, &error).hint("name a folder, or let TMPDIR name one")
+            Failure::cannot_write(&base, &error).hint("or name a folder: ralph-copilot demo FOLDER")
         })?;
         // It is the result: it stays.
         return Ok(folder.keep());
     };
-    std::fs::create_dir_all(named).map_err(|error| cannot_write(named, &error))?;
-    let mut entries = std::fs::read_dir(named).map_err(|error| cannot_write(named, &error))?;
+    std::fs::create_dir_all(named).map_err(|error| Failure::cannot_write(named, &error))?;
+    let mut entries =
+        std::fs::read_dir(named).map_err(|error| Failure::cannot_write(named, &error))?;
     if entries.next().is_some() {
         return Err(Failure::new(Kind::Usage, format!("{} is not empty", named.display()))
             .hint("name a new folder, or none: then a temporary one is made"));
     }
-    named.canonicalize().map_err(|error| cannot_write(named, &error))
+    named.canonicalize().map_err(|error| Failure::cannot_write(named, &error))
 }
 
 pub(super) fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
@@ -108,8 +109,4 @@ pub(super) fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
     }
     let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(Failure::new(Kind::Repository, format!("git {} failed: {words}", args.join(" "))))
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(Kind::Write, format!("cannot write {}: {error}", path.display()))
 }

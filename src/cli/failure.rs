@@ -2,11 +2,15 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::Path;
 
 use crate::agent::{AgentError, way_out};
 use crate::config::ConfigError;
 use crate::prompt::PromptError;
 use crate::verify::VerifyError;
+
+/// What to do where nothing can be written.
+pub(crate) const MAKE_ROOM: &str = "make room or give the right to write, then start it again";
 
 /// Which exit code a failure has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +49,11 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(kind: Kind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { kind, source: source.into(), hints: Vec::new() }
+    }
+
+    /// A file of ours that cannot be written.
+    pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Self {
+        Self::new(Kind::Write, format!("cannot write {}: {error}", path.display())).hint(MAKE_ROOM)
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {

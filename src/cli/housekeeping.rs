@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::failure::{Failure, Kind};
+use super::failure::Failure;
 use super::place::{canonical, temporary};
 use crate::engine::{BEAT, PULSE};
 use crate::model::RunId;
@@ -37,9 +37,8 @@ pub(super) fn keep_house(runs: &Path, run: &RunId, scratch: &Path) -> Result<(),
         }
     }
     let note = runs.join(run.as_str()).join(NOTE);
-    fs::write(&note, scratch.as_os_str().as_encoded_bytes()).map_err(|error| {
-        Failure::new(Kind::Write, format!("cannot write {}: {error}", note.display()))
-    })
+    fs::write(&note, scratch.as_os_str().as_encoded_bytes())
+        .map_err(|error| Failure::cannot_write(&note, &error))
 }
 
 /// Touches a file in the run's folder as long as it lives.
@@ -49,9 +48,7 @@ impl Pulse {
     /// Begins to beat.
     pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(PULSE);
-        let file = fs::File::create(&path).map_err(|error| {
-            Failure::new(Kind::Write, format!("cannot make {}: {error}", path.display()))
-        })?;
+        let file = fs::File::create(&path).map_err(|error| Failure::cannot_write(&path, &error))?;
         Ok(Self(tokio::spawn(async move {
             loop {
                 tokio::time::sleep(BEAT).await;

@@ -60,9 +60,7 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
 
 /// Makes a file that is not there; says whether it did.
 fn create(path: &Path, text: &str) -> Result<bool, Failure> {
-    let failed = |source: std::io::Error| {
-        Failure::new(Kind::Write, format!("cannot write {}: {source}", path.display()))
-    };
+    let failed = |error| Failure::cannot_write(path, &error);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }

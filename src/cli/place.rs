@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, Kind, MAKE_ROOM};
 use crate::config::{self, Layer, Source, Written};
 use crate::guard::{PolicyError, Rules};
 use crate::model::{Diagnostic, Severity, Task};
@@ -246,8 +246,7 @@ impl From<sys::Error> for Failure {
                     "wait for it, or end it; `ralph-copilot status <task>` shows what it does",
                 )
             }
-            sys::Error::File { .. } => Self::new(Kind::Write, error)
-                .hint("make room or give the right to write, then start it again"),
+            sys::Error::File { .. } => Self::new(Kind::Write, error).hint(MAKE_ROOM),
             sys::Error::Spawn { .. } | sys::Error::Process { .. } => {
                 Self::new(Kind::Internal, error)
             }

@@ -230,3 +230,21 @@ fn while_a_run_works_here_git_s_settings_stay() {
     assert!(!repo.path(".github").exists());
     assert_eq!(repo.read(".git/info/exclude"), before);
 }
+
+#[test]
+fn what_cannot_be_written_or_is_not_there_comes_with_a_next_step() {
+    let repo = Repo::new(THREE);
+    for (words, code) in [
+        (&["demo", "README.md/sub"][..], 11),
+        (&["hooks", "export", "README.md/sub"], 11),
+        (&["log", "../x"], 2),
+        (&["log", "x"], 2),
+        (&["log"], 2),
+        (&["retry", "demo", "7"], 2),
+    ] {
+        let ran = repo.ralph(words);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), ""), "{words:?}");
+        assert!(ran.stderr.starts_with("error: "), "{words:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("\nhint: "), "{words:?}: {}", ran.stderr);
+    }
+}
