@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::failure::{Failure, Kind};
-use super::runtime;
+use super::{place, runtime};
 use crate::agent::scripted::{Ended, Script, ScriptedError, serve};
 
 /// Plays a script until the client hangs up.
-pub(super) fn agent(script: &Path) -> Result<u8, Failure> {
-    let script = Script::load(script)?;
+pub(super) fn agent(directory: Option<&Path>, script: &Path) -> Result<u8, Failure> {
+    let script = Script::load(&place::typed(directory, script)?)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(serve(script, tokio::io::stdin(), tokio::io::stdout()));
     // A read of standard input cannot be taken back: it must not keep the process.
@@ -22,7 +22,11 @@ pub(super) fn agent(script: &Path) -> Result<u8, Failure> {
 impl From<ScriptedError> for Failure {
     fn from(error: ScriptedError) -> Self {
         let kind = match &error {
-            ScriptedError::Read { .. } | ScriptedError::Parse { .. } => Kind::Invalid,
+            ScriptedError::Read { .. } => {
+                return Self::new(Kind::Invalid, error)
+                    .hint("name a script: docs/scripted-agent.md shows what one looks like");
+            }
+            ScriptedError::Parse { .. } => Kind::Invalid,
             ScriptedError::Memory { .. } => Kind::Write,
             ScriptedError::Signal(_) | ScriptedError::Turn(_) | ScriptedError::Serve(_) => {
                 Kind::Internal

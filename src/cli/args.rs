@@ -1,13 +1,16 @@
 //! What can be typed, and what `--help` says about it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use clap::{Args, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use super::classify::ClassifyArgs;
+use super::exit::IN_SHORT;
 use crate::config::{Span, Written};
 use crate::model::{OnStuck, Sandbox, Via, WriteScope};
 
@@ -21,16 +24,14 @@ use crate::model::{OnStuck, Sandbox, Via, WriteScope};
     subcommand_negates_reqs = true,
     arg_required_else_help = true,
     max_term_width = 100,
-    after_help = "Examples:
+    after_help = format!("Examples:
   ralph-copilot demo                     watch a whole run: no account, no network
   ralph-copilot init login-form          scaffold tasks/login-form/TASK.md
   ralph-copilot check login-form         what was understood of it
   ralph-copilot login-form               work on it until every criterion is proven
   ralph-copilot status login-form        where it stands
 
-Exit codes of a run: 0 proven, 2 usage, 3 limit, 4 stuck, 5 agent not usable, 6 rate limited,
-7 task or configuration invalid, 8 repository not usable, 9 locked, 10 tampering, 11 cannot
-write, 70 internal, 129/130/143 signals. `docs/exit-codes.md` tells more."
+{IN_SHORT}")
 )]
 pub(crate) struct Cli {
     /// Work as if started in this folder.
@@ -56,18 +57,47 @@ pub(crate) fn leading_directory(
         words.remove(1);
         return (Some(directory.into()), words);
     }
-    let joined = words.get(1).and_then(|word| word.to_str()?.strip_prefix("--directory="));
-    let joined = joined.map(PathBuf::from);
+    let joined = words.get(1).and_then(|word| {
+        let word = word.as_bytes();
+        let long = word.strip_prefix(b"--directory=");
+        long.or_else(|| word.strip_prefix(b"-C").filter(|joined| !joined.is_empty()))
+    });
+    let joined = joined.map(|path| PathBuf::from(OsStr::from_bytes(path)));
     if joined.is_some() {
         words.remove(1);
     }
     (joined, words)
 }
 
+/// Says that the first word is no command, where the parser only knows that two words do not
+/// go together.
+pub(crate) fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    if error.kind() != ErrorKind::ArgumentConflict {
+        return error;
+    }
+    let first = words.get(1).and_then(|word| word.to_str()).filter(|word| !word.starts_with('-'));
+    let Some(first) = first else { return error };
+    let cli = Cli::command();
+    if cli.find_subcommand(first).is_some() {
+        return error;
+    }
+    let names = cli.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
+    let nearest = names
+        .map(|name| (strsim::jaro_winkler(first, name), name))
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .filter(|(similar, _)| *similar > 0.8);
+    let meant = nearest.map_or_else(String::new, |(_, name)| format!(", `{name}` is"));
+    let tip = format!("`{first}` is no command{meant}; a task stands alone");
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    error
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Work on a task (the default: `ralph-copilot <task>`)
+    #[command(after_help = format!("A task with the name of a command takes `run`, as in \
+`ralph-copilot run check`.\n\n{IN_SHORT}"))]
     Run(Box<RunArgs>),
     /// A real run in a temporary repository with the built-in scripted agent
     #[command(
@@ -237,9 +267,10 @@ pub(crate) struct SettingArgs {
 }
 
 impl SettingArgs {
-    /// Names the agent as `--agent` would.
+    /// Names an agent that speaks ACP, as `--agent` and `--via` would.
     pub(crate) fn name_agent(&mut self, command: String) {
         self.agent = Some(command);
+        self.via = Some(Via::Acp);
     }
 
     /// The layer that these flags make.
@@ -279,7 +310,7 @@ fn on_stuck(word: String) -> OnStuck {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
-fn write_scope(word: String) -> WriteScope {
+pub(super) fn write_scope(word: String) -> WriteScope {
     if word == "task" { WriteScope::Task } else { WriteScope::Workspace }
 }
 
@@ -396,6 +427,7 @@ mod tests {
             &["r", "-C", "d", "check", "t"][..],
             &["r", "--directory", "d", "check", "t"],
             &["r", "--directory=d", "check", "t"],
+            &["r", "-Cd", "check", "t"],
         ] {
             let (directory, rest) = split(words);
             assert_eq!(directory, Some(PathBuf::from("d")), "{words:?}");
@@ -407,7 +439,6 @@ mod tests {
 
     #[test]
     fn the_parser_is_sound() {
-        use clap::CommandFactory as _;
         Cli::command().debug_assert();
     }
 }

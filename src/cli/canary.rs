@@ -117,7 +117,7 @@ fn judge(in_force: bool, decisions: &[Decision], told: Option<&str>, pushed: boo
 fn prepare(repo: &Path, remote: &Path) -> Result<(), Failure> {
     let made = std::fs::create_dir(repo)
         .and_then(|()| std::fs::write(repo.join("README.md"), "A canary lives here.\n"));
-    made.map_err(|error| Failure::new(Kind::Write, format!("{}: {error}", repo.display())))?;
+    made.map_err(|error| Failure::cannot_write(repo, &error))?;
     let remote = remote.to_string_lossy();
     git(repo, &["init", "--quiet", "--initial-branch=main"])?;
     git(repo, &["init", "--quiet", "--bare", &remote])?;

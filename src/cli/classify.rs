@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::failure::{Failure, Kind};
-use super::say;
+use super::{say_as_is, unreadable};
 use crate::agent;
 use crate::config::from_environment;
 use crate::engine::{Action, Advice, Retries, advise};
@@ -63,11 +63,7 @@ struct Classified {
 /// Reads standard input and prints what a run would do.
 pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     let mut input = Vec::new();
-    std::io::stdin()
-        .lock()
-        .take(LONGEST)
-        .read_to_end(&mut input)
-        .map_err(|error| Failure::new(Kind::Usage, format!("standard input: {error}")))?;
+    std::io::stdin().lock().take(LONGEST).read_to_end(&mut input).map_err(unreadable)?;
     let environment = from_environment(&|name| std::env::var(name).ok())?;
     let allowed = Retries {
         most: environment.max_retries,
@@ -76,7 +72,7 @@ pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     let fault = agent::classify(&String::from_utf8_lossy(&input));
     let told = told(fault, args.retry, &allowed, Clock::system().now());
     let text = serde_json::to_string(&told).map_err(|error| Failure::new(Kind::Internal, error))?;
-    say(&text);
+    say_as_is(&text);
     Ok(0)
 }
 

@@ -14,8 +14,8 @@ use std::process::Command;
 use clap::Args;
 
 use super::failure::{Failure, Kind};
-use super::place::{Place, directory};
-use super::{complain, launch, say};
+use super::place::{Place, directory, temporary};
+use super::{complain, launch, say_as_is};
 use crate::agent::{AgentCommand, AgentKind};
 use crate::hooks::{Mounted, Plugin, Staged as StagedHook};
 use crate::launcher::{self, Normalized, Opener, Staged, normalize};
@@ -61,7 +61,7 @@ pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Fa
     let socket = socket.map(PathBuf::from);
     if args.print {
         let base = socket.as_deref().and_then(Path::parent).map(Path::to_owned);
-        let plugin = plugin_folder(&base.unwrap_or_else(|| std::env::temp_dir().join("ralph-…")));
+        let plugin = plugin_folder(&base.unwrap_or_else(|| temporary().join("ralph-…")));
         let mut all = Vec::new();
         if opener == Opener::Guard {
             let (_, arguments) = launch::environment(AgentKind::Copilot, &plugin, &[])?;
@@ -131,7 +131,7 @@ fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
     })?;
     let base = socket.parent().unwrap_or(Path::new("/")).join(format!("l{}", std::process::id()));
     let plugin = plugin(&base, socket, &begun.normalized)?;
-    let command = guarded(&begun, &plugin, &std::env::temp_dir())?;
+    let command = guarded(&begun, &plugin, &temporary())?;
     Err(replace(command, &begun))
 }
 
@@ -177,7 +177,7 @@ fn plugin_arguments(folder: &Path) -> [OsString; 2] {
 
 fn print(arguments: &[OsString]) {
     let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
-    say(&serde_json::json!(words).to_string());
+    say_as_is(&serde_json::json!(words).to_string());
 }
 
 /// Brings the project's agents, hooks, commands and recipes to where the CLI looks, and
@@ -185,6 +185,11 @@ fn print(arguments: &[OsString]) {
 fn stage(named: Option<&Path>) -> Result<(), Failure> {
     // Outside a repository there is no project.
     let Ok(place) = Place::find(named) else { return Ok(()) };
+    if let Some(holder) = place.holder() {
+        // It watches these folders and git's settings: a change there is tampering to it.
+        complain(&format!("{holder} works here: nothing is staged"));
+        return Ok(());
+    }
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(Kind::Write, error);
     let Staged { mut created, mut kept } =
         launcher::stage(place.root()).map_err(|error| failed(error.into()))?;

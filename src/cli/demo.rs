@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::args::{DemoArgs, RunArgs};
 use super::failure::{Failure, Kind};
-use super::{complain, run, say};
+use super::{complain, place, run, say};
 use crate::sys::env;
 
 /// The example, compiled in, so that the demo needs nothing but the program and git.
@@ -23,13 +23,14 @@ const FILES: [(&str, &str); 7] = [
 const TASK: &str = "hello";
 
 /// Makes the repository, works on it, and says where it is.
-pub(super) fn demo(args: &DemoArgs) -> Result<u8, Failure> {
-    let folder = make_folder(args.folder.as_deref())?;
+pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Failure> {
+    let named = args.folder.as_deref().map(|named| place::typed(directory, named));
+    let folder = make_folder(named.transpose()?.as_deref())?;
     for (path, text) in FILES {
         let path = folder.join(path);
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         made.and_then(|()| std::fs::write(&path, text))
-            .map_err(|error| cannot_write(&path, &error))?;
+            .map_err(|error| Failure::cannot_write(&path, &error))?;
     }
     git(&folder, &["init", "--quiet", "--initial-branch=main"])?;
     git(&folder, &["config", "user.name", "ralph-copilot demo"])?;
@@ -55,6 +56,8 @@ pub(super) fn demo(args: &DemoArgs) -> Result<u8, Failure> {
         RunArgs { task: Some(TASK.to_owned()), json: args.json, ..RunArgs::default() };
     run_args.settings.name_agent(agent);
     let code = run::run(Some(&folder), &run_args)?;
+    let shown = folder.to_string_lossy();
+    let shown = shlex::try_quote(&shown).unwrap_or(std::borrow::Cow::Borrowed(&shown));
     let told = format!(
         "\nLook at what it left:\n  \
          git -C {shown} log --oneline\n  \
@@ -71,18 +74,22 @@ pub(super) fn demo(args: &DemoArgs) -> Result<u8, Failure> {
 
 fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(named) = named else {
-        let made = tempfile::Builder::new().prefix("ralph-demo-").tempdir();
-        let folder = made.map_err(|error| cannot_write(&std::env::temp_dir(), &error))?;
+        let base = place::temporary();
+        let made = tempfile::Builder::new().prefix("ralph-demo-").tempdir_in(&base);
+        let folder = made.map_err(|error| {
+            Failure::cannot_write(&base, &error).hint("or name a folder: ralph-copilot demo FOLDER")
+        })?;
         // It is the result: it stays.
         return Ok(folder.keep());
     };
-    std::fs::create_dir_all(named).map_err(|error| cannot_write(named, &error))?;
-    let mut entries = std::fs::read_dir(named).map_err(|error| cannot_write(named, &error))?;
+    std::fs::create_dir_all(named).map_err(|error| Failure::cannot_write(named, &error))?;
+    let mut entries =
+        std::fs::read_dir(named).map_err(|error| Failure::cannot_write(named, &error))?;
     if entries.next().is_some() {
         return Err(Failure::new(Kind::Usage, format!("{} is not empty", named.display()))
             .hint("name a new folder, or none: then a temporary one is made"));
     }
-    named.canonicalize().map_err(|error| cannot_write(named, &error))
+    named.canonicalize().map_err(|error| Failure::cannot_write(named, &error))
 }
 
 pub(super) fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
@@ -102,8 +109,4 @@ pub(super) fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
     }
     let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(Failure::new(Kind::Repository, format!("git {} failed: {words}", args.join(" "))))
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(Kind::Write, format!("cannot write {}: {error}", path.display()))
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::args::RunArgs;
 use super::failure::Failure;
-use super::place::TaskPlace;
+use super::place::{TaskPlace, temporary};
 use super::{assemble, launch, say, say_json};
 use crate::guard::Redactor;
 use crate::prompt::IterationValues;
@@ -19,6 +19,7 @@ pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
     let preflight = assemble::preflight(at, &settings)?;
     let command = launch::find_agent(&settings)?;
     let templates = assemble::templates(&at.place)?;
+    assemble::rules(at, &settings, &preflight, &temporary())?;
     let state = super::status::read_state(at)?;
     let next = task.criteria.iter().find(|criterion| {
         !criterion.checked && !state.find(&criterion.key).is_some_and(|entry| entry.blocked)

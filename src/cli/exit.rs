@@ -13,6 +13,12 @@ pub struct ExitCode {
     pub then: &'static str,
 }
 
+/// Them all on a few lines, for `--help`.
+pub(super) const IN_SHORT: &str = "\
+Exit codes of a run: 0 proven, 2 usage, 3 limit, 4 stuck, 5 agent not usable, 6 rate limited,
+7 task or configuration invalid, 8 repository not usable, 9 locked, 10 tampering, 11 cannot
+write, 70 internal, 129/130/143 signals. `docs/exit-codes.md` tells more.";
+
 /// Every exit code of `run`.
 pub const EXIT_CODES: &[ExitCode] = &[
     ExitCode {
@@ -127,4 +133,16 @@ pub fn document() -> String {
          `recipe` has codes of its own: [recipes.md](recipes.md#exit-codes).\n",
     );
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_short_they_are_the_same_ones() {
+        let codes = IN_SHORT.split(|letter: char| !letter.is_ascii_digit());
+        let codes: Vec<u8> = codes.filter_map(|code| code.parse().ok()).collect();
+        assert_eq!(codes, EXIT_CODES.iter().map(|exit| exit.code).collect::<Vec<_>>());
+    }
 }

@@ -2,9 +2,15 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::Path;
 
 use crate::agent::{AgentError, way_out};
 use crate::config::ConfigError;
+use crate::prompt::PromptError;
+use crate::verify::VerifyError;
+
+/// What to do where nothing can be written.
+pub(crate) const MAKE_ROOM: &str = "make room or give the right to write, then start it again";
 
 /// Which exit code a failure has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +51,16 @@ impl Failure {
         Self { kind, source: source.into(), hints: Vec::new() }
     }
 
+    /// A file of ours that cannot be written.
+    pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Self {
+        Self::new(Kind::Write, format!("cannot write {}: {error}", path.display())).hint(MAKE_ROOM)
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
-}
 
-impl Failure {
     /// What went wrong, and because of what, without the hints.
     pub(crate) fn reason(&self) -> String {
         let mut reason = self.source.to_string();
@@ -77,6 +86,24 @@ impl fmt::Display for Failure {
             write!(f, "\nhint: {hint}")?;
         }
         Ok(())
+    }
+}
+
+impl From<PromptError> for Failure {
+    fn from(error: PromptError) -> Self {
+        Self::new(Kind::Invalid, error)
+    }
+}
+
+impl From<VerifyError> for Failure {
+    fn from(error: VerifyError) -> Self {
+        let kind = if error.cannot_write() { Kind::Write } else { Kind::Repository };
+        let hint = error.hint();
+        let failure = Self::new(kind, error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 }
 

@@ -14,8 +14,8 @@ mod ground;
 mod xpia;
 
 use std::io::{Read as _, Write as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use clap::Args;
@@ -35,6 +35,8 @@ const SCRIPTS: Duration = Duration::from_secs(25);
 /// After this the adapter answers by itself: there is something that even killing the
 /// scripts did not end, or an input without an end.
 const ADAPTER: Duration = Duration::from_secs(28);
+/// What a program's first thread usually has, in bytes, and other threads have not.
+const STACK: usize = 8 << 20;
 /// The CLI takes this exit code for a denial.
 const DENIED: u8 = 2;
 /// There is no such hook.
@@ -80,22 +82,37 @@ pub(super) fn hook(directory: Option<&Path>, args: &HookArgs) -> u8 {
 fn of_the_run(event: &str, socket: &Path) -> u8 {
     let only_reports = observes(event);
     let limit = ask_limit(event) + WATCHDOG;
-    std::thread::spawn(move || {
-        std::thread::sleep(limit);
-        let code = fail("the guard did not answer in time", only_reports);
-        std::process::exit(i32::from(code));
+    let (event, socket) = (event.to_owned(), socket.to_owned());
+    let asked = within(limit, move || {
+        let mut input = Vec::new();
+        match std::io::stdin().lock().take(LONGEST).read_to_end(&mut input) {
+            Ok(_) => ask(&socket, &event, &input).map_err(|error| error.to_string()),
+            Err(error) => Err(format!("the hook's input cannot be read: {error}")),
+        }
     });
-    let mut input = Vec::new();
-    let read = std::io::stdin().lock().take(LONGEST).read_to_end(&mut input);
-    let asked = match read {
-        Ok(_) => ask(socket, event, &input).map_err(|error| error.to_string()),
-        Err(error) => Err(format!("the hook's input cannot be read: {error}")),
-    };
     match asked {
-        Ok(reply) if answer(&reply) || only_reports => 0,
-        Ok(_) => DENIED,
-        Err(why) => fail(&why, only_reports),
+        Ok(Ok(reply)) if answer(&reply) || only_reports => 0,
+        Ok(Ok(_)) => DENIED,
+        Ok(Err(why)) => fail(&why, only_reports),
+        Err(RecvTimeoutError::Timeout) => fail("the guard did not answer in time", only_reports),
+        Err(RecvTimeoutError::Disconnected) => fail("the hook failed", only_reports),
     }
+}
+
+/// What the work comes to, if that is within the limit. It is done on a thread of its own,
+/// since nothing takes back a read of standard input; the process ends without it.
+fn within<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, RecvTimeoutError> {
+    let (done, result) = mpsc::sync_channel(1);
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+        // Nobody listens any more if it took too long.
+        let _late = done.send(work());
+    });
+    // A thread that did not begin has dropped its end of the channel, as one that panics does.
+    drop(thread);
+    result.recv_timeout(limit)
 }
 
 /// Answers without the runner; gives the exit code.
@@ -111,32 +128,40 @@ fn fail(why: &str, only_reports: bool) -> u8 {
 /// Asks the project's own hooks, or the guard.
 fn of_the_project(kind: HookKind, directory: Option<&Path>, json: Option<&str>) -> u8 {
     let until = Instant::now() + SCRIPTS;
-    std::thread::spawn(move || {
-        std::thread::sleep(ADAPTER);
-        std::process::exit(i32::from(deliver(kind, refuse("nobody has decided in time"))));
-    });
-    let decided = catch_unwind(AssertUnwindSafe(|| {
-        // An empty argument asks nothing: what is meant may be on standard input.
-        let input = match json.filter(|json| !json.trim().is_empty()) {
-            Some(json) => json.as_bytes().to_vec(),
-            None => match read_input() {
-                Ok(input) => input,
-                Err(why) => return refuse(&why),
-            },
-        };
-        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return refuse(&error.to_string()),
-        };
-        runtime.block_on(async {
-            match kind {
-                HookKind::PreToolUse => adapter::before(directory, &input, until).await,
-                HookKind::PostToolUse => after::after(directory, &input, until).await,
-                HookKind::Xpia => xpia::validate(&input, until).await,
-            }
-        })
-    }));
-    deliver(kind, decided.unwrap_or_else(|_| refuse("the hook failed")))
+    // An empty argument asks nothing: what is meant may be on standard input.
+    let json = json.filter(|json| !json.trim().is_empty()).map(str::to_owned);
+    let directory = directory.map(Path::to_owned);
+    let decided = within(ADAPTER, move || decide(kind, directory.as_deref(), json, until));
+    deliver(
+        kind,
+        decided.unwrap_or_else(|none| match none {
+            RecvTimeoutError::Timeout => refuse("nobody has decided in time"),
+            RecvTimeoutError::Disconnected => refuse("the hook failed"),
+        }),
+    )
+}
+
+fn decide(
+    kind: HookKind,
+    directory: Option<&Path>,
+    json: Option<String>,
+    until: Instant,
+) -> String {
+    let input = match json.map_or_else(read_input, |json| Ok(json.into_bytes())) {
+        Ok(input) => input,
+        Err(why) => return refuse(&why),
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(&error.to_string()),
+    };
+    runtime.block_on(async {
+        match kind {
+            HookKind::PreToolUse => adapter::before(directory, &input, until).await,
+            HookKind::PostToolUse => after::after(directory, &input, until).await,
+            HookKind::Xpia => xpia::validate(&input, until).await,
+        }
+    })
 }
 
 fn refuse(why: &str) -> String {
@@ -171,4 +196,20 @@ fn read_input() -> Result<Vec<u8>, String> {
 fn answer(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_of_work_that_ends_or_fails_or_lasts_too_long() {
+        let long = Duration::from_secs(60);
+        assert_eq!(within(long, || 7), Ok(7));
+        let failed = within(long, || -> u8 { std::panic::panic_any("broken") });
+        assert_eq!(failed, Err(RecvTimeoutError::Disconnected));
+        let (_never, forever) = mpsc::channel::<()>();
+        let late = within(Duration::ZERO, move || forever.recv().is_ok());
+        assert_eq!(late, Err(RecvTimeoutError::Timeout));
+    }
 }

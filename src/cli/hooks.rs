@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, Kind, MAKE_ROOM};
 use super::{hook, place, say, say_json};
 use crate::hooks::{
     ENGINE_VARIABLE, EngineError, HookEngine, StageXpia, Staged, StagingError, find_engine,
@@ -172,6 +172,6 @@ impl From<EngineError> for Failure {
 
 impl From<StagingError> for Failure {
     fn from(error: StagingError) -> Self {
-        Self::new(Kind::Write, error)
+        Self::new(Kind::Write, error).hint(MAKE_ROOM)
     }
 }

@@ -8,7 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::failure::{Failure, Kind};
+use super::failure::Failure;
+use super::place::{canonical, temporary};
 use crate::engine::{BEAT, PULSE};
 use crate::model::RunId;
 
@@ -36,9 +37,8 @@ pub(super) fn keep_house(runs: &Path, run: &RunId, scratch: &Path) -> Result<(),
         }
     }
     let note = runs.join(run.as_str()).join(NOTE);
-    fs::write(&note, scratch.as_os_str().as_encoded_bytes()).map_err(|error| {
-        Failure::new(Kind::Write, format!("cannot write {}: {error}", note.display()))
-    })
+    fs::write(&note, scratch.as_os_str().as_encoded_bytes())
+        .map_err(|error| Failure::cannot_write(&note, &error))
 }
 
 /// Touches a file in the run's folder as long as it lives.
@@ -48,9 +48,7 @@ impl Pulse {
     /// Begins to beat.
     pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(PULSE);
-        let file = fs::File::create(&path).map_err(|error| {
-            Failure::new(Kind::Write, format!("cannot make {}: {error}", path.display()))
-        })?;
+        let file = fs::File::create(&path).map_err(|error| Failure::cannot_write(&path, &error))?;
         Ok(Self(tokio::spawn(async move {
             loop {
                 tokio::time::sleep(BEAT).await;
@@ -97,8 +95,7 @@ fn clear_scratch(folder: &Path) {
     let note = folder.join(NOTE);
     let Ok(bytes) = fs::read(&note) else { return };
     let scratch = PathBuf::from(std::ffi::OsString::from_vec(bytes));
-    let temporary = std::env::temp_dir();
-    let temporary = temporary.canonicalize().unwrap_or(temporary);
+    let temporary = canonical(&temporary());
     let ours = scratch.parent() == Some(&temporary)
         && scratch
             .file_name()

@@ -11,6 +11,7 @@ use super::failure::{Failure, Kind};
 use super::place::Place;
 use super::{assemble, say, say_json};
 use crate::prompt::ScaffoldValues;
+use crate::task::wrong_with_name;
 
 /// Makes what is missing and says what was there.
 pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Failure> {
@@ -19,13 +20,12 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
     let mut files =
         vec![(PathBuf::from(".github/copilot-instructions.md"), templates.instructions()?)];
     if let Some(task) = &args.task {
-        if task.is_empty()
-            || task.starts_with('-')
-            || task.contains(['/', '\\', '\0'])
-            || task.starts_with('.')
-        {
-            return Err(Failure::new(Kind::Usage, format!("`{task}` is no name for a task"))
-                .hint("it becomes a folder below tasks/: take letters, digits, `-` and `_`"));
+        if let Some(why) = wrong_with_name(task) {
+            return Err(Failure::new(
+                Kind::Usage,
+                format!("`{task}` is no name for a task: {why}"),
+            )
+            .hint("it becomes a folder below tasks/: take letters, digits, `-` and `_`"));
         }
         let values = ScaffoldValues { task_name: task.clone() };
         let folder = Path::new("tasks").join(task);
@@ -60,9 +60,7 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
 
 /// Makes a file that is not there; says whether it did.
 fn create(path: &Path, text: &str) -> Result<bool, Failure> {
-    let failed = |source: std::io::Error| {
-        Failure::new(Kind::Write, format!("cannot write {}: {source}", path.display()))
-    };
+    let failed = |error| Failure::cannot_write(path, &error);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }

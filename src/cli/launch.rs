@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::failure::{Failure, Kind};
 use super::housekeeping::SCRATCH_PREFIX;
+use super::place::{canonical, temporary};
 use crate::agent::acp::{AcpAgent, Launch};
 use crate::agent::oneshot::{OneShot, Recipe};
 use crate::agent::{
@@ -76,14 +78,27 @@ pub(super) fn copilot_home() -> Option<PathBuf> {
 /// A folder of the run's own outside the repository: socket, plugin and the agent's
 /// TMPDIR. It is short, because a socket's path has few bytes.
 pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
-    let base = std::env::temp_dir().canonicalize().unwrap_or_else(|_| std::env::temp_dir());
-    let failed = |source| Failure::from(AgentError::Prepare { path: base.clone(), source });
+    let base = canonical(&temporary());
+    let failed = |source| {
+        Failure::from(AgentError::Prepare { path: base.clone(), source })
+            .hint("let TMPDIR name a folder that can be written")
+    };
     let folder =
         tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir_in(&base).map_err(failed)?;
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))
         .map_err(failed)?;
     std::fs::create_dir(folder.path().join("tmp")).map_err(failed)?;
     Ok(folder)
+}
+
+/// Where the guard listens.
+pub(super) fn socket(scratch: &Path) -> Result<PathBuf, Failure> {
+    let path = scratch.join("guard.sock");
+    match SocketAddr::from_pathname(&path) {
+        Ok(_) => Ok(path),
+        Err(source) => Err(Failure::from(AgentError::Prepare { path, source })
+            .hint("let TMPDIR name a folder with a shorter path: that of a socket has few bytes")),
+    }
 }
 
 /// What mounts the guard.
@@ -102,7 +117,7 @@ pub(super) fn mount(
     via: Via,
     stops: Option<mpsc::Sender<StopAsked>>,
 ) -> Result<Mount, Failure> {
-    let socket = scratch.join("guard.sock");
+    let socket = socket(scratch)?;
     match command.kind {
         AgentKind::Other => {
             let server = GuardServer::beside(&socket, Arc::clone(gate), greeting)?;

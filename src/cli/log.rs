@@ -52,7 +52,9 @@ fn journal(place: &Place, run: Option<&str>) -> Result<PathBuf, Failure> {
     let runs = place.runs();
     let journal = match run {
         Some(run) if run.contains(['/', '\\']) => {
-            return Err(Failure::new(Kind::Usage, format!("`{run}` is no name of a run")));
+            return Err(Failure::new(Kind::Usage, format!("`{run}` is no name of a run")).hint(
+                "`ralph-copilot status <task>` shows the name; without one it is the newest",
+            ));
         }
         Some(run) => Some(runs.join(run).join(JOURNAL_FILE)).filter(|path| path.is_file()),
         None => newest(&runs).map_err(|error| Failure::new(Kind::Invalid, error))?,

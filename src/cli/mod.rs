@@ -7,6 +7,7 @@ mod agent;
 mod args;
 mod ask;
 mod assemble;
+mod audit;
 mod canary;
 mod check;
 mod classify;
@@ -37,7 +38,6 @@ mod shell;
 mod status;
 mod tick;
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode as ProcessExit;
 
@@ -47,14 +47,16 @@ use tracing_subscriber::EnvFilter;
 use self::args::{Cli, Command};
 use self::failure::{Failure, Kind};
 use crate::guard::GUARD_THREAD;
+use crate::report::harmless;
 pub use exit::{EXIT_CODES, ExitCode, document};
 
 /// Parses, runs, and gives the exit code.
 pub fn main() -> ProcessExit {
     let (directory, words) = args::leading_directory(std::env::args_os());
-    let cli = match Cli::try_parse_from(words) {
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {
+            let error = args::with_tip(error, &words);
             drop(error.print());
             return ProcessExit::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -98,8 +100,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
     match cli.command {
         None => run::run(directory, &cli.run),
         Some(Command::Run(args)) => run::run(directory, &args),
-        Some(Command::Demo(args)) => demo::demo(&args),
-        Some(Command::Agent { script }) => agent::agent(&script),
+        Some(Command::Demo(args)) => demo::demo(directory, &args),
+        Some(Command::Agent { script }) => agent::agent(directory, &script),
         Some(Command::Init(args)) => init::init(directory, &args),
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
@@ -121,28 +123,44 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
     }
 }
 
-/// What is typed to work on a task. A task that is called as a command is takes `run`.
+/// What is typed to work on a task. A task with the name of a command takes `run`.
 fn start_command(task: &str) -> String {
     let shown = shlex::try_quote(task).unwrap_or(std::borrow::Cow::Borrowed(task));
-    let run = if Cli::command().find_subcommand(task).is_some() { "run " } else { "" };
+    // Built, it has the parser's own `help` too.
+    let mut cli = Cli::command();
+    cli.build();
+    let run = if cli.find_subcommand(task).is_some() { "run " } else { "" };
     format!("ralph-copilot {run}{shown}")
 }
 
 /// Prints to standard output; whoever closed it does not want to read it.
 fn say(text: &str) {
-    let mut out = std::io::stdout().lock();
-    drop(writeln!(out, "{text}"));
+    print(&mut std::io::stdout().lock(), &harmless(text));
 }
 
 /// Prints to standard error.
 fn complain(text: &str) {
-    let mut out = std::io::stderr().lock();
-    drop(writeln!(out, "{text}"));
+    print(&mut std::io::stderr().lock(), &harmless(text));
 }
 
 /// Prints a value as JSON.
 fn say_json(value: &serde_json::Value) {
-    say(&serde_json::to_string_pretty(value).unwrap_or_default());
+    say_as_is(&serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// Prints what a program will read.
+fn say_as_is(text: &str) {
+    print(&mut std::io::stdout().lock(), text);
+}
+
+fn print(out: &mut impl std::io::Write, text: &str) {
+    drop(writeln!(out, "{text}"));
+}
+
+/// Standard input that gives no bytes.
+fn unreadable(error: std::io::Error) -> Failure {
+    Failure::new(Kind::Usage, format!("standard input cannot be read: {error}"))
+        .hint("it takes a file or a pipe, as in `… < FILE`")
 }
 
 /// A runtime for the commands that wait for something.

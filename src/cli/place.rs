@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, Kind, MAKE_ROOM};
 use crate::config::{self, Layer, Source, Written};
 use crate::guard::{PolicyError, Rules};
 use crate::model::{Diagnostic, Severity, Task};
@@ -29,13 +29,57 @@ pub(super) struct TaskPlace {
 
 /// The folder that the user works in, as `-C` says.
 pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    let here = std::env::current_dir().map_err(|error| Failure::new(Kind::Usage, error))?;
-    let Some(named) = named else { return Ok(here) };
-    let there = here.join(named);
+    let there = match named {
+        Some(named) if named.is_absolute() => named.to_owned(),
+        Some(named) => current()?.join(named),
+        None => return current(),
+    };
     if there.is_dir() {
         return Ok(there);
     }
-    Err(Failure::new(Kind::Usage, format!("{} is no folder", named.display())))
+    let named = named.unwrap_or(&there).display();
+    Err(Failure::new(Kind::Usage, format!("{named} is no folder"))
+        .hint("-C takes a folder that is there"))
+}
+
+fn current() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        Failure::new(Kind::Usage, format!("the current folder cannot be told: {error}"))
+            .hint("if it was removed, change into one that is there")
+    })
+}
+
+/// A path as somebody typed it, from the folder that `-C` says.
+pub(super) fn typed(named: Option<&Path>, path: &Path) -> Result<PathBuf, Failure> {
+    match named {
+        Some(_) => Ok(directory(named)?.join(path)),
+        None => Ok(path.to_owned()),
+    }
+}
+
+/// The system's folder for temporary files. A TMPDIR that is empty names none: taken as a
+/// path it would be the current folder.
+pub(super) fn temporary() -> PathBuf {
+    let named = std::env::temp_dir();
+    if named.as_os_str().is_empty() { PathBuf::from("/tmp") } else { named }
+}
+
+/// The path without links; what is missing at its end stays as it is written.
+pub(super) fn canonical(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    let mut there = path;
+    loop {
+        if let Ok(real) = there.canonicalize() {
+            return missing.iter().rev().fold(real, |path, name| path.join(name));
+        }
+        match (there.parent(), there.components().next_back()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.as_os_str().to_owned());
+                there = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
 }
 
 impl Place {
@@ -178,7 +222,9 @@ impl From<RepoProblem> for Failure {
 impl From<task::TaskError> for Failure {
     fn from(error: task::TaskError) -> Self {
         match &error {
-            task::TaskError::Missing { name, available, .. } if available.is_empty() => {
+            task::TaskError::Missing { name, available, .. }
+                if available.is_empty() && task::wrong_with_name(name).is_none() =>
+            {
                 let hint = format!("scaffold it with `ralph-copilot init {name}`");
                 Self::new(Kind::Invalid, error).hint(hint)
             }
@@ -200,8 +246,7 @@ impl From<sys::Error> for Failure {
                     "wait for it, or end it; `ralph-copilot status <task>` shows what it does",
                 )
             }
-            sys::Error::File { .. } => Self::new(Kind::Write, error)
-                .hint("make room or give the right to write, then start it again"),
+            sys::Error::File { .. } => Self::new(Kind::Write, error).hint(MAKE_ROOM),
             sys::Error::Spawn { .. } | sys::Error::Process { .. } => {
                 Self::new(Kind::Internal, error)
             }

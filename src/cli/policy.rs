@@ -11,9 +11,10 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::args::write_scope;
 use super::failure::{Failure, Kind};
-use super::place::{Place, TaskPlace};
-use super::say;
+use super::place::{Place, TaskPlace, canonical, temporary};
+use super::{say, say_json, unreadable};
 use crate::config::{Settings, Written, resolve};
 use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
 use crate::model::{Asked, Decision, SessionId, ToolRequest, WriteScope};
@@ -51,7 +52,7 @@ pub(crate) struct PolicyArgs {
     task: Option<String>,
     /// Where the agent may write [default: workspace]
     #[arg(long, value_name = "WHERE",
-        value_parser = PossibleValuesParser::new(["workspace", "task"]).map(scope))]
+        value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
     write_scope: Option<WriteScope>,
     /// Print JSON
     #[arg(long)]
@@ -62,11 +63,6 @@ pub(crate) struct PolicyArgs {
     /// The command
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "stdin")]
     command: Vec<String>,
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
-fn scope(word: String) -> WriteScope {
-    if word == "task" { WriteScope::Task } else { WriteScope::Workspace }
 }
 
 /// Runs a policy command.
@@ -88,7 +84,11 @@ fn check(directory: Option<&Path>, args: &PolicyArgs) -> Result<u8, Failure> {
     };
     let input = json!({ "command": line });
     let explained = asked.explain("execute", input, None);
-    say(&if args.json { as_json(&explained) } else { as_text(&explained) });
+    if args.json {
+        say_json(&as_json(&explained));
+    } else {
+        say(&as_text(&explained));
+    }
     Ok(if explained.decision.allowed() { 0 } else { DENIED })
 }
 
@@ -136,16 +136,15 @@ impl Asks {
     fn answer_lines(&self) -> Result<u8, Failure> {
         let mut input = std::io::stdin().lock();
         let mut out = std::io::stdout().lock();
-        let failed = |error| Failure::new(Kind::Usage, error);
         loop {
             let mut line = Vec::new();
             let read = std::io::Read::take(&mut input, LONGEST).read_until(b'\n', &mut line);
-            if read.map_err(failed)? == 0 {
+            if read.map_err(unreadable)? == 0 {
                 return Ok(0);
             }
             let whole = line.ends_with(b"\n") || (line.len() as u64) < LONGEST;
             if !whole {
-                input.skip_until(b'\n').map_err(failed)?;
+                input.skip_until(b'\n').map_err(unreadable)?;
             }
             if whole && line.trim_ascii().is_empty() {
                 continue;
@@ -207,7 +206,7 @@ pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, F
     let invalid = |error| Failure::new(Kind::Invalid, error);
     policy.home = etcetera::home_dir().ok();
     // A run gives its agent a folder of its own here; nothing is made for a question.
-    policy.tmp = Some(std::env::temp_dir().join("ralph-of-a-run").join("tmp"));
+    policy.tmp = Some(temporary().join("ralph-of-a-run").join("tmp"));
     policy.write_scope = settings.write_scope;
     policy.allow = Allow::new(&settings.allow).map_err(invalid)?;
     policy.protect = Globs::new(&settings.protect).map_err(invalid)?;
@@ -215,24 +214,6 @@ pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, F
         .map_err(invalid)?;
     policy.approval = if settings.auto_approve { Approval::Automatic } else { Approval::Human };
     Ok(policy)
-}
-
-/// The path without links; what is missing at its end stays as it is written.
-fn canonical(path: &Path) -> PathBuf {
-    let mut missing = Vec::new();
-    let mut there = path;
-    loop {
-        if let Ok(real) = there.canonicalize() {
-            return missing.iter().rev().fold(real, |path, name| path.join(name));
-        }
-        match (there.parent(), there.components().next_back()) {
-            (Some(parent), Some(name)) => {
-                missing.push(name.as_os_str().to_owned());
-                there = parent;
-            }
-            _ => return path.to_owned(),
-        }
-    }
 }
 
 fn invalid(why: &dyn std::fmt::Display) -> Decision {
@@ -246,16 +227,15 @@ fn word(decision: &Decision) -> &'static str {
     if decision.allowed() { "allow" } else { "deny" }
 }
 
-fn as_json(explained: &Explained) -> String {
+fn as_json(explained: &Explained) -> Value {
     let Explained { decision, parts } = explained;
-    let shown = json!({
+    json!({
         "decision": word(decision),
         "rule": decision.rule,
         "reason": decision.reason,
         "parts": parts,
         "writes": decision.writes,
-    });
-    serde_json::to_string_pretty(&shown).unwrap_or_default()
+    })
 }
 
 fn as_text(explained: &Explained) -> String {

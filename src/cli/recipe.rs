@@ -7,6 +7,7 @@ mod install;
 mod list;
 mod run;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -178,27 +179,34 @@ fn end_now(signal: i32) {
 
 /// A bridge in the surroundings of this command.
 fn bridge(depth: Depth, tmp: PathBuf) -> Result<Bridge, Failure> {
+    let redactor = Arc::new(Redactor::new(launch::secrets()));
+    let socket = std::env::var_os(SOCKET_VARIABLE).filter(|socket| !socket.is_empty());
+    bridge_under(depth, socket.map(PathBuf::from), Vec::new(), run_name(), tmp, redactor)
+}
+
+/// The bridge to the recipe runner. What its recipes launch is ours again, one deeper, with
+/// `more` in its environment, and under the guard that listens at `socket`.
+pub(super) fn bridge_under(
+    depth: Depth,
+    socket: Option<PathBuf>,
+    more: Vec<(OsString, OsString)>,
+    run: String,
+    tmp: PathBuf,
+    redactor: Arc<Redactor>,
+) -> Result<Bridge, Failure> {
     let launcher = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
-    let redactor = Redactor::new(launch::secrets());
     Ok(Bridge::new(Around {
         ours: std::env::vars_os().collect(),
         home: etcetera::home_dir().ok(),
-        nested: Nested {
-            launcher,
-            depth: depth.inside(),
-            socket: std::env::var_os(SOCKET_VARIABLE)
-                .filter(|socket| !socket.is_empty())
-                .map(PathBuf::from),
-            more: Vec::new(),
-        },
-        run: run_name(),
+        nested: Nested { launcher, depth: depth.inside(), socket, more },
+        run,
         tmp,
-        secret: secret(Arc::new(redactor)),
+        secret: secret(redactor),
     }))
 }
 
 /// Whether a value is a secret, by its key or by what it holds.
-pub(super) fn secret(redactor: Arc<Redactor>) -> Secret {
+fn secret(redactor: Arc<Redactor>) -> Secret {
     Arc::new(move |value| {
         is_secret(&value.key) || redactor.redact_str(&value.text) != value.text.as_str()
     })

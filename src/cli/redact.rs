@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use clap::Args;
 
 use super::failure::{Failure, Kind};
-use super::launch;
+use super::{launch, unreadable};
 use crate::guard::{RedactStream as Stream, Redactor};
 
 /// Read at once, in bytes.
@@ -29,16 +29,24 @@ pub(super) fn redact(args: &RedactArgs) -> Result<u8, Failure> {
     match filter(io::stdin().lock(), shown, redactor.stream()) {
         Ok(()) => Ok(0),
         // Whoever closed the output does not want to read on.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
-        Err(error) => Err(Failure::new(Kind::Write, error)),
+        Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
+        Err(Broken::Output(error)) => Err(Failure::new(Kind::Write, error)),
+        Err(Broken::Input(error)) => Err(unreadable(error)),
     }
+}
+
+/// Which of the two streams failed.
+#[derive(Debug)]
+enum Broken {
+    Input(io::Error),
+    Output(io::Error),
 }
 
 fn filter(
     mut input: impl Read,
     mut shown: Shown<impl Write>,
     mut stream: Stream,
-) -> io::Result<()> {
+) -> Result<(), Broken> {
     let mut bytes = Vec::with_capacity(PIECE);
     let mut piece = vec![0; PIECE];
     loop {
@@ -46,15 +54,15 @@ fn filter(
             Ok(0) => break,
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
+            Err(error) => return Err(Broken::Input(error)),
         };
         bytes.extend_from_slice(&piece[..read]);
         let rest = bytes.split_off(whole_characters(&bytes));
-        shown.show(&stream.push(&String::from_utf8_lossy(&bytes)))?;
+        shown.show(&stream.push(&String::from_utf8_lossy(&bytes))).map_err(Broken::Output)?;
         bytes = rest;
     }
-    shown.show(&stream.push(&String::from_utf8_lossy(&bytes)))?;
-    shown.show(&stream.finish())
+    let last = stream.push(&String::from_utf8_lossy(&bytes)) + &stream.finish();
+    shown.show(&last).map_err(Broken::Output)
 }
 
 /// How many bytes end with a whole character, or with one that no more bytes can mend.

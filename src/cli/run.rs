@@ -9,7 +9,7 @@ use super::args::RunArgs;
 use super::assemble::{Assembled, assemble};
 use super::failure::{Failure, Kind};
 use super::place::TaskPlace;
-use super::{dry_run, runtime, say};
+use super::{dry_run, runtime, say_as_is};
 use crate::engine::{EngineError, Run};
 use crate::model::Obstacle;
 
@@ -58,7 +58,7 @@ fn refused(failure: &Failure) {
         "reason": failure.reason(),
         "hints": failure.hints,
     });
-    say(&value.to_string());
+    say_as_is(&value.to_string());
 }
 
 /// Runs what was assembled to its end.

@@ -1,6 +1,5 @@
 //! Who is told of a run: the files in the task's folder, and the screen.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 
 use crate::model::{Premium, Reporter};
@@ -24,12 +23,8 @@ pub(super) fn reporters(
     clock: Clock,
     premium: Premium,
 ) -> Vec<Box<dyn Reporter>> {
-    let file = |name: &str| root.join(layout.file(name));
-    vec![
-        Box::new(ProgressMd::new(file(PROGRESS), clock)),
-        Box::new(ActivityLog::new(file("activity.log"), clock)),
-        Box::new(CostLog::new(file("cost.log"), clock, premium)),
-    ]
+    let (progress, activity, cost) = files(root, layout, clock, premium);
+    vec![Box::new(progress), Box::new(activity), Box::new(cost)]
 }
 
 /// The same, for the events of a run that died: they write what is missing in the files.
@@ -39,12 +34,26 @@ pub(super) fn catching_up(
     clock: Clock,
     premium: Premium,
 ) -> Vec<Box<dyn Reporter>> {
-    let file = |name: &str| root.join(layout.file(name));
+    let (progress, activity, cost) = files(root, layout, clock, premium);
     vec![
-        Box::new(ProgressMd::new(file(PROGRESS), clock).only_missing()),
-        Box::new(ActivityLog::new(file("activity.log"), clock).only_missing()),
-        Box::new(CostLog::new(file("cost.log"), clock, premium).only_missing()),
+        Box::new(progress.only_missing()),
+        Box::new(activity.only_missing()),
+        Box::new(cost.only_missing()),
     ]
+}
+
+fn files(
+    root: &Path,
+    layout: &Layout,
+    clock: Clock,
+    premium: Premium,
+) -> (ProgressMd, ActivityLog, CostLog) {
+    let file = |name: &str| root.join(layout.file(name));
+    (
+        ProgressMd::new(file(PROGRESS), clock),
+        ActivityLog::new(file("activity.log"), clock),
+        CostLog::new(file("cost.log"), clock, premium),
+    )
 }
 
 /// The reporter that prints.
@@ -53,8 +62,8 @@ pub(super) fn screen(show: Show, clock: Clock) -> Box<dyn Reporter> {
     match show {
         Show::Json => Box::new(Json::new(out())),
         Show::People => match Console::stdout(clock) {
-            Some(console) if std::io::stdout().is_terminal() => Box::new(console),
-            Some(_) | None => Box::new(Plain::new(out(), clock, 100)),
+            Some(console) => Box::new(console),
+            None => Box::new(Plain::new(out(), clock, 100)),
         },
     }
 }

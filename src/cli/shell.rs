@@ -10,7 +10,7 @@ use super::failure::{Failure, Kind};
 pub(super) fn completions(shell: Shell) -> u8 {
     let mut script = Vec::new();
     generate(shell, &mut Cli::command(), "ralph-copilot", &mut script);
-    super::say(String::from_utf8_lossy(&script).trim_end());
+    super::say_as_is(String::from_utf8_lossy(&script).trim_end());
     0
 }
 
@@ -19,6 +19,6 @@ pub(super) fn man() -> Result<u8, Failure> {
     let mut page = Vec::new();
     let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
     rendered.map_err(|error| Failure::new(Kind::Internal, error))?;
-    super::say(String::from_utf8_lossy(&page).trim_end());
+    super::say_as_is(String::from_utf8_lossy(&page).trim_end());
     Ok(0)
 }

@@ -26,7 +26,12 @@ pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Fail
                 at.folder.task_file.display()
             ),
         )
-        .hint(format!("criteria stand on lines {lines}")));
+        .hint(if lines.is_empty() {
+            "no criterion stands in it: add a list item with a box, `- [ ] what must be true`"
+                .to_owned()
+        } else {
+            format!("criteria stand on lines {lines}")
+        }));
     };
     let to = if args.off { Tick::Open } else { Tick::Done };
     let changed = criterion.checked != (to == Tick::Done);

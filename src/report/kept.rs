@@ -77,18 +77,21 @@ impl Kept {
 
     fn leave_out_what_is_there(&mut self) {
         // A file that cannot be read is one that cannot be appended to, which is told then.
-        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        // Bytes, since a line may be torn within a letter, and people write in any encoding.
+        let read = |path| std::fs::read(path).unwrap_or_default();
         let there = match self.tail {
-            Tail::Torn => read(aside(&self.path)) + &read(self.path.clone()),
+            Tail::Torn => [read(aside(&self.path)), read(self.path.clone())].concat(),
             Tail::Open => read(self.path.clone()),
         };
-        let mut often: HashMap<&str, usize> = HashMap::new();
-        for line in there.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
-            *often.entry(line).or_default() += 1;
+        let mut often: HashMap<&[u8], usize> = HashMap::new();
+        for line in there.split_inclusive(|byte| *byte == b'\n') {
+            if let Some(whole) = line.strip_suffix(b"\n") {
+                *often.entry(whole).or_default() += 1;
+            }
         }
         let lines = std::mem::take(&mut self.lines);
         for line in lines.lines() {
-            match often.get_mut(line) {
+            match often.get_mut(line.as_bytes()) {
                 Some(left) if *left > 0 => *left -= 1,
                 Some(_) | None => self.push(line),
             }

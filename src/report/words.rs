@@ -33,18 +33,29 @@ pub(super) fn one_line(text: &str) -> String {
         if std::mem::take(&mut space) {
             line.push(' ');
         }
-        line.push(match letter {
-            '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
-            '\x7f' => '\u{2421}',
-            '\u{80}'..='\u{9f}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-            other => other,
-        });
+        line.push(picture(letter));
     }
     line
+}
+
+/// The same for a text of several lines, which keeps its lines and its spaces.
+pub fn harmless(text: &str) -> String {
+    let kept = |letter| matches!(letter, '\n' | '\t');
+    text.chars().map(|letter| if kept(letter) { letter } else { picture(letter) }).collect()
+}
+
+/// What is shown of a letter.
+fn picture(letter: char) -> char {
+    match letter {
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
+        '\x7f' => '\u{2421}',
+        '\u{80}'..='\u{9f}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        other => other,
+    }
 }
 
 /// One line of at most `width` columns; what is cut off is told by `…`.
@@ -209,7 +220,9 @@ pub(super) fn check(check: &CheckResult) -> String {
         CheckStatus::Passed => "passed".to_owned(),
         CheckStatus::Failed(code) => format!("failed (exit {code})"),
         CheckStatus::Signalled(signal) => format!("ended by signal {signal}"),
-        CheckStatus::TimedOut(limit) => format!("longer than {}", duration(limit * 1000)),
+        CheckStatus::TimedOut(limit) => {
+            format!("longer than {}", duration(limit.saturating_mul(1000)))
+        }
         CheckStatus::NotRun(why) => format!("could not be run: {}", sentence(why)),
     };
     format!("`{}` {status}, {}", sentence(&check.command), duration(check.millis))

@@ -120,9 +120,11 @@ fn wrong_with_file(meta: &fs::Metadata) -> Option<&'static str> {
 }
 
 /// Why a folder's name cannot be a task's, if it cannot.
-fn wrong_with_name(name: &str) -> Option<&'static str> {
+pub fn wrong_with_name(name: &str) -> Option<&'static str> {
     let allowed = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
-    if name.len() > LONGEST_NAME {
+    if name.is_empty() {
+        Some("it is empty")
+    } else if name.len() > LONGEST_NAME {
         Some("it is longer than 100 bytes")
     } else if !name.chars().all(allowed) {
         // A name that is not UTF-8 lands here too, with its U+FFFD.

@@ -25,7 +25,7 @@ mod tick;
 mod verify_item;
 
 pub use compare::compare;
-pub use discover::{TASK_FILE, TaskFolder, discover, load};
+pub use discover::{TASK_FILE, TaskFolder, discover, load, wrong_with_name};
 pub use error::TaskError;
 pub use explain::render_diagnostic;
 pub use find::{at_line, find, usable};

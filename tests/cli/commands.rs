@@ -3,5 +3,6 @@
 mod check;
 mod doctor;
 mod help;
+mod odd;
 mod status;
 mod write;

@@ -100,7 +100,18 @@ fn of_a_run_that_died_only_the_missing_lines_are_written() {
             assert_eq!(fs::read_to_string(&path).expect("a log"), whole, "{there}");
         }
     }
+    // A line that is torn within a letter hides none of the others.
+    let mut torn = whole.clone().into_bytes();
+    torn.extend("{\"reason\":\"ü".bytes().take(12));
+    fs::write(&path, torn).expect("a log");
+    let mut again = ActivityLog::new(path.clone(), clock()).only_missing();
+    for event in &events {
+        again.on_event(event).expect("taken");
+    }
+    again.flush().expect("written");
+    assert_eq!(fs::read_to_string(&path).expect("a log"), whole);
     // What was moved aside is there, too.
+    fs::write(&path, &whole).expect("a log");
     fs::rename(&path, path.with_extension("log.1")).expect("moved");
     let mut again = ActivityLog::new(path.clone(), clock()).only_missing();
     feed(&mut again, &path, &events);

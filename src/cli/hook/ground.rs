@@ -4,17 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::cli::failure::Failure;
-use crate::cli::{launch, place};
+use crate::cli::{audit, launch, place};
 use crate::config::{Written, resolve};
-use crate::events::{Audit, audit_folder};
 use crate::guard::{Globs, OsFiles, Policy, Redactor, decide};
 use crate::hooks::AskedCall;
 use crate::model::{Asked, AuditEntry, Decision, RecordError, SessionId, ToolRequest};
 use crate::sys::clock::Clock;
-use crate::sys::lock::TreeLock;
+use crate::sys::lock::{Holder, TreeLock};
 use crate::sys::process::RUN_VARIABLE;
 use crate::verify::{GitRepo, Repo as _};
 
@@ -53,8 +50,8 @@ impl Ground {
     /// Lets git ignore a file of ours below the working directory, by its own list.
     pub(super) fn ignore(&self, path: &Path) {
         let Some(repo) = &self.repo else { return };
-        if run_holds(repo.root()) {
-            // The runner has seen to it; to change git's settings now would be tampering.
+        if holder(repo.root()).is_some() {
+            // A runner has seen to it; to change git's settings now would be tampering.
             return;
         }
         let Ok(relative) = path.strip_prefix(repo.root()) else { return };
@@ -67,15 +64,12 @@ impl Ground {
 
     /// Writes a line of the audit. What cannot be audited must not run.
     pub(super) fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
-        let named = std::env::var_os("COPILOT_AUDIT_LOG_DIR");
         let root = self.repo.as_ref().map_or(self.base.as_path(), |repo| repo.root());
-        let folder = audit_folder(root, named.as_deref());
+        let folder = audit::folder(root, &self.base);
         if folder.starts_with(root) {
             self.ignore(&root.join(AUDIT));
         }
-        let redactor = Arc::clone(&self.redactor);
-        let redact = Arc::new(move |value: &Value| redactor.redact_json(value));
-        Audit::open(&folder, Clock::system(), redact)?.write(entry)
+        audit::open(&folder, Clock::system(), &self.redactor)?.write(entry)
     }
 
     /// The folder that a call runs in, and the workspace around it. Where the session names
@@ -132,8 +126,12 @@ impl Ground {
 /// Whether the run that our environment names holds a working tree at this moment.
 fn run_holds(root: &Path) -> bool {
     let Some(run) = std::env::var_os(RUN_VARIABLE) else { return false };
-    let holder = TreeLock::holder(&root.join(".ralph/runs/lock"));
-    holder.is_ok_and(|holder| holder.is_some_and(|holder| *holder.run == *run))
+    holder(root).is_some_and(|holder| *holder.run == *run)
+}
+
+/// The run that holds a working tree at this moment.
+fn holder(root: &Path) -> Option<Holder> {
+    TreeLock::holder(&root.join(".ralph/runs/lock")).ok().flatten()
 }
 
 /// The guard's rules in a folder, with no task in focus: what belongs to tasks and to the

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
-use super::super::{complain, launch, runtime, say};
+use super::super::{complain, launch, place, runtime, say};
 use super::{InstallRunnerArgs, bridge, code, end_now, explain, plain, run_name};
 use crate::cli::failure::{Failure, Kind};
 use crate::guard::Redactor;
@@ -37,7 +37,7 @@ fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure>
         Ok(limit) => limit,
         Err(error) => return Ok(Err((error, None))),
     };
-    let bridge = bridge(depth, std::env::temp_dir())?;
+    let bridge = bridge(depth, place::temporary())?;
     let runtime = runtime()?;
     if let (Ok(runner), false) = (runtime.block_on(bridge.runner()), args.force) {
         say(&format!("{} is there already; --force installs it anew", shown(&runner)));

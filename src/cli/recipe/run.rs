@@ -82,7 +82,7 @@ fn prepare(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<(Request, D
 }
 
 fn print(request: &Request, depth: Depth) -> Result<u8, Failure> {
-    let plan = bridge(depth, std::env::temp_dir())?.plan(request);
+    let plan = bridge(depth, place::temporary())?.plan(request);
     let argv: Vec<_> = plan.argv.iter().map(|word| word.to_string_lossy()).collect();
     say_json(&json!({
         "argv": argv,

@@ -9,8 +9,8 @@ fn help_for_a_stranger() {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!("help", ran.stdout);
     for command in [
-        "demo", "agent", "init", "check", "status", "log", "retry", "tick", "doctor", "classify",
-        "policy",
+        "run", "demo", "agent", "init", "check", "status", "log", "retry", "tick", "doctor",
+        "classify", "policy",
     ] {
         let ran = repo.ralph(&[command, "--help"]);
         assert_eq!(ran.code, Some(0));

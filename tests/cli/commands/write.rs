@@ -75,8 +75,11 @@ fn init_refuses_names_that_are_none() {
 #[test]
 fn a_task_with_the_name_of_a_command_is_started_with_run() {
     let repo = Repo::new(THREE);
-    let ran = repo.ralph(&["init", "doctor"]);
-    assert!(ran.stdout.contains("start with `ralph-copilot run doctor`"), "{}", ran.stdout);
+    for name in ["doctor", "help"] {
+        let ran = repo.ralph(&["init", name]);
+        let start = format!("start with `ralph-copilot run {name}`");
+        assert!(ran.stdout.contains(&start), "{}", ran.stdout);
+    }
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! What bounds the agent: the guard's rules, and what the operating system lets it write.
+
+use std::path::Path;
+
+use crate::agent::{AgentCommand, AgentKind};
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::place::{Place, TaskPlace};
+use crate::cli::{confine, launch};
+use crate::config::Settings;
+use crate::engine::GuardRules;
+use crate::guard::{Approval, Rules};
+use crate::model::Sandbox;
+use crate::verify::Preflight;
+
+/// The rules of the run's guard, which are compiled once to see that they can be.
+pub(in crate::cli) fn rules(
+    at: &TaskPlace,
+    settings: &Settings,
+    preflight: &Preflight,
+    scratch: &Path,
+) -> Result<GuardRules, Failure> {
+    let home = etcetera::home_dir().ok();
+    let invalid = |error| Failure::new(Kind::Invalid, error);
+    let compiled = Rules::compile(&settings.policy, at.place.root(), home.as_deref());
+    let rules = GuardRules {
+        workspace: at.place.root().to_owned(),
+        task_dir: at.folder.dir.clone(),
+        home,
+        tmp: scratch.join("tmp"),
+        write_scope: settings.write_scope,
+        allow: settings.allow.clone(),
+        protect: settings.protect.clone(),
+        human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
+        rules: compiled.map_err(invalid)?,
+        approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
+    };
+    // A glob or command that is not understood is told now, not in the first iteration.
+    rules.policy().map_err(invalid)?;
+    Ok(rules)
+}
+
+/// The command that is started, with what people are told of its confinement.
+pub(super) fn confined(
+    place: &Place,
+    settings: &Settings,
+    command: &AgentCommand,
+    tmp: &Path,
+) -> Result<(AgentCommand, Option<String>), Failure> {
+    let mut writable = vec![place.root().to_owned(), tmp.to_owned()];
+    // In a linked working tree, commits are made elsewhere.
+    let commits = place.repo.common_dir();
+    if !commits.starts_with(place.root()) {
+        writable.push(commits.to_owned());
+    }
+    if settings.sandbox != Sandbox::Off {
+        let home = match command.kind {
+            AgentKind::Copilot => launch::copilot_home(),
+            AgentKind::Other => None,
+        };
+        writable.extend(confine::own_folders(home));
+    }
+    confine::confined(command, settings.sandbox, &writable)
+}

@@ -1,0 +1,71 @@
+//! What lives as long as a run, and how all of it ends.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use super::last::LEFT_BEHIND;
+use crate::agent::GuardServer;
+use crate::cli::failure::Failure;
+use crate::cli::guardian::command;
+use crate::cli::housekeeping::Pulse;
+use crate::events::Emitter;
+use crate::model::{EventKind, Record as _, RunId};
+use crate::sys::guardian::Guardian;
+use crate::sys::lock::TreeLock;
+use crate::sys::process::{reap_orphans, sweep};
+
+/// What must live as long as the run.
+pub(in crate::cli) struct Keep {
+    /// The run's folder below `.ralph/runs/`.
+    pub(in crate::cli) folder: PathBuf,
+    pub(super) run: RunId,
+    pub(super) guardian: Guardian,
+    pub(super) _lock: TreeLock,
+    pub(super) _server: GuardServer,
+    pub(super) _scratch: tempfile::TempDir,
+    pub(super) _pulse: Pulse,
+}
+
+impl Keep {
+    /// Ends whatever of the run is still there, and lets go of the tree only then.
+    pub(in crate::cli) async fn end(self) {
+        let swept = sweep(self.run.as_str(), LEFT_BEHIND).await;
+        if swept.left.is_empty() {
+            tracing::debug!(?swept, "nothing of the run is left");
+            self.guardian.dismiss().await;
+        } else {
+            // The guardian goes on where we give up.
+            tracing::warn!(?swept, "processes of the run cannot be ended");
+        }
+    }
+}
+
+/// What ends the run's processes if this one is killed. A run begins with its guardian or not
+/// at all: that nothing of it is left behind must not depend on luck. One that is killed
+/// later is no reason to throw work away.
+pub(super) fn guardian(
+    run: &RunId,
+    scratch: &Path,
+    events: &Arc<Emitter>,
+) -> Result<Guardian, Failure> {
+    let events = Arc::clone(events);
+    let lost = move |status: Option<ExitStatus>| {
+        let how = status.map_or_else(String::new, |status| format!(" ({status})"));
+        let message = format!(
+            "the guardian ended{how}: if this run is killed, what it started is ended when the next run starts"
+        );
+        if let Err(error) = events.record(EventKind::Notice { message }) {
+            tracing::warn!(%error, "that the guardian ended cannot be recorded");
+        }
+    };
+    Ok(Guardian::start(command(run, scratch)?, lost)?)
+}
+
+/// The second signal: everything ends now. Children are in sessions of their own, so
+/// they are ended one by one.
+pub(super) fn at_once(run: &RunId, signal: i32) {
+    crate::sys::process::kill_now(run.as_str());
+    reap_orphans();
+    std::process::exit(128 + signal);
+}

@@ -1,0 +1,50 @@
+//! What the last run of a working tree left behind: its processes, and what it did not
+//! record.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::cli::failure::{Failure, Kind};
+use crate::cli::place::TaskPlace;
+use crate::engine::{Aftermath, Resumed, resume};
+use crate::events::journals;
+use crate::model::Reporter;
+use crate::sys::process::{Sweep, sweep};
+use crate::verify::{Identity, Layout};
+
+/// How long what a run left behind may take to end.
+pub(super) const LEFT_BEHIND: Duration = Duration::from_secs(5);
+
+/// The name of the newest run.
+pub(super) fn last_run(runs: &Path) -> Result<Option<String>, Failure> {
+    let journals = journals(runs).map_err(|error| Failure::new(Kind::Write, error))?;
+    let folder = journals.first().and_then(|journal| journal.parent()?.file_name());
+    Ok(folder.and_then(|name| Some(name.to_str()?.to_owned())))
+}
+
+/// A run that was killed could not end its agent's tools, which have sessions of their
+/// own: they would go on changing the tree. The lock is ours, so it is over for sure.
+pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Failure> {
+    let Some(name) = last_run(runs)? else { return Ok(None) };
+    let Sweep { ended, left } = sweep(&name, LEFT_BEHIND).await;
+    if !left.is_empty() {
+        let message = format!("processes of the run {name} cannot be ended: {left:?}");
+        return Err(Failure::new(Kind::Locked, message));
+    }
+    let notice =
+        || format!("processes of the run {name} were still there and are ended: {ended:?}");
+    Ok((!ended.is_empty()).then(notice))
+}
+
+/// What the last run left behind is put in order before this one has a journal.
+pub(super) fn put_in_order(
+    at: &TaskPlace,
+    runs: &Path,
+    identity: Option<&Identity>,
+    reporters: impl Fn(&Layout) -> Vec<Box<dyn Reporter>>,
+) -> Result<Resumed, Failure> {
+    let nobody = Identity::of_the_runner();
+    let identity = identity.unwrap_or(&nobody);
+    let aftermath = Aftermath { repo: &at.place.repo, runs, identity, reporters: &reporters };
+    resume(&aftermath, &at.layout).map_err(crate::cli::run::failure)
+}

@@ -1,0 +1,42 @@
+//! What people are told before the work begins.
+
+use crate::agent::{AgentCommand, AgentKind};
+use crate::config::Settings;
+use crate::verify::{Fingerprint, Preflight};
+
+/// What there is to say about the repository and the agent.
+pub(super) fn notices(
+    preflight: &Preflight,
+    settings: &Settings,
+    command: &AgentCommand,
+    identity: Option<String>,
+) -> Vec<String> {
+    let mut notices: Vec<String> = identity.into_iter().collect();
+    let human = preflight.human.paths().count();
+    if human > 0 {
+        notices.push(format!(
+            "{human} uncommitted paths are yours: they are never committed, reset or lost"
+        ));
+    }
+    let watched: Vec<String> = preflight
+        .settings
+        .paths()
+        .filter(|path| path.starts_with(".github/hooks") || path.starts_with(".claude"))
+        .filter(|path| preflight.settings.get(path) != Some(&Fingerprint::Absent))
+        .map(|path| path.display().to_string())
+        .collect();
+    if !watched.is_empty() {
+        let list = watched.join(", ");
+        notices.push(format!("hooks and agent settings of the repository could widen permissions; they are watched: {list}"));
+    }
+    if command.kind == AgentKind::Other {
+        notices
+            .push("this agent has no hooks: its permission requests alone are decided".to_owned());
+        if settings.model.is_some() {
+            notices.push(
+                "this agent chooses its model itself: `model` is only counted with".to_owned(),
+            );
+        }
+    }
+    notices
+}

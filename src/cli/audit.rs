@@ -1,0 +1,52 @@
+//! Where the audit of a command is, and how it is opened.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::failure::{Failure, Kind};
+use super::place::canonical;
+use crate::events::{self, Audit};
+use crate::guard::Redactor;
+use crate::model::RecordError;
+use crate::sys::clock::Clock;
+
+/// Names another folder than the repository's own.
+const FOLDER: &str = "COPILOT_AUDIT_LOG_DIR";
+
+/// Where the audit belongs, without links, so that what lies in the repository is known to.
+pub(super) fn folder(root: &Path, cwd: &Path) -> PathBuf {
+    let named = std::env::var_os(FOLDER).filter(|named| !named.is_empty());
+    let named = named.map(|named| cwd.join(named));
+    canonical(&events::audit_folder(root, named.as_deref().map(Path::as_os_str)))
+}
+
+/// The audit of everything that is asked and answered from now on.
+pub(super) fn open(
+    folder: &Path,
+    clock: Clock,
+    redactor: &Arc<Redactor>,
+) -> Result<Audit, RecordError> {
+    let redactor = Arc::clone(redactor);
+    let redact = Arc::new(move |value: &Value| redactor.redact_json(value));
+    Audit::open(folder, clock, redact)
+}
+
+/// Nothing runs without one.
+pub(super) fn missing(error: RecordError) -> Failure {
+    Failure::new(Kind::Write, error)
+        .hint(format!("nothing runs that cannot be audited; {FOLDER} names another folder"))
+}
+
+/// The folder's path in the repository, if it lies there. A run keeps the agent out of it,
+/// which must have something left to work in.
+pub(super) fn inside<'f>(folder: &'f Path, root: &Path) -> Result<Option<&'f str>, Failure> {
+    let inside = folder.strip_prefix(root).ok().and_then(Path::to_str);
+    if inside == Some("") {
+        let message = format!("{FOLDER} names the repository itself");
+        return Err(Failure::new(Kind::Invalid, message)
+            .hint("name a folder of its own, or unset it: then it is .ralph/audit/"));
+    }
+    Ok(inside)
+}
