@@ -3,7 +3,7 @@
 use ralph_copilot::model::EventKind;
 
 use super::{HONEST, THREE, once_then_honest, only_a_proven, then_honest};
-use crate::repo::{Ran, Repo, finish, story};
+use crate::repo::{Ran, Repo, finish, processes_of, story};
 
 /// How often the agent was started.
 fn starts(ran: &Ran) -> usize {
@@ -31,7 +31,7 @@ fn one_that_dies_once_is_started_again_at_whatever_moment_and_however_it_died() 
         assert!(repo.task().contains("- [x] a is there"), "{at} {by}");
         assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{at} {by}");
         assert_eq!(repo.status(), "", "{at} {by}");
-        assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new(), "{at} {by}");
+        assert_eq!(processes_of(ran.events()[0].run.as_str()), Vec::<String>::new(), "{at} {by}");
     };
     // Each waits half a second before it starts again: they wait together.
     std::thread::scope(|scope| {
@@ -54,7 +54,7 @@ fn one_that_dies_within_a_turn_is_started_again_at_whatever_moment() {
         assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{steps}");
         assert_eq!(repo.status(), "", "{steps}");
         assert_eq!(starts(&ran), 2, "{steps}");
-        assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new(), "{steps}");
+        assert_eq!(processes_of(ran.events()[0].run.as_str()), Vec::<String>::new(), "{steps}");
     };
     let dying = |how: &str| {
         [
@@ -99,7 +99,7 @@ fn one_that_dies_over_its_cancellation_costs_no_more_than_the_turn_that_was_stuc
     assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
     assert!(repo.task().contains("- [x] a is there"), "{}", ran.stdout);
     assert_eq!(repo.state()["criteria"][0]["attempts"], 1, "the stuck turn is an attempt");
-    assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new());
+    assert_eq!(processes_of(ran.events()[0].run.as_str()), Vec::<String>::new());
 }
 
 #[test]
@@ -367,5 +367,5 @@ fn processes_that_an_agent_leaves_behind_end_with_the_run() {
     );
     let ran = repo.run(&format!("ignore: [eof]\n{turns}"), &["--max-iterations", "1"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-    assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new());
+    assert_eq!(processes_of(ran.events()[0].run.as_str()), Vec::<String>::new());
 }
