@@ -92,6 +92,25 @@ fn every_relative_link_leads_somewhere() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
+/// A bar in a cell, also one in code, is `: else|`: else it ends the cell.
+#[test]
+fn every_row_of_a_table_has_the_cells_of_its_head() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("a document");
+        let mut head = None;
+        for line in text.lines() {
+            let bars = line.replace("\\|", "").matches('|').count();
+            let table = line.starts_with('|');
+            if table && *head.get_or_insert(bars) != bars {
+                broken.push(format!("{}: {line}", document.display()));
+            }
+            head = head.filter(|_| table);
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
 #[test]
 fn links_are_found_in_prose_and_not_in_code() {
     let text = "a [b](c.md) and `[d](e.md)` [f](#g-h)\n```\n[i](j.md)\n```\n";
