@@ -92,7 +92,7 @@ fn every_relative_link_leads_somewhere() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
-/// A bar in a cell, also one in code, is `: else|`: else it ends the cell.
+/// A bar in a cell, also one in code, is written `\|`: else it ends the cell.
 #[test]
 fn every_row_of_a_table_has_the_cells_of_its_head() {
     let mut broken = Vec::new();

@@ -230,6 +230,15 @@ fn a_terminal_that_is_closed_ends_the_run_in_good_order() {
     let end = until("the end", || end(&repo));
     assert_eq!(end, (129, Outcome::Interrupted { signal: 1 }));
     until("the last process", || processes_of(&run).is_empty().then_some(()));
+    // The runner is nobody's child any more, carries no name, and has the tree to its last breath.
+    let runner = crate::journal(&repo).into_iter().find_map(|event| match event.kind {
+        EventKind::RunStarted { pid, .. } => Some(format!("/proc/{pid}/cmdline")),
+        _ => None,
+    });
+    let runner = runner.expect("a start");
+    until("the runner's end", || {
+        std::fs::read(&runner).unwrap_or_default().is_empty().then_some(())
+    });
     assert_eq!((repo.task(), repo.status()), (THREE.to_owned(), String::new()));
     let next = repo.run(HONEST, &[]);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
