@@ -9,52 +9,42 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
 
-use std::error::Error;
+mod support;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use ralph_copilot::model::{Event, EventKind};
-use tempfile::TempDir;
 
-const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
+use support::{Outcome, Place, mib, peak_of, succeed};
+
 const CRITERIA: usize = 500;
 /// Iterations at either end that are compared.
 const ENDS: usize = 50;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+/// What the agent does for each criterion.
+const WORK: &str = r#"
+turns:
+- steps:
+  - write: {path: "out.txt", text: "{criterion}\n"}
+  - run: "echo looked at it"
+  - tick: "{criterion}"
+  - progress: "did {criterion}"
+  - commit: work
+"#;
 
 fn main() -> Outcome<()> {
     let criteria = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(CRITERIA);
-    let dir = TempDir::new()?;
-    let repo = dir.path().join("repo");
-    fs::create_dir_all(repo.join("tasks/job"))?;
-    let boxes: String = (1..=criteria).map(|at| format!("- [ ] step {at:04}\n")).collect();
-    fs::write(repo.join("tasks/job/TASK.md"), format!("# Job\n\n{boxes}"))?;
-    fs::write(
-        dir.path().join("script.yaml"),
-        "turns:\n- steps:\n  - write: {path: \"out.txt\", text: \"{criterion}\\n\"}\n  - run: \"echo looked at it\"\n  - tick: \"{criterion}\"\n  - progress: \"did {criterion}\"\n  - commit: work\n",
-    )?;
-    for args in [
-        &["init", "-qb", "main"][..],
-        &["config", "user.name", "Ada"],
-        &["config", "user.email", "ada@example.org"],
-        &["config", "gc.auto", "0"],
-        &["add", "-A"],
-        &["commit", "-qm", "first"],
-    ] {
-        let status = command("git", &dir).args(args).status()?;
-        if !status.success() {
-            return Err(format!("git {args:?}: {status}").into());
-        }
-    }
-    let script = dir.path().join("script.yaml");
-    let mut child = command(RUNNER, &dir)
-        .args(["job", "--json", "--max-iterations", "100000", "--agent"])
-        .arg(format!("{RUNNER} agent {}", script.display()))
+    let place = Place::new(criteria, WORK)?;
+    let repo = place.repo();
+    succeed(place.command("git").args(["config", "gc.auto", "0"]))?;
+    let mut child = place
+        .runner()
+        .args(["--json", "--max-iterations", "100000"])
         .stdout(Stdio::piped())
         .spawn()?;
     let stdout = child.stdout.take().ok_or("no stdout")?;
@@ -132,18 +122,6 @@ fn compare(name: &str, all: &[Duration]) {
     println!("  {name:<18} {first:>8.2} ms {last:>8.2} ms, ratio {:.2}", last / first);
 }
 
-fn command(program: &str, dir: &TempDir) -> Command {
-    let mut command = Command::new(program);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    command
-        .current_dir(dir.path().join("repo"))
-        .env_clear()
-        .env("PATH", path)
-        .env("HOME", dir.path())
-        .stdin(Stdio::null());
-    command
-}
-
 /// The CPU time that a process used, in steps of 10 ms; none where that is not told.
 fn cpu_of(pid: u32) -> Duration {
     let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
@@ -152,15 +130,6 @@ fn cpu_of(pid: u32) -> Duration {
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
     let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     Duration::from_millis(ticks * 10)
-}
-
-/// The most memory that a process ever used, in bytes; 0 where that is not told.
-fn peak_of(pid: u32) -> u64 {
-    let status = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"));
-    let status = status.unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
 }
 
 fn size_of(folder: &Path) -> u64 {
@@ -176,8 +145,4 @@ fn size_of(folder: &Path) -> u64 {
         }
     }
     size
-}
-
-fn mib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }

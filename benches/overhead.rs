@@ -6,22 +6,28 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
 
-use std::error::Error;
-use std::fs;
+mod support;
+
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ralph_copilot::model::{Event, EventKind};
-use tempfile::TempDir;
 
-const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
+use support::{Outcome, Place, RUNNER, mib, peak_of, succeed};
+
 const CRITERIA: u32 = 10;
 const ROUNDS: usize = 9;
 const FLOOD: u64 = 1_000_000;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+/// What the agent does for each criterion.
+const HONEST: &str = r#"
+turns:
+- steps:
+  - write: {path: "out.txt", text: "{criterion}\n"}
+  - tick: "{criterion}"
+  - commit: work
+"#;
 
 fn main() -> Outcome<()> {
     version()?;
@@ -47,15 +53,15 @@ fn version() -> Outcome<()> {
 fn iterations() -> Outcome<()> {
     let (mut ours, mut bash, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let place = Place::new(CRITERIA, &honest())?;
+        let place = Place::new(CRITERIA as usize, HONEST)?;
         ours.push(time(|| {
             let output = place.runner().stdout(Stdio::null()).status()?;
             if output.success() { Ok(()) } else { Err(format!("the run: {output}").into()) }
         })?);
-        let place = Place::new(CRITERIA, "")?;
+        let place = Place::new(CRITERIA as usize, "")?;
         bash.push(time(|| succeed(place.command("bash").args(["-ec", &bash_loop()])))?);
-        let place = Place::new(CRITERIA, &honest())?;
-        peaks.push(place.follow()?.peak);
+        let place = Place::new(CRITERIA as usize, HONEST)?;
+        peaks.push(follow(&place)?.peak);
     }
     let (ours, bash) = (median(ours), median(bash));
     let over = ours.saturating_sub(bash) / CRITERIA;
@@ -78,7 +84,7 @@ fn flood() -> Outcome<()> {
         );
         let place = Place::new(1, &script)?;
         let started = Instant::now();
-        let Followed { peak, updates } = place.follow()?;
+        let Followed { peak, updates } = follow(&place)?;
         let took = started.elapsed();
         let lost = count.saturating_sub(updates);
         println!(
@@ -90,11 +96,6 @@ fn flood() -> Outcome<()> {
     Ok(())
 }
 
-/// A repository with a task, and a script beside it.
-struct Place {
-    dir: TempDir,
-}
-
 struct Followed {
     /// Most memory that the runner used, in bytes.
     peak: u64,
@@ -102,95 +103,31 @@ struct Followed {
     updates: u64,
 }
 
-impl Place {
-    fn new(criteria: u32, script: &str) -> Outcome<Self> {
-        let place = Self { dir: TempDir::new()? };
-        let repo = place.repo();
-        fs::create_dir_all(repo.join("tasks/job"))?;
-        let boxes: String =
-            (1..=criteria).map(|number| format!("- [ ] step {number:02}\n")).collect();
-        fs::write(repo.join("tasks/job/TASK.md"), format!("# Job\n\n{boxes}"))?;
-        fs::write(place.dir.path().join("script.yaml"), script)?;
-        for args in [
-            &["init", "-qb", "main"][..],
-            &["config", "user.name", "Ada"],
-            &["config", "user.email", "ada@example.org"],
-            &["add", "-A"],
-            &["commit", "-qm", "first"],
-        ] {
-            succeed(place.command("git").args(args))?;
+/// Runs to the end and watches the runner's memory.
+fn follow(place: &Place) -> Outcome<Followed> {
+    let mut child = place.runner().arg("--json").stdout(Stdio::piped()).spawn()?;
+    let stdout = child.stdout.take().ok_or("no stdout")?;
+    let mut followed = Followed { peak: 0, updates: 0 };
+    for line in BufReader::new(stdout).lines() {
+        followed.peak = followed.peak.max(peak_of(child.id()));
+        if let EventKind::TurnEnded { turn, .. } = serde_json::from_str::<Event>(&line?)?.kind {
+            followed.updates = turn.updates;
         }
-        Ok(place)
     }
-
-    fn repo(&self) -> PathBuf {
-        self.dir.path().join("repo")
-    }
-
-    /// A program in the repository, with an environment of its own.
-    fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        command
-            .current_dir(self.repo())
-            .env_clear()
-            .env("PATH", path)
-            .env("HOME", self.dir.path())
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn runner(&self) -> Command {
-        let script = self.dir.path().join("script.yaml");
-        let mut command = self.command(RUNNER);
-        command.args(["job", "--agent"]).arg(format!("{RUNNER} agent {}", script.display()));
-        command
-    }
-
-    /// Runs to the end and watches the runner's memory.
-    fn follow(&self) -> Outcome<Followed> {
-        let mut child = self.runner().arg("--json").stdout(Stdio::piped()).spawn()?;
-        let stdout = child.stdout.take().ok_or("no stdout")?;
-        let mut followed = Followed { peak: 0, updates: 0 };
-        for line in BufReader::new(stdout).lines() {
-            followed.peak = followed.peak.max(peak_of(child.id()));
-            if let EventKind::TurnEnded { turn, .. } = serde_json::from_str::<Event>(&line?)?.kind {
-                followed.updates = turn.updates;
-            }
-        }
-        let status = child.wait()?;
-        if status.success() { Ok(followed) } else { Err(format!("the run: {status}").into()) }
-    }
-}
-
-fn honest() -> String {
-    "turns:\n- steps:\n  - write: {path: \"out.txt\", text: \"{criterion}\\n\"}\n  - tick: \"{criterion}\"\n  - commit: work\n".to_owned()
+    let status = child.wait()?;
+    if status.success() { Ok(followed) } else { Err(format!("the run: {status}").into()) }
 }
 
 /// What the scripted agent does, as a script.
 fn bash_loop() -> String {
     format!(
-        "for number in $(seq -f %02g {CRITERIA}); do
+        "for number in $(seq -f %04g {CRITERIA}); do
             echo \"step $number\" > out.txt
             sed -i \"s/- \\[ \\] step $number/- [x] step $number/\" tasks/job/TASK.md
             git add -A
             git commit -qm \"ralph(job): [step $number] - work\"
         done"
     )
-}
-
-/// The most memory that a process ever used, in bytes; 0 where that is not told.
-fn peak_of(pid: u32) -> u64 {
-    let status = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"));
-    let status = status.unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kib.unwrap_or(0) * 1024
-}
-
-fn succeed(command: &mut Command) -> Outcome<()> {
-    let status = command.status()?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
 }
 
 fn time(work: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
@@ -206,8 +143,4 @@ fn median(mut all: Vec<Duration>) -> Duration {
 
 fn line(name: &str, time: Duration) {
     println!("  {name:<28} {:>9.2} ms", time.as_secs_f64() * 1000.0);
-}
-
-fn mib(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }

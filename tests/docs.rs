@@ -92,6 +92,25 @@ fn every_relative_link_leads_somewhere() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
+/// A bar in a cell, also one in code, is written `\|`: else it ends the cell.
+#[test]
+fn every_row_of_a_table_has_the_cells_of_its_head() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("a document");
+        let mut head = None;
+        for line in text.lines() {
+            let bars = line.replace("\\|", "").matches('|').count();
+            let table = line.starts_with('|');
+            if table && *head.get_or_insert(bars) != bars {
+                broken.push(format!("{}: {line}", document.display()));
+            }
+            head = head.filter(|_| table);
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
 #[test]
 fn links_are_found_in_prose_and_not_in_code() {
     let text = "a [b](c.md) and `[d](e.md)` [f](#g-h)\n```\n[i](j.md)\n```\n";
@@ -99,21 +118,27 @@ fn links_are_found_in_prose_and_not_in_code() {
     assert_eq!(anchor("## Exit codes of `run`, all"), "exit-codes-of-run-all");
 }
 
-/// What the README types is what the program takes.
+/// What the README and the page on nights type is what the program takes.
 #[test]
-fn the_readme_s_commands_and_flags_are_there() {
+fn the_commands_and_flags_that_are_typed_are_there() {
     let help = |args: &[&str]| {
         let program = env!("CARGO_BIN_EXE_ralph-copilot");
         let output = std::process::Command::new(program).args(args).output().expect("started");
         assert!(output.status.success(), "{args:?}");
         String::from_utf8(output.stdout).expect("UTF-8")
     };
-    let (commands, flags) = (help(&["--help"]), help(&["run", "--help"]));
-    let readme = fs::read_to_string("README.md").expect("README");
-    let typed: Vec<&str> = readme.lines().filter(|line| line.contains("ralph-copilot ")).collect();
-    assert!(typed.len() > 8, "{typed:?}");
+    let commands = help(&["--help"]);
+    let flags = ["run", "doctor", "tick", "policy check"]
+        .map(|command| help(&command.split(' ').chain(["--help"]).collect::<Vec<_>>()))
+        .join("\n");
+    let read = |page: &str| fs::read_to_string(root().join(page)).expect(page);
+    let readme = read("README.md");
+    let pages = readme.clone() + &read("docs/overnight.md");
+    let typed: Vec<&str> = pages.lines().filter(|line| line.contains("ralph-copilot ")).collect();
+    assert!(typed.len() > 20, "{typed:?}");
     for line in typed {
-        for flag in line.split([' ', '`']).filter(|word| word.starts_with("--")) {
+        let words = line.split([' ', '`']).filter(|word| word.len() > 2 && word.starts_with("--"));
+        for flag in words {
             let known = flags.contains(flag) || ["--release", "--help"].contains(&flag);
             assert!(known, "{flag} in {line:?}");
         }
@@ -133,6 +158,25 @@ fn the_readme_s_commands_and_flags_are_there() {
         );
         assert!(help(&[command, "--help"]).contains("Usage: "), "{command}");
     }
+}
+
+/// The page's table of settings is the program's.
+#[test]
+fn every_setting_is_on_the_page_of_the_configuration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("config.toml");
+    fs::write(&file, "\"???\" = 1\n").expect("written");
+    let error = ralph_copilot::config::from_file(&file).expect_err("no such key").to_string();
+    let (_, keys) = error.split_once("expected one of ").expect("the keys");
+    let keys: Vec<&str> = keys.split('`').skip(1).step_by(2).collect();
+    let page = fs::read_to_string(root().join("docs/configuration.md")).expect("the page");
+    let (_, table) = page.split_once("| key | default | means |").expect("the table");
+    let (table, _) = table.split_once("\n\n").expect("its end");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let (mut told, mut keys) = (rows.collect::<Vec<_>>(), keys);
+    told.sort_unstable();
+    keys.sort_unstable();
+    assert_eq!(told, keys);
 }
 
 /// Whoever begins at the README comes to every page, and from each page to another one.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chrono::{NaiveDate, Utc};
 use serde_json::Value;
 
-use crate::repo::{Repo, finish, story};
+use crate::repo::{Ran, Repo, finish, story};
 
 const TASK: &str = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n";
 
@@ -21,6 +21,25 @@ turns:
   - progress: did a
   - commit: a
 "#;
+
+/// An agent that runs this first, and then works honestly.
+fn runs_first(command: &str) -> String {
+    format!(
+        r#"
+turns:
+- times: 1
+  steps: [{{run: "{command}"}}]
+- steps: [{{write: {{path: a.txt, text: a}}}}, {{tick: "{{criterion}}"}}, {{progress: did a}}, {{commit: a}}]
+"#
+    )
+}
+
+/// A run whose audit is to be written into this folder.
+fn audited_in(repo: &Repo, folder: &Path, script: &str) -> Ran {
+    let mut command = repo.run_command(script, &["--json"]);
+    command.env("COPILOT_AUDIT_LOG_DIR", folder);
+    finish(command)
+}
 
 /// The audit's files of a folder, oldest first.
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -93,13 +112,7 @@ fn a_run_is_audited_from_its_first_prompt_to_its_last_answer() {
 #[test]
 fn a_denial_is_audited_with_its_rule_and_has_no_result() {
     let repo = Repo::new(TASK);
-    let script = r#"
-turns:
-- times: 1
-  steps: [{run: git push origin main}]
-- steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}]
-"#;
-    let ran = repo.run(script, &[]);
+    let ran = repo.run(&runs_first("git push origin main"), &[]);
     assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
     let lines = lines(&repo.path(".ralph/audit"));
     let denied: Vec<_> = lines.iter().filter(|line| line["decision"] == "deny").collect();
@@ -116,10 +129,7 @@ turns:
 #[test]
 fn an_error_of_the_agent_is_audited() {
     let repo = Repo::new(TASK);
-    let script = r#"
-turns:
-- steps: [{error: {code: -32603, message: "401 Authentication failed"}}]
-"#;
+    let script = "turns: [{steps: [{error: {code: -32603, message: 401 Authentication failed}}]}]";
     let ran = repo.run(script, &[]);
     assert_eq!(ran.code, Some(5), "{}", ran.stderr);
     let lines = lines(&repo.path(".ralph/audit"));
@@ -136,9 +146,7 @@ fn another_folder_can_be_named_also_one_in_the_repository() {
         (&Repo::new(TASK), PathBuf::new(), PathBuf::from("logs/audit")),
     ] {
         let folder = if folder.as_os_str().is_empty() { repo.path("logs/audit") } else { folder };
-        let mut command = repo.run_command(HONEST, &["--json"]);
-        command.env("COPILOT_AUDIT_LOG_DIR", &named);
-        let ran = finish(command);
+        let ran = audited_in(repo, &named, HONEST);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert!(!lines(&folder).is_empty());
         assert!(!repo.path(".ralph/audit").exists());
@@ -149,15 +157,8 @@ fn another_folder_can_be_named_also_one_in_the_repository() {
 #[test]
 fn an_agent_cannot_write_to_an_audit_that_lies_in_the_repository() {
     let repo = Repo::new(TASK);
-    let script = r#"
-turns:
-- times: 1
-  steps: [{run: "echo lies > logs/audit/audit-2026-01-01.jsonl"}]
-- steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}]
-"#;
-    let mut command = repo.run_command(script, &["--json"]);
-    command.env("COPILOT_AUDIT_LOG_DIR", repo.path("logs/audit"));
-    let ran = finish(command);
+    let lies = runs_first("echo lies > logs/audit/audit-2026-01-01.jsonl");
+    let ran = audited_in(&repo, &repo.path("logs/audit"), &lies);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!repo.path("logs/audit/audit-2026-01-01.jsonl").exists());
 }
@@ -166,9 +167,7 @@ turns:
 fn nothing_begins_that_cannot_be_audited() {
     let repo = Repo::new(TASK);
     std::fs::write(repo.beside("file"), "").expect("a file");
-    let mut command = repo.run_command(HONEST, &["--json"]);
-    command.env("COPILOT_AUDIT_LOG_DIR", repo.beside("file"));
-    let ran = finish(command);
+    let ran = audited_in(&repo, &repo.beside("file"), HONEST);
     assert_eq!(ran.code, Some(11), "{}", ran.stderr);
     assert!(ran.stderr.contains("COPILOT_AUDIT_LOG_DIR"), "{}", ran.stderr);
     assert!(!repo.path("a.txt").exists());
@@ -182,9 +181,7 @@ fn what_cannot_be_audited_any_more_does_not_run() {
     let away = format!("mv {0} {0}.gone && touch {0}", folder.display());
     repo.write("tasks/demo/TASK.md", format!("- [ ] a\n  - verify: `{away}; test -e a.txt`\n"));
     repo.commit("a task");
-    let mut command = repo.run_command(HONEST, &["--json"]);
-    command.env("COPILOT_AUDIT_LOG_DIR", &folder);
-    let ran = finish(command);
+    let ran = audited_in(&repo, &folder, HONEST);
     assert_eq!(ran.code, Some(11), "{}", ran.stderr);
     assert!(ran.stderr.contains("audit-"), "{}", ran.stderr);
     assert!(!repo.path("a.txt").exists(), "a call ran that is nowhere audited");

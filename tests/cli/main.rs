@@ -59,22 +59,3 @@ fn journal(repo: &Repo) -> Vec<Event> {
         .map(|line| serde_json::from_str(line).expect("an event"))
         .collect()
 }
-
-/// Processes that carry a run's name.
-#[cfg(target_os = "linux")]
-fn alive(run: &str) -> Vec<u32> {
-    let name = format!("RALPH_RUN_ID={run}");
-    let pids = std::fs::read_dir("/proc").expect("/proc").flatten().filter_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        let environment = std::fs::read(entry.path().join("environ")).ok()?;
-        let ours = environment.split(|byte| *byte == 0).any(|it| it == name.as_bytes());
-        ours.then_some(pid)
-    });
-    pids.collect()
-}
-
-/// Elsewhere the environment of others cannot be read.
-#[cfg(not(target_os = "linux"))]
-fn alive(_: &str) -> Vec<u32> {
-    Vec::new()
-}

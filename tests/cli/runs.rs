@@ -33,3 +33,31 @@ turns:
 - match: c is there
   steps: [{write: {path: c.txt, text: c}}, {tick: "{criterion}"}, {progress: did c}, {commit: c}]
 "#;
+
+/// An agent that does these turns first, and honest work on whatever is left.
+pub(crate) fn then_honest(turns: &str) -> String {
+    HONEST.replacen("turns:\n", &format!("turns:\n{turns}"), 1)
+}
+
+/// An agent whose very first turn is these steps: whichever process of it comes after that
+/// one works honestly.
+pub(crate) fn once_then_honest(steps: &str) -> String {
+    format!("memory: seen.txt\n{}", then_honest(&format!("- times: 1\n  steps: [{steps}]\n")))
+}
+
+/// The story of a run that proved the first criterion in this iteration, came to its limit,
+/// and had nothing else to tell.
+pub(crate) fn only_a_proven(iteration: u32) -> String {
+    format!(
+        "\
+iteration {iteration}: pass check
+exit 3: limit_reached
+- [x] a is there
+- [ ] b is there
+- [ ] c is there
+state: a is there, proven by check, 0 attempts failed
+on refs/heads/main
+commit: ralph(demo): [a is there] - a
+commit: ralph(demo): state update"
+    )
+}

@@ -101,8 +101,7 @@ fn tokens_end_the_run_between_turns_and_within_one() {
 
     let Some(waiting) = Waiting::new() else { return };
     let model = Model::start([route(focus("one"), [bash("sh wait.sh"), say("Done.")])]);
-    let Waiting { scene, started } = waiting;
-    let waiting = Waiting { scene: scene.with(&model), started };
+    let waiting = waiting.with(&model);
     let ended = waiting.scene.run(&["job", "--max-tokens", "50", "--json"]).expect(3);
     assert_eq!(last(&ended.stdout)["limit"], "tokens", "the tool would never have ended");
     assert!(!lives(&waiting.until_it_runs()), "the tool lives on");
@@ -201,6 +200,12 @@ impl Waiting {
         Some(Self { scene, started })
     }
 
+    /// Lets the CLI talk to this model.
+    fn with(mut self, model: &Model) -> Self {
+        self.scene = self.scene.with(model);
+        self
+    }
+
     /// Waits until the script runs; gives its process id.
     #[track_caller]
     fn until_it_runs(&self) -> String {
@@ -222,8 +227,7 @@ fn a_cli_that_is_killed_in_a_turn_is_started_again_and_leaves_no_orphan() {
     let mut steps = vec![bash("sh wait.sh")];
     steps.extend(honest(scene, "one"));
     let model = Model::start([route(focus("one"), steps)]);
-    let Waiting { scene, started } = waiting;
-    let waiting = Waiting { scene: scene.with(&model), started };
+    let waiting = waiting.with(&model);
     let mut run = waiting.scene.follow(&["job"]);
     let agent = |event: &ralph_copilot::model::Event| match event.kind {
         EventKind::AgentStarted { pid, .. } => Some(pid),
@@ -244,17 +248,18 @@ fn a_cli_that_is_killed_in_a_turn_is_started_again_and_leaves_no_orphan() {
     waiting.scene.assert_nothing_left();
 }
 
+/// The run's name, once the agent answers.
+fn name_of_run(event: &ralph_copilot::model::Event) -> Option<String> {
+    matches!(event.kind, EventKind::AgentStarted { .. }).then(|| event.run.to_string())
+}
+
 #[test]
 fn an_interrupted_run_ends_its_agent_and_all_its_tools() {
     let Some(waiting) = Waiting::new() else { return };
     let model = Model::start([route(focus("one"), [bash("sh wait.sh"), say("Done.")])]);
-    let Waiting { scene, started } = waiting;
-    let waiting = Waiting { scene: scene.with(&model), started };
+    let waiting = waiting.with(&model);
     let mut run = waiting.scene.follow(&["job"]);
-    let name = run.until(|event| match event.kind {
-        EventKind::AgentStarted { .. } => Some(event.run.to_string()),
-        _ => None,
-    });
+    let name = run.until(name_of_run);
     let shell = waiting.until_it_runs();
     assert!(!processes_of(&name).is_empty(), "processes carry the run's name");
     signal("-TERM", &run.pid().to_string());
@@ -270,13 +275,9 @@ fn what_a_killed_run_left_is_ended_and_its_task_taken_up_by_the_next() {
     let mut steps = vec![bash("echo half > half.txt"), bash("sh wait.sh")];
     steps.extend(honest(&waiting.scene, "one"));
     let model = Model::start([route(focus("one"), steps)]);
-    let Waiting { scene, started } = waiting;
-    let waiting = Waiting { scene: scene.with(&model), started };
+    let waiting = waiting.with(&model);
     let mut run = waiting.scene.follow(&["job"]);
-    let name = run.until(|event| match event.kind {
-        EventKind::AgentStarted { .. } => Some(event.run.to_string()),
-        _ => None,
-    });
+    let name = run.until(name_of_run);
     let shell = waiting.until_it_runs();
     signal("-KILL", &run.pid().to_string());
     let killed = Instant::now();

@@ -6,7 +6,7 @@
 //! comes through: HOME is empty, git reads no global configuration.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use ralph_copilot::model::{Event, EventKind};
@@ -188,10 +188,8 @@ impl Repo {
     /// Runs the task with a scripted agent, started by another program.
     pub(crate) fn run_by(&self, by: &[&str], script: &str) -> Ran {
         let run = self.run_command(script, &["--json"]);
-        let mut command = Command::new(by[0]);
+        let mut command = in_place_of(&run, by[0]);
         command.args(&by[1..]).arg(run.get_program()).args(run.get_args());
-        command.current_dir(self.root()).stdin(Stdio::null());
-        self.surround(&mut command);
         finish(command)
     }
 
@@ -225,6 +223,19 @@ impl Repo {
         // Nothing that a test laid in its repository as a trap for the runner.
         self.git(&["-c", "core.fsmonitor=false", "fsck", "--strict", "--no-progress"]);
     }
+}
+
+/// Another program, where this command would be started and with its environment.
+pub(crate) fn in_place_of(command: &Command, program: &str) -> Command {
+    let mut other = Command::new(program);
+    other.stdin(Stdio::null()).current_dir(command.get_current_dir().expect("a folder"));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => other.env(name, value),
+            None => other.env_remove(name),
+        };
+    }
+    other
 }
 
 fn quoted(path: &Path) -> String {
@@ -271,7 +282,7 @@ impl Ran {
     fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
         Self {
-            code: code_of(output.status),
+            code: output.status.code(),
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
         }
@@ -299,10 +310,6 @@ impl Ran {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error} in {:?} {:?}", self.stdout, self.stderr))
     }
-}
-
-fn code_of(status: ExitStatus) -> Option<i32> {
-    status.code()
 }
 
 /// What a run with `--json` came to, and what it left in the repository, in a few lines:

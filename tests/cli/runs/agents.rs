@@ -2,8 +2,8 @@
 
 use ralph_copilot::model::EventKind;
 
-use super::{HONEST, THREE};
-use crate::repo::{Ran, Repo, finish, story};
+use super::{HONEST, THREE, once_then_honest, only_a_proven, then_honest};
+use crate::repo::{Ran, Repo, finish, processes_of, story};
 
 /// How often the agent was started.
 fn starts(ran: &Ran) -> usize {
@@ -31,7 +31,7 @@ fn one_that_dies_once_is_started_again_at_whatever_moment_and_however_it_died() 
         assert!(repo.task().contains("- [x] a is there"), "{at} {by}");
         assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{at} {by}");
         assert_eq!(repo.status(), "", "{at} {by}");
-        assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new(), "{at} {by}");
+        assert_eq!(processes_of(ran.events()[0].run.as_str()), Vec::<String>::new(), "{at} {by}");
     };
     // Each waits half a second before it starts again: they wait together.
     std::thread::scope(|scope| {
@@ -48,15 +48,13 @@ fn one_that_dies_once_is_started_again_at_whatever_moment_and_however_it_died() 
 fn one_that_dies_within_a_turn_is_started_again_at_whatever_moment() {
     let dies_after = |steps: &str| {
         let repo = Repo::new(THREE);
-        let honest = HONEST.trim_start().trim_start_matches("turns:\n");
-        let script = format!("memory: seen.txt\nturns:\n- times: 1\n  steps: [{steps}]\n{honest}");
-        let ran = repo.run(&script, &["--max-iterations", "1"]);
+        let ran = repo.run(&once_then_honest(steps), &["--max-iterations", "1"]);
         assert_eq!(ran.code, Some(3), "{steps}: {} {}", ran.stdout, ran.stderr);
         assert!(repo.task().contains("- [x] a is there"), "{steps}");
         assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{steps}");
         assert_eq!(repo.status(), "", "{steps}");
         assert_eq!(starts(&ran), 2, "{steps}");
-        assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new(), "{steps}");
+        assert_eq!(processes_of(ran.events()[0].run.as_str()), Vec::<String>::new(), "{steps}");
     };
     let dying = |how: &str| {
         [
@@ -82,9 +80,9 @@ fn one_that_dies_within_a_turn_is_started_again_at_whatever_moment() {
 #[test]
 fn one_that_dies_while_its_child_holds_its_output_is_started_again_at_once() {
     let repo = Repo::new(THREE);
-    let script = format!(
-        "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{spawn: {{command: 'exec sleep 1000', hold_stdout: true, setsid: true}}}}, {{ask_only: {{run: 'echo x > x.txt'}}}}, {{die: kill}}]\n{}",
-        HONEST.trim_start().trim_start_matches("turns:\n")
+    let script = once_then_honest(
+        "{spawn: {command: 'exec sleep 1000', hold_stdout: true, setsid: true}}, \
+         {ask_only: {run: 'echo x > x.txt'}}, {die: kill}",
     );
     let ran = repo.run(&script, &["--max-iterations", "1"]);
     assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
@@ -95,15 +93,13 @@ fn one_that_dies_while_its_child_holds_its_output_is_started_again_at_once() {
 #[test]
 fn one_that_dies_over_its_cancellation_costs_no_more_than_the_turn_that_was_stuck() {
     let repo = Repo::new(THREE);
-    let honest = HONEST.trim_start().trim_start_matches("turns:\n");
-    let script = format!(
-        "memory: seen.txt\ndie: {{at: cancel, by: kill, times: 1}}\nturns:\n- times: 1\n  steps: [{{say: hm}}, {{hang: }}]\n{honest}"
-    );
+    let stuck = once_then_honest("{say: hm}, {hang: }");
+    let script = format!("die: {{at: cancel, by: kill, times: 1}}\n{stuck}");
     let ran = repo.run(&script, &["--max-iterations", "2", "--idle-timeout", "1s"]);
     assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
     assert!(repo.task().contains("- [x] a is there"), "{}", ran.stdout);
     assert_eq!(repo.state()["criteria"][0]["attempts"], 1, "the stuck turn is an attempt");
-    assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new());
+    assert_eq!(processes_of(ran.events()[0].run.as_str()), Vec::<String>::new());
 }
 
 #[test]
@@ -224,11 +220,13 @@ fn nobody_logged_in() {
     assert_eq!(starts(&ran), 1);
 }
 
+/// An agent that says what the CLI says where the provider refuses.
+const LIMITED: &str = "turns: [{steps: [{say: 'Error: 429 Rate limit reached for requests'}]}]";
+
 #[test]
 fn a_rate_limit_beyond_the_patience() {
     let repo = Repo::new(THREE);
-    let script = "turns: [{steps: [{say: 'Error: 429 Rate limit reached for requests'}]}]";
-    let ran = repo.run(script, &["--max-wait", "1s"]);
+    let ran = repo.run(LIMITED, &["--max-wait", "1s"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
     exit 6: rate_limited
     - [ ] a is there
@@ -256,13 +254,12 @@ fn a_rate_limit_as_the_answer_to_a_prompt() {
 #[test]
 fn the_user_s_number_of_retries_is_honoured_and_what_it_cannot_be_is_told() {
     let repo = Repo::new(THREE);
-    let script = "turns: [{steps: [{say: 'Error: 429 Rate limit reached for requests'}]}]";
-    let mut command = repo.run_command(script, &[]);
+    let mut command = repo.run_command(LIMITED, &[]);
     command.env("COPILOT_MAX_RETRIES", "0");
     let ran = finish(command);
     assert_eq!(ran.code, Some(6), "{} {}", ran.stdout, ran.stderr);
     assert!(!ran.stdout.contains("waiting until"), "{}", ran.stdout);
-    let mut command = repo.run_command(script, &[]);
+    let mut command = repo.run_command(LIMITED, &[]);
     command.env("COPILOT_MAX_RETRIES", "many");
     let ran = finish(command);
     assert_eq!(ran.code, Some(7));
@@ -317,22 +314,8 @@ fn a_model_that_is_not_there_and_a_network_that_is_not() {
 #[test]
 fn cancelled_that_nobody_asked_for() {
     let repo = Repo::new(THREE);
-    let script = format!(
-        "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{stop: cancelled}}]\n{}",
-        HONEST.trim_start().trim_start_matches("turns:\n")
-    );
-    let ran = repo.run(&script, &["--max-iterations", "1"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 2: pass check
-    exit 3: limit_reached
-    - [x] a is there
-    - [ ] b is there
-    - [ ] c is there
-    state: a is there, proven by check, 0 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): [a is there] - a
-    commit: ralph(demo): state update
-    ");
+    let ran = repo.run(&once_then_honest("{stop: cancelled}"), &["--max-iterations", "1"]);
+    assert_eq!(story(&repo, &ran), only_a_proven(2));
 }
 
 #[test]
@@ -354,39 +337,16 @@ turns:
   - commit: a
 "#;
     let ran = repo.run(script, &["--max-iterations", "1"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 1: pass check
-    exit 3: limit_reached
-    - [x] a is there
-    - [ ] b is there
-    - [ ] c is there
-    state: a is there, proven by check, 0 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): [a is there] - a
-    commit: ralph(demo): state update
-    ");
+    assert_eq!(story(&repo, &ran), only_a_proven(1));
     assert!(ran.stdout.contains("brand_new_kind"), "it is named once");
 }
 
 #[test]
 fn a_line_that_never_ends_breaks_the_connection_and_not_the_runner() {
     let repo = Repo::new(THREE);
-    let script = format!(
-        "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{flood: {{count: 17, bytes: 1048576, lines: false}}}}]\n{}",
-        HONEST.trim_start().trim_start_matches("turns:\n")
-    );
-    let ran = repo.run(&script, &["--max-iterations", "1"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 2: pass check
-    exit 3: limit_reached
-    - [x] a is there
-    - [ ] b is there
-    - [ ] c is there
-    state: a is there, proven by check, 0 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): [a is there] - a
-    commit: ralph(demo): state update
-    ");
+    let endless = "{flood: {count: 17, bytes: 1048576, lines: false}}";
+    let ran = repo.run(&once_then_honest(endless), &["--max-iterations", "1"]);
+    assert_eq!(story(&repo, &ran), only_a_proven(2));
     assert_eq!(starts(&ran), 2);
     assert!(ran.stdout.contains("waiting"), "{}", ran.stdout);
 }
@@ -394,11 +354,18 @@ fn a_line_that_never_ends_breaks_the_connection_and_not_the_runner() {
 #[test]
 fn processes_that_an_agent_leaves_behind_end_with_the_run() {
     let repo = Repo::new(THREE);
-    let script = format!(
-        "ignore: [eof]\nturns:\n- match: a is there\n  steps: [{{spawn: {{command: 'sleep 1000', setsid: true}}}}, {{write: {{path: a.txt, text: a}}}}, {{tick: '{{criterion}}'}}, {{progress: did a}}, {{commit: a}}]\n{}",
-        HONEST.trim_start().trim_start_matches("turns:\n")
+    let turns = then_honest(
+        r#"
+- match: a is there
+  steps:
+  - spawn: {command: "sleep 1000", setsid: true}
+  - write: {path: a.txt, text: a}
+  - tick: "{criterion}"
+  - progress: did a
+  - commit: a
+"#,
     );
-    let ran = repo.run(&script, &["--max-iterations", "1"]);
+    let ran = repo.run(&format!("ignore: [eof]\n{turns}"), &["--max-iterations", "1"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-    assert_eq!(crate::alive(ran.events()[0].run.as_str()), Vec::<u32>::new());
+    assert_eq!(processes_of(ran.events()[0].run.as_str()), Vec::<String>::new());
 }

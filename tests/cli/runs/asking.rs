@@ -2,7 +2,7 @@
 
 use ralph_copilot::model::{Answer, EventKind};
 
-use super::{HONEST, THREE};
+use super::{THREE, once_then_honest, only_a_proven};
 use crate::repo::{Ran, Repo, story};
 
 /// The answers that were given, in order, with the rule of each.
@@ -60,10 +60,8 @@ fn what_ran_without_being_asked_for_ends_the_run() {
 #[test]
 fn asked_after_the_cancel_nothing_is_allowed() {
     let repo = Repo::new(THREE);
-    let script = format!(
-        "ignore: [cancel]\nmemory: seen.txt\nturns:\n- times: 1\n  steps: [{{sleep: 1500}}, {{run: 'echo late > late.txt'}}]\n{}",
-        HONEST.trim_start().trim_start_matches("turns:\n")
-    );
+    let late = once_then_honest("{sleep: 1500}, {run: 'echo late > late.txt'}");
+    let script = format!("ignore: [cancel]\n{late}");
     let ran = repo.run(&script, &["--max-iterations", "2", "--turn-timeout", "1s"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stdout);
     assert_eq!(decided(&ran)[0], (Answer::Deny, "run.turn-over".to_owned()), "{}", ran.stdout);
@@ -76,20 +74,7 @@ fn asked_after_the_cancel_nothing_is_allowed() {
 fn two_messages_on_one_line_cost_the_connection_and_no_attempt() {
     let repo = Repo::new(THREE);
     let two = r#"{"jsonrpc":"2.0","method":"a"}{"jsonrpc":"2.0","method":"b"}"#;
-    let script = format!(
-        "memory: seen.txt\nturns:\n- times: 1\n  steps: [{{line: '{two}'}}]\n{}",
-        HONEST.trim_start().trim_start_matches("turns:\n")
-    );
+    let script = once_then_honest(&format!("{{line: '{two}'}}"));
     let ran = repo.run(&script, &["--max-iterations", "1"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 2: pass check
-    exit 3: limit_reached
-    - [x] a is there
-    - [ ] b is there
-    - [ ] c is there
-    state: a is there, proven by check, 0 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): [a is there] - a
-    commit: ralph(demo): state update
-    ");
+    assert_eq!(story(&repo, &ran), only_a_proven(2));
 }

@@ -1,14 +1,14 @@
 //! A human who works on the task while a run does.
 
-use super::{HONEST, THREE};
+use super::{HONEST, THREE, then_honest};
 use crate::repo::{Repo, story};
 
 /// The human's hand: a process beside the agent, which nobody decides about.
 fn edits(times: &str, command: &str) -> String {
-    format!(
-        "turns:\n- times: {times}\n  steps:\n  - spawn: {{command: \"{command}\"}}\n  - sleep: 150\n{}",
-        HONEST.trim_start().trim_start_matches("turns:\n")
-    )
+    then_honest(&format!(
+        "- times: {times}\n  steps:\n  - spawn: {{command: \"{command}\"}}\n  \
+         - run: \"while git diff --quiet; do :; done\"\n"
+    ))
 }
 
 #[test]

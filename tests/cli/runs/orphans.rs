@@ -55,6 +55,12 @@ fn processes(file: &str, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
         .collect()
 }
 
+/// Processes that carry a run's name.
+fn alive(run: &str) -> Vec<u32> {
+    let name = format!("RALPH_RUN_ID={run}");
+    processes("environ", |all| all.split(|byte| *byte == 0).any(|it| it == name.as_bytes()))
+}
+
 /// Processes with this text on their command line.
 fn with(text: &str) -> Vec<u32> {
     processes("cmdline", |line| String::from_utf8_lossy(line).contains(text))
@@ -73,7 +79,7 @@ fn guardians(run: &str) -> Vec<u32> {
 
 /// Everything that must be gone.
 fn remains(run: &str, tag: &str) -> Vec<u32> {
-    let mut all = crate::alive(run);
+    let mut all = alive(run);
     all.extend(with(tag));
     all.extend(guardians(run));
     all
@@ -198,7 +204,7 @@ fn the_guardian_stands_apart_from_the_run() {
     assert_eq!(session(guardian), guardian);
     assert_ne!(session(guardian), session(child.id()));
     // Nobody but the runner has the other end.
-    for pid in crate::alive(&run) {
+    for pid in alive(&run) {
         let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         let open: Vec<PathBuf> =
             entries.filter_map(|entry| std::fs::read_link(entry.path()).ok()).collect();
@@ -252,7 +258,7 @@ fn a_run_goes_on_without_its_guardian_and_then_the_next_one_clears_up() {
     signal(child.id(), Signal::KILL);
     collect(child);
     // The agent's children live, and none of them holds the lock.
-    assert!(!crate::alive(&run).is_empty());
+    assert!(!alive(&run).is_empty());
     let next = repo.run(HONEST, &[]);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
     assert_eq!(remains(&run, &tag), Vec::<u32>::new());

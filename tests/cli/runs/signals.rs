@@ -7,7 +7,7 @@ use ralph_copilot::model::{Event, EventKind, Outcome};
 use rustix::process::Signal;
 
 use super::{HONEST, THREE};
-use crate::repo::{Ran, Repo, collect, finish, signal, story, until};
+use crate::repo::{Ran, Repo, collect, finish, in_place_of, processes_of, signal, story, until};
 
 /// Starts a run and waits until its journal tells what is waited for.
 fn start(
@@ -52,7 +52,7 @@ fn each_signal_ends_the_run_with_its_code_and_leaves_all_in_order() {
         signal(child.id(), number);
         let ran = collect(child);
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
-        assert_eq!(crate::alive(&run), Vec::<u32>::new());
+        assert_eq!(processes_of(&run), Vec::<String>::new());
         let story = story(&repo, &ran).replace(&code.to_string(), "CODE");
         assert_eq!(repo.task(), THREE);
         let kept = repo.git(&["show", "refs/ralph/demo/attempts/1:half.txt"]);
@@ -92,7 +92,7 @@ fn a_second_signal_ends_everything_at_once() {
     signal(child.id(), Signal::TERM);
     let ran = collect(child);
     assert_eq!(ran.code, Some(143));
-    assert_eq!(crate::alive(&run), Vec::<u32>::new());
+    assert_eq!(processes_of(&run), Vec::<String>::new());
     // The journal has no end; the next run says so, and works.
     let next = repo.run(HONEST, &[]);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
@@ -111,7 +111,7 @@ fn a_signal_while_checks_run_ends_the_checks() {
     signal(child.id(), Signal::TERM);
     let ran = collect(child);
     assert_eq!(ran.code, Some(143), "{}", ran.stderr);
-    assert_eq!(crate::alive(&run), Vec::<u32>::new());
+    assert_eq!(processes_of(&run), Vec::<String>::new());
     assert!(repo.task().contains("- [ ] a is there"), "an unproven tick is taken back");
     assert_eq!(repo.status(), "");
 }
@@ -183,14 +183,8 @@ fn on_a_terminal(repo: &Repo, script: &str) -> (Child, String) {
     let words = std::iter::once(run.get_program()).chain(run.get_args());
     let words = words.map(|word| word.to_str().expect("UTF-8"));
     let line = format!("exec {}", shlex::try_join(words).expect("words"));
-    let mut terminal = std::process::Command::new("script");
-    terminal.args(["-q", "-e", "-c", &line, "/dev/null"]).current_dir(repo.root());
-    for (name, value) in run.get_envs() {
-        match value {
-            Some(value) => terminal.env(name, value),
-            None => terminal.env_remove(name),
-        };
-    }
+    let mut terminal = in_place_of(&run, "script");
+    terminal.args(["-q", "-e", "-c", &line, "/dev/null"]);
     terminal.env("TERM", "xterm").env("SHELL", "/bin/sh");
     terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let terminal = terminal.spawn().expect("script starts");
@@ -221,7 +215,7 @@ fn control_c_at_a_terminal_ends_the_run_in_good_order() {
     assert_eq!(ran.code, Some(130), "{}", ran.stdout);
     assert!(ran.stdout.contains("Stopped: "), "the summary is shown: {}", ran.stdout);
     assert_eq!(end(&repo), Some((130, Outcome::Interrupted { signal: 2 })));
-    assert_eq!(crate::alive(&run), Vec::<u32>::new());
+    assert_eq!(processes_of(&run), Vec::<String>::new());
     assert_eq!((repo.task(), repo.status()), (THREE.to_owned(), String::new()));
 }
 
@@ -235,7 +229,16 @@ fn a_terminal_that_is_closed_ends_the_run_in_good_order() {
     terminal.wait().expect("reaped");
     let end = until("the end", || end(&repo));
     assert_eq!(end, (129, Outcome::Interrupted { signal: 1 }));
-    until("the last process", || crate::alive(&run).is_empty().then_some(()));
+    until("the last process", || processes_of(&run).is_empty().then_some(()));
+    // The runner is nobody's child any more, carries no name, and has the tree to its last breath.
+    let runner = crate::journal(&repo).into_iter().find_map(|event| match event.kind {
+        EventKind::RunStarted { pid, .. } => Some(format!("/proc/{pid}/cmdline")),
+        _ => None,
+    });
+    let runner = runner.expect("a start");
+    until("the runner's end", || {
+        std::fs::read(&runner).unwrap_or_default().is_empty().then_some(())
+    });
     assert_eq!((repo.task(), repo.status()), (THREE.to_owned(), String::new()));
     let next = repo.run(HONEST, &[]);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
@@ -247,15 +250,9 @@ fn a_run_that_was_started_with_nohup_outlives_its_terminal() {
     let repo = Repo::new(THREE);
     let script = "turns: [{steps: [{run: ls}, {hang: }]}]";
     let run = repo.run_command(script, &["--json"]);
-    let mut nohup = std::process::Command::new("nohup");
-    nohup.arg(run.get_program()).args(run.get_args()).current_dir(repo.root());
-    for (name, value) in run.get_envs() {
-        match value {
-            Some(value) => nohup.env(name, value),
-            None => nohup.env_remove(name),
-        };
-    }
-    nohup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut nohup = in_place_of(&run, "nohup");
+    nohup.arg(run.get_program()).args(run.get_args());
+    nohup.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = nohup.spawn().expect("nohup starts");
     until("the tool call", || crate::journal(&repo).iter().any(tool_finished).then_some(()));
     signal(child.id(), Signal::HUP);

@@ -1,6 +1,6 @@
 //! Criteria that are not met: attempts, the sign, stop and skip, retry.
 
-use super::{HONEST, THREE};
+use super::{HONEST, THREE, only_a_proven, then_honest};
 use crate::repo::{Repo, story};
 
 const LIES: &str = "turns: [{match: a is there, steps: [{say: 'Done!'}]}]";
@@ -104,16 +104,14 @@ fn retry_clears_the_attempts_and_the_sign_stays() {
 #[test]
 fn skipped_criteria_are_put_aside_with_all_that_was_done_and_the_rest_goes_on() {
     let repo = Repo::new(THREE);
-    let script = format!(
+    let script = then_honest(
         r#"
-turns:
 - match: a is there
   times: 1
-  steps: [{{write: {{path: wrong.txt, text: "1"}}}}, {{progress: tried}}, {{commit: try}}]
+  steps: [{write: {path: wrong.txt, text: "1"}}, {progress: tried}, {commit: try}]
 - match: a is there
-  steps: [{{write: {{path: wrong.txt, text: "2"}}}}, {{progress: tried again}}]
-{}"#,
-        HONEST.trim_start().trim_start_matches("turns:\n")
+  steps: [{write: {path: wrong.txt, text: "2"}}, {progress: tried again}]
+"#,
     );
     let ran = repo.run(&script, &["--on-stuck", "skip", "--stuck-threshold", "2"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
@@ -169,17 +167,7 @@ turns:
   steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}]
 "#;
     let ran = repo.run(script, &["--max-iterations", "1"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 1: pass check
-    exit 3: limit_reached
-    - [x] a is there
-    - [ ] b is there
-    - [ ] c is there
-    state: a is there, proven by check, 0 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): [a is there] - a
-    commit: ralph(demo): state update
-    ");
+    assert_eq!(story(&repo, &ran), only_a_proven(1));
     let wire = crate::wire(&repo);
     let prompts: Vec<&str> = wire.lines().filter(|it| it.contains("session/prompt")).collect();
     assert_eq!(prompts.len(), 2, "{wire}");
@@ -210,26 +198,28 @@ fn denials_without_end_are_an_attempt() {
     assert_eq!(crate::wire(&repo).matches("\"session/prompt\"").count(), 4);
 }
 
+/// The story of a run of one iteration whose turn was ended.
+const STUCK_ONCE: &str = "\
+iteration 1: fail
+  fails: turn_stuck
+  fails: not_ticked
+  fails: no_commit
+  said: no_progress_entry
+  mended: progress_line
+exit 3: limit_reached
+- [ ] a is there
+- [ ] b is there
+- [ ] c is there
+state: a is there, unproven, 1 attempts failed
+on refs/heads/main
+commit: ralph(demo): state update";
+
 #[test]
 fn a_turn_without_a_sign_of_life_is_ended_and_counts() {
     let repo = Repo::new(THREE);
     let script = "turns: [{steps: [{say: hm}, {hang: }]}]";
     let ran = repo.run(script, &["--max-iterations", "1", "--idle-timeout", "1s"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 1: fail
-      fails: turn_stuck
-      fails: not_ticked
-      fails: no_commit
-      said: no_progress_entry
-      mended: progress_line
-    exit 3: limit_reached
-    - [ ] a is there
-    - [ ] b is there
-    - [ ] c is there
-    state: a is there, unproven, 1 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): state update
-    ");
+    assert_eq!(story(&repo, &ran), STUCK_ONCE);
     let progress = repo.read("tasks/demo/progress.md");
     assert!(ran.stdout.contains(r#""end":{"stuck":{"idle":1}}"#), "{}", ran.stdout);
     assert!(progress.contains("no sign of life for 1"), "{progress}");
@@ -242,21 +232,7 @@ fn the_same_failing_command_again_and_again_ends_the_turn() {
     let steps = [fail; 5].join(", ");
     let script = format!("turns: [{{steps: [{steps}, {{hang: }}]}}]");
     let ran = repo.run(&script, &["--max-iterations", "1", "--idle-timeout", "30s"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 1: fail
-      fails: turn_stuck
-      fails: not_ticked
-      fails: no_commit
-      said: no_progress_entry
-      mended: progress_line
-    exit 3: limit_reached
-    - [ ] a is there
-    - [ ] b is there
-    - [ ] c is there
-    state: a is there, unproven, 1 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): state update
-    ");
+    assert_eq!(story(&repo, &ran), STUCK_ONCE);
     assert!(
         ran.stdout.contains(r#""repeating":{"command":"ls nowhere","times":"#),
         "{}",
