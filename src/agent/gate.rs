@@ -126,7 +126,7 @@ impl Gate {
     pub fn rest(&self) {
         let mut state = self.state();
         if !state.resting {
-            state.task.look();
+            state.look();
         }
         state.resting = true;
     }
@@ -186,7 +186,7 @@ impl Gate {
 
     fn judge(&self, request: &ToolRequest) -> Decision {
         let mut state = self.state();
-        state.task.look();
+        state.look();
         if state.sessions.is_closed(request.session.as_str()) {
             return Decision::deny("run.session-over", "Nothing ran: this session is over.");
         }
@@ -291,7 +291,6 @@ impl Gate {
         state.decisions.add(request, decision.allowed());
         if decision.allowed() {
             state.writes.extend(decision.writes.iter().cloned());
-            state.task.begins(&request.input);
             state.repeated = None;
         } else {
             state.denied = state.denied.saturating_add(1);
@@ -307,13 +306,15 @@ impl Gate {
     /// What was decided on a call that ran; each decision counts for one call.
     pub fn standing(&self, ended: &EndedCall<'_>) -> Standing {
         let mut state = self.state();
-        state.task.ends(ended.input);
+        state.look();
         state.decisions.take(ended)
     }
 
     /// The call was denied, as the agent says too.
     pub fn settle_denied(&self, ended: &EndedCall<'_>) {
-        self.state().decisions.take_denied(ended);
+        let mut state = self.state();
+        state.look();
+        state.decisions.take_denied(ended);
     }
 
     /// Hooks are served from now on: permission requests of sessions without one are denied.
@@ -469,6 +470,13 @@ impl Drop for Busy<'_> {
 }
 
 impl State {
+    /// Looks at TASK.md, while everything that may have changed it still counts as running.
+    fn look(&mut self) {
+        let vouched_by = if self.hooked { Asked::Hook } else { Asked::Permission };
+        let unseen = self.decisions.unseen_runs(vouched_by);
+        self.task.look(unseen);
+    }
+
     /// The rules, with the box of the focus where it stands after somebody's edit.
     fn policy_as_it_stands(&self, focus: &Focus) -> Arc<Policy> {
         let (Some(locate), Some(now)) = (&self.locate, self.task.changed()) else {
