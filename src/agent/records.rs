@@ -104,6 +104,15 @@ impl SessionRecords {
     }
 }
 
+/// The tokens since `before`.
+pub(super) fn since(now: Usage, before: Usage) -> Usage {
+    Usage {
+        input: now.input.saturating_sub(before.input),
+        output: now.output.saturating_sub(before.output),
+        total: now.total.saturating_sub(before.total),
+    }
+}
+
 /// When the rate limit passes that the CLI's newest log tells of last.
 pub(super) async fn reset_in_logs(folder: &Path) -> Option<Reset> {
     let folder = folder.to_owned();

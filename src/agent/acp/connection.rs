@@ -28,13 +28,12 @@ use super::session::AcpSession;
 use super::updates::Updates;
 use super::{convert, transport};
 use crate::agent::records::SessionRecords;
+use crate::agent::shown;
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::WireLog;
 use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
-use crate::model::{
-    AgentIdentity, Answer, AuditEntry, Fault, FaultClass, HookType, SessionId, Usage,
-};
+use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
 
 /// How long the agent may take to start, and to open a session.
 const START: Duration = Duration::from_secs(90);
@@ -83,9 +82,8 @@ impl Line {
             && !is_connection_terminated(error)
         {
             let fault = convert::fault(error);
-            let message = self.gate.redactor().redact_str(&fault.message);
-            let message = message.chars().take(1000).collect();
-            return AgentError::Refused { operation, fault: Fault { message, ..fault } };
+            let fault = shown::fault(self.gate.redactor(), fault);
+            return AgentError::Refused { operation, fault };
         }
         tokio::time::sleep(LAST_WORDS).await;
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
@@ -158,7 +156,7 @@ impl Connection {
         let response = self.line.ask("session/new", answer).await?;
         self.assert_mode(&response).await?;
         let id = SessionId::new(response.session_id.0.to_string());
-        self.line.gate.audit(&AuditEntry::new(HookType::SessionStart, Some(id.clone())));
+        self.line.gate.opened(&id);
         let home = self.setup.home.as_deref().filter(|_| self.setup.kind == AgentKind::Copilot);
         Ok(AcpSession {
             records: home.map(|home| SessionRecords::of(home, id.as_str())),

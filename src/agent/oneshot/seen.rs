@@ -7,8 +7,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::agent::arguments::{self, wanted};
 use crate::agent::classify_json;
-use crate::agent::gate::wanted;
+use crate::agent::stuck::again;
 use crate::model::{CallStatus, Fault, FaultClass};
 
 /// Calls that are followed; the limit of a turn is below this.
@@ -153,12 +154,11 @@ impl Seen {
             CallStatus::Failed => true,
             CallStatus::Pending | CallStatus::Denied => return,
         };
-        let what = wanted(&call.input);
-        self.failing = match (failed, self.failing.take()) {
-            (false, _) => None,
-            (true, Some((before, times))) if before == what => Some((what, times + 1)),
-            (true, Some(_) | None) => Some((what, 1)),
-        };
+        if failed {
+            again(&mut self.failing, wanted(&call.input));
+        } else {
+            self.failing = None;
+        }
     }
 }
 
@@ -176,11 +176,7 @@ pub(super) fn kind(tool: &str) -> &'static str {
 /// A call that the CLI makes by itself, with no hook: it shows the rest of a background
 /// shell's output.
 pub(super) fn is_shell_echo(call: &Call) -> bool {
-    let only = |fields: &serde_json::Map<String, Value>| {
-        fields.contains_key("shellId")
-            && fields.keys().all(|key| matches!(key.as_str(), "shellId" | "delay"))
-    };
-    call.tool == "read_bash" && call.input.as_object().is_some_and(only)
+    call.tool == "read_bash" && arguments::is_shell_echo(&call.input)
 }
 
 #[cfg(test)]

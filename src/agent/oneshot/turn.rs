@@ -18,16 +18,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::seen::{self, Call, Seen};
 use super::{Closed, Recipe};
-use crate::agent::gate::bounded;
-use crate::agent::records::{SessionRecords, reset_in_logs};
+use crate::agent::arguments::{bounded, is_empty};
+use crate::agent::records::{SessionRecords, reset_in_logs, since};
 use crate::agent::stderr::StderrTail;
+use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
     AgentError, EndedCall, Pulse, Session, Standing, TurnLimits, classify_line, observe, prepare,
+    shown,
 };
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
-    Stuck, Turn, TurnEnd, Usage,
+    Turn, TurnEnd, Usage,
 };
 use crate::sys::process::{Ladder, Supervised};
 
@@ -40,9 +42,6 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How long the output is read after the process ended: a process that it left behind may
 /// hold the other end open for ever.
 const DRAIN: Duration = Duration::from_millis(500);
-/// What is kept of the agent's words in a turn, in bytes, and of an error's, in characters.
-const SAID: usize = 4000;
-const MESSAGE: usize = 1000;
 
 /// One conversation, which is one prompt.
 pub(super) struct OneShotSession {
@@ -124,7 +123,7 @@ impl Session for OneShotSession {
     }
 
     async fn close(self: Box<Self>, _: Duration) -> Closed {
-        self.recipe.gate.close(self.id.as_str());
+        self.recipe.gate.close(&self.id);
         Closed::LetGo
     }
 }
@@ -207,10 +206,11 @@ impl OneShotSession {
                 return Ok(Over::Cancel(TurnEnd::Interrupted));
             }
             if let Some(stuck) = observe(&self.pulse(gathered, started, limits), limits) {
-                return Ok(Over::Cancel(TurnEnd::Stuck(self.redacted(stuck))));
+                let stuck = shown::stuck(self.recipe.gate.redactor(), stuck);
+                return Ok(Over::Cancel(TurnEnd::Stuck(stuck)));
             }
             if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records)
-                && records.tokens().await.total.saturating_sub(self.counted.total) >= left
+                && since(records.tokens().await, self.counted).total >= left
             {
                 return Ok(Over::Cancel(TurnEnd::Interrupted));
             }
@@ -264,8 +264,6 @@ impl OneShotSession {
             CallStatus::Denied => return Decided::Yes,
             CallStatus::Pending | CallStatus::Completed | CallStatus::Failed => {}
         }
-        let no_arguments =
-            call.input.is_null() || call.input.as_object().is_some_and(serde_json::Map::is_empty);
         match (gate.standing(&ended), call.status) {
             (Standing::Allowed, _) => Decided::Yes,
             (Standing::Denied, CallStatus::Failed) => {
@@ -274,7 +272,7 @@ impl OneShotSession {
             }
             (Standing::Denied, _) => Decided::Missing,
             // Arguments that were no JSON: such a call is shown to no hook, and does not run.
-            (Standing::Undecided, CallStatus::Failed) if no_arguments => Decided::NotAsked,
+            (Standing::Undecided, CallStatus::Failed) if is_empty(&call.input) => Decided::NotAsked,
             (Standing::Undecided, _) if seen::is_shell_echo(call) => Decided::NotNeeded,
             (Standing::Undecided, _) => Decided::Missing,
         }
@@ -295,10 +293,7 @@ impl OneShotSession {
     fn pulse(&self, gathered: &Gathered, started: Instant, limits: &TurnLimits) -> Pulse {
         let (gate, seen) = (&self.recipe.gate, &gathered.seen);
         let last = [gathered.life, gate.last_life()].into_iter().flatten().max();
-        let worst = [seen.failing.clone(), gate.denied_in_a_row()].into_iter().flatten();
-        let (failing, times) = worst
-            .max_by_key(|(_, times)| *times)
-            .map_or((None, 0), |(command, times)| (Some(command), times));
+        let (failing, times) = longer(seen.failing.clone(), gate.denied_in_a_row());
         Pulse {
             since_start: started.elapsed(),
             since_life: last.unwrap_or(started).max(started).elapsed(),
@@ -306,16 +301,6 @@ impl OneShotSession {
             calls: seen.begun.max(gate.asked().saturating_sub(limits.calls)),
             failing,
             times,
-        }
-    }
-
-    fn redacted(&self, stuck: Stuck) -> Stuck {
-        match stuck {
-            Stuck::Repeating { command, times } => {
-                let command = self.recipe.gate.redactor().redact_str(&command).into_owned();
-                Stuck::Repeating { command: command.chars().take(MESSAGE).collect(), times }
-            }
-            Stuck::Idle(_) | Stuck::TooLong(_) | Stuck::TooManyCalls(_) => stuck,
         }
     }
 
@@ -341,9 +326,8 @@ impl OneShotSession {
                 (None, FaultClass::RateLimit) => reset_in_logs(&self.recipe.logs).await,
                 (reset, _) => reset,
             };
-            let message = self.recipe.gate.redactor().redact_str(&fault.message).into_owned();
-            let message = message.chars().take(MESSAGE).collect();
-            return (TurnEnd::EndTurn, Some(Fault { message, reset, ..fault }));
+            let fault = shown::fault(self.recipe.gate.redactor(), Fault { reset, ..fault });
+            return (TurnEnd::EndTurn, Some(fault));
         }
         if !status.success() {
             // All of its standard error is about why it could not take the prompt.
@@ -364,13 +348,9 @@ impl OneShotSession {
     /// The tokens of this turn.
     async fn usage(&mut self) -> Option<Usage> {
         let all = self.records.as_mut()?.tokens().await;
-        let since = Usage {
-            input: all.input.saturating_sub(self.counted.input),
-            output: all.output.saturating_sub(self.counted.output),
-            total: all.total.saturating_sub(self.counted.total),
-        };
+        let turn = since(all, self.counted);
         self.counted = all;
-        (since.total > 0).then_some(since)
+        (turn.total > 0).then_some(turn)
     }
 
     fn turn(
@@ -388,8 +368,6 @@ impl OneShotSession {
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
         let gate = &self.recipe.gate;
-        let said = gate.redactor().redact_str(seen.said.trim_end()).into_owned();
-        let keep = said.ceil_char_boundary(said.len().saturating_sub(SAID));
         Turn {
             end,
             calls,
@@ -398,7 +376,7 @@ impl OneShotSession {
             updates: seen.records,
             unknown: Vec::new(),
             usage,
-            said: said[keep..].to_owned(),
+            said: shown::said(gate.redactor(), seen.said.trim_end()),
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }
