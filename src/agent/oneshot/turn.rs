@@ -89,6 +89,10 @@ impl Session for OneShotSession {
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError> {
         let recipe = Arc::clone(&self.recipe);
+        recipe.gate.prompted(&self.id, &prompt.text);
+        if let Some(broken) = recipe.gate.take_broken() {
+            return Err(broken.into());
+        }
         let started = Instant::now();
         let denied_before = recipe.gate.denied();
         let redactor = recipe.gate.redactor();
