@@ -161,6 +161,7 @@ impl Gate {
             return human::settled(Reply::Yes, decision);
         }
         let Some(human) = &self.human else { return decision };
+        let _busy = self.busy();
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let wants = self.redactor.redact_str(&wanted(&request.input)).into_owned();
             human(&Question { tool: &request.tool, wants: &wants, why: &decision.reason })

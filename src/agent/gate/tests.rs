@@ -263,6 +263,23 @@ fn a_human_is_asked_once_a_call_and_only_what_the_guard_would_let_through() {
     assert_eq!(rules, expected, "what a human says is recorded as the guard's own word is");
 }
 
+#[test]
+fn a_turn_does_not_stand_still_while_a_human_thinks() {
+    let (_, gate, _) = asking(Vec::new());
+    let place = Arc::new(std::sync::OnceLock::<std::sync::Weak<Gate>>::new());
+    let (there, alive) = (Arc::clone(&place), Arc::new(AtomicBool::new(false)));
+    let seen = Arc::clone(&alive);
+    let gate = gate.with_human(Some(Box::new(move |_: &Question<'_>| {
+        let gate = there.get().and_then(std::sync::Weak::upgrade).expect("the gate");
+        seen.store(gate.last_life().is_some(), Ordering::SeqCst);
+        Reply::No
+    })));
+    let gate = Arc::new(gate);
+    place.set(Arc::downgrade(&gate)).expect("once");
+    assert_eq!((gate.last_life(), gate.decide(&pwd()).allowed()), (None, false));
+    assert!(alive.load(Ordering::SeqCst));
+}
+
 /// A launch inside a recipe may begin anywhere.
 #[test]
 fn relative_paths_start_from_where_the_session_works() {
