@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use futures::StreamExt as _;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdout, Command};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +35,7 @@ use crate::sys::process::{Ladder, Supervised};
 
 /// Longest record, in bytes.
 const LONGEST: usize = 16 << 20;
-/// Longest prompt that is handed over as an argument; a longer one goes to standard input.
+/// Longest prompt that is handed over as an argument, in bytes.
 const ARGUMENT: usize = 100_000;
 /// How often the clocks are looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -114,10 +114,22 @@ impl Session for OneShotSession {
         if !report.left.is_empty() {
             tracing::warn!(?report, "processes of the agent are still there");
         }
-        let watched = watched?;
-        while let Ok(Some(Ok(line))) = timeout(DRAIN, lines.next()).await {
-            log.note(Way::Received, &String::from_utf8_lossy(&line));
-            gathered.seen.take(&line);
+        let mut watched = watched?;
+        let deadline = Instant::now() + DRAIN;
+        while let Ok(Some(line)) = timeout_at(deadline, lines.next()).await {
+            match line {
+                Ok(line) => {
+                    log.note(Way::Received, &String::from_utf8_lossy(&line));
+                    gathered.seen.take(&line);
+                }
+                Err(error) => {
+                    // Nobody knows what the rest would have told.
+                    if let Over::Exited(_) = watched {
+                        watched = Over::Broken(broken(&error));
+                    }
+                    break;
+                }
+            }
         }
         self.gather(&mut gathered)?;
         drop((log, wire));
@@ -143,11 +155,10 @@ impl OneShotSession {
         let mut command = Command::new(&recipe.command.program);
         command.args(&recipe.command.args).args(&recipe.extra);
         command.arg("--session-id").arg(self.id.as_str()).args(["--output-format", "json"]);
-        let piped = prompt.text.len() > ARGUMENT;
-        if piped {
-            command.stdin(Stdio::piped());
-        } else {
+        if fits_an_argument(&prompt.text) {
             command.arg("-p").arg(&prompt.text).stdin(Stdio::null());
+        } else {
+            command.stdin(Stdio::piped());
         }
         prepare(&mut command, &recipe.environment, &recipe.cwd);
         let mut child = Supervised::spawn(command, recipe.run.as_str()).map_err(|error| {
@@ -190,13 +201,7 @@ impl OneShotSession {
                         gathered.seen.take(&line);
                         gathered.life = Some(Instant::now());
                     }
-                    Some(Err(AnyDelimiterCodecError::MaxChunkLengthExceeded)) => {
-                        let why = format!("it printed a line of more than {} MiB", LONGEST >> 20);
-                        return Ok(Over::Broken(why));
-                    }
-                    Some(Err(AnyDelimiterCodecError::Io(error))) => {
-                        return Ok(Over::Broken(format!("its output broke: {error}")));
-                    }
+                    Some(Err(error)) => return Ok(Over::Broken(broken(&error))),
                     None => open = false,
                 },
                 status = child.wait() => {
@@ -383,6 +388,34 @@ impl OneShotSession {
             said: shown::said(gate.redactor(), seen.said.trim_end()),
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Whether a prompt can be an argument; otherwise it goes to standard input. No argument holds
+/// a NUL, and the CLI takes one that begins like an option for options.
+fn fits_an_argument(prompt: &str) -> bool {
+    prompt.len() <= ARGUMENT && !prompt.starts_with('-') && !prompt.contains('\0')
+}
+
+fn broken(error: &AnyDelimiterCodecError) -> String {
+    match error {
+        AnyDelimiterCodecError::MaxChunkLengthExceeded => {
+            format!("it printed a line of more than {} MiB", LONGEST >> 20)
+        }
+        AnyDelimiterCodecError::Io(error) => format!("its output broke: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_argument_can_hold_goes_to_standard_input() {
+        assert!(fits_an_argument("Focus on: a - b") && fits_an_argument(&"x".repeat(ARGUMENT)));
+        for prompt in ["- a list", "--help", "a\0b", &"x".repeat(ARGUMENT + 1)] {
+            assert!(!fits_an_argument(prompt), "{}", prompt.len());
         }
     }
 }
