@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ralph_copilot::model::{EventKind, Outcome, Stuck, TaskState, TurnEnd};
 use serde_json::Value;
 
-use super::copilot::{Scene, lives, processes_of};
+use super::copilot::{Followed, Scene, lives, processes_of};
 use super::model::{Model, Step, bash, route, say};
 use super::{ONE, focus, honest};
 
@@ -101,8 +101,7 @@ fn tokens_end_the_run_between_turns_and_within_one() {
 
     let Some(waiting) = Waiting::new() else { return };
     let model = Model::start([route(focus("one"), [bash("sh wait.sh"), say("Done.")])]);
-    let Waiting { scene, started } = waiting;
-    let waiting = Waiting { scene: scene.with(&model), started };
+    let waiting = waiting.with(&model);
     let ended = waiting.scene.run(&["job", "--max-tokens", "50", "--json"]).expect(3);
     assert_eq!(last(&ended.stdout)["limit"], "tokens", "the tool would never have ended");
     assert!(!lives(&waiting.until_it_runs()), "the tool lives on");
@@ -201,12 +200,25 @@ impl Waiting {
         Some(Self { scene, started })
     }
 
+    /// Lets the CLI talk to this model.
+    fn with(self, model: &Model) -> Self {
+        Self { scene: self.scene.with(model), ..self }
+    }
+
     /// Waits until the script runs; gives its process id.
     #[track_caller]
     fn until_it_runs(&self) -> String {
         let pid = self.started.recv_timeout(Duration::from_secs(60)).expect("it never ran");
         pid.trim().to_owned()
     }
+}
+
+/// Waits until a run's agent is started; gives the run's name.
+fn run_with_an_agent(run: &mut Followed) -> String {
+    run.until(|event| match event.kind {
+        EventKind::AgentStarted { .. } => Some(event.run.to_string()),
+        _ => None,
+    })
 }
 
 fn signal(name: &str, pid: &str) {
@@ -222,8 +234,7 @@ fn a_cli_that_is_killed_in_a_turn_is_started_again_and_leaves_no_orphan() {
     let mut steps = vec![bash("sh wait.sh")];
     steps.extend(honest(scene, "one"));
     let model = Model::start([route(focus("one"), steps)]);
-    let Waiting { scene, started } = waiting;
-    let waiting = Waiting { scene: scene.with(&model), started };
+    let waiting = waiting.with(&model);
     let mut run = waiting.scene.follow(&["job"]);
     let agent = |event: &ralph_copilot::model::Event| match event.kind {
         EventKind::AgentStarted { pid, .. } => Some(pid),
@@ -248,13 +259,9 @@ fn a_cli_that_is_killed_in_a_turn_is_started_again_and_leaves_no_orphan() {
 fn an_interrupted_run_ends_its_agent_and_all_its_tools() {
     let Some(waiting) = Waiting::new() else { return };
     let model = Model::start([route(focus("one"), [bash("sh wait.sh"), say("Done.")])]);
-    let Waiting { scene, started } = waiting;
-    let waiting = Waiting { scene: scene.with(&model), started };
+    let waiting = waiting.with(&model);
     let mut run = waiting.scene.follow(&["job"]);
-    let name = run.until(|event| match event.kind {
-        EventKind::AgentStarted { .. } => Some(event.run.to_string()),
-        _ => None,
-    });
+    let name = run_with_an_agent(&mut run);
     let shell = waiting.until_it_runs();
     assert!(!processes_of(&name).is_empty(), "processes carry the run's name");
     signal("-TERM", &run.pid().to_string());
@@ -270,18 +277,15 @@ fn what_a_killed_run_left_is_ended_and_its_task_taken_up_by_the_next() {
     let mut steps = vec![bash("echo half > half.txt"), bash("sh wait.sh")];
     steps.extend(honest(&waiting.scene, "one"));
     let model = Model::start([route(focus("one"), steps)]);
-    let Waiting { scene, started } = waiting;
-    let waiting = Waiting { scene: scene.with(&model), started };
+    let waiting = waiting.with(&model);
     let mut run = waiting.scene.follow(&["job"]);
-    let name = run.until(|event| match event.kind {
-        EventKind::AgentStarted { .. } => Some(event.run.to_string()),
-        _ => None,
-    });
+    let name = run_with_an_agent(&mut run);
     let shell = waiting.until_it_runs();
     signal("-KILL", &run.pid().to_string());
     let killed = Instant::now();
     assert_eq!(run.end().code, None, "it ended by the signal");
-    // The CLI gives its shell a process session of its own, where no kernel ends it.
+    // The CLI gives its shell a process session of its own, where no kernel ends it; nobody
+    // who is no parent is told of its end, so it is looked for, and the limit is the promise.
     while lives(&shell) || !processes_of(&name).is_empty() {
         assert!(killed.elapsed() < Duration::from_secs(3), "the killed run's tool lives on");
         std::thread::sleep(Duration::from_millis(5));
