@@ -58,6 +58,11 @@ impl AcpSession {
         let calls =
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
+        // Who did not answer, or not with numbers, has spent tokens all the same.
+        let usage = match (usage, &mut self.records) {
+            (None, Some(records)) => Some(records.tokens().await).filter(|now| now.total > 0),
+            (usage, _) => usage,
+        };
         let usage = usage.map(|now| {
             let turn = since(now, self.counted);
             self.counted = now;
