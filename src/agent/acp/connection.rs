@@ -41,8 +41,6 @@ const START: Duration = Duration::from_secs(90);
 pub(super) const HANG_UP: Duration = Duration::from_millis(250);
 /// How long, after the process, the reader of its output may take to end.
 pub(super) const LET_GO: Duration = Duration::from_millis(500);
-/// The last words on stderr arrive beside the end of stdout.
-const LAST_WORDS: Duration = Duration::from_millis(20);
 
 /// What a connection works with.
 pub(super) struct Setup {
@@ -85,10 +83,9 @@ impl Line {
             let fault = shown::fault(self.gate.redactor(), fault);
             return AgentError::Refused { operation, fault };
         }
-        tokio::time::sleep(LAST_WORDS).await;
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
         let why = broken.unwrap_or_else(|| "its process ended".to_owned());
-        AgentError::Lost { operation, why, stderr: self.stderr.text(), class }
+        AgentError::Lost { operation, why, stderr: self.stderr.last_words().await, class }
     }
 
     async fn ask<T>(

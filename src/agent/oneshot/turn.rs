@@ -320,9 +320,10 @@ impl OneShotSession {
         gathered: &mut Gathered,
         stderr: &StderrTail,
     ) -> (TurnEnd, Option<Fault>) {
+        let words = stderr.last_words().await;
         let lost = |why: String, class| {
-            let error =
-                AgentError::Lost { operation: "copilot -p", why, stderr: stderr.text(), class };
+            let stderr = words.clone();
+            let error = AgentError::Lost { operation: "copilot -p", why, stderr, class };
             (TurnEnd::Lost, error.fault())
         };
         let status = match over {
@@ -340,7 +341,6 @@ impl OneShotSession {
         }
         if !status.success() {
             // All of its standard error is about why it could not take the prompt.
-            let words = stderr.text();
             let class = words.lines().find_map(classify_line).unwrap_or(FaultClass::Died);
             return lost(format!("it ended with {status}"), class);
         }
