@@ -21,7 +21,7 @@ use super::arguments::{bounded, wanted};
 use super::decisions::{Decisions, EndedCall, Known, Standing};
 use super::human::{self, Approved, AskHuman, Question, Reply};
 use super::stuck::again;
-use super::task_watch::TaskWatch;
+use super::task_watch::{TaskWatch, writes_unseen};
 use crate::guard::{Files, Policy, Redactor, TickRule, decide};
 use crate::hooks::ErrorReport;
 use crate::model::{
@@ -295,14 +295,14 @@ impl Gate {
     /// What was decided on a call that ran; each decision counts for one call.
     pub fn standing(&self, ended: &EndedCall<'_>) -> Standing {
         let mut state = self.state();
-        state.look();
+        state.look_before_the_end_of(ended);
         state.decisions.take(ended)
     }
 
     /// The call was denied, as the agent says too.
     pub fn settle_denied(&self, ended: &EndedCall<'_>) {
         let mut state = self.state();
-        state.look();
+        state.look_before_the_end_of(ended);
         state.decisions.take_denied(ended);
     }
 
@@ -406,11 +406,22 @@ impl Drop for Busy<'_> {
 }
 
 impl State {
-    /// Looks at TASK.md, while everything that may have changed it still counts as running.
     fn look(&mut self) {
-        let vouched_by = if self.hooked { Asked::Hook } else { Asked::Permission };
-        let unseen = self.decisions.unseen_runs(vouched_by);
+        let unseen = self.unseen_runs();
         self.task.look(unseen);
+    }
+
+    /// Looks at TASK.md while a command still counts as running. The end of any other call is
+    /// told while the next one is at work: half of what an edit writes would be seen.
+    fn look_before_the_end_of(&mut self, ended: &EndedCall<'_>) {
+        if writes_unseen(ended.input) && self.unseen_runs() {
+            self.task.look(true);
+        }
+    }
+
+    fn unseen_runs(&self) -> bool {
+        let vouched_by = if self.hooked { Asked::Hook } else { Asked::Permission };
+        self.decisions.unseen_runs(vouched_by)
     }
 
     /// The rules, with the box of the focus where it stands after somebody's edit.

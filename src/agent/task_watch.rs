@@ -3,7 +3,7 @@
 //! A commit of the agent takes along whatever stands in the tree, a human's edit too, so
 //! that what a commit holds does not tell whose it is. What the guard lets an edit do to
 //! TASK.md it has seen beforehand; only a command can do there what nobody saw. So the file
-//! is looked at whenever a call is decided, whenever one ends, and at the turn's end.
+//! is looked at whenever a call is decided, whenever a command ends, and at the turn's end.
 //!
 //! Invariant: what changed while a command may have run counts as the command's. What does
 //! NOT live here: what a change means, and which commands run ([`super::decisions`]).

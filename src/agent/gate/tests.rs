@@ -349,7 +349,8 @@ fn a_change_of_the_task_is_unseen_until_the_last_of_equal_commands_has_ended() {
     gate.rest();
     let edits = gate.task_edits();
     let seen: Vec<_> = edits.iter().map(|it| (&it.after[..], it.unseen)).collect();
-    let expected: [(&[u8], bool); 4] = [(b"1", true), (b"2", true), (b"3", false), (b"4", false)];
+    // The end of what writes nothing is told while the next call may be half-way through.
+    let expected: [(&[u8], bool); 3] = [(b"1", true), (b"2", true), (b"4", false)];
     assert_eq!(seen, expected);
 }
 
