@@ -58,7 +58,7 @@ impl AgentCommand {
             });
         }
         let args = self.args.into_iter().filter(|arg| arg != "--acp").collect();
-        Ok(Self { args, kind: AgentKind::Copilot, ..self })
+        Ok(Self { program: native(&self.program), args, kind: AgentKind::Copilot })
     }
 
     fn named(command: &str, lookup: &Lookup<'_>) -> Result<Self, AgentError> {
@@ -149,6 +149,10 @@ mod tests {
             .expect("found");
         assert_eq!(command.program, native.canonicalize().expect("exists"));
         assert_eq!((command.args, command.kind), (vec!["--acp".to_owned()], AgentKind::Copilot));
+        let lookup = Lookup { variable: &|_| None, which: &which };
+        let named = AgentCommand::find(Some("copilot"), &lookup).expect("found");
+        let named = named.for_prompts().expect("Copilot");
+        assert_eq!(named.program, native.canonicalize().expect("exists"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
+use super::task_watch::writes_unseen;
 use crate::model::{Asked, ToolRequest};
 
 /// Decisions that may wait. One that does not fit is forgotten: its call counts as
@@ -67,6 +68,8 @@ struct Made {
     call: Option<String>,
     tool: String,
     arguments: [u8; 32],
+    /// It is for a command of which nobody knows what it writes.
+    unseen: bool,
     allowed: bool,
     at: Instant,
     told: bool,
@@ -81,11 +84,19 @@ impl Decisions {
                 call: request.call.clone(),
                 tool: request.tool.clone(),
                 arguments: digest(&request.input),
+                unseen: writes_unseen(&request.input),
                 allowed,
                 at: Instant::now(),
                 told: false,
             });
         }
+    }
+
+    /// Whether a command was allowed and has not ended of which nobody knows what it writes.
+    /// Where the hook vouches for calls, its yes alone lasts as long as its call.
+    pub(super) fn unseen_runs(&self, vouched_by: Asked) -> bool {
+        let lasts = |made: &Made| vouched_by == Asked::Permission || made.call.is_none();
+        self.0.iter().any(|made| made.allowed && made.unseen && lasts(made))
     }
 
     /// A hook tells a call's result; says since when the call had been allowed.

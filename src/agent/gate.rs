@@ -2,8 +2,10 @@
 //!
 //! Invariant: a decision is recorded before it is answered, and what cannot be
 //! recorded is denied. The gate remembers what it allowed, so that an executed
-//! call can be matched with its decision; how a call is judged lives in `guard`.
+//! call can be matched with its decision. How a call is judged lives in `guard`, what the
+//! audit is told besides decisions in `audit`.
 
+mod audit;
 mod sessions;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -11,28 +13,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use self::sessions::Sessions;
+use super::arguments::{bounded, wanted};
 use super::decisions::{Decisions, EndedCall, Known, Standing};
 use super::human::{self, Approved, AskHuman, Question, Reply};
-use super::task_watch::TaskWatch;
+use super::stuck::again;
+use super::task_watch::{TaskWatch, writes_unseen};
 use crate::guard::{Files, Policy, Redactor, TickRule, decide};
-use crate::hooks::{ErrorReport, HookCall, HookResult};
+use crate::hooks::ErrorReport;
 use crate::model::{
-    Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, Record, RecordError,
-    SessionId, TaskEdit, ToolRequest,
+    Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, Record, RecordError, TaskEdit,
+    ToolRequest,
 };
 
-/// Longest text of an argument that is kept in the journal, in bytes.
-const KEPT: usize = 4096;
-/// Entries of a list or an object that are kept.
-const MANY: usize = 100;
 /// The file that is watched in the task's folder.
 const TASK_FILE: &str = "TASK.md";
-/// Levels of an argument that are kept.
-const DEEP: usize = 16;
 /// Reports of the CLI that are kept: the last ones.
 const REPORTS: usize = 100;
 
@@ -126,14 +124,9 @@ impl Gate {
     pub fn rest(&self) {
         let mut state = self.state();
         if !state.resting {
-            state.task.look();
+            state.look();
         }
         state.resting = true;
-    }
-
-    /// Allows nothing in this session any more.
-    pub fn close(&self, session: &str) {
-        self.state().sessions.close(session);
     }
 
     /// The redaction that everything of this run goes through.
@@ -168,6 +161,7 @@ impl Gate {
             return human::settled(Reply::Yes, decision);
         }
         let Some(human) = &self.human else { return decision };
+        let _busy = self.busy();
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let wants = self.redactor.redact_str(&wanted(&request.input)).into_owned();
             human(&Question { tool: &request.tool, wants: &wants, why: &decision.reason })
@@ -186,7 +180,7 @@ impl Gate {
 
     fn judge(&self, request: &ToolRequest) -> Decision {
         let mut state = self.state();
-        state.task.look();
+        state.look();
         if state.sessions.is_closed(request.session.as_str()) {
             return Decision::deny("run.session-over", "Nothing ran: this session is over.");
         }
@@ -291,29 +285,25 @@ impl Gate {
         state.decisions.add(request, decision.allowed());
         if decision.allowed() {
             state.writes.extend(decision.writes.iter().cloned());
-            state.task.begins(&request.input);
             state.repeated = None;
         } else {
             state.denied = state.denied.saturating_add(1);
-            let wanted = wanted(&request.input);
-            let times = match state.repeated.take() {
-                Some((before, times)) if before == wanted => times + 1,
-                Some(_) | None => 1,
-            };
-            state.repeated = Some((wanted, times));
+            again(&mut state.repeated, wanted(&request.input));
         }
     }
 
     /// What was decided on a call that ran; each decision counts for one call.
     pub fn standing(&self, ended: &EndedCall<'_>) -> Standing {
         let mut state = self.state();
-        state.task.ends(ended.input);
+        state.look_before_the_end_of(ended);
         state.decisions.take(ended)
     }
 
     /// The call was denied, as the agent says too.
     pub fn settle_denied(&self, ended: &EndedCall<'_>) {
-        self.state().decisions.take_denied(ended);
+        let mut state = self.state();
+        state.look_before_the_end_of(ended);
+        state.decisions.take_denied(ended);
     }
 
     /// Hooks are served from now on: permission requests of sessions without one are denied.
@@ -337,52 +327,9 @@ impl Gate {
         self.state().sessions.has_greeted(session)
     }
 
-    /// The CLI reported an error of its own.
-    pub fn report(&self, report: ErrorReport) {
-        self.audit(&AuditEntry {
-            output: Some(json!({ "context": report.context, "message": report.message })),
-            ..AuditEntry::new(HookType::Error, Some(SessionId::new(report.session.clone())))
-        });
-        let mut state = self.state();
-        state.last = Some(Instant::now());
-        if state.reports.len() == REPORTS {
-            state.reports.pop_front();
-        }
-        state.reports.push_back(report);
-    }
-
-    /// A hook tells the result of a call that had been allowed.
-    pub fn told(&self, result: &HookResult) {
-        let HookCall { session, tool, input } = &result.call;
-        let took = {
-            let mut state = self.state();
-            state.last = Some(Instant::now());
-            state.decisions.tell(session, input)
-        };
-        self.audit(&AuditEntry {
-            tool: Some(tool.clone()),
-            input: Some(input.clone()),
-            output: Some(result.output.clone()),
-            elapsed: took,
-            ..AuditEntry::new(HookType::PostToolUse, Some(SessionId::new(session.clone())))
-        });
-    }
-
     /// What is known of a call that ended, before its standing is taken.
     pub fn known(&self, ended: &EndedCall<'_>) -> Option<Known> {
         self.state().decisions.known(ended)
-    }
-
-    /// The CLI says how a prompt ended.
-    pub fn prompt_over(&self, session: String, reason: String) {
-        let mut state = self.state();
-        state.last = Some(Instant::now());
-        state.ended.insert(session, reason);
-    }
-
-    /// How the last prompt of a session ended, once.
-    pub fn take_prompt_over(&self, session: &str) -> Option<String> {
-        self.state().ended.remove(session)
     }
 
     /// A hook is being answered until what this gives is dropped: that is no standstill.
@@ -394,16 +341,6 @@ impl Gate {
     /// A hook that only tells that it is there.
     pub fn alive(&self) {
         self.state().last = Some(Instant::now());
-    }
-
-    /// Writes an entry of the audit. If that cannot be, nothing is allowed any more, and
-    /// whoever watches the turn ends the run.
-    pub fn audit(&self, entry: &AuditEntry) {
-        if let Err(error) = self.record.audit(entry) {
-            let mut state = self.state();
-            state.broken.get_or_insert(error);
-            state.resting = true;
-        }
     }
 
     /// What the CLI reported in this session since the focus was set.
@@ -469,6 +406,24 @@ impl Drop for Busy<'_> {
 }
 
 impl State {
+    fn look(&mut self) {
+        let unseen = self.unseen_runs();
+        self.task.look(unseen);
+    }
+
+    /// Looks at TASK.md while a command still counts as running. The end of any other call is
+    /// told while the next one is at work: half of what an edit writes would be seen.
+    fn look_before_the_end_of(&mut self, ended: &EndedCall<'_>) {
+        if writes_unseen(ended.input) && self.unseen_runs() {
+            self.task.look(true);
+        }
+    }
+
+    fn unseen_runs(&self) -> bool {
+        let vouched_by = if self.hooked { Asked::Hook } else { Asked::Permission };
+        self.decisions.unseen_runs(vouched_by)
+    }
+
     /// The rules, with the box of the focus where it stands after somebody's edit.
     fn policy_as_it_stands(&self, focus: &Focus) -> Arc<Policy> {
         let (Some(locate), Some(now)) = (&self.locate, self.task.changed()) else {
@@ -481,52 +436,6 @@ impl State {
 
     fn iteration(&self) -> u32 {
         self.focus.as_ref().map_or(0, |focus| focus.iteration)
-    }
-}
-
-/// What a call wants, without the words that a model finds anew for each try.
-pub(super) fn wanted(input: &Value) -> String {
-    match input.get("command") {
-        Some(Value::String(command)) => command.clone(),
-        Some(other) => other.to_string(),
-        None => input.to_string(),
-    }
-}
-
-/// Long strings, lists and deep values cut, with the cut visible, so that one call cannot
-/// fill the journal.
-pub(super) fn bounded(value: &Value) -> Value {
-    shallow(value, DEEP)
-}
-
-fn shallow(value: &Value, deep: usize) -> Value {
-    match value {
-        Value::String(text) if text.len() > KEPT => {
-            let end = text.floor_char_boundary(KEPT);
-            Value::String(format!("{}[… {} bytes left out …]", &text[..end], text.len() - end))
-        }
-        Value::Array(_) | Value::Object(_) if deep == 0 => {
-            Value::String("[… left out …]".to_owned())
-        }
-        Value::Array(items) => {
-            let mut kept: Vec<Value> =
-                items.iter().take(MANY).map(|item| shallow(item, deep - 1)).collect();
-            if items.len() > MANY {
-                kept.push(format!("[… {} left out …]", items.len() - MANY).into());
-            }
-            Value::Array(kept)
-        }
-        Value::Object(fields) => {
-            let shown = fields.iter().take(MANY);
-            let mut kept: serde_json::Map<String, Value> = shown
-                .map(|(name, field)| (name.chars().take(200).collect(), shallow(field, deep - 1)))
-                .collect();
-            if fields.len() > MANY {
-                kept.insert("[…]".to_owned(), format!("{} left out", fields.len() - MANY).into());
-            }
-            Value::Object(kept)
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::{AgentError, Gate};
 use crate::hooks;
-use crate::model::{Asked, AuditEntry, HookType, SessionId, ToolRequest};
+use crate::model::{Asked, SessionId, ToolRequest};
 
 /// Longest question, in bytes; a tool call that is larger is denied.
 const LONGEST: u64 = 32 << 20;
@@ -162,10 +162,7 @@ async fn stop(gate: &Gate, input: &[u8], stops: Option<mpsc::Sender<StopAsked>>)
     };
     match tokio::time::timeout(hooks::STOP_CHECK_LIMIT, answered).await {
         Ok(Some(reason)) => {
-            gate.audit(&AuditEntry {
-                input: Some(reason.as_str().into()),
-                ..AuditEntry::new(HookType::Prompt, Some(session))
-            });
+            gate.prompted(&session, &reason);
             hooks::turn_back(&reason)
         }
         Ok(None) => hooks::pass(),

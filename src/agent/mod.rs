@@ -6,6 +6,7 @@
 //! in `verify`, never here.
 
 pub mod acp;
+mod arguments;
 mod command;
 mod decisions;
 mod environment;
@@ -18,6 +19,7 @@ pub mod oneshot;
 mod provider;
 mod records;
 pub mod scripted;
+mod shown;
 mod stderr;
 mod stuck;
 mod task_watch;

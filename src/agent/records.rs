@@ -16,7 +16,7 @@ use crate::model::{Fault, FaultClass, Reset, Usage};
 
 /// Most that is read of the CLI's log: its end.
 const LOG: u64 = 256 << 10;
-/// Most that is read of the records after one turn: their end.
+/// Most that is read of the records at a time.
 const READ: u64 = 4 << 20;
 
 /// What the new records end with.
@@ -58,26 +58,32 @@ impl SessionRecords {
         self.tokens
     }
 
+    /// Takes all that is new: a record that was passed over would be tokens for nothing.
     async fn look(&mut self) {
-        match self.fresh().await {
-            Ok(bytes) => self.take(&bytes),
-            Err(error) => {
-                tracing::debug!(%error, path = %self.path.display(), "no records of the session");
+        loop {
+            match self.fresh().await {
+                Ok(bytes) if bytes.is_empty() => return,
+                Ok(bytes) => self.take(&bytes),
+                Err(error) => {
+                    let path = self.path.display();
+                    return tracing::debug!(%error, %path, "no records of the session");
+                }
             }
         }
     }
 
-    /// The whole lines that are new.
+    /// The next whole lines, or a part of one that is too long to be of use.
     async fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
         let mut file = tokio::fs::File::open(&self.path).await?;
-        let length = file.metadata().await?.len();
-        let from = self.read.max(length.saturating_sub(READ));
-        file.seek(SeekFrom::Start(from)).await?;
+        file.seek(SeekFrom::Start(self.read)).await?;
         let mut bytes = Vec::new();
-        file.take(READ).read_to_end(&mut bytes).await?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        bytes.truncate(whole);
-        self.read = from + u64::try_from(whole).unwrap_or(0);
+        let read = file.take(READ).read_to_end(&mut bytes).await? as u64;
+        match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => bytes.truncate(at + 1),
+            None if read == READ => {}
+            None => bytes.clear(),
+        }
+        self.read += bytes.len() as u64;
         Ok(bytes)
     }
 
@@ -93,14 +99,24 @@ impl SessionRecords {
                 "session.usage_record" => {
                     let usage = &value["data"]["usage"];
                     let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-                    self.tokens.input += count("inputTokens");
-                    self.tokens.output += count("outputTokens");
-                    self.tokens.total = self.tokens.input + self.tokens.output;
+                    let Usage { input, output, total } = &mut self.tokens;
+                    *input = input.saturating_add(count("inputTokens"));
+                    *output = output.saturating_add(count("outputTokens"));
+                    *total = input.saturating_add(*output);
                 }
                 // Of all other kinds there is nothing to learn here.
                 _ => {}
             }
         }
+    }
+}
+
+/// The tokens since `before`.
+pub(super) fn since(now: Usage, before: Usage) -> Usage {
+    Usage {
+        input: now.input.saturating_sub(before.input),
+        output: now.output.saturating_sub(before.output),
+        total: now.total.saturating_sub(before.total),
     }
 }
 
@@ -197,6 +213,30 @@ mod tests {
         std::fs::write(&file, format!("{line}\n{line}\n")).expect("write");
         assert_eq!(records.tokens().await.total, 220);
         assert_eq!(records.last().await, Last::Nothing);
+    }
+
+    #[tokio::test]
+    async fn every_token_counts_however_much_is_recorded_between_two_looks() {
+        let home = tempfile::tempdir().expect("home");
+        let folder = home.path().join("session-state/s");
+        std::fs::create_dir_all(&folder).expect("folder");
+        let count = |tokens: u64| {
+            let usage = serde_json::json!({"inputTokens": tokens, "outputTokens": 0});
+            let line =
+                serde_json::json!({"type": "session.usage_record", "data": {"usage": usage}});
+            line.to_string() + "\n"
+        };
+        let other = format!("{{\"type\":\"{}\"}}\n", "x".repeat(100_000));
+        let huge = format!("{{\"type\":\"{}\"}}\n", "x".repeat(9 << 20));
+        let text = [count(1), other.repeat(60), count(2), huge, count(4)].concat();
+        std::fs::write(folder.join("events.jsonl"), text).expect("write");
+        let mut records = SessionRecords::of(home.path(), "s");
+        assert_eq!(records.tokens().await.total, 7);
+        let more = count(u64::MAX) + &count(1);
+        let mut file =
+            std::fs::File::options().append(true).open(folder.join("events.jsonl")).expect("file");
+        std::io::Write::write_all(&mut file, more.as_bytes()).expect("write");
+        assert_eq!(records.tokens().await.total, u64::MAX, "a number that is too large is no wrap");
     }
 
     #[tokio::test]

@@ -3,8 +3,11 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::guard::Redactor;
 
@@ -12,21 +15,24 @@ use crate::guard::Redactor;
 const KEPT: usize = 8 << 10;
 /// Bytes that are kept in the run's folder.
 const CAP: usize = 1 << 20;
-
 /// Bytes of a line that are waited for before it is written in pieces.
 const LINE: usize = 64 << 10;
+/// How long its end is waited for: whoever lives on may never close it.
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Shares what was read last.
 #[derive(Clone)]
 pub(super) struct StderrTail {
     bytes: Arc<Mutex<VecDeque<u8>>>,
+    /// Cancelled when the stream has ended.
+    ended: CancellationToken,
     redactor: Arc<Redactor>,
 }
 
 impl StderrTail {
     /// A tail with nothing in it yet.
     pub(super) fn new(redactor: Arc<Redactor>) -> Self {
-        Self { bytes: Arc::default(), redactor }
+        Self { bytes: Arc::default(), ended: CancellationToken::new(), redactor }
     }
 
     /// Drains the stream on a task of its own; a copy goes to `path` up to a cap.
@@ -39,7 +45,14 @@ impl StderrTail {
         tail
     }
 
-    /// The end of it, redacted. Begins with a whole line, or at least word, where the
+    /// The end of it once nothing more comes: the last words arrive beside the end of the
+    /// process and of its output.
+    pub(super) async fn last_words(&self) -> String {
+        let _late = timeout(LAST_WORDS, self.ended.cancelled()).await;
+        self.text()
+    }
+
+    /// The end of it so far, redacted. Begins with a whole line, or at least word, where the
     /// beginning is gone: half a secret is not recognized as one.
     pub(super) fn text(&self) -> String {
         let bytes: Vec<u8> = self.lock().iter().copied().collect();
@@ -59,6 +72,7 @@ impl StderrTail {
 }
 
 async fn read<R: AsyncRead + Unpin>(mut stream: R, path: PathBuf, tail: StderrTail) {
+    let _ended = tail.ended.clone().drop_guard();
     let mut file = tokio::fs::File::options().create(true).append(true).open(&path).await.ok();
     let mut buffer = vec![0; 8 << 10];
     let (mut line, mut written) = (Vec::new(), 0);
@@ -74,11 +88,11 @@ async fn read<R: AsyncRead + Unpin>(mut stream: R, path: PathBuf, tail: StderrTa
         }
         // Whole lines only: half a secret is not recognized as one.
         let end = match line.iter().rposition(|byte| *byte == b'\n') {
+            _ if count == 0 => line.len(),
             Some(at) => at + 1,
-            None if count == 0 || line.len() > LINE => line.len(),
+            None if line.len() > LINE => line.len(),
             None => 0,
         };
-        let end = if count == 0 { line.len() } else { end };
         let ready: Vec<u8> = line.drain(..end).collect();
         written += ready.len();
         if let Some(out) = &mut file {

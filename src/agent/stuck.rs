@@ -76,6 +76,24 @@ pub fn observe(pulse: &Pulse, limits: &TurnLimits) -> Option<Stuck> {
     }
 }
 
+/// Counts what happens again: how often in a row, since something else did.
+pub(super) fn again(row: &mut Option<(String, u32)>, what: String) {
+    let times = match row.take() {
+        Some((before, times)) if before == what => times.saturating_add(1),
+        Some(_) | None => 1,
+    };
+    *row = Some((what, times));
+}
+
+/// The longer of two rows.
+pub(super) fn longer(
+    one: Option<(String, u32)>,
+    other: Option<(String, u32)>,
+) -> (Option<String>, u32) {
+    let rows = [one, other].into_iter().flatten();
+    rows.max_by_key(|(_, times)| *times).map_or((None, 0), |(what, times)| (Some(what), times))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

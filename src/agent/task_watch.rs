@@ -6,9 +6,8 @@
 //! is looked at whenever a call is decided, whenever a command ends, and at the turn's end.
 //!
 //! Invariant: what changed while a command may have run counts as the command's. What does
-//! NOT live here: what a change means.
+//! NOT live here: what a change means, and which commands run ([`super::decisions`]).
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -26,8 +25,6 @@ const GIT: [&str; 6] = ["git add ", "git commit ", "git status", "git diff", "gi
 pub(super) struct TaskWatch {
     path: PathBuf,
     last: Vec<u8>,
-    /// Commands that were allowed and have not ended.
-    running: BTreeSet<String>,
     edits: Vec<TaskEdit>,
 }
 
@@ -39,34 +36,16 @@ impl TaskWatch {
         watch
     }
 
-    /// Looks whether it changed since the last look.
-    pub(super) fn look(&mut self) {
+    /// Looks whether it changed since the last look; `unseen` if a command may have run
+    /// meanwhile of which nobody knows what it writes.
+    pub(super) fn look(&mut self, unseen: bool) {
         let now = self.read();
         if now == self.last {
             return;
         }
         let before = std::mem::replace(&mut self.last, now.clone());
         if self.edits.len() < MANY {
-            self.edits.push(TaskEdit { before, after: now, unseen: !self.running.is_empty() });
-        }
-    }
-
-    /// A call was allowed.
-    pub(super) fn begins(&mut self, input: &Value) {
-        if let Some(command) = command(input)
-            && !only_git(command)
-        {
-            self.running.insert(command.to_owned());
-        }
-    }
-
-    /// A call ended.
-    pub(super) fn ends(&mut self, input: &Value) {
-        if let Some(command) = command(input)
-            && self.running.contains(command)
-        {
-            self.look();
-            self.running.remove(command);
+            self.edits.push(TaskEdit { before, after: now, unseen });
         }
     }
 
@@ -91,50 +70,45 @@ impl TaskWatch {
     }
 }
 
-fn command(input: &Value) -> Option<&str> {
-    input.get("command").and_then(Value::as_str)
+/// Whether nobody knows what a call writes: it is a command, and more than git's.
+pub(super) fn writes_unseen(input: &Value) -> bool {
+    input.get("command").and_then(Value::as_str).is_some_and(|command| !only_git(command))
 }
 
 /// Whether a command stages, commits or looks, and does nothing else.
 fn only_git(command: &str) -> bool {
-    // Between single quotes nothing means anything to a shell.
+    // Between single quotes nothing means anything to a shell; between double ones they are
+    // no quotes.
     let mut bare: String = command.split('\'').step_by(2).collect();
     let quotes = command.matches('\'').count();
+    let one_kind = quotes == 0 || !command.contains('"');
     let parts: Vec<String> = bare.split("&&").map(|part| part.trim_start().to_owned()).collect();
     bare = parts.concat();
-    quotes.is_multiple_of(2)
+    one_kind
+        && quotes.is_multiple_of(2)
         && !bare.contains(['`', '$', '|', ';', '>', '<', '(', '&', '\\', '\n'])
         && parts.iter().all(|part| GIT.iter().any(|git| part.starts_with(git)))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn only_what_changes_while_a_command_may_run_is_unseen() {
+    fn each_look_tells_what_changed_since_the_last_one() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("TASK.md");
         let write = |text: &str| std::fs::write(&path, text).expect("written");
         write("0");
         let mut watch = TaskWatch::new(path.clone());
-        let (build, commit) =
-            (json!({"command": "sh build.sh"}), json!({"command": "git commit -m x"}));
-        write("1");
-        watch.look();
-        watch.begins(&commit);
-        write("2");
-        watch.look();
-        watch.begins(&build);
-        write("3");
-        watch.look();
-        write("4");
-        watch.ends(&build);
-        write("5");
-        watch.look();
-        watch.look();
+        assert_eq!(watch.changed(), None);
+        for (text, unseen) in
+            [("1", false), ("2", false), ("3", true), ("4", true), ("5", false), ("5", true)]
+        {
+            write(text);
+            watch.look(unseen);
+        }
+        assert_eq!(watch.changed(), Some(&b"5"[..]));
         let seen: Vec<_> = watch.edits().iter().map(|it| (it.after.clone(), it.unseen)).collect();
         let text = |text: &str| text.as_bytes().to_vec();
         assert_eq!(
@@ -161,6 +135,7 @@ mod tests {
             "sh x && git add a",
             "git diff > TASK.md",
             "git add 'a",
+            r#"git add "'" ; sh x "'""#,
         ] {
             assert!(!only_git(no), "{no}");
         }

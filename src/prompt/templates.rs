@@ -235,7 +235,7 @@ impl Templates {
         self.all.insert(name, Entry { file, registry });
         // What else is wrong is said now, and not in the middle of a night.
         samples.iter().try_for_each(|sample| match name {
-            ITERATION | CONTINUATION => self.prompt(name, sample).map(drop),
+            ITERATION | CONTINUATION | STOP => self.prompt(name, sample).map(drop),
             _ => self.render(name, sample).map(drop),
         })
     }

@@ -291,6 +291,14 @@ fn a_wrong_template_is_told_where_and_what() {
 }
 
 #[test]
+fn a_prompt_of_the_users_without_a_word_is_told_when_it_is_loaded() {
+    for name in ["iteration.md", "continuation.md", "stop.md"] {
+        let error = with(name, "{{#if (eq iteration 0)}}x{{/if}}\n").expect_err(name);
+        assert!(matches!(error, PromptError::Empty { .. }), "{name}: {error}");
+    }
+}
+
+#[test]
 fn names_made_in_a_template_are_known_in_it() {
     let text = "a {{#each verify_commands as |command|}}{{@index}} {{command}} {{this}}{{/each}}";
     let templates = with("iteration.md", text).expect("a template");

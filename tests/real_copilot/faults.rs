@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ralph_copilot::model::{EventKind, Outcome, Stuck, TaskState, TurnEnd};
 use serde_json::Value;
 
-use super::copilot::{Scene, lives, processes_of};
+use super::copilot::{Followed, Scene, lives, processes_of};
 use super::model::{Model, Step, bash, route, say};
 use super::{ONE, focus, honest};
 
@@ -201,9 +201,8 @@ impl Waiting {
     }
 
     /// Lets the CLI talk to this model.
-    fn with(mut self, model: &Model) -> Self {
-        self.scene = self.scene.with(model);
-        self
+    fn with(self, model: &Model) -> Self {
+        Self { scene: self.scene.with(model), ..self }
     }
 
     /// Waits until the script runs; gives its process id.
@@ -212,6 +211,14 @@ impl Waiting {
         let pid = self.started.recv_timeout(Duration::from_secs(60)).expect("it never ran");
         pid.trim().to_owned()
     }
+}
+
+/// Waits until a run's agent is started; gives the run's name.
+fn run_with_an_agent(run: &mut Followed) -> String {
+    run.until(|event| match event.kind {
+        EventKind::AgentStarted { .. } => Some(event.run.to_string()),
+        _ => None,
+    })
 }
 
 fn signal(name: &str, pid: &str) {
@@ -248,18 +255,13 @@ fn a_cli_that_is_killed_in_a_turn_is_started_again_and_leaves_no_orphan() {
     waiting.scene.assert_nothing_left();
 }
 
-/// The run's name, once the agent answers.
-fn name_of_run(event: &ralph_copilot::model::Event) -> Option<String> {
-    matches!(event.kind, EventKind::AgentStarted { .. }).then(|| event.run.to_string())
-}
-
 #[test]
 fn an_interrupted_run_ends_its_agent_and_all_its_tools() {
     let Some(waiting) = Waiting::new() else { return };
     let model = Model::start([route(focus("one"), [bash("sh wait.sh"), say("Done.")])]);
     let waiting = waiting.with(&model);
     let mut run = waiting.scene.follow(&["job"]);
-    let name = run.until(name_of_run);
+    let name = run_with_an_agent(&mut run);
     let shell = waiting.until_it_runs();
     assert!(!processes_of(&name).is_empty(), "processes carry the run's name");
     signal("-TERM", &run.pid().to_string());
@@ -277,12 +279,13 @@ fn what_a_killed_run_left_is_ended_and_its_task_taken_up_by_the_next() {
     let model = Model::start([route(focus("one"), steps)]);
     let waiting = waiting.with(&model);
     let mut run = waiting.scene.follow(&["job"]);
-    let name = run.until(name_of_run);
+    let name = run_with_an_agent(&mut run);
     let shell = waiting.until_it_runs();
     signal("-KILL", &run.pid().to_string());
     let killed = Instant::now();
     assert_eq!(run.end().code, None, "it ended by the signal");
-    // The CLI gives its shell a process session of its own, where no kernel ends it.
+    // The CLI gives its shell a process session of its own, where no kernel ends it; nobody
+    // who is no parent is told of its end, so it is looked for, and the limit is the promise.
     while lives(&shell) || !processes_of(&name).is_empty() {
         assert!(killed.elapsed() < Duration::from_secs(3), "the killed run's tool lives on");
         std::thread::sleep(Duration::from_millis(5));

@@ -147,12 +147,22 @@ fn a_write_through_a_link_and_a_look_at_a_secret_are_denied() {
 /// What was asked, what was answered, what came of it; no secret among it.
 #[test]
 fn the_audit_tells_each_call_s_decisions_and_its_result() {
+    assert_audited(&["job"]);
+}
+
+#[test]
+fn the_audit_tells_the_same_of_one_prompt_at_a_time() {
+    assert_audited(&["job", "--via", "cli"]);
+}
+
+#[track_caller]
+fn assert_audited(args: &[&str]) {
     let Some(scene) = Scene::new(ONE) else { return };
     let mut steps = vec![bash("git push origin HEAD"), call("view", json!({ "path": "nowhere" }))];
     steps.extend(honest(&scene, "one"));
     let model = Model::start([route(focus("one"), steps)]);
     let scene = scene.with(&model);
-    scene.run(&["job"]).expect(0);
+    scene.run(args).expect(0);
 
     let mut lines = Vec::new();
     for file in std::fs::read_dir(scene.repo().join(".ralph/audit")).expect("an audit") {

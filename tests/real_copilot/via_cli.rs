@@ -128,6 +128,18 @@ fn the_cli_s_failures_are_told_apart_and_are_no_attempt() {
     }
 }
 
+/// A list, as a template of the user's may begin, would be taken for options.
+#[test]
+fn a_prompt_that_cannot_be_an_argument_reaches_the_model_all_the_same() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    scene.commit(".ralph/templates/iteration.md", "- Work.\n- Focus on: {{next_criterion}}\n");
+    let model = Model::start([route(focus("one"), honest(&scene, "one"))]);
+    let scene = scene.with(&model);
+    scene.run(&CLI).expect(0);
+    assert!(model.requests()[0]["messages"].to_string().contains("- Work.\\n- Focus on: one"));
+    scene.assert_nothing_left();
+}
+
 #[test]
 fn nobody_logged_in() {
     let Some(scene) = Scene::new(ONE) else { return };

@@ -28,13 +28,12 @@ use super::session::AcpSession;
 use super::updates::Updates;
 use super::{convert, transport};
 use crate::agent::records::SessionRecords;
+use crate::agent::shown;
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::WireLog;
 use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
-use crate::model::{
-    AgentIdentity, Answer, AuditEntry, Fault, FaultClass, HookType, SessionId, Usage,
-};
+use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
 
 /// How long the agent may take to start, and to open a session.
 const START: Duration = Duration::from_secs(90);
@@ -42,8 +41,6 @@ const START: Duration = Duration::from_secs(90);
 pub(super) const HANG_UP: Duration = Duration::from_millis(250);
 /// How long, after the process, the reader of its output may take to end.
 pub(super) const LET_GO: Duration = Duration::from_millis(500);
-/// The last words on stderr arrive beside the end of stdout.
-const LAST_WORDS: Duration = Duration::from_millis(20);
 
 /// What a connection works with.
 pub(super) struct Setup {
@@ -83,14 +80,12 @@ impl Line {
             && !is_connection_terminated(error)
         {
             let fault = convert::fault(error);
-            let message = self.gate.redactor().redact_str(&fault.message);
-            let message = message.chars().take(1000).collect();
-            return AgentError::Refused { operation, fault: Fault { message, ..fault } };
+            let fault = shown::fault(self.gate.redactor(), fault);
+            return AgentError::Refused { operation, fault };
         }
-        tokio::time::sleep(LAST_WORDS).await;
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
         let why = broken.unwrap_or_else(|| "its process ended".to_owned());
-        AgentError::Lost { operation, why, stderr: self.stderr.text(), class }
+        AgentError::Lost { operation, why, stderr: self.stderr.last_words().await, class }
     }
 
     async fn ask<T>(
@@ -158,7 +153,7 @@ impl Connection {
         let response = self.line.ask("session/new", answer).await?;
         self.assert_mode(&response).await?;
         let id = SessionId::new(response.session_id.0.to_string());
-        self.line.gate.audit(&AuditEntry::new(HookType::SessionStart, Some(id.clone())));
+        self.line.gate.opened(&id);
         let home = self.setup.home.as_deref().filter(|_| self.setup.kind == AgentKind::Copilot);
         Ok(AcpSession {
             records: home.map(|home| SessionRecords::of(home, id.as_str())),

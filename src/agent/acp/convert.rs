@@ -41,21 +41,6 @@ pub(super) fn sub_agent(meta: &serde_json::Map<String, Value>) -> Option<String>
     meta.get("github.com/copilot")?.get("agentId")?.as_str().map(str::to_owned)
 }
 
-/// A call that the CLI makes by itself, with no hook and no request: it shows the
-/// rest of a background shell's output.
-pub(super) fn is_shell_echo(kind: ToolKind, input: &Value) -> bool {
-    let echo = |fields: &serde_json::Map<String, Value>| {
-        fields.contains_key("shellId")
-            && fields.keys().all(|key| matches!(key.as_str(), "shellId" | "delay"))
-    };
-    kind == ToolKind::Read && input.as_object().is_some_and(echo)
-}
-
-/// Whether a call came without arguments.
-pub(super) fn is_empty(input: &Value) -> bool {
-    input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty)
-}
-
 /// ACP's word for a kind of tool.
 pub(super) fn kind(kind: ToolKind) -> String {
     serde_json::to_value(kind)
@@ -133,15 +118,6 @@ pub(super) fn end(reason: StopReason) -> TurnEnd {
 /// Tokens as the agent counts them: for the whole session so far.
 pub(super) fn usage(usage: &AcpUsage) -> Usage {
     Usage { input: usage.input_tokens, output: usage.output_tokens, total: usage.total_tokens }
-}
-
-/// The tokens since `before`.
-pub(super) fn since(now: Usage, before: Usage) -> Usage {
-    Usage {
-        input: now.input.saturating_sub(before.input),
-        output: now.output.saturating_sub(before.output),
-        total: now.total.saturating_sub(before.total),
-    }
 }
 
 /// A JSON-RPC error, classified.

@@ -1,7 +1,6 @@
 //! What a prompt came to: the [`Turn`], put together from everything that was seen.
 //!
-//! Invariant: texts are redacted whole and cut afterwards, since half a secret is not
-//! recognized as one. What went wrong is told by the most reliable sign there is: the
+//! Invariant: what went wrong is told by the most reliable sign there is: the
 //! CLI's records, then its hooks' reports, and its words only where nothing speaks
 //! against them.
 
@@ -10,15 +9,10 @@ use tokio::time::Instant;
 use super::convert;
 use super::seen::Call;
 use super::session::{AcpSession, Gathered};
-use crate::agent::gate::bounded;
-use crate::agent::records::{self, Last};
-use crate::agent::{AgentKind, classify_message, reset_in};
-use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Stuck, Turn, TurnEnd};
-
-/// What is kept of the agent's words in a turn, in bytes.
-const SAID: usize = 4000;
-/// What is kept of an error's words, in characters.
-const MESSAGE: usize = 1000;
+use crate::agent::arguments::bounded;
+use crate::agent::records::{self, Last, since};
+use crate::agent::{AgentKind, classify_message, reset_in, shown};
+use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Turn, TurnEnd};
 
 impl AcpSession {
     pub(super) async fn turn(
@@ -64,10 +58,13 @@ impl AcpSession {
         let calls =
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
-        let said = self.line.gate.redactor().redact_str(&said).into_owned();
-        let keep = said.ceil_char_boundary(said.len().saturating_sub(SAID));
+        // Who did not answer, or not with numbers, has spent tokens all the same.
+        let usage = match (usage, &mut self.records) {
+            (None, Some(records)) => Some(records.tokens().await).filter(|now| now.total > 0),
+            (usage, _) => usage,
+        };
         let usage = usage.map(|now| {
-            let turn = convert::since(now, self.counted);
+            let turn = since(now, self.counted);
             self.counted = now;
             turn
         });
@@ -79,7 +76,7 @@ impl AcpSession {
             updates,
             unknown: unknown.into_iter().collect(),
             usage,
-            said: said[keep..].to_owned(),
+            said: shown::said(self.line.gate.redactor(), &said),
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }
@@ -94,16 +91,6 @@ impl AcpSession {
             input: bounded(&redactor.redact_json(&call.input)),
             status: call.status,
             exit: call.exit,
-        }
-    }
-
-    pub(super) fn redacted(&self, stuck: Stuck) -> Stuck {
-        match stuck {
-            Stuck::Repeating { command, times } => {
-                let command = self.line.gate.redactor().redact_str(&command).into_owned();
-                Stuck::Repeating { command: command.chars().take(MESSAGE).collect(), times }
-            }
-            Stuck::Idle(_) | Stuck::TooLong(_) | Stuck::TooManyCalls(_) => stuck,
         }
     }
 
@@ -135,8 +122,6 @@ impl AcpSession {
             (None, FaultClass::RateLimit, Some(logs)) => records::reset_in_logs(logs).await,
             (reset, _, _) => *reset,
         };
-        let message = self.line.gate.redactor().redact_str(&fault.message).into_owned();
-        let message = message.chars().take(MESSAGE).collect();
-        Some(Fault { message, reset, ..fault })
+        Some(shown::fault(self.line.gate.redactor(), Fault { reset, ..fault }))
     }
 }

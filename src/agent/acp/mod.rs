@@ -115,7 +115,7 @@ impl AcpAgent {
             return Err(AgentError::Lost {
                 operation: "initialize",
                 why: "the connection could not be set up".to_owned(),
-                stderr: stderr.text(),
+                stderr: stderr.last_words().await,
                 class: FaultClass::Died,
             });
         };

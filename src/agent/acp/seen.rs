@@ -11,7 +11,8 @@ use agent_client_protocol::v1::schema::ToolKind;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::agent::gate::wanted;
+use crate::agent::arguments::wanted;
+use crate::agent::stuck::again;
 use crate::model::CallStatus;
 
 /// Bytes of the agent's text that are kept: its end.
@@ -225,15 +226,11 @@ impl Seen {
             CallStatus::Failed => true,
             CallStatus::Pending | CallStatus::Denied => return,
         };
-        if !failed {
+        if failed {
+            again(&mut self.failing, wanted(&call.input));
+        } else {
             self.failing = None;
-            return;
         }
-        let what = wanted(&call.input);
-        self.failing = Some(match self.failing.take() {
-            Some((before, times)) if before == what => (what, times + 1),
-            Some(_) | None => (what, 1),
-        });
     }
 
     /// The calls that ended and were not handed out yet, with their places; their

@@ -9,17 +9,19 @@ use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
     CancelNotification, CloseSessionRequest, ContentBlock, PromptRequest, PromptResponse,
-    TextContent,
+    TextContent, ToolKind,
 };
 use async_trait::async_trait;
-use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Line;
 use super::convert;
 use super::seen::Call;
-use crate::agent::records::SessionRecords;
+use crate::agent::arguments::{is_empty, is_shell_echo};
+use crate::agent::records::{SessionRecords, since};
+use crate::agent::shown;
+use crate::agent::stuck::longer;
 use crate::agent::{
     AgentError, AgentKind, Closed, EndedCall, Known, Pulse, Session, Standing, TurnLimits, observe,
 };
@@ -76,10 +78,7 @@ impl Session for AcpSession {
         limits: &TurnLimits,
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError> {
-        self.line.gate.audit(&AuditEntry {
-            input: Some(prompt.text.as_str().into()),
-            ..AuditEntry::new(HookType::Prompt, Some(self.id.clone()))
-        });
+        self.line.gate.prompted(&self.id, &prompt.text);
         if let Some(broken) = self.line.gate.take_broken() {
             return Err(broken.into());
         }
@@ -109,12 +108,13 @@ impl Session for AcpSession {
                 break Over::Cancel(TurnEnd::Interrupted);
             }
             if let Some(stuck) = observe(&self.pulse(limits), limits) {
-                break Over::Cancel(TurnEnd::Stuck(self.redacted(stuck)));
+                let stuck = shown::stuck(self.line.gate.redactor(), stuck);
+                break Over::Cancel(TurnEnd::Stuck(stuck));
             }
             if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records) {
-                let used = convert::since(records.tokens().await, self.counted);
-                if used.total >= left {
-                    gathered.usage = Some(records.tokens().await);
+                let now = records.tokens().await;
+                if since(now, self.counted).total >= left {
+                    gathered.usage = Some(now);
                     break Over::Cancel(TurnEnd::Interrupted);
                 }
             }
@@ -150,12 +150,7 @@ impl Session for AcpSession {
     }
 
     async fn close(self: Box<Self>, limit: Duration) -> Closed {
-        self.line.gate.close(self.id.as_str());
-        let reason = self.line.gate.take_prompt_over(self.id.as_str());
-        self.line.gate.audit(&AuditEntry {
-            output: reason.map(|reason| json!({ "reason": reason })),
-            ..AuditEntry::new(HookType::SessionEnd, Some(self.id.clone()))
-        });
+        self.line.gate.close(&self.id);
         if self.deaf {
             // Whoever did not hear that its turn is over is not waited for again.
             self.line.updates.forget(self.id.as_str());
@@ -228,7 +223,7 @@ impl AcpSession {
             return Decided::Yes;
         }
         let must = match self.kind {
-            AgentKind::Copilot => !convert::is_shell_echo(call.kind, &call.input),
+            AgentKind::Copilot => !(call.kind == ToolKind::Read && is_shell_echo(&call.input)),
             AgentKind::Other => convert::needs_decision(call.kind),
         };
         let missing = if must { Decided::Missing } else { Decided::NotNeeded };
@@ -243,7 +238,7 @@ impl AcpSession {
             // Copilot's hook sees every call but those whose arguments were no JSON; with
             // others a call may fail before they ask.
             (Standing::Undecided, CallStatus::Failed, AgentKind::Copilot)
-                if convert::is_empty(&call.input) =>
+                if is_empty(&call.input) =>
             {
                 Decided::NotAsked
             }
@@ -315,10 +310,7 @@ impl AcpSession {
                 (seen.begun, seen.pending(), seen.failing.clone(), seen.started, seen.last)
             });
         let last = gate.last_life().map_or(last, |asked| asked.max(last));
-        let worst = [failing, gate.denied_in_a_row()].into_iter().flatten();
-        let (failing, times) = worst
-            .max_by_key(|(_, times)| *times)
-            .map_or((None, 0), |(command, times)| (Some(command), times));
+        let (failing, times) = longer(failing, gate.denied_in_a_row());
         Pulse {
             since_start: started.elapsed(),
             since_life: last.elapsed(),

@@ -91,8 +91,12 @@ impl Signs {
                     self.take(item, deep - 1);
                 }
             }
-            Value::Object(_) | Value::Array(_) | Value::Null | Value::Bool(_) => {}
-            Value::Number(_) => {}
+            // What is too deep, and what has no words.
+            Value::Object(_)
+            | Value::Array(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_) => {}
         }
     }
 

@@ -187,7 +187,11 @@ async fn what_only_reports_is_told_to_go_on_whatever_it_says() {
     }
     let end = br#"{"sessionId":"s","reason":"complete"}"#;
     assert_eq!(bench.ask("sessionEnd", end.to_vec()).await, json!({}));
-    assert_eq!(bench.gate.take_prompt_over("s").as_deref(), Some("complete"));
+    bench.gate.close(&SessionId::new("s"));
+    let entries = bench.events.1.lock().expect("entries");
+    let closed = entries.last().expect("an entry");
+    assert_eq!(closed.hook, HookType::SessionEnd);
+    assert_eq!(closed.output, Some(json!({"reason": "complete"})));
     assert_eq!(bench.decisions(), 0, "nothing was decided");
 }
 

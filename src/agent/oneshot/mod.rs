@@ -76,8 +76,9 @@ impl Agent for OneShot {
         let started = std::time::SystemTime::now();
         let id = session_name(self.recipe.run.as_str(), self.sessions, started);
         let records = self.recipe.home.as_deref().map(|home| SessionRecords::of(home, &id));
-        let recipe = Arc::clone(&self.recipe);
-        Ok(Box::new(OneShotSession::new(SessionId::new(id), recipe, records)))
+        let id = SessionId::new(id);
+        self.recipe.gate.opened(&id);
+        Ok(Box::new(OneShotSession::new(id, Arc::clone(&self.recipe), records)))
     }
 
     async fn stop(self: Box<Self>) {}

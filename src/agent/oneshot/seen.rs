@@ -1,18 +1,22 @@
 //! What the records of one `copilot -p` tell, folded as they are read: pure.
 //!
-//! Invariant: bounded, however much is told. Kinds of records that are not known here count
-//! as life and are otherwise left alone.
+//! Invariant: bounded, however much is told; a call whose arguments were dropped cannot be
+//! joined with its decision. Kinds of records that are not known here count as life and are
+//! otherwise left alone.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::agent::arguments::{self, wanted};
 use crate::agent::classify_json;
-use crate::agent::gate::wanted;
+use crate::agent::stuck::again;
 use crate::model::{CallStatus, Fault, FaultClass};
 
 /// Calls that are followed; the limit of a turn is below this.
 const FOLLOWED: usize = 5000;
+/// Bytes of arguments that are kept of calls that have not ended.
+const ARGUMENTS: usize = 64 << 20;
 /// Bytes of the agent's own text that are kept: its end.
 const SAID: usize = 16 << 10;
 /// Characters of a title that are kept.
@@ -31,6 +35,8 @@ pub(super) struct Call {
     pub(super) asker: Option<String>,
     /// It was the `preToolUse` hook that denied it, so that nothing else was asked.
     pub(super) by_hook: bool,
+    /// Bytes of the record that its arguments came in.
+    bytes: usize,
     reported: bool,
 }
 
@@ -47,12 +53,17 @@ pub(super) struct Seen {
     pub(super) fault: Option<Fault>,
     pub(super) failing: Option<(String, u32)>,
     by_id: HashMap<String, usize>,
+    /// Bytes of arguments that are held.
+    held: usize,
 }
 
 impl Seen {
     /// Takes one line; what is no record is nothing.
     pub(super) fn take(&mut self, line: &[u8]) {
-        let Ok(record) = serde_json::from_slice::<Value>(line) else { return };
+        // A tool's output may be cut within a character; its call is followed all the same.
+        let text = String::from_utf8_lossy(line);
+        let Ok(mut record) = serde_json::from_str::<Value>(&text) else { return };
+        let arguments = record.pointer_mut("/data/arguments").map(Value::take);
         let Some(kind) = record["type"].as_str() else { return };
         self.records += 1;
         let data = &record["data"];
@@ -64,7 +75,11 @@ impl Seen {
                     self.say(data["content"].as_str().unwrap_or_default());
                 }
             }
-            "tool.execution_start" => self.begin(data, record["agentId"].as_str()),
+            "tool.execution_start" => {
+                let fits = self.held + line.len() <= ARGUMENTS;
+                let arguments = arguments.filter(|_| fits).map(|input| (input, line.len()));
+                self.begin(data, record["agentId"].as_str(), arguments.unwrap_or_default());
+            }
             "tool.execution_complete" => self.end(data, record["agentId"].as_str()),
             "session.error" => {
                 let unknown = || Fault::new(FaultClass::Fatal, "the CLI reports an error");
@@ -91,6 +106,7 @@ impl Seen {
         for (at, call) in self.calls.iter_mut().enumerate() {
             if call.status != CallStatus::Pending && !call.reported {
                 call.reported = true;
+                self.held = self.held.saturating_sub(call.bytes);
                 let input = std::mem::take(&mut call.input);
                 ended.push((at, Call { input, ..call.clone() }));
             }
@@ -107,7 +123,7 @@ impl Seen {
         self.said.drain(..keep);
     }
 
-    fn begin(&mut self, data: &Value, asker: Option<&str>) {
+    fn begin(&mut self, data: &Value, asker: Option<&str>, (input, bytes): (Value, usize)) {
         self.working = true;
         self.fault = None;
         self.begun = self.begun.saturating_add(1);
@@ -119,13 +135,15 @@ impl Seen {
             id: text("toolCallId"),
             tool: text("toolName"),
             title: text("toolTitle").chars().take(TITLE).collect(),
-            input: data["arguments"].clone(),
+            input,
             status: CallStatus::Pending,
             exit: None,
             asker: asker.map(str::to_owned),
             by_hook: false,
+            bytes,
             reported: false,
         };
+        self.held += bytes;
         self.by_id.insert(call.id.clone(), self.calls.len());
         self.calls.push(call);
     }
@@ -136,7 +154,7 @@ impl Seen {
         if !self.by_id.contains_key(id) {
             // It ended and was never seen to begin: it is followed all the same, without
             // arguments that a decision could be joined by.
-            self.begin(data, asker);
+            self.begin(data, asker, (Value::Null, 0));
         }
         let Some(call) = self.by_id.get(id).and_then(|at| self.calls.get_mut(*at)) else { return };
         let error = &data["error"];
@@ -153,12 +171,11 @@ impl Seen {
             CallStatus::Failed => true,
             CallStatus::Pending | CallStatus::Denied => return,
         };
-        let what = wanted(&call.input);
-        self.failing = match (failed, self.failing.take()) {
-            (false, _) => None,
-            (true, Some((before, times))) if before == what => Some((what, times + 1)),
-            (true, Some(_) | None) => Some((what, 1)),
-        };
+        if failed {
+            again(&mut self.failing, wanted(&call.input));
+        } else {
+            self.failing = None;
+        }
     }
 }
 
@@ -176,11 +193,7 @@ pub(super) fn kind(tool: &str) -> &'static str {
 /// A call that the CLI makes by itself, with no hook: it shows the rest of a background
 /// shell's output.
 pub(super) fn is_shell_echo(call: &Call) -> bool {
-    let only = |fields: &serde_json::Map<String, Value>| {
-        fields.contains_key("shellId")
-            && fields.keys().all(|key| matches!(key.as_str(), "shellId" | "delay"))
-    };
-    call.tool == "read_bash" && call.input.as_object().is_some_and(only)
+    call.tool == "read_bash" && arguments::is_shell_echo(&call.input)
 }
 
 #[cfg(test)]
@@ -254,6 +267,31 @@ mod tests {
         assert_eq!(fault, Some(FaultClass::RateLimit));
         let after = seen(&[error, message]);
         assert_eq!((after.fault, after.said.as_str()), (None, "Done.\n"));
+    }
+
+    #[test]
+    fn arguments_are_held_to_a_limit_and_let_go_of_with_their_call() {
+        let mut seen = Seen::default();
+        let argument = "x".repeat(13 << 20);
+        for id in ["1", "2", "3", "4", "5"] {
+            seen.take(start(id, &argument).to_string().as_bytes());
+        }
+        assert!(seen.held <= 64 << 20, "{}", seen.held);
+        assert!(seen.calls[4].input.is_null(), "what does not fit can be joined with nothing");
+        for id in ["1", "2", "3", "4", "5"] {
+            seen.take(complete(id, &json!({"success": true})).to_string().as_bytes());
+        }
+        assert_eq!(seen.take_ended().len(), 5);
+        assert_eq!(seen.held, 0);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_hide_no_call() {
+        let mut seen = seen(&[start("1", "cat a.bin")]);
+        let end = complete("1", &json!({"success": true, "result": "BYTES"})).to_string();
+        let (before, after) = end.split_once("BYTES").expect("in it");
+        seen.take(&[before.as_bytes(), b"\xff\xc3", after.as_bytes()].concat());
+        assert_eq!(seen.take_ended().len(), 1);
     }
 
     #[test]

@@ -12,37 +12,36 @@ use async_trait::async_trait;
 use futures::StreamExt as _;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdout, Command};
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 use tokio_util::sync::CancellationToken;
 
 use super::seen::{self, Call, Seen};
 use super::{Closed, Recipe};
-use crate::agent::gate::bounded;
-use crate::agent::records::{SessionRecords, reset_in_logs};
+use crate::agent::arguments::{bounded, is_empty};
+use crate::agent::records::{SessionRecords, reset_in_logs, since};
 use crate::agent::stderr::StderrTail;
+use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
     AgentError, EndedCall, Pulse, Session, Standing, TurnLimits, classify_line, observe, prepare,
+    shown,
 };
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
-    Stuck, Turn, TurnEnd, Usage,
+    Turn, TurnEnd, Usage,
 };
 use crate::sys::process::{Ladder, Supervised};
 
 /// Longest record, in bytes.
 const LONGEST: usize = 16 << 20;
-/// Longest prompt that is handed over as an argument; a longer one goes to standard input.
+/// Longest prompt that is handed over as an argument, in bytes.
 const ARGUMENT: usize = 100_000;
 /// How often the clocks are looked at.
 const LOOK: Duration = Duration::from_millis(500);
 /// How long the output is read after the process ended: a process that it left behind may
 /// hold the other end open for ever.
 const DRAIN: Duration = Duration::from_millis(500);
-/// What is kept of the agent's words in a turn, in bytes, and of an error's, in characters.
-const SAID: usize = 4000;
-const MESSAGE: usize = 1000;
 
 /// One conversation, which is one prompt.
 pub(super) struct OneShotSession {
@@ -90,6 +89,10 @@ impl Session for OneShotSession {
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError> {
         let recipe = Arc::clone(&self.recipe);
+        recipe.gate.prompted(&self.id, &prompt.text);
+        if let Some(broken) = recipe.gate.take_broken() {
+            return Err(broken.into());
+        }
         let started = Instant::now();
         let denied_before = recipe.gate.denied();
         let redactor = recipe.gate.redactor();
@@ -111,10 +114,22 @@ impl Session for OneShotSession {
         if !report.left.is_empty() {
             tracing::warn!(?report, "processes of the agent are still there");
         }
-        let watched = watched?;
-        while let Ok(Some(Ok(line))) = timeout(DRAIN, lines.next()).await {
-            log.note(Way::Received, &String::from_utf8_lossy(&line));
-            gathered.seen.take(&line);
+        let mut watched = watched?;
+        let deadline = Instant::now() + DRAIN;
+        while let Ok(Some(line)) = timeout_at(deadline, lines.next()).await {
+            match line {
+                Ok(line) => {
+                    log.note(Way::Received, &String::from_utf8_lossy(&line));
+                    gathered.seen.take(&line);
+                }
+                Err(error) => {
+                    // Nobody knows what the rest would have told.
+                    if let Over::Exited(_) = watched {
+                        watched = Over::Broken(broken(&error));
+                    }
+                    break;
+                }
+            }
         }
         self.gather(&mut gathered)?;
         drop((log, wire));
@@ -124,7 +139,7 @@ impl Session for OneShotSession {
     }
 
     async fn close(self: Box<Self>, _: Duration) -> Closed {
-        self.recipe.gate.close(self.id.as_str());
+        self.recipe.gate.close(&self.id);
         Closed::LetGo
     }
 }
@@ -140,11 +155,10 @@ impl OneShotSession {
         let mut command = Command::new(&recipe.command.program);
         command.args(&recipe.command.args).args(&recipe.extra);
         command.arg("--session-id").arg(self.id.as_str()).args(["--output-format", "json"]);
-        let piped = prompt.text.len() > ARGUMENT;
-        if piped {
-            command.stdin(Stdio::piped());
-        } else {
+        if fits_an_argument(&prompt.text) {
             command.arg("-p").arg(&prompt.text).stdin(Stdio::null());
+        } else {
+            command.stdin(Stdio::piped());
         }
         prepare(&mut command, &recipe.environment, &recipe.cwd);
         let mut child = Supervised::spawn(command, recipe.run.as_str()).map_err(|error| {
@@ -187,13 +201,7 @@ impl OneShotSession {
                         gathered.seen.take(&line);
                         gathered.life = Some(Instant::now());
                     }
-                    Some(Err(AnyDelimiterCodecError::MaxChunkLengthExceeded)) => {
-                        let why = format!("it printed a line of more than {} MiB", LONGEST >> 20);
-                        return Ok(Over::Broken(why));
-                    }
-                    Some(Err(AnyDelimiterCodecError::Io(error))) => {
-                        return Ok(Over::Broken(format!("its output broke: {error}")));
-                    }
+                    Some(Err(error)) => return Ok(Over::Broken(broken(&error))),
                     None => open = false,
                 },
                 status = child.wait() => {
@@ -207,10 +215,11 @@ impl OneShotSession {
                 return Ok(Over::Cancel(TurnEnd::Interrupted));
             }
             if let Some(stuck) = observe(&self.pulse(gathered, started, limits), limits) {
-                return Ok(Over::Cancel(TurnEnd::Stuck(self.redacted(stuck))));
+                let stuck = shown::stuck(self.recipe.gate.redactor(), stuck);
+                return Ok(Over::Cancel(TurnEnd::Stuck(stuck)));
             }
             if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records)
-                && records.tokens().await.total.saturating_sub(self.counted.total) >= left
+                && since(records.tokens().await, self.counted).total >= left
             {
                 return Ok(Over::Cancel(TurnEnd::Interrupted));
             }
@@ -264,8 +273,6 @@ impl OneShotSession {
             CallStatus::Denied => return Decided::Yes,
             CallStatus::Pending | CallStatus::Completed | CallStatus::Failed => {}
         }
-        let no_arguments =
-            call.input.is_null() || call.input.as_object().is_some_and(serde_json::Map::is_empty);
         match (gate.standing(&ended), call.status) {
             (Standing::Allowed, _) => Decided::Yes,
             (Standing::Denied, CallStatus::Failed) => {
@@ -274,7 +281,7 @@ impl OneShotSession {
             }
             (Standing::Denied, _) => Decided::Missing,
             // Arguments that were no JSON: such a call is shown to no hook, and does not run.
-            (Standing::Undecided, CallStatus::Failed) if no_arguments => Decided::NotAsked,
+            (Standing::Undecided, CallStatus::Failed) if is_empty(&call.input) => Decided::NotAsked,
             (Standing::Undecided, _) if seen::is_shell_echo(call) => Decided::NotNeeded,
             (Standing::Undecided, _) => Decided::Missing,
         }
@@ -295,10 +302,7 @@ impl OneShotSession {
     fn pulse(&self, gathered: &Gathered, started: Instant, limits: &TurnLimits) -> Pulse {
         let (gate, seen) = (&self.recipe.gate, &gathered.seen);
         let last = [gathered.life, gate.last_life()].into_iter().flatten().max();
-        let worst = [seen.failing.clone(), gate.denied_in_a_row()].into_iter().flatten();
-        let (failing, times) = worst
-            .max_by_key(|(_, times)| *times)
-            .map_or((None, 0), |(command, times)| (Some(command), times));
+        let (failing, times) = longer(seen.failing.clone(), gate.denied_in_a_row());
         Pulse {
             since_start: started.elapsed(),
             since_life: last.unwrap_or(started).max(started).elapsed(),
@@ -309,16 +313,6 @@ impl OneShotSession {
         }
     }
 
-    fn redacted(&self, stuck: Stuck) -> Stuck {
-        match stuck {
-            Stuck::Repeating { command, times } => {
-                let command = self.recipe.gate.redactor().redact_str(&command).into_owned();
-                Stuck::Repeating { command: command.chars().take(MESSAGE).collect(), times }
-            }
-            Stuck::Idle(_) | Stuck::TooLong(_) | Stuck::TooManyCalls(_) => stuck,
-        }
-    }
-
     /// How the turn ended, and what went wrong.
     async fn end(
         &self,
@@ -326,9 +320,10 @@ impl OneShotSession {
         gathered: &mut Gathered,
         stderr: &StderrTail,
     ) -> (TurnEnd, Option<Fault>) {
+        let words = stderr.last_words().await;
         let lost = |why: String, class| {
-            let error =
-                AgentError::Lost { operation: "copilot -p", why, stderr: stderr.text(), class };
+            let stderr = words.clone();
+            let error = AgentError::Lost { operation: "copilot -p", why, stderr, class };
             (TurnEnd::Lost, error.fault())
         };
         let status = match over {
@@ -341,13 +336,11 @@ impl OneShotSession {
                 (None, FaultClass::RateLimit) => reset_in_logs(&self.recipe.logs).await,
                 (reset, _) => reset,
             };
-            let message = self.recipe.gate.redactor().redact_str(&fault.message).into_owned();
-            let message = message.chars().take(MESSAGE).collect();
-            return (TurnEnd::EndTurn, Some(Fault { message, reset, ..fault }));
+            let fault = shown::fault(self.recipe.gate.redactor(), Fault { reset, ..fault });
+            return (TurnEnd::EndTurn, Some(fault));
         }
         if !status.success() {
             // All of its standard error is about why it could not take the prompt.
-            let words = stderr.text();
             let class = words.lines().find_map(classify_line).unwrap_or(FaultClass::Died);
             return lost(format!("it ended with {status}"), class);
         }
@@ -364,13 +357,9 @@ impl OneShotSession {
     /// The tokens of this turn.
     async fn usage(&mut self) -> Option<Usage> {
         let all = self.records.as_mut()?.tokens().await;
-        let since = Usage {
-            input: all.input.saturating_sub(self.counted.input),
-            output: all.output.saturating_sub(self.counted.output),
-            total: all.total.saturating_sub(self.counted.total),
-        };
+        let turn = since(all, self.counted);
         self.counted = all;
-        (since.total > 0).then_some(since)
+        (turn.total > 0).then_some(turn)
     }
 
     fn turn(
@@ -388,8 +377,6 @@ impl OneShotSession {
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
         let gate = &self.recipe.gate;
-        let said = gate.redactor().redact_str(seen.said.trim_end()).into_owned();
-        let keep = said.ceil_char_boundary(said.len().saturating_sub(SAID));
         Turn {
             end,
             calls,
@@ -398,9 +385,37 @@ impl OneShotSession {
             updates: seen.records,
             unknown: Vec::new(),
             usage,
-            said: said[keep..].to_owned(),
+            said: shown::said(gate.redactor(), seen.said.trim_end()),
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Whether a prompt can be an argument; otherwise it goes to standard input. No argument holds
+/// a NUL, and the CLI takes one that begins like an option for options.
+fn fits_an_argument(prompt: &str) -> bool {
+    prompt.len() <= ARGUMENT && !prompt.starts_with('-') && !prompt.contains('\0')
+}
+
+fn broken(error: &AnyDelimiterCodecError) -> String {
+    match error {
+        AnyDelimiterCodecError::MaxChunkLengthExceeded => {
+            format!("it printed a line of more than {} MiB", LONGEST >> 20)
+        }
+        AnyDelimiterCodecError::Io(error) => format!("its output broke: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_argument_can_hold_goes_to_standard_input() {
+        assert!(fits_an_argument("Focus on: a - b") && fits_an_argument(&"x".repeat(ARGUMENT)));
+        for prompt in ["- a list", "--help", "a\0b", &"x".repeat(ARGUMENT + 1)] {
+            assert!(!fits_an_argument(prompt), "{}", prompt.len());
         }
     }
 }

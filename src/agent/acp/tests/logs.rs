@@ -28,6 +28,18 @@ async fn both_directions_and_noise_are_in_the_wire_log() {
     assert!(text.contains("\"method\":\"initialize\""), "{text}");
 }
 
+#[tokio::test]
+async fn the_last_words_are_waited_for_and_not_for_ever() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("stderr.log");
+    let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
+    let ends = StderrTail::drain(&b"no login\n"[..], &path, Arc::clone(&redactor));
+    assert_eq!(ends.last_words().await, "no login\n");
+    let (_held, stream) = tokio::io::duplex(64);
+    let stays_open = StderrTail::drain(stream, &path, redactor);
+    assert_eq!(stays_open.last_words().await, "");
+}
+
 #[test]
 fn a_frame_is_cut_and_the_cut_is_told() {
     let folder = tempfile::tempdir().expect("folder");

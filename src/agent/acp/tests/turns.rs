@@ -360,6 +360,26 @@ async fn an_error_answer_is_classified_and_is_no_finished_turn() {
     }
 }
 
+/// Tokens were spent whether or not the agent lived to tell of them.
+#[tokio::test]
+async fn the_tokens_of_a_turn_without_an_answer_are_those_of_the_cli_s_records() {
+    let home = tempfile::tempdir().expect("home");
+    let folder = home.path().join("session-state/s");
+    std::fs::create_dir_all(&folder).expect("folder");
+    let usage = json!({"inputTokens": 100, "outputTokens": 10});
+    let line = json!({"type": "session.usage_record", "data": {"usage": usage}}).to_string();
+    std::fs::write(folder.join("events.jsonl"), line + "\n").expect("records");
+    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    scene.home = Some(home.path().to_owned());
+    let (turn, ()) = tokio::join!(scene.turn(), async move {
+        peer.hello().await;
+        peer.open().await;
+        let _prompt = peer.prompted().await;
+        drop(peer);
+    });
+    assert_eq!((turn.end, turn.usage.map(|usage| usage.total)), (TurnEnd::Lost, Some(110)));
+}
+
 #[tokio::test]
 async fn words_that_look_like_an_error_are_believed_only_where_nothing_speaks_against_them() {
     let words = "Error: connection refused";

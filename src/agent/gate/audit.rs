@@ -1,0 +1,84 @@
+//! What the audit is told besides decisions: sessions, prompts, results and errors.
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{Gate, REPORTS};
+use crate::hooks::{ErrorReport, HookCall, HookResult};
+use crate::model::{AuditEntry, HookType, SessionId};
+
+impl Gate {
+    /// A session was opened.
+    pub fn opened(&self, session: &SessionId) {
+        self.audit(&AuditEntry::new(HookType::SessionStart, Some(session.clone())));
+    }
+
+    /// A prompt is about to be sent.
+    pub fn prompted(&self, session: &SessionId, words: &str) {
+        self.audit(&AuditEntry {
+            input: Some(words.into()),
+            ..AuditEntry::new(HookType::Prompt, Some(session.clone()))
+        });
+    }
+
+    /// Allows nothing in this session any more, and tells how its last prompt ended.
+    pub fn close(&self, session: &SessionId) {
+        let reason = {
+            let mut state = self.state();
+            state.sessions.close(session.as_str());
+            state.ended.remove(session.as_str())
+        };
+        self.audit(&AuditEntry {
+            output: reason.map(|reason| json!({ "reason": reason })),
+            ..AuditEntry::new(HookType::SessionEnd, Some(session.clone()))
+        });
+    }
+
+    /// The CLI reported an error of its own.
+    pub fn report(&self, report: ErrorReport) {
+        self.audit(&AuditEntry {
+            output: Some(json!({ "context": report.context, "message": report.message })),
+            ..AuditEntry::new(HookType::Error, Some(SessionId::new(report.session.clone())))
+        });
+        let mut state = self.state();
+        state.last = Some(Instant::now());
+        if state.reports.len() == REPORTS {
+            state.reports.pop_front();
+        }
+        state.reports.push_back(report);
+    }
+
+    /// A hook tells the result of a call that had been allowed.
+    pub fn told(&self, result: &HookResult) {
+        let HookCall { session, tool, input } = &result.call;
+        let took = {
+            let mut state = self.state();
+            state.last = Some(Instant::now());
+            state.decisions.tell(session, input)
+        };
+        self.audit(&AuditEntry {
+            tool: Some(tool.clone()),
+            input: Some(input.clone()),
+            output: Some(result.output.clone()),
+            elapsed: took,
+            ..AuditEntry::new(HookType::PostToolUse, Some(SessionId::new(session.clone())))
+        });
+    }
+
+    /// The CLI says how a prompt ended.
+    pub fn prompt_over(&self, session: String, reason: String) {
+        let mut state = self.state();
+        state.last = Some(Instant::now());
+        state.ended.insert(session, reason);
+    }
+
+    /// Writes an entry of the audit. If that cannot be, nothing is allowed any more, and
+    /// whoever watches the turn ends the run.
+    pub fn audit(&self, entry: &AuditEntry) {
+        if let Err(error) = self.record.audit(entry) {
+            let mut state = self.state();
+            state.broken.get_or_insert(error);
+            state.resting = true;
+        }
+    }
+}
