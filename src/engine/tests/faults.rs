@@ -1,6 +1,8 @@
 //! Failures of the agent and of the disk.
 
-use super::scene::{Act, Scene, TASK, act, ending, failing, honest, only};
+use super::place::{Act, act, ending, failing, honest};
+use super::scene::{Scene, TASK};
+use super::told::only;
 use crate::agent::AgentError;
 use crate::agent::PluginError;
 use crate::model::{Fault, FaultClass, Outcome, RecordError, Reset, Turn, TurnEnd};

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::scene::{Scene, TASK, act, ending, exists, honest, only};
+use super::place::{act, ending, exists, honest};
+use super::scene::{Scene, TASK};
+use super::told::only;
 use crate::engine::BaselineRun;
 use crate::model::{Limit, OnStuck, Outcome, Turn, TurnEnd, Usage};
 
@@ -95,7 +97,7 @@ async fn each_limit_ends_the_run_between_turns() {
 }
 
 /// Honest work on `one` that takes a thousand tokens.
-fn costly(end: TurnEnd) -> super::scene::Act {
+fn costly(end: TurnEnd) -> super::place::Act {
     Box::new(move |place| {
         place.honest("one");
         let usage = Some(Usage { input: 900, output: 100, total: 1000 });
@@ -115,7 +117,7 @@ async fn a_turn_that_is_cancelled_for_its_tokens_ends_the_run_by_that_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn the_run_s_time_ends_a_turn_that_is_going_on_and_keeps_what_it_left() {
-    let slow = Box::new(|place: &super::scene::Place| {
+    let slow = Box::new(|place: &super::place::Place| {
         place.write("half.txt", "half\n");
         Turn { millis: 3_600_000, ..Turn::default() }
     });
@@ -143,7 +145,7 @@ async fn a_signal_during_a_turn_ends_the_run_without_an_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_nobody_decided_ends_the_run_and_leaves_everything_as_it_is() {
-    let act: super::scene::Act = Box::new(|place| {
+    let act: super::place::Act = Box::new(|place| {
         place.honest("one");
         Turn { undecided: vec!["rm ran without a decision".to_owned()], ..Turn::default() }
     });
