@@ -240,7 +240,8 @@ impl Run {
                 .events
                 .record(EventKind::TurnEnded { iteration: iteration.number, turn: turn.clone() })?;
             if let Some(usage) = turn.usage {
-                self.spent.tokens = Some(self.spent.tokens.unwrap_or(0) + usage.total);
+                let before = self.spent.tokens.unwrap_or(0);
+                self.spent.tokens = Some(before.saturating_add(usage.total));
             }
             let end = turn.end.clone();
             let turn = merge(whole.take(), turn);
