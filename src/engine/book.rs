@@ -104,27 +104,28 @@ impl Run {
         why: &str,
     ) -> Result<(), EngineError> {
         let path = self.parts.repo.root().join(self.parts.layout.file(GUARDRAILS));
-        let mut text = match std::fs::read_to_string(&path) {
+        // As bytes: what a human's editor wrote need be no UTF-8.
+        let mut text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                "# Guardrails\n".to_owned()
+                b"# Guardrails\n".to_vec()
             }
             Err(source) => return Err(EngineError::StateRead { path, source }),
         };
         let mark = format!("Criterion '{}' caused loop", key.text);
-        if text.contains(&mark) {
+        if String::from_utf8_lossy(&text).contains(&mark) {
             return Ok(());
         }
         let date = self.parts.clock.today();
         let why = self.parts.gate.redactor().redact_str(why).replace('\n', " ");
         let sign =
             format!("- {mark} ({date}, iteration {iteration}, {attempts} attempts failed): {why}");
-        if !text.ends_with('\n') {
-            text.push('\n');
+        if !text.ends_with(b"\n") {
+            text.push(b'\n');
         }
-        text.push_str(&sign);
-        text.push('\n');
-        atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
+        text.extend_from_slice(sign.as_bytes());
+        text.push(b'\n');
+        atomic::write(&path, &text, Durability::Machine, Access::Umask)?;
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }

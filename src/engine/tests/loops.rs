@@ -96,6 +96,41 @@ async fn each_limit_ends_the_run_between_turns() {
     assert_eq!(scene.counts(), (1, 1));
 }
 
+/// An agent may say anything.
+#[tokio::test(start_paused = true)]
+async fn more_tokens_than_can_be_counted_are_a_limit_reached() {
+    let greedy = |criterion| -> super::place::Act {
+        Box::new(move |place| {
+            place.honest(criterion);
+            let usage = Some(Usage { input: 0, output: u64::MAX - 1, total: u64::MAX - 1 });
+            Turn { usage, ..Turn::default() }
+        })
+    };
+    let task = format!("{TASK}- [ ] three\n");
+    let mut scene = Scene::new(&task, vec![greedy("one"), greedy("two")]);
+    scene.limits().tokens = Some(u64::MAX);
+    let limit = Limit::Tokens;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+}
+
+/// A sign is written whatever the human's editor made of the file.
+#[tokio::test(start_paused = true)]
+async fn guardrails_that_are_no_utf_8_get_their_sign_and_keep_their_bytes() {
+    let human = b"# Guardrails\n- Vorsicht: \xfcber\n";
+    let mut acts = vec![act(move |place| {
+        let at = place.root.join("tasks/demo/guardrails.md");
+        std::fs::write(at, human).expect("written");
+    })];
+    acts.extend((0..3).map(|_| act(|_| ())));
+    let mut scene = Scene::new(TASK, acts);
+    let outcome = scene.run().await;
+    assert!(matches!(outcome, Ok(Outcome::Stuck { .. })), "{outcome:?}");
+    let path = scene.place.root.join("tasks/demo/guardrails.md");
+    let bytes = std::fs::read(path).expect("guardrails.md");
+    let sign = bytes.strip_prefix(human).expect("the human's bytes are as they were");
+    assert!(sign.starts_with(b"- Criterion 'one' caused loop"), "{}", sign.escape_ascii());
+}
+
 /// Honest work on `one` that takes a thousand tokens.
 fn costly(end: TurnEnd) -> super::place::Act {
     Box::new(move |place| {
