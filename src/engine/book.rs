@@ -195,6 +195,19 @@ impl Run {
         Ok(self.parts.repo.ready(&self.parts.preflight.checkpoint.branch)?)
     }
 
+    /// Looks at the run's own records for the last time: what ran after the last verdict, as
+    /// the checks at the end, can have changed them, too.
+    pub(super) fn last_look(&self, outcome: Outcome) -> Outcome {
+        let changed = self.changed_records();
+        if changed.is_empty() || matches!(outcome, Outcome::Tampered { .. }) {
+            return outcome;
+        }
+        let paths: Vec<_> = changed.iter().map(|it| it.path.display().to_string()).collect();
+        let reason =
+            format!("The runner's own records changed before its end: {}.", paths.join(", "));
+        Outcome::Tampered { reason }
+    }
+
     /// Leaves the tree as the outcome promises, so that what the journal says at its end
     /// is true.
     pub(super) fn tidy_up(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {

@@ -161,6 +161,7 @@ impl Run {
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
         self.stop_agent().await;
+        let worked = worked.map(|outcome| self.last_look(outcome));
         match worked.and_then(|outcome| self.tidy_up(outcome)) {
             Ok(outcome) => self.end(outcome),
             Err(error) => {

@@ -121,14 +121,18 @@ impl Run {
                 compare: &self.compare(focus),
             },
         )?;
-        // What the run wrote about itself, and somebody changed while it did.
-        let root = parts.repo.root();
-        let changed = parts.gate.changed_records().into_iter().map(|path| PathChange {
+        collected.evidence.state_files.extend(self.changed_records());
+        Ok(collected)
+    }
+
+    /// What the run wrote about itself, and somebody else changed.
+    pub(super) fn changed_records(&self) -> Vec<PathChange> {
+        let root = self.parts.repo.root();
+        let changed = self.parts.gate.changed_records().into_iter().map(|path| PathChange {
             kind: if path.exists() { ChangeKind::Modified } else { ChangeKind::Deleted },
             path: path.strip_prefix(root).map(Path::to_owned).unwrap_or(path),
         });
-        collected.evidence.state_files.extend(changed);
-        Ok(collected)
+        changed.collect()
     }
 
     /// Compares TASK.md before and after, in terms of criteria.

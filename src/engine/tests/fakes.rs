@@ -2,6 +2,7 @@
 //! verify commands that look whether a file is there.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -122,10 +123,12 @@ impl Session for Fake {
 }
 
 /// `exists FILE` passes if the file is there; `slow FILE` as well, but the first time it
-/// leaves a file behind and never ends.
+/// leaves a file behind and never ends; and so does `spoil FILE`, which takes the last line
+/// of the journal away when it is run in a clean checkout, at the very end.
 #[derive(Default)]
 pub(super) struct FileChecks {
-    slow: AtomicBool,
+    pub(super) slow: AtomicBool,
+    pub(super) journal: PathBuf,
 }
 
 #[async_trait]
@@ -135,6 +138,11 @@ impl Checks for FileChecks {
         if how == "slow" && !self.slow.swap(true, Ordering::SeqCst) {
             std::fs::write(options.dir.join("left.tmp"), "").expect("written");
             std::future::pending::<()>().await;
+        }
+        if how == "spoil" && !self.journal.with_file_name("repo").starts_with(&options.dir) {
+            let told = std::fs::read_to_string(&self.journal).expect("a journal");
+            let end = told.trim_end().rfind('\n').expect("two lines") + 1;
+            std::fs::write(&self.journal, &told[..end]).expect("spoilt");
         }
         let there = options.dir.join(file).exists();
         CheckResult {

@@ -209,6 +209,21 @@ async fn a_check_that_passes_only_thanks_to_an_ignored_file_is_found_at_the_end(
     assert!(scene.place.read("tasks/demo/TASK.md").contains("[ ] one"));
 }
 
+/// The last verdict is not the last chance to change what the run says about itself.
+#[tokio::test(start_paused = true)]
+async fn records_that_are_changed_after_the_last_verdict_are_noticed_before_the_end() {
+    let task = "# Demo\n\n- [ ] one\n  - verify: `spoil one.txt`\n";
+    let mut scene = Scene::new(task, vec![honest("one")]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(
+        matches!(&outcome, Outcome::Tampered { reason } if reason.contains("events.jsonl")),
+        "{outcome:?}"
+    );
+    let told = scene.told();
+    assert_eq!(only(&told, &["verdict"]), ["verdict: Pass(Check)"], "{told}");
+    assert!(told.contains("run ended 10: "), "{told}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_a_baseline_nothing_runs_before_the_work() {
     let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);

@@ -101,7 +101,7 @@ impl Scene {
         let parts = Parts {
             again: "ralph-copilot demo".to_owned(),
             repo: Arc::new(repo),
-            checks: Arc::new(FileChecks::default()),
+            checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
             recipes: Arc::new(Bridge::new(Around {
                 ours: Vec::new(),
                 home: None,
