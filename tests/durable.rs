@@ -292,6 +292,23 @@ fn work_of_the_human_after_a_death_stays_and_the_tick_that_nobody_judged_does_no
     }
 }
 
+/// The tick of a dead iteration is no work, whoever committed something since.
+#[test]
+fn a_tick_that_nobody_judged_is_no_work_that_a_later_tick_could_rest_on() {
+    const TICKS: &str = "turns: [{steps: [{tick: \"{criterion}\"}]}]";
+    let dead = Dead::new();
+    // Nothing but the tick is left of the agent's.
+    dead.repo.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
+    dead.repo.git(&["rm", "--quiet", "--force", "b.txt"]);
+    dead.repo
+        .write("tasks/demo/TASK.md", dead.repo.task().replace("  - verify: `test -e b.txt`\n", ""));
+    dead.repo.commit("by hand");
+    let ran = dead.repo.run(TICKS, &["--max-iterations", "1"]);
+    assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+    assert!(dead.repo.task().contains("- [ ] b is there"), "{}", ran.stdout);
+    assert_eq!(dead.repo.state()["criteria"][1]["attempts"], 1, "{}", ran.stdout);
+}
+
 /// A run that was at work without a word to its journal, as in a long command.
 #[test]
 fn what_was_changed_while_the_run_lived_is_its_own_however_long_it_said_nothing() {

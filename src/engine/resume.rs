@@ -21,7 +21,8 @@ use crate::sys::append::{AppendFile, Tail};
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{
-    Fingerprints, Identity, Layout, Leftovers, PROGRESS, RECORDS, Repo, TASK, leftovers,
+    Fingerprints, Identity, Layout, Leftovers, PROGRESS, RECORDS, Repo, StateFiles, TASK,
+    left_work, leftovers,
 };
 
 /// The file in a run's folder whose time says when the run was last alive.
@@ -50,7 +51,7 @@ pub struct Resumed {
     /// The last number of an iteration that an earlier run used, as far as journals tell;
     /// numbers go on after it.
     pub iteration: u32,
-    /// Criteria whose ticks were taken back, and at which commits count that are there.
+    /// Criteria at which an iteration that was never judged left commits that count.
     pub worked: Vec<CriterionKey>,
     /// For the human.
     pub notices: Vec<String>,
@@ -316,10 +317,14 @@ impl Aftermath<'_> {
         let Progress::Unfinished(current) = dead.progress else { return Ok(()) };
         let (repo, layout) = (self.repo, dead.layout);
         let file = layout.file(TASK);
-        let path = repo.root().join(&file);
+        if left_work(repo, layout, &current.checkpoint)? {
+            resumed.worked.push(current.criterion.clone());
+        }
         let Some(before) = repo.held(&current.checkpoint.head, &file)? else { return Ok(()) };
+        let files = StateFiles::read(repo.root(), layout)?;
         // Without a TASK.md the run ends soon enough, and says so.
-        let Ok(mut bytes) = std::fs::read(&path) else { return Ok(()) };
+        let Some(now) = files.bytes(&file) else { return Ok(()) };
+        let mut bytes = now.to_vec();
         let before = task::parse(layout.task(), &before);
         let state = state::known(repo, layout)?.state;
         for criterion in before.criteria.into_iter().filter(|criterion| !criterion.checked) {
@@ -333,9 +338,9 @@ impl Aftermath<'_> {
                 "`{}` was ticked in an iteration that died before it was judged: it is open again",
                 key.text
             ));
-            resumed.worked.push(key);
         }
-        if !resumed.worked.is_empty() {
+        if bytes != now {
+            let path = repo.root().join(&file);
             atomic::write(&path, &bytes, Durability::Machine, Access::Umask)?;
         }
         Ok(())

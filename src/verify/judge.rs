@@ -428,7 +428,7 @@ pub fn worked(evidence: &Evidence) -> bool {
 
 /// Whether a commit counts as work on the task: our prefix, and something changed besides
 /// the state files. A merge brings other people's work and is none by itself.
-fn counts(commit: &CommitSeen) -> bool {
+pub(super) fn counts(commit: &CommitSeen) -> bool {
     commit.ours && !commit.merge && !commit.paths.is_empty()
 }
 
