@@ -262,6 +262,59 @@ fn a_task_that_a_killed_run_left_half_written_is_put_back() {
     }
 }
 
+/// The agent took TASK.md away and the runner was killed before it could put it back.
+#[test]
+fn a_task_that_went_with_a_killed_run_is_put_back_and_that_is_told() {
+    type Gone = fn(&Repo);
+    let ways: [Gone; 3] = [
+        |repo| std::fs::remove_file(repo.path("tasks/demo/TASK.md")).expect("removed"),
+        |repo| std::fs::remove_dir_all(repo.path("tasks")).expect("removed"),
+        |repo| {
+            std::fs::remove_file(repo.path("tasks/demo/TASK.md")).expect("removed");
+            std::os::unix::fs::symlink("../../README.md", repo.path("tasks/demo/TASK.md"))
+                .expect("a link");
+        },
+    ];
+    for (number, gone) in ways.into_iter().enumerate() {
+        let dead = Dead::new();
+        gone(&dead.repo);
+        let ran = dead.repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(0), "{number}: {} {}", ran.stdout, ran.stderr);
+        let said = "the last run died in iteration 2: what it left is kept under refs/ralph/demo/attempts/1";
+        assert!(ran.stdout.contains(said), "{number}: {}", ran.stdout);
+        assert_eq!(dead.repo.task(), TWO.replace("[ ]", "[x]"), "{number}");
+        assert_eq!(dead.repo.status(), "", "{number}");
+    }
+}
+
+/// Where a human worked since, nothing is put back, and what is gone is named.
+#[test]
+fn a_task_that_is_gone_after_a_death_and_a_humans_work_is_named_with_the_way_back() {
+    let dead = Dead::new();
+    dead.repo.write("human.txt", "by hand");
+    dead.repo.git(&["rm", "--quiet", "tasks/demo/TASK.md"]);
+    dead.repo.commit("by hand");
+    let ran = dead.repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("tasks/demo/TASK.md is gone"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("died in iteration 2"), "{}", ran.stderr);
+    let way = ran.stderr.split_once("git restore ").expect("the way back").1;
+    let way: Vec<&str> = way.split([',', '\n']).next().expect("arguments").split(' ').collect();
+    dead.repo.git(&[&["restore"], &way[..]].concat());
+    let ran = dead.repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+    // Of a task that nobody asks for nothing is said.
+    let dead = Dead::new();
+    dead.repo.git(&["rm", "--quiet", "-r", "tasks/demo", "a.txt", "b.txt"]);
+    dead.repo.write("tasks/other/TASK.md", TWO);
+    dead.repo.commit("another task");
+    let ran = dead.repo.ralph(&["run", "demo"]);
+    assert!(ran.code == Some(7) && !ran.stderr.contains("no task"), "{}", ran.stderr);
+    let agent = dead.repo.agent(HONEST);
+    let ran = dead.repo.ralph(&["run", "other", "--agent", &agent]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+}
+
 /// What the human did after a run had died stays, and what the run had ticked and nobody
 /// judged is no proof for that.
 #[test]

@@ -72,13 +72,33 @@ pub fn resume(here: &Aftermath<'_>, layout: &Layout) -> Result<Resumed, EngineEr
     if let Some(newest) = journals.first() {
         notices.extend(cut(newest)?);
     }
-    // A run that died before its first word did nothing.
-    journals.retain(|journal| journal.metadata().is_ok_and(|meta| meta.len() > 0));
+    journals.retain(|journal| spoke(journal));
     if let Some(journal) = journals.first() {
         here.aftermath(journal, layout, &mut resumed)?;
     }
     resumed.iteration = newest_number(&journals, layout)?;
     Ok(resumed)
+}
+
+/// The task of the last run, if that died: its TASK.md may have gone with it.
+///
+/// # Errors
+/// If the journals cannot be read.
+pub fn cut_off(runs: &Path) -> Result<Option<Layout>, EngineError> {
+    let mut journals = journals(runs)?.into_iter();
+    let Some(journal) = journals.find(|journal| spoke(journal)) else { return Ok(None) };
+    if ending(&journal).is_some() {
+        return Ok(None);
+    }
+    Ok(first(&journal)?.and_then(|event| match &event.kind {
+        EventKind::RunStarted { task, folder, .. } => Some(layout_of(task, folder)),
+        _ => None,
+    }))
+}
+
+/// Whether a run said anything; one that died before its first word did nothing.
+fn spoke(journal: &Path) -> bool {
+    journal.metadata().is_ok_and(|meta| meta.len() > 0)
 }
 
 /// Cuts a journal back to its last whole record.
@@ -203,9 +223,22 @@ impl Aftermath<'_> {
         }
         let Some(dead) = self.look(journal, &told, &start, &layout)? else { return Ok(()) };
         match dead.whose {
-            Whose::Ours => self.put_back(&dead, resumed),
-            Whose::Foreign => self.take_back_ticks(&dead, resumed),
+            Whose::Ours => self.put_back(&dead, resumed)?,
+            Whose::Foreign => self.take_back_ticks(&dead, resumed)?,
         }
+        if layout == *wanted { self.there(&dead) } else { Ok(()) }
+    }
+
+    /// Whoever took TASK.md away: there is one to go back to.
+    fn there(&self, dead: &Dead<'_>) -> Result<(), EngineError> {
+        let path = dead.layout.file(TASK);
+        let Some(checkpoint) = &dead.told.view.checkpoint else { return Ok(()) };
+        let gone = self.repo.root().join(&path).symlink_metadata().is_err();
+        if gone && self.repo.exists_at(&checkpoint.head, &path)? {
+            let (iteration, commit) = (dead.told.iteration, checkpoint.head.clone());
+            return Err(EngineError::TaskGone { path, iteration, commit });
+        }
+        Ok(())
     }
 
     /// What there is to be put in order; none if the run had begun no iteration.
