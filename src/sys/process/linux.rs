@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::sync::Once;
+use std::sync::{LazyLock, Once};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -39,6 +39,9 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn read() -> Self {
+        if !counts_as_we_do() {
+            return Self { all: BTreeMap::new() };
+        }
         Self { all: numbers("/proc").filter_map(|pid| Some((pid, stat(pid)?))).collect() }
     }
 
@@ -148,6 +151,21 @@ pub fn reap_orphans() -> usize {
         .count()
 }
 
+/// Whether `/proc` counts processes as we do. A container may show that of another process
+/// namespace: its numbers are other processes here, or none, and nothing is told by them.
+fn counts_as_we_do() -> bool {
+    static SAME: LazyLock<bool> = LazyLock::new(|| {
+        let own = fs::read_link("/proc/self").ok();
+        let own = own.and_then(|own| own.to_str()?.parse::<u32>().ok());
+        let same = own == Some(std::process::id());
+        if !same {
+            tracing::warn!("/proc does not show our processes: what leaves its group is not found");
+        }
+        same
+    });
+    *SAME
+}
+
 /// The entries of a folder that are numbers.
 fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten();
@@ -155,6 +173,9 @@ fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
 }
 
 fn stat(pid: u32) -> Option<Found> {
+    if !counts_as_we_do() {
+        return None;
+    }
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
