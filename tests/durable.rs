@@ -339,6 +339,26 @@ turns:
     assert_eq!(output.stdout, b"");
 }
 
+/// An attempt left the work, and the human took it out of the history again.
+#[test]
+fn a_later_tick_does_not_rest_on_work_that_is_not_there_any_more() {
+    const WORKS: &str = "turns: [{steps: [{write: {path: a.txt, text: a}}, {commit: a}]}]";
+    const TICKS: &str = "turns: [{steps: [{tick: \"{criterion}\"}]}]";
+    for (takes_it_back, attempts) in [(false, 1), (true, 2)] {
+        let repo = Repo::new("# One\n\n- [ ] a is there\n");
+        let once = ["--max-iterations", "1"];
+        assert_eq!(repo.run(WORKS, &once).code, Some(3));
+        assert_eq!(repo.git(&["show", "--format=", "--name-only", "HEAD~1"]), "a.txt\n");
+        if takes_it_back {
+            repo.git(&["rebase", "--quiet", "--onto", "HEAD~2", "HEAD~1"]);
+            assert!(!repo.path("a.txt").exists());
+        }
+        let ran = repo.run(TICKS, &once);
+        assert_eq!(ran.code, Some(if takes_it_back { 3 } else { 0 }), "{}", ran.stdout);
+        assert_eq!(repo.state()["criteria"][0]["attempts"], attempts, "{}", ran.stdout);
+    }
+}
+
 /// Runs it with files limited to so many blocks of 512 bytes, as a full disk limits them.
 fn run_limited(repo: &Repo, script: &str, blocks: u32) -> Ran {
     run_with(repo, script, &format!("trap '' XFSZ; ulimit -f {blocks}"))

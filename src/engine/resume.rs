@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use super::EngineError;
 use super::state::{self, STATE};
 use crate::events::{CurrentIteration, Recount, RunStart, first, journals, last, recount};
-use crate::model::{CriterionKey, Event, EventKind, Obstacle, Outcome, Reporter, RunId};
+use crate::model::{CriterionKey, Event, EventKind, Obstacle, Oid, Outcome, Reporter, RunId};
 use crate::sys::append::{AppendFile, Tail};
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
@@ -51,8 +51,8 @@ pub struct Resumed {
     /// The last number of an iteration that an earlier run used, as far as journals tell;
     /// numbers go on after it.
     pub iteration: u32,
-    /// Criteria at which an iteration that was never judged left commits that count.
-    pub worked: Vec<CriterionKey>,
+    /// Criteria at which an iteration that was never judged left a commit that counts.
+    pub worked: Vec<(CriterionKey, Oid)>,
     /// For the human.
     pub notices: Vec<String>,
 }
@@ -350,8 +350,8 @@ impl Aftermath<'_> {
         let Progress::Unfinished(current) = dead.progress else { return Ok(()) };
         let (repo, layout) = (self.repo, dead.layout);
         let file = layout.file(TASK);
-        if left_work(repo, layout, &current.checkpoint)? {
-            resumed.worked.push(current.criterion.clone());
+        if let Some(commit) = left_work(repo, layout, &current.checkpoint)? {
+            resumed.worked.push((current.criterion.clone(), commit));
         }
         let Some(before) = repo.held(&current.checkpoint.head, &file)? else { return Ok(()) };
         let files = StateFiles::read(repo.root(), layout)?;

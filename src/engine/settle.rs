@@ -98,6 +98,11 @@ impl Run {
         let focus = &iteration.criterion.key;
         let proven = self.state.criteria.iter().filter(|entry| entry.proof.is_some());
         let proven: Vec<_> = proven.map(|entry| entry.key.clone()).collect();
+        let left = self.state.find(focus).and_then(|entry| entry.worked.as_ref());
+        let worked_before = match left {
+            Some(commit) => parts.repo.reaches(commit)?,
+            None => false,
+        };
         let mut collected = collect(
             parts.repo.as_ref(),
             &Inputs {
@@ -117,7 +122,7 @@ impl Run {
                 date: &iteration.date.to_string(),
                 before: &self.baseline.before(),
                 proven: &proven,
-                worked_before: self.state.find(focus).is_some_and(|entry| entry.worked),
+                worked_before,
                 compare: &self.compare(focus),
             },
         )?;
@@ -184,15 +189,15 @@ impl Run {
             self.record_verdict(iteration, evidence, verdict, Vec::new())?;
             return Ok(Settled { outcome: Some(Outcome::Tampered { reason }), proven: false });
         }
-        if worked(&evidence) {
-            self.state.entry(&key).worked = true;
+        if let Some(commit) = worked(&evidence) {
+            self.state.entry(&key).worked = Some(commit.clone());
         }
         let mended = self.repair(iteration, &verdict.mends)?;
         self.tell_left(&mended.left)?;
         if let Some(kept) = &mended.kept {
             self.state.attempt_refs = kept.number + 1;
             if verdict.mends.contains(&Mend::BackToCheckpoint) {
-                self.state.entry(&key).worked = false;
+                self.state.entry(&key).worked = None;
             }
         }
         match (&verdict.result, counts) {
@@ -200,7 +205,7 @@ impl Run {
                 let entry = self.state.entry(&key);
                 entry.proof = Some(*proof);
                 entry.iteration = Some(iteration.number);
-                entry.worked = false;
+                entry.worked = None;
                 self.baseline.learn_passed(&evidence.checks);
                 self.origins.remove(&key);
                 self.feedback.remove(&key);
@@ -342,7 +347,7 @@ impl Run {
         self.write_state_files(&files)?;
         self.state.attempt_refs = kept.number + 1;
         self.origins.remove(&iteration.criterion.key);
-        self.state.entry(&iteration.criterion.key).worked = false;
+        self.state.entry(&iteration.criterion.key).worked = None;
         Ok(kept.name)
     }
 

@@ -10,7 +10,7 @@ use super::error::VerifyError;
 use super::judge::counts;
 use super::layout::Layout;
 use super::repo::Repo;
-use crate::model::{Checkpoint, CommitSeen, History};
+use crate::model::{Checkpoint, CommitSeen, History, Oid};
 
 /// Whose the difference between the dead run's checkpoint and now is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn leftovers(
     Ok(Leftovers::Ours)
 }
 
-/// Whether an iteration that was never judged left a commit that counts as work, as
+/// The last commit of an iteration that was never judged that counts as work, as
 /// [`super::worked`] says of one that was.
 ///
 /// # Errors
@@ -51,8 +51,9 @@ pub fn left_work(
     repo: &dyn Repo,
     layout: &Layout,
     checkpoint: &Checkpoint,
-) -> Result<bool, VerifyError> {
+) -> Result<Option<Oid>, VerifyError> {
     let since = repo.since(checkpoint, &layout.prefix())?;
     let work = |commit: &CommitSeen| counts(&without_state(commit, layout));
-    Ok(since.history == History::Straight && since.commits.iter().any(work))
+    let straight = since.history == History::Straight;
+    Ok(since.commits.into_iter().rfind(|commit| straight && work(commit)).map(|commit| commit.id))
 }

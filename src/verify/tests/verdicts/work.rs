@@ -2,8 +2,8 @@
 
 use super::super::scene::{Scene, TASK_MD};
 use super::{against, refused, with_check};
-use crate::model::{FindingKind, Mend, VerdictResult};
-use crate::verify::worked;
+use crate::model::{FindingKind, Mend, Oid, VerdictResult};
+use crate::verify::{Repo as _, worked};
 
 #[test]
 fn says_done_and_does_nothing() {
@@ -210,10 +210,18 @@ fn work_on_another_branch_or_on_none() {
 fn work_is_remembered_for_a_later_attempt_unless_history_was_rewritten() {
     let scene = Scene::new();
     let begun = scene.turn();
-    assert!(!worked(&begun.evidence()));
+    assert_eq!(worked(&begun.evidence()), None);
     scene.write("src/lib.txt", "work\n");
     scene.commit_all("ralph(demo): one");
-    assert!(worked(&begun.evidence()));
+    assert_eq!(worked(&begun.evidence()).map(Oid::as_str), Some(scene.head().as_str()));
     scene.git(&["checkout", "-qb", "elsewhere"]);
-    assert!(!worked(&begun.evidence()));
+    assert_eq!(worked(&begun.evidence()), None);
+
+    let (repo, commit) = (scene.repo(), Oid::new(scene.head()));
+    assert!(repo.reaches(&commit).expect("looked"));
+    scene.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    assert!(!repo.reaches(&commit).expect("looked"), "it is not on the branch any more");
+    for nowhere in ["0".repeat(40), "no id".to_owned()] {
+        assert!(!repo.reaches(&Oid::new(nowhere)).expect("looked"));
+    }
 }
