@@ -291,7 +291,7 @@ impl Run {
         let keep = kept(parts.repo.root(), human, parts.layout.state_files())?;
         let left = parts.repo.back_to(&parts.repo.checkpoint()?, &keep)?;
         self.tell_left(&left)?;
-        self.state.attempt_refs = saved.number + 1;
+        self.state.attempt_refs = saved.number.saturating_add(1);
         self.notice(&format!("uncommitted work is kept under {}", saved.name))
     }
 

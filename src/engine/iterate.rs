@@ -128,8 +128,9 @@ impl Run {
             |path: &std::path::Path| repo.exists_at(&checkpoint.head, path).unwrap_or(true);
         let protection =
             Protection::of(&task, &exists)?.with(super::recipe::protected(&task, repo.root()));
-        let attempt = self.state.find(&criterion.key).map_or(0, |entry| entry.attempts) + 1;
-        self.state.iteration += 1;
+        let attempt =
+            self.state.find(&criterion.key).map_or(0, |entry| entry.attempts).saturating_add(1);
+        self.state.iteration = self.state.iteration.saturating_add(1);
         let iteration = Iteration {
             number: self.state.iteration,
             task,

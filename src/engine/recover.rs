@@ -93,7 +93,7 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) 
                 None => advice(Action::Fail, none, USED_UP),
             }
         }
-        FaultClass::Died | FaultClass::Protocol if retry + 1 < DEATHS => {
+        FaultClass::Died | FaultClass::Protocol if retry.saturating_add(1) < DEATHS => {
             advice(Action::Restart, pause(RESTART, retry), "the agent's process failed")
         }
         FaultClass::Died | FaultClass::Protocol => {
@@ -304,6 +304,7 @@ mod tests {
             }
         }
         assert_eq!(advised(FaultClass::RateLimit, u32::MAX, None).1, 300);
+        assert_eq!(advised(FaultClass::Died, u32::MAX, None), (Fail, 0));
     }
 
     #[test]

@@ -318,7 +318,7 @@ impl Aftermath<'_> {
                     &now.head
                 }
             };
-            attempt_refs = kept.number + 1;
+            attempt_refs = kept.number.saturating_add(1);
             resumed.notices.push(format!(
                 "the last run died in iteration {number}: what it left is kept under {}, and the tree is back at {}",
                 kept.name,

@@ -195,7 +195,7 @@ impl Run {
         let mended = self.repair(iteration, &verdict.mends)?;
         self.tell_left(&mended.left)?;
         if let Some(kept) = &mended.kept {
-            self.state.attempt_refs = kept.number + 1;
+            self.state.attempt_refs = kept.number.saturating_add(1);
             if verdict.mends.contains(&Mend::BackToCheckpoint) {
                 self.state.entry(&key).worked = None;
             }
@@ -212,7 +212,8 @@ impl Run {
                 self.spent.unclear = 0;
             }
             (VerdictResult::Fail, true) => {
-                self.state.entry(&key).attempts += 1;
+                let entry = self.state.entry(&key);
+                entry.attempts = entry.attempts.saturating_add(1);
                 self.baseline.learn_open(&evidence.checks, &key);
                 self.feedback.insert(key.clone(), verdict.findings.clone());
                 self.spent.unclear = 0;
@@ -345,7 +346,7 @@ impl Run {
         let left = repo.back_to(&origin, &parts.preflight.human)?;
         self.tell_left(&left)?;
         self.write_state_files(&files)?;
-        self.state.attempt_refs = kept.number + 1;
+        self.state.attempt_refs = kept.number.saturating_add(1);
         self.origins.remove(&iteration.criterion.key);
         self.state.entry(&iteration.criterion.key).worked = None;
         Ok(kept.name)
