@@ -5,6 +5,9 @@
 #[path = "support/repo.rs"]
 mod repo;
 
+#[path = "durable/dead.rs"]
+mod dead;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -249,75 +252,6 @@ fn a_damaged_journal_stops_a_run_with_the_way_out_and_an_empty_one_does_not() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
-/// As an editor leaves it that is killed between emptying a file and writing it.
-#[test]
-fn a_task_that_a_killed_run_left_half_written_is_put_back() {
-    for half in ["", "# Two\n\n- [ ] a is th", "\u{0}\u{0}\u{0}"] {
-        let dead = Dead::new();
-        dead.repo.write("tasks/demo/TASK.md", half);
-        let ran = dead.repo.run(HONEST, &[]);
-        assert_eq!(ran.code, Some(0), "{half:?}: {} {}", ran.stdout, ran.stderr);
-        assert_eq!(dead.repo.task(), TWO.replace("[ ]", "[x]"), "{half:?}");
-        assert_eq!(dead.repo.status(), "", "{half:?}");
-    }
-}
-
-/// What the human did after a run had died stays, and what the run had ticked and nobody
-/// judged is no proof for that.
-#[test]
-fn work_of_the_human_after_a_death_stays_and_the_tick_that_nobody_judged_does_not() {
-    type Human = fn(&Repo);
-    let edits: [(&str, Human); 2] = [
-        ("an edit of TASK.md", |repo| {
-            repo.write("tasks/demo/TASK.md", repo.task() + "\nAnother thought.\n");
-            in_an_hour(repo, "tasks/demo/TASK.md");
-        }),
-        ("a commit", |repo| {
-            repo.write("human.txt", "by hand");
-            repo.commit("by hand");
-        }),
-    ];
-    for (name, edit) in edits {
-        let dead = Dead::new();
-        edit(&dead.repo);
-        let before = dead.repo.task();
-        let ran = dead.repo.run(HONEST, &[]);
-        assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
-        let said = "`b is there` was ticked in an iteration that died before it was judged";
-        assert!(ran.stdout.contains(said), "{name}: {}", ran.stdout);
-        assert_eq!(dead.repo.task(), before, "{name}");
-        assert_eq!(dead.repo.state()["criteria"][1]["iteration"], 3, "{name}");
-        assert_eq!(dead.repo.attempts(), Vec::<String>::new(), "{name}");
-        assert_eq!(iterations(&dead.repo.root()), [1, 2, 3], "{name}");
-    }
-}
-
-/// A run that was at work without a word to its journal, as in a long command.
-#[test]
-fn what_was_changed_while_the_run_lived_is_its_own_however_long_it_said_nothing() {
-    for (lived, code) in [(true, 0), (false, 8)] {
-        let dead = Dead::new();
-        dead.repo.write("late.txt", "late");
-        in_an_hour(&dead.repo, "late.txt");
-        if lived {
-            in_an_hour(&dead.repo, &dead.journal.with_file_name("pulse").display().to_string());
-        }
-        let ran = dead.repo.run(HONEST, &[]);
-        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
-        assert_eq!(dead.repo.path("late.txt").exists(), !lived);
-        if lived {
-            let kept = dead.repo.git(&["show", "refs/ralph/demo/attempts/1:late.txt"]);
-            assert_eq!(kept, "late");
-        }
-    }
-}
-
-fn in_an_hour(repo: &Repo, path: &str) {
-    let file = std::fs::File::options().append(true).open(repo.path(path)).expect("a file");
-    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(3600);
-    file.set_modified(later).expect("a time");
-}
-
 #[test]
 fn a_broken_state_is_taken_from_the_last_commit_and_kept() {
     let repo = Repo::new(TWO);
@@ -403,6 +337,26 @@ turns:
     let output =
         Command::new("git").args(["status", "--short"]).current_dir(last).output().expect("git");
     assert_eq!(output.stdout, b"");
+}
+
+/// An attempt left the work, and the human took it out of the history again.
+#[test]
+fn a_later_tick_does_not_rest_on_work_that_is_not_there_any_more() {
+    const WORKS: &str = "turns: [{steps: [{write: {path: a.txt, text: a}}, {commit: a}]}]";
+    const TICKS: &str = "turns: [{steps: [{tick: \"{criterion}\"}]}]";
+    for (takes_it_back, attempts) in [(false, 1), (true, 2)] {
+        let repo = Repo::new("# One\n\n- [ ] a is there\n");
+        let once = ["--max-iterations", "1"];
+        assert_eq!(repo.run(WORKS, &once).code, Some(3));
+        assert_eq!(repo.git(&["show", "--format=", "--name-only", "HEAD~1"]), "a.txt\n");
+        if takes_it_back {
+            repo.git(&["rebase", "--quiet", "--onto", "HEAD~2", "HEAD~1"]);
+            assert!(!repo.path("a.txt").exists());
+        }
+        let ran = repo.run(TICKS, &once);
+        assert_eq!(ran.code, Some(if takes_it_back { 3 } else { 0 }), "{}", ran.stdout);
+        assert_eq!(repo.state()["criteria"][0]["attempts"], attempts, "{}", ran.stdout);
+    }
 }
 
 /// Runs it with files limited to so many blocks of 512 bytes, as a full disk limits them.

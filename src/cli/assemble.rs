@@ -53,8 +53,8 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
     let show = if args.json { Show::Json } else { Show::People };
     let runs = at.place.runs();
     let found = match at.usable() {
-        // A run that was killed may have left half a TASK.md, which is put back below.
-        Err(_) if last_run(&runs)?.is_some() => at.load()?,
+        // A run that was killed may have left half a TASK.md, or none: it is put back below.
+        Err(_) if last_run(&runs)?.is_some() => at.load().or_else(|_| at.committed())?,
         found => found?,
     };
     let last_settings = settings(&at.place, args, &found)?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, Kind, MAKE_ROOM};
 use crate::config::{self, Layer, Source, Written};
+use crate::engine::cut_off;
 use crate::guard::{PolicyError, Rules};
 use crate::model::{Diagnostic, Severity, Task};
 use crate::sys;
@@ -163,6 +164,34 @@ impl TaskPlace {
         })?;
         let layout = Layout::new(folder.name.clone(), inside);
         Ok(Self { place, folder, layout })
+    }
+
+    /// Finds a task to run: also one whose TASK.md went with a run that died, since it is
+    /// put back with all that this left.
+    pub(super) fn find_to_run(named: Option<&Path>, task: &str) -> Result<Self, Failure> {
+        let missing = match Self::find(named, task) {
+            Ok(found) => return Ok(found),
+            Err(missing) => missing,
+        };
+        let place = Place::find(named)?;
+        let typed = place.cwd.join(task);
+        let Some(layout) = cut_off(&place.runs()).map_err(super::run::failure)? else {
+            return Err(missing);
+        };
+        let dir = place.root().join(layout.folder());
+        let task_file = dir.join(TASK_FILE);
+        if layout.task() != task && typed != dir && typed != task_file {
+            return Err(missing);
+        }
+        let folder = TaskFolder { dir, task_file, name: layout.task().to_owned() };
+        Ok(Self { place, folder, layout })
+    }
+
+    /// The task as it was committed last.
+    pub(super) fn committed(&self) -> Result<Task, Failure> {
+        let repo = &self.place.repo;
+        let held = repo.held(&repo.checkpoint()?.head, &self.layout.file(TASK_FILE))?;
+        Ok(task::parse(self.layout.task(), &held.unwrap_or_default()))
     }
 
     /// The task, whatever is wrong with it.

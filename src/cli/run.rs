@@ -41,10 +41,11 @@ fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
         return Err(Failure::new(Kind::Usage, "no task is named")
             .hint("ralph-copilot <task>; `ralph-copilot --help` tells the rest"));
     };
-    let place = TaskPlace::find(directory, name)?;
     if args.dry_run {
+        let place = TaskPlace::find(directory, name)?;
         return dry_run::dry_run(&place, args).map(Begun::Shown);
     }
+    let place = TaskPlace::find_to_run(directory, name)?;
     let runtime = runtime()?;
     let assembled = runtime.block_on(assemble(place, args))?;
     Ok(Begun::Run(runtime, Box::new(assembled)))

@@ -104,27 +104,28 @@ impl Run {
         why: &str,
     ) -> Result<(), EngineError> {
         let path = self.parts.repo.root().join(self.parts.layout.file(GUARDRAILS));
-        let mut text = match std::fs::read_to_string(&path) {
+        // As bytes: what a human's editor wrote need be no UTF-8.
+        let mut text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                "# Guardrails\n".to_owned()
+                b"# Guardrails\n".to_vec()
             }
             Err(source) => return Err(EngineError::StateRead { path, source }),
         };
         let mark = format!("Criterion '{}' caused loop", key.text);
-        if text.contains(&mark) {
+        if String::from_utf8_lossy(&text).contains(&mark) {
             return Ok(());
         }
         let date = self.parts.clock.today();
         let why = self.parts.gate.redactor().redact_str(why).replace('\n', " ");
         let sign =
             format!("- {mark} ({date}, iteration {iteration}, {attempts} attempts failed): {why}");
-        if !text.ends_with('\n') {
-            text.push('\n');
+        if !text.ends_with(b"\n") {
+            text.push(b'\n');
         }
-        text.push_str(&sign);
-        text.push('\n');
-        atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
+        text.extend_from_slice(sign.as_bytes());
+        text.push(b'\n');
+        atomic::write(&path, &text, Durability::Machine, Access::Umask)?;
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }
@@ -192,6 +193,19 @@ impl Run {
     /// Whether the run's branch can be committed to.
     fn ready(&self) -> Result<(), EngineError> {
         Ok(self.parts.repo.ready(&self.parts.preflight.checkpoint.branch)?)
+    }
+
+    /// Looks at the run's own records for the last time: what ran after the last verdict, as
+    /// the checks at the end, can have changed them, too.
+    pub(super) fn last_look(&self, outcome: Outcome) -> Outcome {
+        let changed = self.changed_records();
+        if changed.is_empty() || matches!(outcome, Outcome::Tampered { .. }) {
+            return outcome;
+        }
+        let paths: Vec<_> = changed.iter().map(|it| it.path.display().to_string()).collect();
+        let reason =
+            format!("The runner's own records changed before its end: {}.", paths.join(", "));
+        Outcome::Tampered { reason }
     }
 
     /// Leaves the tree as the outcome promises, so that what the journal says at its end
@@ -277,7 +291,7 @@ impl Run {
         let keep = kept(parts.repo.root(), human, parts.layout.state_files())?;
         let left = parts.repo.back_to(&parts.repo.checkpoint()?, &keep)?;
         self.tell_left(&left)?;
-        self.state.attempt_refs = saved.number + 1;
+        self.state.attempt_refs = saved.number.saturating_add(1);
         self.notice(&format!("uncommitted work is kept under {}", saved.name))
     }
 

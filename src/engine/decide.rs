@@ -167,7 +167,7 @@ mod tests {
             key: key("a"),
             attempts,
             blocked: false,
-            worked: false,
+            worked: None,
             proof: None,
             iteration: None,
         }

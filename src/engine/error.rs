@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::{AgentError, way_out};
 use crate::guard::PolicyError;
-use crate::model::{Obstacle, RecordError};
+use crate::model::{Obstacle, Oid, RecordError};
 use crate::prompt::PromptError;
 use crate::recipe::RecipeError;
 use crate::sys;
@@ -27,6 +27,16 @@ pub enum EngineError {
         path: PathBuf,
         /// The diagnostics, rendered.
         diagnostics: String,
+    },
+    /// TASK.md is not there any more after a run that died, and was not put back.
+    #[error("{path} is gone, and the run before this one died in iteration {iteration}")]
+    TaskGone {
+        /// The file, relative to the repository.
+        path: PathBuf,
+        /// The iteration.
+        iteration: u32,
+        /// The commit before it, which holds the file.
+        commit: Oid,
     },
     /// A prompt cannot be made.
     #[error(transparent)]
@@ -90,6 +100,7 @@ impl EngineError {
             }
             Self::Task(_)
             | Self::TaskInvalid { .. }
+            | Self::TaskGone { .. }
             | Self::StateBroken { .. }
             | Self::Journal(_)
             | Self::Damaged { .. }
@@ -127,6 +138,12 @@ impl EngineError {
             Self::Task(_) => Some(
                 "put TASK.md back (git log -- TASK.md tells of it), then start it again".into(),
             ),
+            Self::TaskGone { path, commit, .. } => Some(format!(
+                "bring it back as it was before that: git restore --source={} -- {}, then start \
+                 it again",
+                commit.short(),
+                path.display()
+            )),
             Self::TaskInvalid { .. } => Some("put it right, then start it again".into()),
             Self::Record(_) | Self::State(_) | Self::StateRead { .. } | Self::Recipe(_) => {
                 Some("make room or give the right to write, then start it again".into())

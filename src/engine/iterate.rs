@@ -128,8 +128,9 @@ impl Run {
             |path: &std::path::Path| repo.exists_at(&checkpoint.head, path).unwrap_or(true);
         let protection =
             Protection::of(&task, &exists)?.with(super::recipe::protected(&task, repo.root()));
-        let attempt = self.state.find(&criterion.key).map_or(0, |entry| entry.attempts) + 1;
-        self.state.iteration += 1;
+        let attempt =
+            self.state.find(&criterion.key).map_or(0, |entry| entry.attempts).saturating_add(1);
+        self.state.iteration = self.state.iteration.saturating_add(1);
         let iteration = Iteration {
             number: self.state.iteration,
             task,
@@ -240,7 +241,8 @@ impl Run {
                 .events
                 .record(EventKind::TurnEnded { iteration: iteration.number, turn: turn.clone() })?;
             if let Some(usage) = turn.usage {
-                self.spent.tokens = Some(self.spent.tokens.unwrap_or(0) + usage.total);
+                let before = self.spent.tokens.unwrap_or(0);
+                self.spent.tokens = Some(before.saturating_add(usage.total));
             }
             let end = turn.end.clone();
             let turn = merge(whole.take(), turn);

@@ -28,6 +28,6 @@ pub use decide::{After, Limits, Next, Spent, after, next};
 pub use error::EngineError;
 pub use focus::GuardRules;
 pub use recover::{Action, Advice, Borne, Patience, Recovery, Retries, advise, recover};
-pub use resume::{Aftermath, BEAT, PULSE, Resumed, resume};
+pub use resume::{Aftermath, BEAT, PULSE, Resumed, cut_off, resume};
 pub use run::{BaselineRun, Parts, Run, Starter};
 pub use state::{Known, Mended, known};

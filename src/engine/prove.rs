@@ -158,7 +158,7 @@ impl Run {
         if entry.proof.take().is_none() {
             return Ok(None);
         }
-        entry.attempts += 1;
+        entry.attempts = entry.attempts.saturating_add(1);
         let attempts = entry.attempts;
         let finding =
             Finding { kind: broken.kind, weight: Weight::Fails, message: broken.reason.clone() };

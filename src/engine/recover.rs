@@ -20,6 +20,9 @@ const RECONNECT: [Duration; 3] =
     [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(30)];
 /// Retries after a failure of the provider's server.
 const TRANSIENT: u32 = 2;
+/// No failure passes later than in a hundred years, whatever a provider says: no calendar
+/// ends before that.
+const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// What a run says that has tried often enough.
 const USED_UP: &str = "Failed after max retries";
 
@@ -90,7 +93,7 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) 
                 None => advice(Action::Fail, none, USED_UP),
             }
         }
-        FaultClass::Died | FaultClass::Protocol if retry + 1 < DEATHS => {
+        FaultClass::Died | FaultClass::Protocol if retry.saturating_add(1) < DEATHS => {
             advice(Action::Restart, pause(RESTART, retry), "the agent's process failed")
         }
         FaultClass::Died | FaultClass::Protocol => {
@@ -219,7 +222,7 @@ fn passes_in(reset: Option<Reset>, now: DateTime<Utc>) -> Option<Duration> {
             u64::try_from((time - now).num_milliseconds()).unwrap_or(0).div_ceil(1000) * 1000,
         ),
     };
-    Some(wait).filter(|wait| !wait.is_zero())
+    Some(wait.min(FAR)).filter(|wait| !wait.is_zero())
 }
 
 /// The seed's formula: 30 s, doubled each time, at most five minutes.
@@ -301,6 +304,7 @@ mod tests {
             }
         }
         assert_eq!(advised(FaultClass::RateLimit, u32::MAX, None).1, 300);
+        assert_eq!(advised(FaultClass::Died, u32::MAX, None), (Fail, 0));
     }
 
     #[test]

@@ -16,12 +16,13 @@ use std::time::{Duration, SystemTime};
 use super::EngineError;
 use super::state::{self, STATE};
 use crate::events::{CurrentIteration, Recount, RunStart, first, journals, last, recount};
-use crate::model::{CriterionKey, Event, EventKind, Obstacle, Outcome, Reporter, RunId};
+use crate::model::{CriterionKey, Event, EventKind, Obstacle, Oid, Outcome, Reporter, RunId};
 use crate::sys::append::{AppendFile, Tail};
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{
-    Fingerprints, Identity, Layout, Leftovers, PROGRESS, RECORDS, Repo, TASK, leftovers,
+    Fingerprints, Identity, Layout, Leftovers, PROGRESS, RECORDS, Repo, StateFiles, TASK,
+    left_work, leftovers,
 };
 
 /// The file in a run's folder whose time says when the run was last alive.
@@ -50,8 +51,8 @@ pub struct Resumed {
     /// The last number of an iteration that an earlier run used, as far as journals tell;
     /// numbers go on after it.
     pub iteration: u32,
-    /// Criteria whose ticks were taken back, and at which commits count that are there.
-    pub worked: Vec<CriterionKey>,
+    /// Criteria at which an iteration that was never judged left a commit that counts.
+    pub worked: Vec<(CriterionKey, Oid)>,
     /// For the human.
     pub notices: Vec<String>,
 }
@@ -71,13 +72,33 @@ pub fn resume(here: &Aftermath<'_>, layout: &Layout) -> Result<Resumed, EngineEr
     if let Some(newest) = journals.first() {
         notices.extend(cut(newest)?);
     }
-    // A run that died before its first word did nothing.
-    journals.retain(|journal| journal.metadata().is_ok_and(|meta| meta.len() > 0));
+    journals.retain(|journal| spoke(journal));
     if let Some(journal) = journals.first() {
         here.aftermath(journal, layout, &mut resumed)?;
     }
     resumed.iteration = newest_number(&journals, layout)?;
     Ok(resumed)
+}
+
+/// The task of the last run, if that died: its TASK.md may have gone with it.
+///
+/// # Errors
+/// If the journals cannot be read.
+pub fn cut_off(runs: &Path) -> Result<Option<Layout>, EngineError> {
+    let mut journals = journals(runs)?.into_iter();
+    let Some(journal) = journals.find(|journal| spoke(journal)) else { return Ok(None) };
+    if ending(&journal).is_some() {
+        return Ok(None);
+    }
+    Ok(first(&journal)?.and_then(|event| match &event.kind {
+        EventKind::RunStarted { task, folder, .. } => Some(layout_of(task, folder)),
+        _ => None,
+    }))
+}
+
+/// Whether a run said anything; one that died before its first word did nothing.
+fn spoke(journal: &Path) -> bool {
+    journal.metadata().is_ok_and(|meta| meta.len() > 0)
 }
 
 /// Cuts a journal back to its last whole record.
@@ -202,9 +223,22 @@ impl Aftermath<'_> {
         }
         let Some(dead) = self.look(journal, &told, &start, &layout)? else { return Ok(()) };
         match dead.whose {
-            Whose::Ours => self.put_back(&dead, resumed),
-            Whose::Foreign => self.take_back_ticks(&dead, resumed),
+            Whose::Ours => self.put_back(&dead, resumed)?,
+            Whose::Foreign => self.take_back_ticks(&dead, resumed)?,
         }
+        if layout == *wanted { self.there(&dead) } else { Ok(()) }
+    }
+
+    /// Whoever took TASK.md away: there is one to go back to.
+    fn there(&self, dead: &Dead<'_>) -> Result<(), EngineError> {
+        let path = dead.layout.file(TASK);
+        let Some(checkpoint) = &dead.told.view.checkpoint else { return Ok(()) };
+        let gone = self.repo.root().join(&path).symlink_metadata().is_err();
+        if gone && self.repo.exists_at(&checkpoint.head, &path)? {
+            let (iteration, commit) = (dead.told.iteration, checkpoint.head.clone());
+            return Err(EngineError::TaskGone { path, iteration, commit });
+        }
+        Ok(())
     }
 
     /// What there is to be put in order; none if the run had begun no iteration.
@@ -284,7 +318,7 @@ impl Aftermath<'_> {
                     &now.head
                 }
             };
-            attempt_refs = kept.number + 1;
+            attempt_refs = kept.number.saturating_add(1);
             resumed.notices.push(format!(
                 "the last run died in iteration {number}: what it left is kept under {}, and the tree is back at {}",
                 kept.name,
@@ -316,10 +350,14 @@ impl Aftermath<'_> {
         let Progress::Unfinished(current) = dead.progress else { return Ok(()) };
         let (repo, layout) = (self.repo, dead.layout);
         let file = layout.file(TASK);
-        let path = repo.root().join(&file);
+        if let Some(commit) = left_work(repo, layout, &current.checkpoint)? {
+            resumed.worked.push((current.criterion.clone(), commit));
+        }
         let Some(before) = repo.held(&current.checkpoint.head, &file)? else { return Ok(()) };
+        let files = StateFiles::read(repo.root(), layout)?;
         // Without a TASK.md the run ends soon enough, and says so.
-        let Ok(mut bytes) = std::fs::read(&path) else { return Ok(()) };
+        let Some(now) = files.bytes(&file) else { return Ok(()) };
+        let mut bytes = now.to_vec();
         let before = task::parse(layout.task(), &before);
         let state = state::known(repo, layout)?.state;
         for criterion in before.criteria.into_iter().filter(|criterion| !criterion.checked) {
@@ -333,9 +371,9 @@ impl Aftermath<'_> {
                 "`{}` was ticked in an iteration that died before it was judged: it is open again",
                 key.text
             ));
-            resumed.worked.push(key);
         }
-        if !resumed.worked.is_empty() {
+        if bytes != now {
+            let path = repo.root().join(&file);
             atomic::write(&path, &bytes, Durability::Machine, Access::Umask)?;
         }
         Ok(())

@@ -86,8 +86,8 @@ pub struct Parts {
     pub project_context: Option<String>,
     /// The last number of an iteration that an earlier run used, as far as journals tell.
     pub iteration: u32,
-    /// Criteria at which an earlier run left commits that count.
-    pub worked: Vec<CriterionKey>,
+    /// Criteria at which an earlier run left a commit that counts.
+    pub worked: Vec<(CriterionKey, Oid)>,
     /// Turns that the agent wants to end.
     pub stops: mpsc::Receiver<StopAsked>,
     /// What is typed to start the run again.
@@ -134,8 +134,8 @@ impl Run {
     pub fn new(mut parts: Parts) -> Result<Self, EngineError> {
         let mut state = super::state::known(parts.repo.as_ref(), &parts.layout)?.state;
         state.iteration = state.iteration.max(parts.iteration);
-        for key in &parts.worked {
-            state.entry(key).worked = true;
+        for (key, commit) in &parts.worked {
+            state.entry(key).worked = Some(commit.clone());
         }
         parts.checks = Arc::new(UntilStopped { checks: parts.checks, stop: parts.stop.clone() });
         Ok(Self {
@@ -161,6 +161,7 @@ impl Run {
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
         self.stop_agent().await;
+        let worked = worked.map(|outcome| self.last_look(outcome));
         match worked.and_then(|outcome| self.tidy_up(outcome)) {
             Ok(outcome) => self.end(outcome),
             Err(error) => {

@@ -98,6 +98,11 @@ impl Run {
         let focus = &iteration.criterion.key;
         let proven = self.state.criteria.iter().filter(|entry| entry.proof.is_some());
         let proven: Vec<_> = proven.map(|entry| entry.key.clone()).collect();
+        let left = self.state.find(focus).and_then(|entry| entry.worked.as_ref());
+        let worked_before = match left {
+            Some(commit) => parts.repo.reaches(commit)?,
+            None => false,
+        };
         let mut collected = collect(
             parts.repo.as_ref(),
             &Inputs {
@@ -117,18 +122,22 @@ impl Run {
                 date: &iteration.date.to_string(),
                 before: &self.baseline.before(),
                 proven: &proven,
-                worked_before: self.state.find(focus).is_some_and(|entry| entry.worked),
+                worked_before,
                 compare: &self.compare(focus),
             },
         )?;
-        // What the run wrote about itself, and somebody changed while it did.
-        let root = parts.repo.root();
-        let changed = parts.gate.changed_records().into_iter().map(|path| PathChange {
+        collected.evidence.state_files.extend(self.changed_records());
+        Ok(collected)
+    }
+
+    /// What the run wrote about itself, and somebody else changed.
+    pub(super) fn changed_records(&self) -> Vec<PathChange> {
+        let root = self.parts.repo.root();
+        let changed = self.parts.gate.changed_records().into_iter().map(|path| PathChange {
             kind: if path.exists() { ChangeKind::Modified } else { ChangeKind::Deleted },
             path: path.strip_prefix(root).map(Path::to_owned).unwrap_or(path),
         });
-        collected.evidence.state_files.extend(changed);
-        Ok(collected)
+        changed.collect()
     }
 
     /// Compares TASK.md before and after, in terms of criteria.
@@ -180,15 +189,15 @@ impl Run {
             self.record_verdict(iteration, evidence, verdict, Vec::new())?;
             return Ok(Settled { outcome: Some(Outcome::Tampered { reason }), proven: false });
         }
-        if worked(&evidence) {
-            self.state.entry(&key).worked = true;
+        if let Some(commit) = worked(&evidence) {
+            self.state.entry(&key).worked = Some(commit.clone());
         }
         let mended = self.repair(iteration, &verdict.mends)?;
         self.tell_left(&mended.left)?;
         if let Some(kept) = &mended.kept {
-            self.state.attempt_refs = kept.number + 1;
+            self.state.attempt_refs = kept.number.saturating_add(1);
             if verdict.mends.contains(&Mend::BackToCheckpoint) {
-                self.state.entry(&key).worked = false;
+                self.state.entry(&key).worked = None;
             }
         }
         match (&verdict.result, counts) {
@@ -196,14 +205,15 @@ impl Run {
                 let entry = self.state.entry(&key);
                 entry.proof = Some(*proof);
                 entry.iteration = Some(iteration.number);
-                entry.worked = false;
+                entry.worked = None;
                 self.baseline.learn_passed(&evidence.checks);
                 self.origins.remove(&key);
                 self.feedback.remove(&key);
                 self.spent.unclear = 0;
             }
             (VerdictResult::Fail, true) => {
-                self.state.entry(&key).attempts += 1;
+                let entry = self.state.entry(&key);
+                entry.attempts = entry.attempts.saturating_add(1);
                 self.baseline.learn_open(&evidence.checks, &key);
                 self.feedback.insert(key.clone(), verdict.findings.clone());
                 self.spent.unclear = 0;
@@ -336,9 +346,9 @@ impl Run {
         let left = repo.back_to(&origin, &parts.preflight.human)?;
         self.tell_left(&left)?;
         self.write_state_files(&files)?;
-        self.state.attempt_refs = kept.number + 1;
+        self.state.attempt_refs = kept.number.saturating_add(1);
         self.origins.remove(&iteration.criterion.key);
-        self.state.entry(&iteration.criterion.key).worked = false;
+        self.state.entry(&iteration.criterion.key).worked = None;
         Ok(kept.name)
     }
 

@@ -249,7 +249,8 @@ impl RunView {
             EventKind::TurnEnded { turn, .. } => {
                 if let Some(usage) = turn.usage {
                     self.count(|counters| {
-                        counters.tokens = Some(counters.tokens.unwrap_or(0) + usage.total);
+                        let before = counters.tokens.unwrap_or(0);
+                        counters.tokens = Some(before.saturating_add(usage.total));
                     });
                 }
             }

@@ -120,7 +120,7 @@ impl Journal {
         self.torn = 0;
         self.line += 1;
         let line = self.line;
-        let expected = self.seq + 1;
+        let expected = self.seq.saturating_add(1);
         self.seq = expected;
         let (found, parsed) = parse(&self.buffer, line).map_err(|source| Error::Broken {
             path: self.path.clone(),

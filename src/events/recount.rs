@@ -122,6 +122,16 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_of_numbers_is_damage_like_any_other() {
+        let notice = |seq| event(seq, r#""event":"notice","message":"m""#);
+        let (_folder, path) = journal(&[&notice(1), &notice(u64::MAX), &notice(3), &notice(4)]);
+        let mut seen = Vec::new();
+        let told = recount(&path, |event| seen.push(event.seq)).expect("read");
+        assert!(told.damage.is_some());
+        assert_eq!(seen, [1, 4]);
+    }
+
+    #[test]
     fn a_torn_or_empty_journal_has_no_last_event_and_one_that_is_not_there_is_an_error() {
         let (_folder, path) = journal(&["{"]);
         assert_eq!((first(&path).expect("read"), last(&path).expect("read")), (None, None));

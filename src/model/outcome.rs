@@ -90,7 +90,7 @@ impl Outcome {
             Self::AgentUnusable { .. } => 5,
             Self::RateLimited { .. } => 6,
             Self::Tampered { .. } => 10,
-            Self::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(130),
+            Self::Interrupted { signal } => u8::try_from(signal.saturating_add(128)).unwrap_or(130),
             Self::CannotGoOn { obstacle, .. } => obstacle.exit_code(),
         }
     }

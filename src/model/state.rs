@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CriterionKey, Proof};
+use super::{CriterionKey, Oid, Proof};
 
 /// The committed memory of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,10 +30,10 @@ pub struct CriterionState {
     /// Used up its attempts: not selected until `retry`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
-    /// An attempt left a commit with work in it that is still there: a later one, of another
-    /// run or on another machine, needs no other.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub worked: bool,
+    /// An attempt left this commit with work in it: a later one, of another run or on another
+    /// machine, needs no other as long as the branch has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked: Option<Oid>,
     /// What its pass was proven by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
@@ -55,7 +55,7 @@ impl TaskState {
                 key: key.clone(),
                 attempts: 0,
                 blocked: false,
-                worked: false,
+                worked: None,
                 proof: None,
                 iteration: None,
             });

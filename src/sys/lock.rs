@@ -2,7 +2,8 @@
 //!
 //! Invariant: the kernel holds the lock, so it ends with its holder, however that dies;
 //! what the file says is for messages and is never believed. The file stays behind: to
-//! remove it would let two holders have two files of one name.
+//! remove it would let two holders have two files of one name. A link in its place is
+//! refused: an agent cannot lead our writes elsewhere.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,6 +11,8 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
+
+use rustix::fs::OFlags;
 
 use super::{Access, Error, crash};
 
@@ -112,6 +115,7 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<File, Error> {
         .read(true)
         .write(true)
         .mode(Access::Owner.mode())
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
         .map_err(Error::file("open", path))
 }
@@ -172,6 +176,17 @@ mod tests {
         assert_eq!(error.to_string(), format!("{} is held by another run", path.display()));
         assert!(matches!(TreeLock::holder(&path), Err(Error::Locked { holder: None, .. })));
         drop(lock);
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_not_followed() {
+        let folder = tempfile::tempdir().expect("folder");
+        let (path, elsewhere) = (folder.path().join("lock"), folder.path().join("elsewhere"));
+        std::fs::write(&elsewhere, "the human's").expect("written");
+        std::os::unix::fs::symlink(&elsewhere, &path).expect("linked");
+        let error = TreeLock::take(&path, "run").expect_err("a link");
+        assert!(matches!(error, Error::File { operation: "open", .. }), "{error}");
+        assert_eq!(std::fs::read_to_string(&elsewhere).expect("read"), "the human's");
     }
 
     #[test]

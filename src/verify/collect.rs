@@ -329,7 +329,7 @@ fn unreadable(by: Attribution, why: &str) -> TaskFileChange {
 }
 
 /// A commit as the judge sees it: state files are no work.
-fn without_state(commit: &CommitSeen, layout: &Layout) -> CommitSeen {
+pub(super) fn without_state(commit: &CommitSeen, layout: &Layout) -> CommitSeen {
     let paths = commit.paths.iter().filter(|change| !layout.is_state_file(&change.path));
     CommitSeen { paths: cut(paths.cloned().collect()), ..commit.clone() }
 }

@@ -10,8 +10,8 @@ mod checks;
 use super::layout::{GUARDRAILS, Layout, PROGRESS};
 use super::words;
 use crate::model::{
-    Attribution, CommitSeen, Evidence, Finding, FindingKind, History, Mend, Proof, SignsChange,
-    TaskFileChange, Verdict, VerdictResult, Weight,
+    Attribution, CommitSeen, Evidence, Finding, FindingKind, History, Mend, Oid, Proof,
+    SignsChange, TaskFileChange, Verdict, VerdictResult, Weight,
 };
 
 /// What the user asked for.
@@ -420,15 +420,16 @@ impl Case<'_> {
     }
 }
 
-/// Whether a turn left a commit that counts as work, whatever the verdict on it: a later
+/// The last commit of a turn that counts as work, whatever the verdict on it: a later
 /// attempt at the same criterion needs no other.
-pub fn worked(evidence: &Evidence) -> bool {
-    evidence.history == History::Straight && evidence.commits.iter().any(counts)
+pub fn worked(evidence: &Evidence) -> Option<&Oid> {
+    let straight = evidence.history == History::Straight;
+    evidence.commits.iter().rfind(|commit| straight && counts(commit)).map(|commit| &commit.id)
 }
 
 /// Whether a commit counts as work on the task: our prefix, and something changed besides
 /// the state files. A merge brings other people's work and is none by itself.
-fn counts(commit: &CommitSeen) -> bool {
+pub(super) fn counts(commit: &CommitSeen) -> bool {
     commit.ours && !commit.merge && !commit.paths.is_empty()
 }
 

@@ -5,10 +5,12 @@
 //! carry the task's prefix. What does NOT live here: the journal, and putting it back
 //! ([`Repo::save_attempt`], then [`Repo::back_to`]).
 
+use super::collect::without_state;
 use super::error::VerifyError;
+use super::judge::counts;
 use super::layout::Layout;
 use super::repo::Repo;
-use crate::model::{Checkpoint, History};
+use crate::model::{Checkpoint, CommitSeen, History, Oid};
 
 /// Whose the difference between the dead run's checkpoint and now is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,4 +40,20 @@ pub fn leftovers(
         return Ok(Leftovers::Nothing);
     }
     Ok(Leftovers::Ours)
+}
+
+/// The last commit of an iteration that was never judged that counts as work, as
+/// [`super::worked`] says of one that was.
+///
+/// # Errors
+/// If the repository cannot be read.
+pub fn left_work(
+    repo: &dyn Repo,
+    layout: &Layout,
+    checkpoint: &Checkpoint,
+) -> Result<Option<Oid>, VerifyError> {
+    let since = repo.since(checkpoint, &layout.prefix())?;
+    let work = |commit: &CommitSeen| counts(&without_state(commit, layout));
+    let straight = since.history == History::Straight;
+    Ok(since.commits.into_iter().rfind(|commit| straight && work(commit)).map(|commit| commit.id))
 }

@@ -193,6 +193,12 @@ pub trait Repo: Send + Sync {
     /// If commits cannot be read.
     fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError>;
 
+    /// Whether HEAD is a commit or has grown from it; not, where there is no such commit.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError>;
+
     /// The net difference between a commit and HEAD. Renames are a removal and an addition.
     ///
     /// # Errors

@@ -1,12 +1,23 @@
 //! Failures of the agent and of the disk.
 
-use super::scene::{Act, Scene, TASK, act, ending, failing, honest, only};
+use super::place::{Act, act, ending, failing, honest};
+use super::scene::{Scene, TASK};
+use super::told::only;
 use crate::agent::AgentError;
 use crate::agent::PluginError;
 use crate::model::{Fault, FaultClass, Outcome, RecordError, Reset, Turn, TurnEnd};
 
 fn died() -> Act {
     failing(TurnEnd::Lost, FaultClass::Died)
+}
+
+/// A rate limit that says when it passes.
+fn limited(seconds: u64) -> Act {
+    Box::new(move |place| {
+        let turn = failing(TurnEnd::EndTurn, FaultClass::RateLimit)(place);
+        let fault = turn.fault.map(|fault| Fault { reset: Some(Reset::After(seconds)), ..fault });
+        Turn { fault, ..turn }
+    })
 }
 
 fn lost() -> AgentError {
@@ -113,20 +124,28 @@ async fn the_user_s_number_of_retries_ends_the_wait_for_a_rate_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reset_that_is_known_is_waited_for_and_beyond_the_patience_ends_the_run_at_once() {
-    let limited = |seconds| -> Act {
-        Box::new(move |place| {
-            let turn = failing(TurnEnd::EndTurn, FaultClass::RateLimit)(place);
-            let fault =
-                turn.fault.map(|fault| Fault { reset: Some(Reset::After(seconds)), ..fault });
-            Turn { fault, ..turn }
-        })
-    };
     let mut scene = Scene::new(TASK, vec![limited(70), honest("one"), limited(58 * 3600)]);
     let outcome = scene.run().await.expect("an outcome");
     assert_eq!(only(&scene.told(), &["waiting"]), ["waiting until 70: it said so"]);
     let Outcome::RateLimited { resume_at, estimated, .. } = outcome else { panic!("{outcome:?}") };
     let later = (resume_at - super::scene::start()).num_seconds();
     assert_eq!((later, estimated), (70 + 58 * 3600, false));
+}
+
+/// A provider may say anything.
+#[tokio::test(start_paused = true)]
+async fn a_reset_further_away_than_any_calendar_ends_the_run_with_a_time() {
+    for seconds in [u64::MAX, 9_000_000_000_000_000, 9_000_000_000_000] {
+        let mut scene = Scene::new(TASK, vec![limited(seconds)]);
+        scene.parts.as_mut().expect("not begun").max_wait = std::time::Duration::MAX;
+        scene.limits().duration = Some(std::time::Duration::from_secs(10));
+        assert_eq!(scene.run().await.expect("an outcome").exit_code(), 3, "{seconds}");
+        let outcome = Scene::new(TASK, vec![limited(seconds)]).run().await.expect("an outcome");
+        assert!(
+            matches!(outcome, Outcome::RateLimited { resume_at, .. } if resume_at > super::scene::start()),
+            "{seconds}: {outcome:?}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

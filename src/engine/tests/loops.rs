@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::scene::{Scene, TASK, act, ending, exists, honest, only};
+use super::place::{act, ending, exists, honest};
+use super::scene::{Scene, TASK};
+use super::told::only;
 use crate::engine::BaselineRun;
 use crate::model::{Limit, OnStuck, Outcome, Turn, TurnEnd, Usage};
 
@@ -94,8 +96,43 @@ async fn each_limit_ends_the_run_between_turns() {
     assert_eq!(scene.counts(), (1, 1));
 }
 
+/// An agent may say anything.
+#[tokio::test(start_paused = true)]
+async fn more_tokens_than_can_be_counted_are_a_limit_reached() {
+    let greedy = |criterion| -> super::place::Act {
+        Box::new(move |place| {
+            place.honest(criterion);
+            let usage = Some(Usage { input: 0, output: u64::MAX - 1, total: u64::MAX - 1 });
+            Turn { usage, ..Turn::default() }
+        })
+    };
+    let task = format!("{TASK}- [ ] three\n");
+    let mut scene = Scene::new(&task, vec![greedy("one"), greedy("two")]);
+    scene.limits().tokens = Some(u64::MAX);
+    let limit = Limit::Tokens;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+}
+
+/// A sign is written whatever the human's editor made of the file.
+#[tokio::test(start_paused = true)]
+async fn guardrails_that_are_no_utf_8_get_their_sign_and_keep_their_bytes() {
+    let human = b"# Guardrails\n- Vorsicht: \xfcber\n";
+    let mut acts = vec![act(move |place| {
+        let at = place.root.join("tasks/demo/guardrails.md");
+        std::fs::write(at, human).expect("written");
+    })];
+    acts.extend((0..3).map(|_| act(|_| ())));
+    let mut scene = Scene::new(TASK, acts);
+    let outcome = scene.run().await;
+    assert!(matches!(outcome, Ok(Outcome::Stuck { .. })), "{outcome:?}");
+    let path = scene.place.root.join("tasks/demo/guardrails.md");
+    let bytes = std::fs::read(path).expect("guardrails.md");
+    let sign = bytes.strip_prefix(human).expect("the human's bytes are as they were");
+    assert!(sign.starts_with(b"- Criterion 'one' caused loop"), "{}", sign.escape_ascii());
+}
+
 /// Honest work on `one` that takes a thousand tokens.
-fn costly(end: TurnEnd) -> super::scene::Act {
+fn costly(end: TurnEnd) -> super::place::Act {
     Box::new(move |place| {
         place.honest("one");
         let usage = Some(Usage { input: 900, output: 100, total: 1000 });
@@ -115,7 +152,7 @@ async fn a_turn_that_is_cancelled_for_its_tokens_ends_the_run_by_that_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn the_run_s_time_ends_a_turn_that_is_going_on_and_keeps_what_it_left() {
-    let slow = Box::new(|place: &super::scene::Place| {
+    let slow = Box::new(|place: &super::place::Place| {
         place.write("half.txt", "half\n");
         Turn { millis: 3_600_000, ..Turn::default() }
     });
@@ -143,7 +180,7 @@ async fn a_signal_during_a_turn_ends_the_run_without_an_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_nobody_decided_ends_the_run_and_leaves_everything_as_it_is() {
-    let act: super::scene::Act = Box::new(|place| {
+    let act: super::place::Act = Box::new(|place| {
         place.honest("one");
         Turn { undecided: vec!["rm ran without a decision".to_owned()], ..Turn::default() }
     });
@@ -170,6 +207,21 @@ async fn a_check_that_passes_only_thanks_to_an_ignored_file_is_found_at_the_end(
     assert_eq!(reopened.len(), 4, "{reopened:?}");
     assert!(reopened[0].contains("fails in a clean checkout of HEAD"), "{reopened:?}");
     assert!(scene.place.read("tasks/demo/TASK.md").contains("[ ] one"));
+}
+
+/// The last verdict is not the last chance to change what the run says about itself.
+#[tokio::test(start_paused = true)]
+async fn records_that_are_changed_after_the_last_verdict_are_noticed_before_the_end() {
+    let task = "# Demo\n\n- [ ] one\n  - verify: `spoil one.txt`\n";
+    let mut scene = Scene::new(task, vec![honest("one")]);
+    let outcome = scene.run().await.expect("an outcome");
+    assert!(
+        matches!(&outcome, Outcome::Tampered { reason } if reason.contains("events.jsonl")),
+        "{outcome:?}"
+    );
+    let told = scene.told();
+    assert_eq!(only(&told, &["verdict"]), ["verdict: Pass(Check)"], "{told}");
+    assert!(told.contains("run ended 10: "), "{told}");
 }
 
 #[tokio::test(start_paused = true)]

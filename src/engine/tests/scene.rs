@@ -1,244 +1,30 @@
-//! A run on a real repository with everything else made up: an agent that is a list of
-//! functions, verify commands that look whether a file is there, a clock that stands still
+//! A run on a real repository with everything else made up, and a clock that stands still
 //! unless somebody waits.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc;
 
-use crate::agent::{Agent, AgentError, Closed, Gate, Session, StopAsked, TurnLimits};
+use super::fakes::{Collector, Fake, FileChecks, Script};
+use super::place::{Act, Place};
+use super::told::told;
+use crate::agent::{Agent, Gate, StopAsked, TurnLimits};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Run};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
-    AgentIdentity, CheckResult, CheckStatus, Event, EventKind, Fault, FaultClass, OnStuck, Outcome,
-    Premium, Prompt, Record, ReportError, Reporter, RunId, SessionId, Turn, TurnEnd, WriteScope,
+    Event, OnStuck, Outcome, Premium, Record, Reporter, RunId, SessionId, WriteScope,
 };
 use crate::prompt::Templates;
 use crate::recipe::{Around, Bridge, Nested};
 use crate::sys::clock::Clock;
 use crate::sys::stop::Stop;
-use crate::verify::{
-    Branch, CheckOptions, Checks, CommitsAlone, Dirt, GitRepo, Identity, Layout, Repo as _,
-};
-
-/// What one prompt does: to the repository, and as a turn.
-pub(super) type Act = Box<dyn FnOnce(&Place) -> Turn + Send>;
-
-/// Where an act happens.
-pub(super) struct Place {
-    pub(super) root: PathBuf,
-    pub(super) stop: Stop,
-    /// Seconds by which the wall clock was set.
-    pub(super) set: &'static AtomicI64,
-}
-
-impl Place {
-    pub(super) fn write(&self, path: &str, text: &str) {
-        let at = self.root.join(path);
-        std::fs::create_dir_all(at.parent().expect("parent")).expect("folder");
-        std::fs::write(at, text).expect("written");
-    }
-
-    pub(super) fn read(&self, path: &str) -> String {
-        std::fs::read_to_string(self.root.join(path)).expect("read")
-    }
-
-    pub(super) fn git(&self, args: &[&str]) -> String {
-        let output = Command::new("git")
-            .args(args)
-            .current_dir(&self.root)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", &self.root)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output()
-            .expect("git");
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
-    }
-
-    pub(super) fn tick(&self, criterion: &str) {
-        let path = "tasks/demo/TASK.md";
-        let text = self.read(path);
-        self.write(path, &text.replace(&format!("[ ] {criterion}"), &format!("[x] {criterion}")));
-    }
-
-    pub(super) fn commit(&self, message: &str) {
-        self.git(&["add", "-A"]);
-        self.git(&["commit", "-qm", message]);
-    }
-
-    /// Work, tick, progress line, commit.
-    pub(super) fn honest(&self, criterion: &str) {
-        self.write(&format!("{criterion}.txt"), "work\n");
-        self.claim(criterion);
-    }
-
-    /// The same without the work that the check looks for.
-    pub(super) fn claim(&self, criterion: &str) {
-        let lines = self.root.join("work.log");
-        let before = std::fs::read_to_string(&lines).unwrap_or_default();
-        self.write("work.log", &format!("{before}{criterion}\n"));
-        self.tick(criterion);
-        let progress = std::fs::read_to_string(self.root.join("tasks/demo/progress.md"));
-        let progress = progress.unwrap_or_default();
-        self.write("tasks/demo/progress.md", &format!("{progress}- 2026-11-21 {criterion}\n"));
-        self.commit(&format!("ralph(demo): {criterion}"));
-    }
-}
-
-#[derive(Default)]
-pub(super) struct Script {
-    pub(super) acts: VecDeque<Act>,
-    /// Why the next sessions cannot be opened.
-    pub(super) closed_doors: VecDeque<AgentError>,
-    pub(super) prompts: Vec<String>,
-    pub(super) starts: u32,
-    pub(super) stops: u32,
-    /// Sessions that the agent does not let go of.
-    pub(super) clings: u32,
-}
-
-#[derive(Clone)]
-struct Fake {
-    script: Arc<Mutex<Script>>,
-    place: Arc<Place>,
-    gate: Arc<Gate>,
-    id: SessionId,
-    /// Asks before it ends a turn, as the CLI's hook does.
-    asks: Option<mpsc::Sender<StopAsked>>,
-}
-
-impl Fake {
-    fn script(&self) -> std::sync::MutexGuard<'_, Script> {
-        self.script.lock().expect("script")
-    }
-}
-
-#[async_trait]
-impl Agent for Fake {
-    fn identity(&self) -> Option<AgentIdentity> {
-        None
-    }
-
-    fn pid(&self) -> Option<u32> {
-        Some(1)
-    }
-
-    async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
-        match self.script().closed_doors.pop_front() {
-            Some(error) => Err(error),
-            None => Ok(Box::new(self.clone())),
-        }
-    }
-
-    async fn stop(self: Box<Self>) {
-        self.script().stops += 1;
-    }
-}
-
-#[async_trait]
-impl Session for Fake {
-    fn id(&self) -> &SessionId {
-        &self.id
-    }
-
-    async fn prompt(
-        &mut self,
-        prompt: &Prompt,
-        _: &TurnLimits,
-        stop: &CancellationToken,
-    ) -> Result<Turn, AgentError> {
-        let act = {
-            let mut script = self.script();
-            script.prompts.push(prompt.text.clone());
-            script.acts.pop_front().expect("one prompt too many")
-        };
-        let mut turn = act(&self.place);
-        while let Some(asks) = &self.asks {
-            let (answer, answered) = oneshot::channel();
-            let asked = StopAsked { session: self.id.clone(), answer };
-            asks.send(asked).await.expect("the run goes on");
-            let Ok(Some(told)) = answered.await else { break };
-            let act = {
-                let mut script = self.script();
-                script.prompts.push(told);
-                script.acts.pop_front().expect("one prompt too many")
-            };
-            turn = act(&self.place);
-        }
-        let took = tokio::time::sleep(Duration::from_millis(turn.millis));
-        tokio::select! {
-            () = took => {}
-            () = stop.cancelled() => {
-                return Ok(Turn { end: TurnEnd::Interrupted, ..turn });
-            }
-        }
-        if let Some(broken) = self.gate.take_broken() {
-            return Err(broken.into());
-        }
-        Ok(turn)
-    }
-
-    async fn close(self: Box<Self>, _: Duration) -> Closed {
-        let mut script = self.script();
-        if script.clings == 0 {
-            return Closed::LetGo;
-        }
-        script.clings -= 1;
-        Closed::Unanswered
-    }
-}
-
-/// `exists FILE` passes if the file is there; `slow FILE` as well, but the first time it
-/// leaves a file behind and never ends.
-#[derive(Default)]
-struct FileChecks {
-    slow: AtomicBool,
-}
-
-#[async_trait]
-impl Checks for FileChecks {
-    async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
-        let (how, file) = command.split_once(' ').expect("a command of these tests");
-        if how == "slow" && !self.slow.swap(true, Ordering::SeqCst) {
-            std::fs::write(options.dir.join("left.tmp"), "").expect("written");
-            std::future::pending::<()>().await;
-        }
-        let there = options.dir.join(file).exists();
-        CheckResult {
-            command: command.to_owned(),
-            criteria: Vec::new(),
-            whole_task: false,
-            status: if there { CheckStatus::Passed } else { CheckStatus::Failed(1) },
-            millis: 1,
-            output: String::new(),
-        }
-    }
-}
-
-struct Collector(Arc<Mutex<Vec<Event>>>);
-
-impl Reporter for Collector {
-    fn name(&self) -> &'static str {
-        "collector"
-    }
-
-    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
-        self.0.lock().expect("events").push(event.clone());
-        Ok(())
-    }
-}
+use crate::verify::{Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, Repo as _};
 
 pub(super) struct Scene {
     _dir: tempfile::TempDir,
@@ -315,7 +101,7 @@ impl Scene {
         let parts = Parts {
             again: "ralph-copilot demo".to_owned(),
             repo: Arc::new(repo),
-            checks: Arc::new(FileChecks::default()),
+            checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
             recipes: Arc::new(Bridge::new(Around {
                 ours: Vec::new(),
                 home: None,
@@ -415,103 +201,4 @@ impl Scene {
 
 pub(super) fn start() -> DateTime<Utc> {
     "2026-11-21T14:00:00Z".parse().expect("time")
-}
-
-pub(super) fn act(act: impl FnOnce(&Place) + Send + 'static) -> Act {
-    ending(TurnEnd::EndTurn, act)
-}
-
-pub(super) fn ending(end: TurnEnd, act: impl FnOnce(&Place) + Send + 'static) -> Act {
-    Box::new(move |place| {
-        act(place);
-        Turn { end, ..Turn::default() }
-    })
-}
-
-pub(super) fn honest(criterion: &'static str) -> Act {
-    act(move |place| place.honest(criterion))
-}
-
-pub(super) fn failing(end: TurnEnd, class: FaultClass) -> Act {
-    Box::new(move |_| {
-        let fault = Some(Fault::new(class, "it said so"));
-        Turn { end, fault, ..Turn::default() }
-    })
-}
-
-fn told(event: &Event) -> String {
-    let at = (event.time - start()).num_seconds();
-    let what = match &event.kind {
-        EventKind::Notice { message } => format!("notice: {message}"),
-        EventKind::BaselineChecked { checks } => {
-            let checks: Vec<_> = checks
-                .iter()
-                .map(|check| format!("{} {:?}", check.command, check.status))
-                .collect();
-            format!("baseline: {}", checks.join(", "))
-        }
-        EventKind::IterationStarted { iteration, criterion, attempt, .. } => {
-            format!("iteration {iteration}: {}, attempt {attempt}", criterion.text)
-        }
-        EventKind::PromptSent { again, .. } => {
-            format!("prompt{}", if *again { " again" } else { "" })
-        }
-        EventKind::RecipeStarted { recipe, .. } => format!("recipe: {recipe}"),
-        EventKind::RecipeProgress { step, status, .. } => format!("step: {step} {status:?}"),
-        EventKind::RecipeEnded { error, .. } => {
-            format!("recipe ended: {:?}", error.as_ref().map(|error| &error.kind))
-        }
-        EventKind::TurnEnded { turn, .. } => {
-            let fault = turn.fault.as_ref().map(|fault| format!(", {:?}", fault.class));
-            format!("turn: {:?}{}", turn.end, fault.unwrap_or_default())
-        }
-        EventKind::CheckFinished { check, .. } => {
-            format!("check: {} {:?}", check.command, check.status)
-        }
-        EventKind::VerdictReached { verdict, .. } => {
-            let kinds: Vec<_> =
-                verdict.findings.iter().map(|finding| format!("{:?}", finding.kind)).collect();
-            format!("verdict: {:?} {}", verdict.result, kinds.join(" ")).trim_end().to_owned()
-        }
-        EventKind::StopChecked { findings, sent_back, checks, .. } => {
-            let kinds: Vec<_> =
-                findings.iter().map(|finding| format!("{:?}", finding.kind)).collect();
-            let sent = if *sent_back { "sent back" } else { "left" };
-            format!("stop: {sent}, {} checks, {}", checks.len(), kinds.join(" "))
-                .trim_end_matches([' ', ','])
-                .to_owned()
-        }
-        EventKind::SignAdded { sign, .. } => format!("sign: {sign}"),
-        EventKind::CriterionBlocked { criterion, then, kept } => {
-            format!("blocked: {}, {then}, {}", criterion.text, kept.as_deref().unwrap_or("-"))
-        }
-        EventKind::CriterionReopened { criterion, reason } => {
-            format!("reopened: {}, {reason}", criterion.text)
-        }
-        EventKind::IterationEnded { iteration, premium_requests, .. } => {
-            format!("iteration {iteration} ended, {premium_requests} premium")
-        }
-        EventKind::Waiting { until, reason } => {
-            format!("waiting until {}: {reason}", (*until - start()).num_seconds())
-        }
-        EventKind::RunEnded { outcome, exit_code, summary } => {
-            let ticked = summary.criteria.iter().filter(|criterion| criterion.checked).count();
-            format!("run ended {exit_code}: {outcome:?}, {ticked} ticked")
-        }
-        other @ (EventKind::RunStarted { .. }
-        | EventKind::AgentStarted { .. }
-        | EventKind::ToolDecided { .. }
-        | EventKind::ToolFinished { .. }) => other.name().to_owned(),
-    };
-    format!("{at:>4} {what}")
-}
-
-/// The lines that begin with one of these words.
-pub(super) fn only(told: &str, words: &[&str]) -> Vec<String> {
-    let wanted = |line: &&str| words.iter().any(|word| line[5..].starts_with(word));
-    told.lines().filter(wanted).map(|line| line[5..].to_owned()).collect()
-}
-
-pub(super) fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
 }

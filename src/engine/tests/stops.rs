@@ -1,6 +1,8 @@
 //! What the agent is told when it wants to end its turn.
 
-use super::scene::{Scene, TASK, act, only};
+use super::place::{act, honest};
+use super::scene::{Scene, TASK};
+use super::told::only;
 use crate::engine::BaselineRun;
 use crate::model::{Limit, Outcome};
 
@@ -89,14 +91,18 @@ async fn bookkeeping_and_what_cannot_be_mended_are_left_to_the_verdict() {
     ");
 }
 
+/// Honest work whose check, asked for the first time, never ends.
+fn with_a_slow_check() -> Scene {
+    let mut scene =
+        Scene::asking("# Demo\n\n- [ ] one\n  - verify: `slow one.txt`\n", vec![honest("one")]);
+    scene.parts.as_mut().expect("not begun").baseline = BaselineRun::Skipped;
+    scene
+}
+
 /// What a check leaves behind is its own in the verdict, too, however it ended.
 #[tokio::test(start_paused = true)]
 async fn a_check_that_takes_too_long_is_left_to_the_verdict() {
-    let mut scene = Scene::asking(
-        "# Demo\n\n- [ ] one\n  - verify: `slow one.txt`\n",
-        vec![act(|place| place.honest("one"))],
-    );
-    scene.parts.as_mut().expect("not begun").baseline = BaselineRun::Skipped;
+    let mut scene = with_a_slow_check();
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     insta::assert_snapshot!(only(&scene.told(), &["stop", "check", "verdict"]).join("\n"), @"
     stop: left, 0 checks
@@ -108,11 +114,7 @@ async fn a_check_that_takes_too_long_is_left_to_the_verdict() {
 
 #[tokio::test(start_paused = true)]
 async fn a_check_ends_with_the_run_s_time() {
-    let mut scene = Scene::asking(
-        "# Demo\n\n- [ ] one\n  - verify: `slow one.txt`\n",
-        vec![act(|place| place.honest("one"))],
-    );
-    scene.parts.as_mut().expect("not begun").baseline = BaselineRun::Skipped;
+    let mut scene = with_a_slow_check();
     scene.limits().duration = Some(std::time::Duration::from_secs(10));
     let outcome = scene.run().await;
     assert!(scene.told().contains("  10 stop: left"), "{}", scene.told());

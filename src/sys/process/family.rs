@@ -3,7 +3,7 @@
 //! Invariant: what is found here is what will be signalled, so nothing is found by a guess:
 //! a process belongs to a run by its environment, by ancestry, or by a process session that
 //! the run began. How the table is read, and how a signal is delivered, is the system's
-//! business and lives in `linux` and `macos`.
+//! business and lives in `linux` and `ps`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -1,16 +1,19 @@
 //! Processes as `/proc` shows them.
 //!
 //! Invariant: a process is signalled only through a descriptor that was opened before it
-//! was looked at again, so that a number that was given away meanwhile hits nobody; and
-//! only children that were not started here are reaped here.
+//! was looked at again, so that a number that was given away meanwhile hits nobody (where
+//! the system has no such descriptors: right after the look); and only children that were
+//! not started here are reaped here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::sync::Once;
+use std::os::fd::OwnedFd;
+use std::sync::{LazyLock, Once};
 use std::time::Duration;
 
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal,
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, pidfd_send_signal,
     set_child_subreaper, waitpid,
 };
 
@@ -36,6 +39,9 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn read() -> Self {
+        if !counts_as_we_do() {
+            return Self { all: BTreeMap::new() };
+        }
         Self { all: numbers("/proc").filter_map(|pid| Some((pid, stat(pid)?))).collect() }
     }
 
@@ -99,15 +105,27 @@ fn children_of(pid: u32) -> Vec<u32> {
 pub(super) fn signal(found: &[Found], signal: Signal) {
     for one in found {
         let Some(pid) = Pid::from_raw(one.pid.cast_signed()) else { continue };
-        // Whoever is gone by now needs no signal.
-        let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-        if stat(one.pid).is_some_and(|now| now.start == one.start) {
-            let _ = pidfd_send_signal(&descriptor, signal);
-            if signal != Signal::KILL {
-                // A stopped process takes no signal but SIGKILL before it is continued.
-                let _ = pidfd_send_signal(&descriptor, Signal::CONT);
-            }
-        }
+        deliver(one, pid, signal, pidfd_open(pid, PidfdFlags::empty()));
+    }
+}
+
+/// Sends a signal to a process that is still the one that was found.
+fn deliver(one: &Found, pid: Pid, signal: Signal, descriptor: Result<OwnedFd, Errno>) {
+    // Whoever is gone by now needs no signal.
+    if stat(one.pid).is_none_or(|now| now.start != one.start) {
+        return;
+    }
+    let send = |signal| match &descriptor {
+        Ok(descriptor) => pidfd_send_signal(descriptor, signal),
+        // A sandbox or an old kernel has no such descriptors. A process that is spared for
+        // that would outlive the run; that its number was given away since the look is all
+        // but impossible.
+        Err(_) => kill_process(pid, signal),
+    };
+    let _ = send(signal);
+    if signal != Signal::KILL {
+        // A stopped process takes no signal but SIGKILL before it is continued.
+        let _ = send(Signal::CONT);
     }
 }
 
@@ -133,6 +151,21 @@ pub fn reap_orphans() -> usize {
         .count()
 }
 
+/// Whether `/proc` counts processes as we do. A container may show that of another process
+/// namespace: its numbers are other processes here, or none, and nothing is told by them.
+fn counts_as_we_do() -> bool {
+    static SAME: LazyLock<bool> = LazyLock::new(|| {
+        let own = fs::read_link("/proc/self").ok();
+        let own = own.and_then(|own| own.to_str()?.parse::<u32>().ok());
+        let same = own == Some(std::process::id());
+        if !same {
+            tracing::warn!("/proc does not show our processes: what leaves its group is not found");
+        }
+        same
+    });
+    *SAME
+}
+
 /// The entries of a folder that are numbers.
 fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten();
@@ -140,6 +173,9 @@ fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
 }
 
 fn stat(pid: u32) -> Option<Found> {
+    if !counts_as_we_do() {
+        return None;
+    }
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
@@ -172,6 +208,20 @@ mod tests {
         );
         assert_eq!(parse("42 (cut"), None);
         assert_eq!(parse(""), None);
+    }
+
+    /// As in a container whose seccomp profile does not know the call.
+    #[test]
+    fn where_there_are_no_descriptors_a_signal_arrives_all_the_same() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let found = stat(child.id()).expect("its stat");
+        let pid = Pid::from_child(&child);
+        let other = Found { start: found.start + 1, ..found };
+        deliver(&other, pid, Signal::KILL, Err(Errno::NOSYS));
+        assert_eq!(child.try_wait().expect("child"), None, "the number is somebody else's");
+        deliver(&found, pid, Signal::TERM, Err(Errno::NOSYS));
+        assert_eq!(child.wait().expect("child").signal(), Some(15));
     }
 
     #[test]

@@ -46,6 +46,9 @@ pub const CHILD_VARIABLE: &str = "RALPH_CHILD_ID";
 const LOOK: Duration = Duration::from_millis(2);
 /// How often at last, where one does not go.
 const LONGEST_LOOK: Duration = Duration::from_millis(50);
+/// Between TERM and KILL for what outlived whoever started it: git, asked to end, takes its
+/// lock away, and killed, it leaves it behind. At most a third of the time that there is.
+const GRACE: Duration = Duration::from_millis(250);
 
 /// How long each step of an end may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +101,7 @@ pub struct StopReport {
     pub step: Step,
     /// Its exit status; none if it survived or somebody else took the status.
     pub status: Option<ExitStatus>,
-    /// Descendants that had outlived the child and were killed.
+    /// Descendants that had outlived the child and were ended.
     pub swept: Vec<u32>,
     /// Processes that are still there.
     pub left: Vec<u32>,
@@ -107,7 +110,7 @@ pub struct StopReport {
 /// What a sweep came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
-    /// Processes that were killed.
+    /// Processes that were ended.
     pub ended: Vec<u32>,
     /// Processes that are still there.
     pub left: Vec<u32>,
@@ -194,7 +197,7 @@ impl Supervised {
     }
 
     /// Ends the child and its descendants: closes its standard input, then SIGTERM, then
-    /// SIGKILL, each step with its limit; then whatever outlived the child is killed.
+    /// SIGKILL, each step with its limit; then whatever outlived the child is ended, too.
     /// Output that nobody took is read away meanwhile, so that a full pipe keeps no
     /// child from ending.
     pub async fn stop(mut self, ladder: Ladder) -> StopReport {
@@ -224,7 +227,7 @@ impl Supervised {
         } else {
             step = Step::Survived;
         }
-        let rest = clear(|| self.mark.members(), ladder.kill).await;
+        let rest = clear(|| self.mark.members(), GRACE.min(ladder.kill / 3), ladder.kill).await;
         for drain in drains.into_iter().flatten() {
             drain.abort();
         }
@@ -297,11 +300,11 @@ pub fn kill_now(run: &str) {
     }
 }
 
-/// Kills every process of a run, whoever started it, us excepted: those that carry its
-/// name in [`RUN_VARIABLE`], and orphans that came to us without one. Looks again until
-/// none is left or the limit is over.
+/// Ends every process of a run, whoever started it, us excepted: those that carry its
+/// name in [`RUN_VARIABLE`], and orphans that came to us without one. Each is asked, and
+/// killed a moment later. Looks again until none is left or the limit is over.
 pub async fn sweep(run: &str, limit: Duration) -> Sweep {
-    clear(|| family::of_run(run), limit).await
+    clear(|| family::of_run(run), GRACE.min(limit / 3), limit).await
 }
 
 /// Everything of a run whose runner is dead: remembered while it lives, ended afterwards.
@@ -328,18 +331,7 @@ impl Orphaned {
     /// Ends them: SIGTERM, and SIGKILL to whatever is left after `grace`, until two looks
     /// find none or the limit is over.
     pub(super) async fn end(&self, grace: Duration, limit: Duration) -> Sweep {
-        let find = || self.kin.members(&self.run);
-        let asked = find();
-        system::signal(&asked, Signal::TERM);
-        let until = Instant::now() + grace;
-        while Instant::now() < until && !find().is_empty() {
-            sleep(LONGEST_LOOK).await;
-        }
-        let mut sweep = clear(find, limit).await;
-        let asked = asked.iter().map(|found| found.pid).filter(|pid| !sweep.left.contains(pid));
-        let ended: BTreeSet<u32> = sweep.ended.iter().copied().chain(asked).collect();
-        sweep.ended = ended.into_iter().collect();
-        sweep
+        clear(|| self.kin.members(&self.run), grace, limit).await
     }
 }
 
@@ -360,10 +352,12 @@ pub(super) fn ended_apart(pid: u32) {
     family::ended(pid);
 }
 
-/// Kills what `find` finds, again and again, since a process may fork before it dies.
-async fn clear(find: impl Fn() -> Vec<family::Found>, limit: Duration) -> Sweep {
-    let until = Instant::now() + limit;
+/// Ends what `find` finds, again and again, since a process may fork before it dies: asks
+/// each once, and kills whatever is there after `grace`.
+async fn clear(find: impl Fn() -> Vec<family::Found>, grace: Duration, limit: Duration) -> Sweep {
+    let began = Instant::now();
     let mut ended = BTreeSet::new();
+    let mut killed = false;
     let mut pause = LOOK;
     // What is forked while the table is read may stand where it was read already: after a
     // find, only the second look that finds nothing tells that nothing is left.
@@ -372,13 +366,19 @@ async fn clear(find: impl Fn() -> Vec<family::Found>, limit: Duration) -> Sweep 
         let found = find();
         reap_orphans();
         let left: Vec<u32> = found.iter().map(|found| found.pid).collect();
-        if (left.is_empty() && quiet) || (Instant::now() >= until && !ended.is_empty()) {
+        if (left.is_empty() && quiet) || (began.elapsed() >= limit && killed) {
             ended.retain(|pid| !left.contains(pid));
             return Sweep { ended: ended.into_iter().collect(), left };
         }
         quiet = left.is_empty();
-        ended.extend(left);
-        system::signal(&found, Signal::KILL);
+        if began.elapsed() < grace {
+            let new: Vec<_> = found.into_iter().filter(|it| ended.insert(it.pid)).collect();
+            system::signal(&new, Signal::TERM);
+        } else {
+            killed = true;
+            ended.extend(left);
+            system::signal(&found, Signal::KILL);
+        }
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_LOOK);
     }

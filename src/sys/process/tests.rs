@@ -146,6 +146,25 @@ mod linux {
         assert!(gone(sleeper), "killed, and reaped by us");
     }
 
+    /// As git does, which takes its lock away when it is asked to end.
+    #[tokio::test]
+    async fn what_outlives_the_child_is_asked_before_it_is_killed() {
+        let folder = tempfile::tempdir().expect("folder");
+        let lock = folder.path().join("index.lock");
+        let git = format!(
+            "touch {0}; trap 'rm {0}; exit' TERM; echo $$; while :; do sleep 0.01; done",
+            lock.display()
+        );
+        let mut child = start(&format!("setsid sh -c \"{}\" & cat", git.replace('$', "\\$")));
+        let git: u32 = first_line(&mut child).await.parse().expect("pid");
+        assert!(lock.exists());
+        let report = child.stop(PATIENT).await;
+        assert_eq!(report.step, Step::Closed);
+        assert!(report.swept.contains(&git), "{report:?}");
+        assert!(!lock.exists(), "it was not killed in the middle of its work");
+        assert!(gone(git));
+    }
+
     #[tokio::test]
     async fn what_dropped_its_environment_is_found_by_its_group_or_its_session() {
         // With job control a job gets a group of its own, in the same session.

@@ -1,8 +1,9 @@
 //! Paths, and the branch, put back to what a commit holds.
 //!
 //! Invariant: only paths that differ are touched, never the ones that are to be kept,
-//! never what git ignores, never a repository inside this one. What does NOT live here:
-//! keeping what is overwritten; the caller did that.
+//! never what git ignores (but for a link that stands where a directory has to be), never a
+//! repository inside this one, and nothing outside. What does NOT live here: keeping what
+//! is overwritten; the caller did that.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -163,18 +164,45 @@ impl GitRepo {
             let mut options = CheckoutBuilder::new();
             options.force().disable_pathspec_match(true).update_index(true);
             options.recreate_missing(true).remove_untracked(false).remove_ignored(false);
+            crash::point("check out");
             for path in back {
+                self.make_way(path)?;
                 options.path(path.as_path());
             }
-            crash::point("check out");
             patiently(|| repo.checkout_tree(commit.as_object(), Some(&mut options)))
                 .map_err(&failed)?;
         }
         Ok(left)
     }
 
+    /// Removes whatever stands where a file is to be made, and links in the place of its
+    /// directories. libgit2 opens what it finds and writes into it: into what a link leads
+    /// to, into a file that has another name elsewhere, or into a pipe, for ever.
+    fn make_way(&self, path: &Path) -> Result<(), VerifyError> {
+        if let Some(link) = self.link_above(path) {
+            fs::remove_file(&link).map_err(Self::io("remove", &link))?;
+            return Ok(());
+        }
+        let at = self.root.join(path);
+        match fs::symlink_metadata(&at) {
+            Ok(meta) if !meta.is_dir() => fs::remove_file(&at).map_err(Self::io("remove", &at)),
+            // libgit2 makes way for itself where a directory stands.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The first link among the directories above a path: what is below it is elsewhere.
+    fn link_above(&self, path: &Path) -> Option<PathBuf> {
+        let above: Vec<&Path> = path.ancestors().skip(1).collect();
+        let mut above = above.iter().rev().map(|above| self.root.join(above)).skip(1);
+        above.find(|above| fs::symlink_metadata(above).is_ok_and(|meta| meta.is_symlink()))
+    }
+
     /// Removes a file or a link, and the directories that are empty without it.
     fn remove(&self, path: &Path) -> Result<(), VerifyError> {
+        if self.link_above(path).is_some() {
+            return Ok(());
+        }
         let at = self.root.join(path);
         match fs::symlink_metadata(&at) {
             Ok(meta) if !meta.is_dir() => {

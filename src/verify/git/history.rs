@@ -89,6 +89,16 @@ impl GitRepo {
         Ok(Since { history, commits, in_progress })
     }
 
+    pub(super) fn reaches_in(&self, repo: &Repository, commit: &Oid) -> Result<bool, VerifyError> {
+        let known = git2::Oid::from_str(commit.as_str()).and_then(|id| repo.find_commit(id));
+        let (Ok(known), Head::Branch(_, head) | Head::Detached(head)) = (known, self.head(repo)?)
+        else {
+            return Ok(false);
+        };
+        let grew = || repo.graph_descendant_of(head, known.id());
+        Ok(head == known.id() || grew().map_err(self.failed("read the history"))?)
+    }
+
     fn seen(
         &self,
         repo: &Repository,

@@ -202,6 +202,10 @@ impl Repo for GitRepo {
         self.since_in(&self.lock(), checkpoint, prefix)
     }
 
+    fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError> {
+        self.reaches_in(&self.lock(), commit)
+    }
+
     fn committed_since(&self, commit: &Oid) -> Result<Vec<PathChange>, VerifyError> {
         self.committed_in(&self.lock(), commit)
     }

@@ -71,6 +71,77 @@ fn going_back_leaves_exactly_the_checkpoint() {
     assert_eq!(scene.porcelain(), "");
 }
 
+/// Whatever an agent put in the place of a file or its folder: what it leads to is not ours.
+#[cfg(unix)]
+#[test]
+fn going_back_writes_and_removes_nothing_outside() {
+    use std::os::unix::fs::symlink;
+    type Spoil = fn(&Scene, &Path);
+    let spoils: [(&str, Spoil); 4] = [
+        ("a link", |scene, outside| {
+            scene.remove("src/lib.txt");
+            symlink(outside.join("lib.txt"), scene.root.join("src/lib.txt")).expect("linked");
+        }),
+        ("another name of it", |scene, outside| {
+            scene.remove("src/lib.txt");
+            fs::hard_link(outside.join("lib.txt"), scene.root.join("src/lib.txt")).expect("linked");
+        }),
+        ("a link to the folder", |scene, outside| {
+            fs::remove_dir_all(scene.root.join("src")).expect("removed");
+            symlink(outside, scene.root.join("src")).expect("linked");
+        }),
+        ("one that git ignores", |scene, outside| {
+            scene.write("src/new.txt", "new\n");
+            scene.commit_all("ralph(demo): new");
+            scene.append(".git/info/exclude", "/src\n");
+            fs::remove_dir_all(scene.root.join("src")).expect("removed");
+            symlink(outside, scene.root.join("src")).expect("linked");
+        }),
+    ];
+    let none = Fingerprints::default();
+    for (name, spoil) in spoils {
+        for single in [false, true] {
+            let scene = Scene::new();
+            let outside = tempfile::tempdir_in(scene.root.parent().expect("a parent"));
+            let outside = outside.expect("a folder");
+            for file in ["lib.txt", "new.txt"] {
+                fs::write(outside.path().join(file), "the human's\n").expect("written");
+            }
+            let repo = scene.repo();
+            let checkpoint = repo.checkpoint().expect("checkpoint");
+            spoil(&scene, outside.path());
+            let paths: [PathBuf; 2] = ["src/lib.txt".into(), "src/new.txt".into()];
+            if single {
+                repo.restore(&checkpoint.head, &paths).expect("put back");
+            } else {
+                repo.back_to(&checkpoint, &none).expect("back");
+                assert_eq!(scene.porcelain(), "", "{name}");
+            }
+            assert_eq!(scene.read("src/lib.txt"), "code\n", "{name}");
+            assert!(scene.root.join("src").symlink_metadata().expect("there").is_dir(), "{name}");
+            for file in ["lib.txt", "new.txt"] {
+                let text = fs::read_to_string(outside.path().join(file)).expect("it is there");
+                assert_eq!(text, "the human's\n", "{name}: {file}");
+            }
+        }
+    }
+}
+
+/// To open one for writing would wait for a reader for ever.
+#[cfg(unix)]
+#[test]
+fn going_back_does_not_wait_at_a_pipe() {
+    let scene = Scene::new();
+    let repo = scene.repo();
+    let checkpoint = repo.checkpoint().expect("checkpoint");
+    scene.remove("src/lib.txt");
+    let made = std::process::Command::new("mkfifo").arg(scene.root.join("src/lib.txt")).status();
+    assert!(made.expect("mkfifo").success());
+    repo.back_to(&checkpoint, &Fingerprints::default()).expect("back");
+    assert_eq!(scene.read("src/lib.txt"), "code\n");
+    assert_eq!(scene.porcelain(), "");
+}
+
 #[test]
 fn going_back_finds_the_branch_again() {
     for leave in [

@@ -1,0 +1,170 @@
+//! What stands in for the world around a run: an agent that is a list of functions, and
+//! verify commands that look whether a file is there.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::place::{Act, Place};
+use crate::agent::{Agent, AgentError, Closed, Gate, Session, StopAsked, TurnLimits};
+use crate::model::{
+    AgentIdentity, CheckResult, CheckStatus, Event, Prompt, ReportError, Reporter, SessionId, Turn,
+    TurnEnd,
+};
+use crate::verify::{CheckOptions, Checks};
+
+#[derive(Default)]
+pub(super) struct Script {
+    pub(super) acts: VecDeque<Act>,
+    /// Why the next sessions cannot be opened.
+    pub(super) closed_doors: VecDeque<AgentError>,
+    pub(super) prompts: Vec<String>,
+    pub(super) starts: u32,
+    pub(super) stops: u32,
+    /// Sessions that the agent does not let go of.
+    pub(super) clings: u32,
+}
+
+#[derive(Clone)]
+pub(super) struct Fake {
+    pub(super) script: Arc<Mutex<Script>>,
+    pub(super) place: Arc<Place>,
+    pub(super) gate: Arc<Gate>,
+    pub(super) id: SessionId,
+    /// Asks before it ends a turn, as the CLI's hook does.
+    pub(super) asks: Option<mpsc::Sender<StopAsked>>,
+}
+
+impl Fake {
+    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, Script> {
+        self.script.lock().expect("script")
+    }
+}
+
+#[async_trait]
+impl Agent for Fake {
+    fn identity(&self) -> Option<AgentIdentity> {
+        None
+    }
+
+    fn pid(&self) -> Option<u32> {
+        Some(1)
+    }
+
+    async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
+        match self.script().closed_doors.pop_front() {
+            Some(error) => Err(error),
+            None => Ok(Box::new(self.clone())),
+        }
+    }
+
+    async fn stop(self: Box<Self>) {
+        self.script().stops += 1;
+    }
+}
+
+#[async_trait]
+impl Session for Fake {
+    fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    async fn prompt(
+        &mut self,
+        prompt: &Prompt,
+        _: &TurnLimits,
+        stop: &CancellationToken,
+    ) -> Result<Turn, AgentError> {
+        let act = {
+            let mut script = self.script();
+            script.prompts.push(prompt.text.clone());
+            script.acts.pop_front().expect("one prompt too many")
+        };
+        let mut turn = act(&self.place);
+        while let Some(asks) = &self.asks {
+            let (answer, answered) = oneshot::channel();
+            let asked = StopAsked { session: self.id.clone(), answer };
+            asks.send(asked).await.expect("the run goes on");
+            let Ok(Some(told)) = answered.await else { break };
+            let act = {
+                let mut script = self.script();
+                script.prompts.push(told);
+                script.acts.pop_front().expect("one prompt too many")
+            };
+            turn = act(&self.place);
+        }
+        let took = tokio::time::sleep(Duration::from_millis(turn.millis));
+        tokio::select! {
+            () = took => {}
+            () = stop.cancelled() => {
+                return Ok(Turn { end: TurnEnd::Interrupted, ..turn });
+            }
+        }
+        if let Some(broken) = self.gate.take_broken() {
+            return Err(broken.into());
+        }
+        Ok(turn)
+    }
+
+    async fn close(self: Box<Self>, _: Duration) -> Closed {
+        let mut script = self.script();
+        if script.clings == 0 {
+            return Closed::LetGo;
+        }
+        script.clings -= 1;
+        Closed::Unanswered
+    }
+}
+
+/// `exists FILE` passes if the file is there; `slow FILE` as well, but the first time it
+/// leaves a file behind and never ends; and so does `spoil FILE`, which takes the last line
+/// of the journal away when it is run in a clean checkout, at the very end.
+#[derive(Default)]
+pub(super) struct FileChecks {
+    pub(super) slow: AtomicBool,
+    pub(super) journal: PathBuf,
+}
+
+#[async_trait]
+impl Checks for FileChecks {
+    async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
+        let (how, file) = command.split_once(' ').expect("a command of these tests");
+        if how == "slow" && !self.slow.swap(true, Ordering::SeqCst) {
+            std::fs::write(options.dir.join("left.tmp"), "").expect("written");
+            std::future::pending::<()>().await;
+        }
+        if how == "spoil" && !self.journal.with_file_name("repo").starts_with(&options.dir) {
+            let told = std::fs::read_to_string(&self.journal).expect("a journal");
+            let end = told.trim_end().rfind('\n').expect("two lines") + 1;
+            std::fs::write(&self.journal, &told[..end]).expect("spoilt");
+        }
+        let there = options.dir.join(file).exists();
+        CheckResult {
+            command: command.to_owned(),
+            criteria: Vec::new(),
+            whole_task: false,
+            status: if there { CheckStatus::Passed } else { CheckStatus::Failed(1) },
+            millis: 1,
+            output: String::new(),
+        }
+    }
+}
+
+pub(super) struct Collector(pub(super) Arc<Mutex<Vec<Event>>>);
+
+impl Reporter for Collector {
+    fn name(&self) -> &'static str {
+        "collector"
+    }
+
+    fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
+        self.0.lock().expect("events").push(event.clone());
+        Ok(())
+    }
+}

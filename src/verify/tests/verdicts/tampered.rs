@@ -1,0 +1,135 @@
+//! Refused: what must not change was changed.
+
+use std::fs;
+
+use super::super::scene::Scene;
+use super::{refused, with_check};
+use crate::model::{FindingKind, Mend, VerdictResult};
+
+#[test]
+fn a_protected_test_deleted_skipped_or_weakened() {
+    for (name, text) in [
+        ("tests/check.sh", None),
+        ("tests/check.sh", Some("exit 0\n")),
+        ("tests/other.py", Some("import pytest; pytest.skip()\n")),
+        ("tests/conftest.py", Some("collect_ignore = ['other.py']\n")),
+    ] {
+        let scene = Scene::new();
+        let mut begun = scene.turn();
+        begun.protect = vec!["tests/**".into()];
+        match text {
+            Some(text) => scene.write(name, text),
+            None => scene.remove(name),
+        }
+        scene.honest_work();
+        let verdict = refused(&begun, &[FindingKind::ProtectedChanged]);
+        assert!(verdict.findings[0].message.contains(name));
+        assert!(verdict.mends.contains(&Mend::RestoreFile(name.into())));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_protected_script_made_a_link_or_not_executable() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new();
+    let mut begun = scene.turn();
+    with_check(&mut begun);
+    scene.honest_work();
+    let script = scene.root.join("tests/check.sh");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("mode");
+    scene.git(&["commit", "-qam", "ralph(demo): mode"]);
+    refused(&begun, &[FindingKind::ProtectedChanged]);
+}
+
+#[test]
+fn a_script_that_a_verify_command_names_is_protected_by_default() {
+    let scene = Scene::new();
+    let mut begun = scene.turn();
+    with_check(&mut begun);
+    scene.write("tests/check.sh", "true\n");
+    scene.honest_work();
+    refused(&begun, &[FindingKind::ProtectedChanged]);
+}
+
+#[test]
+fn a_second_attempt_does_not_profit_from_what_the_first_one_weakened() {
+    let scene = Scene::new();
+    let first = scene.turn().origin.clone();
+    scene.write("tests/check.sh", "true\n");
+    scene.commit_all("ralph(demo): weakened");
+    let mut begun = scene.turn();
+    begun.origin = first;
+    with_check(&mut begun);
+    scene.honest_work();
+    refused(&begun, &[FindingKind::ProtectedChanged]);
+}
+
+#[test]
+fn guardrails_rewritten_by_whomever() {
+    for text in ["# No signs\n", "# Signs\nby the agent\n"] {
+        let scene = Scene::new();
+        let begun = scene.turn();
+        scene.write("tasks/demo/guardrails.md", text);
+        scene.honest_work();
+        let verdict = refused(&begun, &[FindingKind::StateRewritten]);
+        assert!(verdict.mends.contains(&Mend::RestoreFile("tasks/demo/guardrails.md".into())));
+    }
+    // No commit and no call did it; but old signs are gone.
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.honest_work();
+    scene.write("tasks/demo/guardrails.md", "");
+    refused(&begun, &[FindingKind::StateRewritten]);
+}
+
+#[test]
+fn old_progress_rewritten() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.write("tasks/demo/progress.md", "2026-01-17 all is well\n");
+    scene.honest_work();
+    let verdict = refused(&begun, &[FindingKind::StateRewritten]);
+    assert!(verdict.mends.contains(&Mend::RestoreFile("tasks/demo/progress.md".into())));
+    assert!(verdict.mends.contains(&Mend::ProgressLine));
+}
+
+#[test]
+fn the_runners_records_rewritten() {
+    for name in ["activity.log", "state.json", "cost.log"] {
+        let scene = Scene::new();
+        let begun = scene.turn();
+        scene.write(&format!("tasks/demo/{name}"), "cleaned\n");
+        scene.honest_work();
+        let verdict = refused(&begun, &[FindingKind::RecordsTampered]);
+        assert!(verdict.tampered());
+        assert!(verdict.findings[0].message.contains(name));
+    }
+}
+
+#[test]
+fn a_tool_call_that_nobody_decided() {
+    let scene = Scene::new();
+    let mut begun = scene.turn();
+    begun.undecided = vec!["bash: curl evil".into()];
+    scene.honest_work();
+    let verdict = refused(&begun, &[FindingKind::UndecidedCall]);
+    assert!(verdict.tampered());
+    assert!(verdict.findings[0].message.contains("bash: curl evil"));
+}
+
+#[test]
+fn hooks_or_agent_settings_changed() {
+    for name in
+        [".github/hooks/x.json", ".claude/settings.json", ".mcp.json", ".git/hooks/pre-commit"]
+    {
+        let scene = Scene::new();
+        let begun = scene.turn();
+        scene.honest_work();
+        scene.write(name, "{}");
+        let verdict = begun.verdict();
+        assert!(verdict.tampered(), "{name}: {verdict:#?}");
+        assert_eq!(verdict.findings[0].kind, FindingKind::SettingsChanged);
+        assert_eq!(verdict.result, VerdictResult::Fail);
+    }
+}

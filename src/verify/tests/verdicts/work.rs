@@ -1,0 +1,227 @@
+//! Refused: no work, work in the wrong place, or TASK.md made easier.
+
+use super::super::scene::{Scene, TASK_MD};
+use super::{against, refused, with_check};
+use crate::model::{FindingKind, Mend, Oid, VerdictResult};
+use crate::verify::{Repo as _, worked};
+
+#[test]
+fn says_done_and_does_nothing() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    let verdict = refused(&begun, &[FindingKind::NotTicked, FindingKind::NoCommit]);
+    assert_eq!(verdict.mends, [Mend::ProgressLine]);
+    assert!(verdict.findings[0].message.contains("The box of \"one\" is still open"));
+    assert!(verdict.findings[1].message.contains("git commit -m 'ralph(demo): …'"));
+}
+
+#[test]
+fn ticks_the_box_without_work() {
+    let scene = Scene::new();
+    let mut begun = scene.turn();
+    scene.tick_one();
+    begun.wrote_task();
+    let verdict = refused(&begun, &[FindingKind::NoCommit]);
+    assert_eq!(
+        verdict.mends,
+        [Mend::RestoreTask { keep_tick: false }, Mend::ProgressLine, Mend::StateCommit]
+    );
+}
+
+#[test]
+fn ticks_the_box_in_a_commit_of_state_alone() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.tick_one();
+    scene.append("tasks/demo/progress.md", "2026-01-17 all done\n");
+    scene.commit_all("ralph(demo): one - done");
+    let verdict = refused(&begun, &[FindingKind::EmptyCommit]);
+    assert_eq!(verdict.mends, [Mend::RestoreTask { keep_tick: false }]);
+}
+
+#[test]
+fn ticks_several_boxes() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.write("tasks/demo/TASK.md", &TASK_MD.replace("[ ]", "[x]"));
+    scene.write("src/lib.txt", "work\n");
+    scene.commit_all("ralph(demo): all at once");
+    let verdict = refused(&begun, &[FindingKind::OthersTicked]);
+    assert!(verdict.findings[0].message.contains("\"two\""));
+}
+
+#[test]
+fn takes_a_tick_away() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.write("tasks/demo/TASK.md", "# Demo\n\n- [x] one\n- [ ] two\n- [ ] zero\n");
+    scene.write("src/lib.txt", "work\n");
+    scene.commit_all("ralph(demo): one");
+    refused(&begun, &[FindingKind::Unticked]);
+}
+
+#[test]
+fn rewords_or_removes_a_criterion() {
+    for text in [
+        "# Demo\n\n- [x] one\n- [ ] two, or nearly\n- [x] zero\n",
+        "# Demo\n\n- [x] one\n- [x] zero\n",
+        "# Demo\n\n- [x] one\n- [ ] two\n- [x] zero\n- [x] extra\n",
+    ] {
+        let scene = Scene::new();
+        let begun = scene.turn();
+        scene.write("tasks/demo/TASK.md", text);
+        scene.write("src/lib.txt", "work\n");
+        scene.commit_all("ralph(demo): one");
+        refused(&begun, &[FindingKind::CriteriaChanged]);
+    }
+    // The focus itself reworded: then its box is not ticked either.
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.write("tasks/demo/TASK.md", "# Demo\n\n- [x] one, easier\n- [ ] two\n- [x] zero\n");
+    scene.write("src/lib.txt", "work\n");
+    scene.commit_all("ralph(demo): one");
+    refused(&begun, &[FindingKind::NotTicked, FindingKind::CriteriaChanged]);
+}
+
+#[test]
+fn changes_other_text_of_the_task_or_removes_it() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.write(
+        "tasks/demo/TASK.md",
+        &TASK_MD.replace("# Demo", "# Easier").replace("[ ] one", "[x] one"),
+    );
+    scene.write("src/lib.txt", "work\n");
+    scene.commit_all("ralph(demo): one");
+    refused(&begun, &[FindingKind::TaskTextChanged]);
+
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.write("src/lib.txt", "work\n");
+    scene.remove("tasks/demo/TASK.md");
+    scene.commit_all("ralph(demo): one");
+    refused(&begun, &[FindingKind::TaskUnreadable]);
+}
+
+#[test]
+fn an_empty_commit() {
+    let scene = Scene::new();
+    let mut begun = scene.turn();
+    scene.tick_one();
+    begun.wrote_task();
+    scene.git(&["commit", "-q", "--allow-empty", "-m", "ralph(demo): one - done"]);
+    refused(&begun, &[FindingKind::EmptyCommit]);
+}
+
+#[test]
+fn a_merge_that_brings_other_work_is_no_work() {
+    let scene = Scene::new();
+    scene.git(&["checkout", "-qb", "side"]);
+    scene.write("side.txt", "x");
+    scene.commit_all("theirs");
+    scene.git(&["checkout", "-q", "main"]);
+    let mut begun = scene.turn();
+    scene.git(&["merge", "-q", "--no-ff", "-m", "ralph(demo): one - merged", "side"]);
+    scene.tick_one();
+    begun.wrote_task();
+    refused(&begun, &[FindingKind::WrongPrefix, FindingKind::EmptyCommit]);
+}
+
+#[test]
+fn a_commit_with_another_tasks_prefix() {
+    for subject in
+        ["ralph(other): one", "one", "ralph(demo):one", "Ralph(demo): one", " ralph(demo)"]
+    {
+        let scene = Scene::new();
+        let begun = scene.turn();
+        scene.write("src/lib.txt", "work\n");
+        scene.tick_one();
+        scene.commit_all(subject);
+        let verdict = refused(&begun, &[FindingKind::WrongPrefix]);
+        assert!(verdict.findings[0].message.contains("`ralph(demo): `"), "{subject}");
+    }
+}
+
+#[test]
+fn one_foreign_commit_among_ours() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    scene.honest_work();
+    scene.git(&["commit", "-q", "--allow-empty", "-m", "by the way"]);
+    refused(&begun, &[FindingKind::WrongPrefix]);
+}
+
+#[test]
+fn work_left_uncommitted() {
+    let scene = Scene::new();
+    let mut begun = scene.turn();
+    with_check(&mut begun);
+    scene.write("helper.txt", "needed\n");
+    scene.git(&["add", "src"]);
+    scene.write("src/lib.txt", "work\n");
+    scene.git(&["commit", "-qam", "ralph(demo): one"]);
+    scene.append("src/lib.txt", "and more\n");
+    scene.remove("README.md");
+    scene.tick_one();
+    begun.wrote_task();
+    let verdict = refused(&begun, &[FindingKind::Uncommitted]);
+    assert_eq!(
+        verdict.findings[0].message,
+        "Work was left uncommitted: removed README.md, added helper.txt, changed src/lib.txt. \
+         Commit it, or remove it."
+    );
+}
+
+#[test]
+fn history_amended_or_reset() {
+    for rewrite in [
+        ["commit", "-q", "--amend", "-am", "ralph(demo): one"].as_slice(),
+        &["reset", "-q", "--soft", "HEAD~1"],
+    ] {
+        let scene = Scene::new();
+        scene.write("second", "x");
+        scene.commit_all("second");
+        let mut begun = scene.turn();
+        scene.write("src/lib.txt", "work\n");
+        scene.tick_one();
+        begun.wrote_task();
+        scene.git(rewrite);
+        scene.git(&["commit", "-q", "--allow-empty", "-am", "ralph(demo): one"]);
+        let verdict = begun.verdict();
+        assert_eq!(against(&verdict)[0], FindingKind::HistoryRewritten, "{verdict:#?}");
+        assert_eq!(verdict.result, VerdictResult::Fail);
+        assert_eq!(verdict.mends[0], Mend::BackToCheckpoint);
+    }
+}
+
+#[test]
+fn work_on_another_branch_or_on_none() {
+    for leave in [["checkout", "-qb", "mine"].as_slice(), &["checkout", "-q", "--detach"]] {
+        let scene = Scene::new();
+        let begun = scene.turn();
+        scene.git(leave);
+        scene.honest_work();
+        let verdict = refused(&begun, &[FindingKind::WrongBranch]);
+        assert_eq!(verdict.mends[0], Mend::BackToCheckpoint);
+    }
+}
+
+#[test]
+fn work_is_remembered_for_a_later_attempt_unless_history_was_rewritten() {
+    let scene = Scene::new();
+    let begun = scene.turn();
+    assert_eq!(worked(&begun.evidence()), None);
+    scene.write("src/lib.txt", "work\n");
+    scene.commit_all("ralph(demo): one");
+    assert_eq!(worked(&begun.evidence()).map(Oid::as_str), Some(scene.head().as_str()));
+    scene.git(&["checkout", "-qb", "elsewhere"]);
+    assert_eq!(worked(&begun.evidence()), None);
+
+    let (repo, commit) = (scene.repo(), Oid::new(scene.head()));
+    assert!(repo.reaches(&commit).expect("looked"));
+    scene.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    assert!(!repo.reaches(&commit).expect("looked"), "it is not on the branch any more");
+    for nowhere in ["0".repeat(40), "no id".to_owned()] {
+        assert!(!repo.reaches(&Oid::new(nowhere)).expect("looked"));
+    }
+}
