@@ -15,6 +15,7 @@
 mod explain;
 mod files;
 mod judge;
+mod patches;
 mod places;
 mod policy;
 mod programs;
