@@ -27,6 +27,7 @@ mod seen;
 mod shell;
 mod task_files;
 mod tools;
+mod trees;
 
 pub use explain::Explained;
 pub use files::{Files, Kind, OsFiles};
