@@ -152,7 +152,7 @@ fn main() -> ExitCode {
     say("| 100 KB of | ms | decided by |\n|---|---|---|");
     for (name, part) in SHAPES {
         let line = part.repeat(LONG / part.len());
-        let (took, rule) = time(&call(&line), &policy, 3);
+        let (took, rule) = time(&call(&line), &policy, 5);
         say(&format!("| {name} | {:.1} | {rule} |", took.as_secs_f64() * 1e3));
         slow.extend((took > LONGEST).then(|| (*name).to_owned()));
     }

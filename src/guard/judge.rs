@@ -81,7 +81,7 @@ pub(super) struct Judge<'a> {
 }
 
 /// What it costs to make a matcher of a pattern, in commands.
-pub(super) const COST_OF_A_GLOB: usize = 150;
+pub(super) const COST_OF_A_GLOB: usize = 300;
 
 /// What it costs to judge one more entry of a folder, in commands.
 pub(super) const COST_OF_AN_ENTRY: usize = 4;
