@@ -72,6 +72,14 @@ const SHAPES: &[(&str, &str)] = &[
     ("or", "true || false || "),
     ("awk", "awk '{print $1}' x; "),
     ("sed", "sed -n '1,2p' README.md; "),
+    ("searches of a folder", "grep -rn x lib; "),
+    ("searches by name", "find . -name '*.rs'; "),
+    ("searches of some files", "grep -rn --include='*.rs' x .; "),
+    ("copies of a folder", "cp -r lib out; "),
+    ("moves of a folder", "mv lib out; "),
+    ("tracked files", "git ls-files | xargs wc; "),
+    ("ends of names", "x=a.rs; echo ${x%.rs}; "),
+    ("spread arguments", "a=(x y); echo \"${a[@]}\"; "),
 ];
 
 fn call(command: &str) -> ToolRequest {
@@ -103,6 +111,12 @@ fn place(root: &Path) {
     }
     for file in ["src/lib.rs", "src/a.rs", "README.md", ".env", "tasks/demo/TASK.md"] {
         std::fs::write(root.join(file), "x\n").expect("a file");
+    }
+    // As many as are looked at.
+    for file in 0..400 {
+        let folder = root.join(format!("lib/{}", file % 20));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join(format!("{file}.rs")), "x\n").expect("a file");
     }
 }
 
@@ -138,7 +152,7 @@ fn main() -> ExitCode {
     say("| 100 KB of | ms | decided by |\n|---|---|---|");
     for (name, part) in SHAPES {
         let line = part.repeat(LONG / part.len());
-        let (took, rule) = time(&call(&line), &policy, 3);
+        let (took, rule) = time(&call(&line), &policy, 5);
         say(&format!("| {name} | {:.1} | {rule} |", took.as_secs_f64() * 1e3));
         slow.extend((took > LONGEST).then(|| (*name).to_owned()));
     }

@@ -193,6 +193,39 @@ fn every_line_of_our_own_is_decided_as_marked() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+#[test]
+fn what_is_tracked_is_told_by_the_index_also_in_a_worktree() {
+    let place = Place::new();
+    let git = |folder: &Path, arguments: &[&str]| {
+        let identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+        let mut command = Command::new("git");
+        command.args(identity).args(arguments).current_dir(folder).stderr(Stdio::null());
+        assert!(command.stdout(Stdio::null()).status().expect("git").success(), "{arguments:?}");
+    };
+    fs::write(place.repo.join(".gitignore"), ".env\n.env.production\netclink\n").expect("a file");
+    let other = place.home.join("other");
+    git(&place.repo, &["add", "-A"]);
+    git(&place.repo, &["commit", "-q", "-m", "x"]);
+    git(&place.repo, &["worktree", "add", "-q", &other.to_string_lossy()]);
+    fs::write(other.join(".env"), "TOKEN=x\n").expect("a file");
+    for folder in [&place.repo, &other] {
+        let policy = Policy::without_task(folder);
+        let allowed = |line: &str| decide(&bash(line), &policy, &OsFiles).allowed();
+        assert!(allowed("git ls-files | xargs cat"), "an untracked .env stands beside it");
+        assert!(allowed("pytest --basetemp=out"));
+        for line in [
+            "git ls-files --oth | xargs cat",
+            "git ls-files -co | xargs cat",
+            "pytest --basetemp=src",
+            "mkdocs build --site-dir=src",
+        ] {
+            assert!(!allowed(line), "{line} in {}", folder.display());
+        }
+        git(folder, &["add", "-f", ".env"]);
+        assert!(!allowed("git ls-files | xargs cat"), "it is tracked now");
+    }
+}
+
 /// Runs the program in a place with lines on its standard input.
 fn program(place: &Place, folder: &str, arguments: &[&str], lines: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));

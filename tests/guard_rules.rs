@@ -617,3 +617,47 @@ proptest! {
         prop_assert!(!bash(&line, &place.policy()).allowed(), "{line}");
     }
 }
+
+#[test]
+fn a_patch_is_judged_by_every_file_it_names() {
+    let place = Place::new();
+    let mut policy = place.policy();
+    // Of a line that ends as on Windows it is not known what a patch leaves.
+    let task = TASK.replace('\r', "");
+    policy.focus = Some(TickRule { mark: task.find("[ ] one").expect("the box") + 1 });
+    fs::write(place.repo.join("tasks/demo/TASK.md"), task).expect("a file");
+    let ask = |body: &str| {
+        let patch = format!("*** Begin Patch\n{body}\n*** End Patch");
+        let forms = [json!(patch), json!({ "input": patch }), json!({ "patch": patch })];
+        let decisions = forms.map(|form| call("apply_patch", form, &policy));
+        let all: Vec<&Decision> = decisions.iter().collect();
+        assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:?}");
+        decisions.into_iter().next().expect("three")
+    };
+    let changed = ask("*** Add File: src/new.rs\n+x\n*** Update File: src/lib.rs\n@@\n-x\n+y");
+    allowed(&changed);
+    assert_eq!(changed.writes, ["src/lib.rs", "src/new.rs"].map(|path| place.repo.join(path)));
+    let moved = ask("*** Update File: src/lib.rs\n*** Move to: src/main.rs\n@@\n-x\n+y");
+    allowed(&moved);
+    assert_eq!(moved.writes, ["src/lib.rs", "src/main.rs"].map(|path| place.repo.join(path)));
+    let tick = "*** Update File: tasks/demo/TASK.md\n@@\n-- [ ] one\n+- [x] one";
+    allowed(&ask(tick));
+    allowed(&ask("*** Update File: tasks/demo/progress.md\n@@\n - 2026-01-01 one\n+- two"));
+    denied(&ask(&tick.replace("one", "two")), "state.task");
+    denied(&ask(&format!("{tick}\n+- [x] two")), "state.task");
+    denied(
+        &ask("*** Update File: tasks/demo/progress.md\n@@\n-- 2026-01-01 one\n+x"),
+        "state.progress",
+    );
+    denied(&ask("*** Add File: src/a.rs\n+x\n*** Delete File: src/lib.rs"), "program.delete");
+    denied(&ask("*** Add File: src/a.rs\n+x\n*** Add File: ../x\n+x"), "path.outside");
+    denied(&ask("*** Add File: .git/hooks/pre-commit\n+x"), "path.git");
+    denied(&ask("*** Update File: .env\n*** Move to: src/x\n@@\n-A=b\n+c"), "secret.file");
+    denied(
+        &ask("*** Update File: src/lib.rs\n*** Move to: .github/hooks/x.json\n@@\n-x\n+y"),
+        "path.settings",
+    );
+    denied(&ask("*** Run File: src/lib.rs"), "tool.malformed");
+    denied(&call("apply_patch", json!("x"), &policy), "tool.malformed");
+    denied(&call("bash", json!("ls"), &policy), "tool.malformed");
+}

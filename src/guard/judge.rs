@@ -5,8 +5,10 @@
 //! cannot be resolved is refused. Protected names are compared without regard
 //! to case, because on many machines `.GIT` is `.git`.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use crate::model::{Access, RuleDecision, WriteScope};
 
@@ -16,6 +18,7 @@ use super::places::{FILE_READS, HOME_READS, SYSTEM_FOLDERS, SYSTEM_READS, TASK_F
 use super::policy::Policy;
 use super::refusal::Refusal;
 use super::secrets;
+use super::trees::Tree;
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +49,10 @@ pub(super) struct Judge<'a> {
     pub(super) policy: &'a Policy,
     pub(super) files: &'a dyn Files,
     seen: HashMap<PathBuf, Kind>,
+    /// Folders that were looked through: a long line may name one again and again.
+    pub(super) trees: RefCell<HashMap<PathBuf, Rc<Tree>>>,
+    /// The names of all tracked files, once they were asked for.
+    pub(super) tracked: OnceCell<Option<Vec<PathBuf>>>,
     /// Canonical paths that are written.
     pub(super) writes: BTreeSet<PathBuf>,
     /// Those of them whose content is new: no script that was there before.
@@ -73,8 +80,11 @@ pub(super) struct Judge<'a> {
     pub(super) depth: usize,
 }
 
-/// Entries of a tree that are looked at before it counts as too large to know.
-const MOST_ENTRIES: usize = 400;
+/// What it costs to make a matcher of a pattern, in commands.
+pub(super) const COST_OF_A_GLOB: usize = 300;
+
+/// What it costs to judge one more entry of a folder, in commands.
+pub(super) const COST_OF_AN_ENTRY: usize = 4;
 
 impl<'a> Judge<'a> {
     pub(super) fn new(policy: &'a Policy, files: &'a dyn Files) -> Self {
@@ -82,6 +92,8 @@ impl<'a> Judge<'a> {
             policy,
             files,
             seen: HashMap::new(),
+            trees: RefCell::default(),
+            tracked: OnceCell::new(),
             writes: BTreeSet::new(),
             changed: BTreeSet::new(),
             ask: None,
@@ -185,42 +197,6 @@ impl<'a> Judge<'a> {
             })
     }
 
-    /// Refuses a recursive read that would meet a secret. Folders that hold
-    /// dependencies or build output are not looked into, and a large tree only
-    /// as far as the first entries.
-    fn tree(&mut self, root: &Path) -> Result<(), Refusal> {
-        for path in self.entries(root).0 {
-            self.ruled_path(&path, Access::Read, true)?;
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            if name.is_some_and(|name| secrets::file_name(&name)) {
-                let refusal = secret(&path);
-                return Err(refusal.instead("narrow it: `rg -n PATTERN`, `git grep -n PATTERN`, a subfolder, or `--include='*.rs'`"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Paths below a folder, breadth first, and whether these are all of them.
-    pub(super) fn entries(&self, root: &Path) -> (Vec<PathBuf>, bool) {
-        let mut found = Vec::new();
-        let mut queue = std::collections::VecDeque::from([root.to_owned()]);
-        while let Some(folder) = queue.pop_front() {
-            let Ok(names) = self.files.list(&folder, MOST_ENTRIES) else { continue };
-            for name in names {
-                if found.len() >= MOST_ENTRIES {
-                    return (found, false);
-                }
-                let path = folder.join(&name);
-                let skipped = matches!(name.as_str(), "node_modules" | "target" | ".git" | ".venv");
-                if !skipped && self.files.kind(&path) == Kind::Dir {
-                    queue.push_back(path.clone());
-                }
-                found.push(path);
-            }
-        }
-        (found, true)
-    }
-
     /// Checks a write of an absolute path and notes it.
     pub(super) fn write(&mut self, path: &Path, write: Write) -> Result<PathBuf, Refusal> {
         if matches!(
@@ -312,11 +288,12 @@ impl<'a> Judge<'a> {
             ));
         }
         if real.kind == Kind::Dir {
-            let (entries, all) = self.entries(&real.path);
-            for entry in entries {
-                self.protected(&entry, write)?;
+            let tree = self.entries(&real.path);
+            self.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
+            for entry in &tree.paths {
+                self.protected(entry, write)?;
             }
-            if !all {
+            if !tree.all {
                 return Err(Refusal::new(
                     "path.too-large",
                     "the folder is too large to be looked through",
@@ -342,7 +319,9 @@ impl<'a> Judge<'a> {
         if names.is_empty() {
             return Err(Refusal::new("path.protected", "the workspace itself must stay as it is"));
         }
-        if names.contains(&".git") || names == [".gitmodules"] {
+        let modules = names.last() == Some(&".gitmodules")
+            && (names.len() == 1 || self.files.kind(&path.with_file_name(".git")) != Kind::Missing);
+        if names.contains(&".git") || modules {
             return Err(Refusal::new("path.git", format!("{shown} belongs to git itself"))
                 .instead("use git's own commands: `git add FILE`, `git commit -m '…'`"));
         }

@@ -15,6 +15,7 @@
 mod explain;
 mod files;
 mod judge;
+mod patches;
 mod places;
 mod policy;
 mod programs;
@@ -26,6 +27,7 @@ mod seen;
 mod shell;
 mod task_files;
 mod tools;
+mod trees;
 
 pub use explain::Explained;
 pub use files::{Files, Kind, OsFiles};

@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use super::patches::{self, Change};
+
 /// Everything in the arguments that can do something.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
@@ -15,6 +17,10 @@ pub(super) struct Seen {
     /// Variables that a command is started with.
     pub(super) variables: Vec<(String, String)>,
     pub(super) writes: bool,
+    /// Whether a file would be deleted.
+    pub(super) deletes: bool,
+    /// Whether all of the arguments is one patch, as text.
+    pub(super) patch: bool,
     pub(super) malformed: bool,
 }
 
@@ -91,6 +97,10 @@ const MOST_DEPTH: usize = 12;
 impl Seen {
     pub(super) fn read(input: &Value) -> Self {
         let mut seen = Self::default();
+        if let Some(text) = input.as_str() {
+            seen.patch = true;
+            seen.patch(text);
+        }
         seen.value(input, 0);
         seen.commands.dedup();
         seen
@@ -150,6 +160,10 @@ impl Seen {
                             }
                             _ => self.malformed |= !field.is_null(),
                         }
+                    } else if matches!(key, "input" | "patch" | "diff")
+                        && field.as_str().is_some_and(|text| text.contains(patches::BEGIN))
+                    {
+                        self.patch(field.as_str().unwrap_or_default());
                     } else if CONTENTS.contains(&key) {
                         self.writes = true;
                     } else {
@@ -160,6 +174,25 @@ impl Seen {
             }
             Value::Array(items) => items.iter().for_each(|item| self.value(item, depth + 1)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// The files of a patch.
+    fn patch(&mut self, text: &str) {
+        let Some(files) = patches::read(text) else {
+            self.malformed = true;
+            return;
+        };
+        self.writes = true;
+        for file in files {
+            match file.change {
+                Change::Delete => self.deletes = true,
+                Change::Update { moved: Some(target), .. } => {
+                    self.sources.push(file.path);
+                    self.paths.push(target);
+                }
+                Change::Update { moved: None, .. } | Change::Add(_) => self.paths.push(file.path),
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::files::Files;
+use super::patches::{self, Change, Hunk, Patched};
 use super::policy::Policy;
 use super::refusal::Refusal;
 
@@ -16,6 +17,8 @@ pub(super) enum Edit {
     Replace(Vec<Replacement>),
     /// A unified diff.
     Diff(String),
+    /// Lines in the place of others.
+    Lines(Vec<Hunk>),
     /// It cannot be told.
     Unknown,
 }
@@ -34,6 +37,18 @@ impl Edit {
         let text = |names: &[&str]| {
             names.iter().find_map(|name| input.get(name).and_then(Value::as_str)).map(str::to_owned)
         };
+        let patch = input.as_str().map(str::to_owned).or_else(|| text(&["input", "patch"]));
+        if let Some(patch) = patch.filter(|patch| patch.contains(patches::BEGIN)) {
+            return match patches::read(&patch).as_deref() {
+                Some([Patched { change: Change::Add(content), .. }]) => {
+                    Self::Whole(content.clone())
+                }
+                Some([Patched { change: Change::Update { moved: None, hunks }, .. }]) => {
+                    Self::Lines(hunks.clone())
+                }
+                Some(_) | None => Self::Unknown,
+            };
+        }
         let replacement = |value: &Value| {
             let text = |names: &[&str]| {
                 names
@@ -98,6 +113,7 @@ impl Edit {
                 Some(text)
             }
             Self::Diff(diff) => patched(before, diff),
+            Self::Lines(hunks) => patches::apply(before, hunks),
             Self::Unknown => None,
         }
     }

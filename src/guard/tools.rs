@@ -57,6 +57,7 @@ fn family(tool: &str) -> Family {
         | "create_file"
         | "edit_file"
         | "replace"
+        | "apply_patch"
         | "replace_string_in_file" => Family::Write,
         "move" | "rename" => Family::Move,
         "delete" | "remove" | "delete_file" => Family::Delete,
@@ -180,7 +181,7 @@ impl Call<'_> {
         if editor {
             seen.commands.clear();
         }
-        if seen.malformed || !input.is_object() {
+        if seen.malformed || !input.is_object() && !seen.patch {
             return Err(Refusal::new(
                 "tool.malformed",
                 format!("the arguments of {tool} cannot be understood"),
@@ -208,13 +209,16 @@ impl Call<'_> {
             parts.see(|| path.clone());
         }
         let write = seen.writes || matches!(self.family, Family::Write | Family::Move);
+        let deletes = || {
+            Refusal::new("program.delete", "nothing may be deleted while nobody is watching")
+                .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")
+        };
+        if seen.deletes {
+            return Err(deletes());
+        }
         match self.family {
             Family::Shell => Err(Refusal::new("tool.malformed", "there is no command")),
-            Family::Delete => Err(Refusal::new(
-                "program.delete",
-                "nothing may be deleted while nobody is watching",
-            )
-            .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")),
+            Family::Delete => Err(deletes()),
             Family::Write | Family::Move | Family::Read | Family::Search if write && !viewing => {
                 self.write(input, &seen)
             }

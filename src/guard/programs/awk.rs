@@ -54,13 +54,20 @@ impl Judge<'_> {
 fn harmless(program: &str) -> Result<(), &'static str> {
     let mut chars = program.chars().peekable();
     let mut word = String::new();
-    let mut last = ' ';
+    // The last word, the last character that is no blank, and the very last one.
+    let mut before = String::new();
+    let (mut last, mut previous) = (' ', ' ');
+    // Whether `++` or `--` was last; of open parentheses, and of the last that was closed,
+    // whether they hold a condition.
+    let mut counts = false;
+    let mut conditions = Vec::new();
+    let mut condition = false;
     let mut printing = false;
     let mut depth = 0_usize;
     while let Some(c) = chars.next() {
         if c.is_alphanumeric() || c == '_' || c == '@' {
             word.push(c);
-            last = c;
+            (last, previous, counts) = (c, c, false);
             continue;
         }
         match word.as_str() {
@@ -76,20 +83,32 @@ fn harmless(program: &str) -> Result<(), &'static str> {
             _ if word.starts_with('@') => return Err("calls a function that is not known"),
             _ => {}
         }
-        let after_word = !word.is_empty();
-        word.clear();
+        if !word.is_empty() {
+            before = std::mem::take(&mut word);
+        }
         match c {
             '"' => skip(&mut chars, '"')?,
-            // A slash begins a pattern where no value stands before it.
-            '/' if !after_word
-                && !last.is_alphanumeric()
-                && !matches!(last, '_' | ')' | ']' | '"' | '$') =>
-            {
+            '/' if !counts && begins_pattern(last, &before, condition) => {
                 skip(&mut chars, '/')?;
+                // A pattern is a value.
+                (last, previous) = (']', ']');
+                continue;
             }
-            '#' => while chars.next_if(|c| *c != '\n').is_some() {},
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
+            '#' => {
+                while chars.next_if(|c| *c != '\n').is_some() {}
+                continue;
+            }
+            '(' => {
+                depth += 1;
+                let asks = matches!(before.as_str(), "if" | "while" | "for");
+                conditions.push(asks && last.is_alphanumeric());
+            }
+            ')' => {
+                depth = depth.saturating_sub(1);
+                condition = conditions.pop().unwrap_or_default();
+            }
+            // Behind these a statement goes on in the next line.
+            '\n' if matches!(last, ',' | '\\' | '&' | '|') => {}
             ';' | '}' | '\n' => printing = false,
             '|' if chars.peek() == Some(&'|') => {
                 chars.next();
@@ -106,12 +125,26 @@ fn harmless(program: &str) -> Result<(), &'static str> {
             _ => {}
         }
         if !c.is_whitespace() {
+            counts = matches!(c, '+' | '-') && c == previous;
             last = c;
         }
+        previous = c;
     }
     match word.as_str() {
         "system" | "getline" | "ENVIRON" | "PROCINFO" => Err("runs or reads something"),
         _ => Ok(()),
+    }
+}
+
+/// Whether a slash begins a pattern: no value stands before it.
+fn begins_pattern(last: char, word: &str, condition: bool) -> bool {
+    const VERBS: [&str; 9] =
+        ["print", "printf", "return", "in", "else", "do", "case", "exit", "delete"];
+    match last {
+        _ if last.is_alphanumeric() || last == '_' => VERBS.contains(&word),
+        ')' => condition,
+        ']' | '"' => false,
+        _ => true,
     }
 }
 
@@ -157,6 +190,11 @@ mod tests {
             "{print (a > b)}",
             "BEGIN{FS=\",\"} {sum+=$2/3} END{print sum}",
             "{print > \"/dev/stderr\"}",
+            "{print $1 / 2, (a + b) / 2}",
+            "{ n++ } END { print n / NR, n++ / 2, (n) / 2 \"ms\" }",
+            "{ print $1, # the \\\"name\n$2 }",
+            "{ print /x/ ? \"a\" : \"b\" }",
+            "$1 ~ /a/ && /b \\/ \"c/ { print }",
         ] {
             assert_eq!(harmless(program), Ok(()), "{program}");
         }
@@ -176,6 +214,14 @@ mod tests {
             "BEGIN{f=\"system\"; @f(\"id\")}",
             "BEGIN { system (\"id\") }",
             "{ x = a / system(\"id\") / b }",
+            "{ n++ / system(\"id\") / 1 }",
+            "{ /a/ / system(\"id\") / 1 }",
+            "{ print /\"/ > \"f\"; print /\"/ }",
+            "{ print $/\"/ > \"f\"; print $/\"/ }",
+            "{ if (x) /\"/; print > \"f\"; y = /\"/ }",
+            "{ print $1 \\\n > \"f\" }",
+            "{ print \"a\",\n\"b\" > \"f\" }",
+            "{ print \"a\", # x\n\"b\" > \"f\" }",
         ] {
             assert!(harmless(program).is_err(), "{program}");
         }

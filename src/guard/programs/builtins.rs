@@ -15,7 +15,7 @@ pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd di
             wait jobs umask times type which whereis hash getopts sleep seq date whoami id groups \
             uname hostname arch nproc uptime tty expr basename dirname printenv locale cal tput \
             clear factor yes ulimit mktemp getconf sw_vers free lscpu ps logname fg bg disown caller \
-            numfmt tsort users who w pgrep pidof lsof ss netstat vmstat iostat pstree";
+            numfmt users who w pgrep pidof lsof ss netstat vmstat iostat pstree";
 
 impl Judge<'_> {
     pub(super) fn builtin(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -24,7 +24,13 @@ impl Judge<'_> {
         }
         let nothing = Ok(Stream::Text(String::new()));
         match call.name {
+            ":" | "true" | "false" | "sleep" | "wait" | "return" | "exit" | "break"
+            | "continue" => nothing,
             "echo" => Ok(echoed(call.words)),
+            "shift" => {
+                shift(env, call.words);
+                nothing
+            }
             "printf" => self.printf(env, call),
             "cd" | "pushd" => self.cd(env, call),
             "popd" => {
@@ -38,7 +44,10 @@ impl Judge<'_> {
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(env, call),
             "unset" | "getopts" | "let" => {
                 for word in call.words {
-                    self.arithmetic(env, word.text().unwrap_or("["))?;
+                    self.names_variable(env, word)?;
+                    if call.name == "let" {
+                        self.arithmetic(env, word.head())?;
+                    }
                     let name: String = word
                         .head()
                         .chars()
@@ -96,10 +105,16 @@ impl Judge<'_> {
                         "this shell option changes what patterns and pipes mean",
                     ));
                 }
-                nothing
+                let sets = |word: &Value| matches!(word.text(), Some("-s" | "-u" | "-q"));
+                if call.words.iter().any(sets) { nothing } else { Ok(Stream::Opaque) }
             }
             "read" | "mapfile" | "readarray" => self.read_builtin(env, call),
             "test" | "[" => {
+                for pair in call.words.windows(2) {
+                    if matches!(pair[0].text(), Some("-v" | "-R")) {
+                        self.names_variable(env, &pair[1])?;
+                    }
+                }
                 for word in call.words {
                     if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
                         self.read_value(env, word, Read::Name)?;
@@ -107,7 +122,8 @@ impl Judge<'_> {
                 }
                 nothing
             }
-            "seq" | "nproc" | "factor" | "arch" => Ok(Stream::Tokens),
+            "nproc" | "factor" | "arch" => Ok(Stream::Tokens),
+            "seq" => Ok(counted(call.words)),
             "date" => self.date(env, call),
             "hostname" => {
                 if call.words.iter().any(|word| !word.head().starts_with('-')) {
@@ -158,7 +174,7 @@ impl Judge<'_> {
                     _ => Stream::Opaque,
                 })
             }
-            "umask" | "ulimit" => nothing,
+            "umask" | "ulimit" => Ok(Stream::Tokens),
             _ => Ok(Stream::Opaque),
         }
     }
@@ -177,13 +193,16 @@ impl Judge<'_> {
             let name = name.ok_or_else(|| {
                 Refusal::new("shell.unparsed", "printf sets a variable that is not known")
             })?;
+            self.names_variable(env, &Value::lit(name))?;
             check_assignment(name, &Value::one(Seg::Any))?;
             env.set(name, Value::one(Seg::Any));
             return Ok(Stream::Text(String::new()));
         }
         let plain: Option<Vec<&str>> = call.words.iter().map(Value::text).collect();
         Ok(match plain.as_deref() {
-            Some([only]) if !only.contains(['%', '\\']) => Stream::Text((*only).to_owned()),
+            Some([only]) if !only.contains('%') && !only.replace("\\n", "").contains('\\') => {
+                Stream::Text(only.replace("\\n", "\n"))
+            }
             Some(["%s" | "%s\\n", args @ ..]) => Stream::Text(args.join("\n")),
             Some(["%s\\0", args @ ..])
                 if !args.iter().any(|word| word.contains(char::is_whitespace)) =>
@@ -216,6 +235,11 @@ impl Judge<'_> {
             }
             _ => return Err(Refusal::new("path.unknown", "it is not known where this goes")),
         };
+        if call.name == "pushd" && target.head().starts_with(['+', '-']) {
+            // Another of the folders that it was in.
+            env.lost = true;
+            return Ok(Stream::Opaque);
+        }
         if target.is_open() || target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
             if target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) && !target.is_open() {
                 env.lost = true;
@@ -255,6 +279,13 @@ impl Judge<'_> {
         for word in call.words {
             let head = word.head();
             if word.text().is_some_and(|text| text.starts_with('-') && !text.contains('=')) {
+                if head.contains('i') {
+                    return Err(Refusal::new(
+                        "shell.arithmetic",
+                        format!("{} {head} makes every later value run as arithmetic", call.name),
+                    )
+                    .instead("set it to a number with `n=$((n + 1))`"));
+                }
                 if head.contains(['p', 'f', 'F', 'n']) {
                     return Err(Refusal::new(
                         "env.dump",
@@ -326,9 +357,9 @@ impl Judge<'_> {
         let names: Vec<&Value> = names.collect();
         let names = if names.is_empty() { default.iter().collect() } else { names };
         for name in names {
-            let name = name.text().ok_or_else(|| {
-                Refusal::new("env.injection", "it is not known which variable is set")
-            })?;
+            let unknown = || Refusal::new("env.injection", "it is not known which variable is set");
+            self.names_variable(env, name).map_err(|_| unknown())?;
+            let name = name.text().ok_or_else(unknown)?;
             check_assignment(name, &value)?;
             env.set(name, value.clone());
         }
@@ -405,13 +436,59 @@ fn part_of(program: &str, path: &str, ends: &[&str]) -> Stream {
     }
 }
 
+/// What `echo` prints. Shells differ in their options beside `-n` and in what a backslash
+/// means.
 fn echoed(words: &[Value]) -> Stream {
     let plain: Option<Vec<&str>> = words.iter().map(Value::text).collect();
-    match plain.as_deref() {
-        Some(["-e" | "-ne" | "-en", ..]) => Stream::Opaque,
-        Some(["-n", rest @ ..]) => Stream::Text(rest.join(" ")),
-        Some(rest) => Stream::Text(rest.join(" ")),
-        None if words.iter().all(Value::is_token) => Stream::Tokens,
-        None => Stream::Opaque,
+    let Some(plain) = plain else {
+        let tokens = words.iter().all(Value::is_token);
+        return if tokens { Stream::Tokens } else { Stream::Opaque };
+    };
+    let option = |word: &str| {
+        word.strip_prefix('-').is_some_and(|letters| {
+            !letters.is_empty() && letters.bytes().all(|letter| b"neE".contains(&letter))
+        })
+    };
+    let (ends, rest) = match plain.as_slice() {
+        ["-n", rest @ ..] => ("", rest),
+        rest => ("\n", rest),
+    };
+    let text = rest.join(" ");
+    match rest.first() {
+        Some(word) if option(word) => Stream::Opaque,
+        _ if text.contains('\\') => Stream::Opaque,
+        // A line break alone is something, too.
+        _ if text.is_empty() => Stream::Text(ends.to_owned()),
+        _ => Stream::Text(text),
+    }
+}
+
+/// What `seq` prints: numbers, unless an option or a word says how to write them.
+fn counted(words: &[Value]) -> Stream {
+    let number = |word: &Value| {
+        word.segs == [Seg::Token]
+            || word.text().is_some_and(|text| {
+                !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+            })
+    };
+    // Behind a number no word is an option.
+    match words.split_first() {
+        Some((first, _)) if number(first) => Stream::Tokens,
+        _ => Stream::Opaque,
+    }
+}
+
+/// Drops the first arguments of a function or a nested shell.
+fn shift(env: &mut Env, words: &[Value]) {
+    let Some(arguments) = &mut env.arguments else { return };
+    let count = match words {
+        [] => Some(1),
+        [word] => word.text().and_then(|text| text.parse::<usize>().ok()),
+        _ => None,
+    };
+    let whole = !arguments.iter().any(Value::is_open);
+    match count.filter(|count| whole && *count <= arguments.len()) {
+        Some(count) => drop(arguments.drain(..count)),
+        None => *arguments = vec![Value { segs: vec![Seg::Any], splits: true }],
     }
 }

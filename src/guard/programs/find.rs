@@ -1,12 +1,14 @@
 //! `find`: where it looks, what it prints, and what it does with what it finds.
 
-use crate::guard::judge::{Judge, Read};
+use std::path::Path;
+
+use crate::guard::judge::{COST_OF_A_GLOB, Judge, Read};
 use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Seg, Stream, Value};
 
 use super::Call;
 use super::options::lists;
-use super::readers::aims_at_secrets;
+use super::readers::{aims_at_secrets, fits};
 
 /// Tests and actions without a value.
 const PLAIN: &str = "-print -print0 -depth -xdev -mount -empty -readable -writable -executable -true -false \
@@ -53,6 +55,7 @@ impl Judge<'_> {
         let mut secret = false;
         let mut prints_paths = true;
         let mut negated = false;
+        let mut globs: Vec<(bool, String)> = Vec::new();
         let mut commands: Vec<Vec<Value>> = Vec::new();
         let mut rest = expression.iter();
         while let Some(word) = rest.next() {
@@ -98,10 +101,20 @@ impl Judge<'_> {
                             | "-iregex"
                     ) && !negated
                     {
-                        let text = value.and_then(Value::text);
-                        // `*` and `*.*` fit every name, and say nothing.
-                        named |= text.is_some_and(|text| text.contains(char::is_alphanumeric));
-                        secret |= text.is_none_or(aims_at_secrets);
+                        self.spend(COST_OF_A_GLOB)?;
+                        let value = value.and_then(Value::text);
+                        let whole = !matches!(text, "-name" | "-iname");
+                        if text.ends_with("regex") {
+                            let ends = value.and_then(endings);
+                            named |= ends.is_some_and(|ends| {
+                                ends.iter().all(|end| !aims_at_secrets(&format!("*.{end}")))
+                            });
+                        } else {
+                            // `*` and `*.*` fit every name, and say nothing.
+                            named |= value.is_some_and(|glob| glob.contains(char::is_alphanumeric));
+                            secret |= value.is_none_or(aims_at_secrets);
+                            globs.extend(value.map(|glob| (whole, glob.to_owned())));
+                        }
                     }
                     prints_paths &= text != "-printf";
                     negated = false;
@@ -115,6 +128,7 @@ impl Judge<'_> {
                 }
             }
         }
+        secret |= named && self.finds_secret(env, roots, &globs);
         // A name that is given on one side of `-o` says nothing about the other.
         let alternatives =
             expression.iter().any(|word| matches!(word.text(), Some("-o" | "-or" | ",")));
@@ -135,12 +149,32 @@ impl Judge<'_> {
         Ok(if prints_paths { listing } else { Stream::Opaque })
     }
 
+    /// Whether a secret that is there fits all of these globs, of which some are about the
+    /// whole path.
+    fn finds_secret(&mut self, env: &Env, roots: &[Value], globs: &[(bool, String)]) -> bool {
+        let here = [Value::lit(".")];
+        let roots = if roots.is_empty() { &here } else { roots };
+        !globs.is_empty()
+            && self.meets_secret(env, roots, |path| {
+                let name = Path::new(path.file_name().unwrap_or_default());
+                globs.iter().all(|(whole, glob)| fits(glob, if *whole { path } else { name }))
+            })
+    }
+
     fn roots(&mut self, env: &Env, roots: &[Value], read: Read) -> Result<(), Refusal> {
         if roots.is_empty() {
             return self.read_value(env, &Value::lit("."), read);
         }
         roots.iter().try_for_each(|root| self.read_value(env, root, read))
     }
+}
+
+/// The endings of file names that a regular expression such as `.*\.\(c\|h\)` asks for.
+fn endings(regex: &str) -> Option<Vec<&str>> {
+    let (before, ends) = regex.trim_end_matches('$').rsplit_once("\\.")?;
+    let ends: Vec<&str> = ends.split(['(', ')', '|', '\\']).filter(|end| !end.is_empty()).collect();
+    let plain = |end: &&str| end.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (!before.contains('|') && !ends.is_empty() && ends.iter().all(plain)).then_some(ends)
 }
 
 /// Puts what is found in the place of `{}`.

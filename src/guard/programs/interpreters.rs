@@ -123,7 +123,13 @@ impl Judge<'_> {
         let mut rest = call.words;
         let mut tests = false;
         while let Some((first, more)) = rest.split_first() {
-            let text = first.text().ok_or_else(inline)?;
+            let Some(text) = first.text() else {
+                // A pattern that begins plainly is no option; what it names is judged below.
+                if first.may_be_option() {
+                    return Err(inline());
+                }
+                break;
+            };
             if lists(language.checks, text) {
                 return Ok(Stream::Opaque);
             }
@@ -242,6 +248,12 @@ impl Judge<'_> {
             }
             "cProfile" | "profile" => self.profiled(env, call, rest),
             "venv" | "virtualenv" => {
+                if rest.iter().any(|word| word.head().starts_with("--cl")) {
+                    let why = format!("{name} --clear empties the folder first");
+                    return Err(Refusal::new("program.delete", why).instead(format!(
+                        "`python -m {name}` with a folder that is not there yet"
+                    )));
+                }
                 for word in rest.iter().filter(|word| !word.head().starts_with('-')) {
                     self.write_value(env, word, crate::guard::judge::Write::Change)?;
                 }

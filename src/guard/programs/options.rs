@@ -20,6 +20,8 @@ pub(super) enum Does {
     Runs,
     /// Writes the file its value names.
     Writes,
+    /// Empties the folder its value names, and fills it anew.
+    Empties,
     /// Takes a value and runs something, or writes where it cannot be seen.
     Refused(&'static str),
     /// Takes no value and is refused.
@@ -71,7 +73,12 @@ impl Spec {
                 .iter()
                 .flat_map(|(names, does)| names.split_whitespace().map(move |name| (name, *does)))
         };
-        if let Some(found) = all().find(|(option, _)| *option == name) {
+        // Where options have one dash, two are the same.
+        let dashed = self.style == Style::Dashed;
+        let same = |option: &str| {
+            option == name || dashed && option.strip_prefix('-').is_some_and(|one| one == name)
+        };
+        if let Some(found) = all().find(|(option, _)| same(option)) {
             return Some(found);
         }
         let shortened = name.starts_with("--") && name.len() > 3;
@@ -142,12 +149,31 @@ impl Judge<'_> {
                 (Does::Writes, Some(value)) => {
                     self.write_value(env, value, Write::Change)?;
                 }
+                (Does::Empties, Some(value)) => self.empties(env, program, value)?,
                 (Does::Data, Some(value)) => self.stray(env, name, value)?,
                 (Does::Data, None)
-                | (Does::Reads | Does::Runs | Does::Tree | Does::Writes, None) => {}
+                | (Does::Reads | Does::Runs | Does::Tree | Does::Writes | Does::Empties, None) => {}
             }
         }
         Ok(parsed)
+    }
+
+    /// Refuses a folder for output in which there is work: the program empties it first.
+    fn empties(&mut self, env: &Env, program: &str, value: &Value) -> Result<(), Refusal> {
+        for path in self.write_value(env, value, Write::Change)? {
+            let held = match self.index() {
+                Some(tracked) => tracked.iter().any(|file| file.starts_with(&path)),
+                None => !self.entries(&path).paths.is_empty(),
+            };
+            if held {
+                return Err(Refusal::new(
+                    "program.delete",
+                    format!("{program} empties {} before it writes there", value.show()),
+                )
+                .instead("name a folder that is not there yet"));
+            }
+        }
+        Ok(())
     }
 
     /// A second look at the value of an option: where a table takes a flag for an

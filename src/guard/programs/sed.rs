@@ -99,6 +99,9 @@ impl Judge<'_> {
             }
             self.read_value(env, operand, Read::Content)?;
         }
+        if operands.is_empty() && call.stdin.is_empty() {
+            return Ok(Stream::Text(String::new()));
+        }
         Ok(Stream::Opaque)
     }
 }

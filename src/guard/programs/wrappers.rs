@@ -281,7 +281,8 @@ impl Judge<'_> {
         );
         let own = own_words(call.words, &SPEC);
         let parsed = self.options(env, "xargs", &call.words[..own], &SPEC)?;
-        let own_file = parsed.has(&["-a", "--arg-file"]);
+        // Another file, or words that end elsewhere.
+        let own_file = parsed.has(&["-a", "--arg-file", "-d", "--delimiter"]);
         let values: Vec<Value> = match call.stdin {
             Stream::Listing(root) if !own_file => vec![Value::one(Seg::Listed(root.clone()))],
             Stream::Tokens if !own_file => vec![Value::one(Seg::Token)],
@@ -313,7 +314,7 @@ impl Judge<'_> {
 }
 
 /// How many words at the front are the wrapper's own options.
-fn own_words(words: &[Value], spec: &Spec) -> usize {
+pub(super) fn own_words(words: &[Value], spec: &Spec) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at) {
         let head = word.head();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::guard::files::Kind;
-use crate::guard::judge::{Judge, Read, Write};
+use crate::guard::judge::{COST_OF_AN_ENTRY, Judge, Read, Write};
 use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Seg, Stream, Value};
 
@@ -17,14 +17,17 @@ pub(super) const NAMES: &str = "tee cp gcp mv gmv ln mkdir touch truncate chmod 
 
 impl Judge<'_> {
     pub(super) fn writer(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        match call.name {
-            "tee" => self.tee(env, call),
+        let stream = match call.name {
+            "tee" => return self.tee(env, call),
             "cp" | "gcp" => self.copy(env, call),
             "mv" | "gmv" => self.rename(env, call),
             "ln" => self.link(env, call),
             "mkdir" | "touch" | "truncate" | "dos2unix" | "unix2dos" => self.make(env, call),
             _ => self.chmod(env, call),
-        }
+        }?;
+        // `-v` and `chmod -c` print the names.
+        let says = |word: &Value| word.head().starts_with('-') && word.show().contains(['v', 'c']);
+        Ok(if call.words.iter().any(says) { Stream::Opaque } else { stream })
     }
 
     fn tee(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -32,9 +35,8 @@ impl Judge<'_> {
             Spec::closed(&[], "-a -i -p --append --ignore-interrupts --output-error");
         let parsed = self.options(env, "tee", call.words, &SPEC)?;
         let how = if parsed.has(&["-a", "--append"]) { Write::Append } else { Write::Change };
-        let nothing = matches!(call.stdin, Stream::Text(text) if text.is_empty());
         for operand in &parsed.operands {
-            if nothing && how == Write::Change {
+            if call.stdin.is_empty() && how == Write::Change {
                 self.kept(env, operand)?;
             }
             self.write_value(env, operand, how)?;
@@ -191,8 +193,9 @@ impl Judge<'_> {
             if real.kind != Kind::Dir {
                 continue;
             }
-            let (entries, all) = self.entries(&real.path);
-            if !all {
+            let tree = self.entries(&real.path);
+            self.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
+            if !tree.all {
                 return Err(Refusal::new(
                     "path.too-large",
                     "the folder is too large to be looked through",
@@ -207,7 +210,7 @@ impl Judge<'_> {
                     Some(name) if below && !contents => target.join(name),
                     _ => target.clone(),
                 };
-                for entry in &entries {
+                for entry in &tree.paths {
                     if self.files.kind(entry) == Kind::File
                         && let Ok(relative) = entry.strip_prefix(&real.path)
                     {

@@ -12,7 +12,7 @@ mod tokens;
 
 use std::borrow::Cow;
 
-use regex::Regex;
+use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::Value;
 
 pub use stream::Stream;
@@ -27,7 +27,8 @@ const SHORTEST_VALUE: usize = 6;
 /// Finds secrets by their shape, by the name they stand behind, and by value.
 #[derive(Clone, Debug)]
 pub struct Redactor {
-    values: Option<Regex>,
+    /// The values of known secrets; `None` if there are any and they could not be put together.
+    values: Option<AhoCorasick>,
 }
 
 impl Default for Redactor {
@@ -54,11 +55,8 @@ impl Redactor {
             );
         }
         // A longer value may begin with a shorter one.
-        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
-        forms.dedup();
-        let pattern = forms.iter().map(|form| regex::escape(form)).collect::<Vec<_>>().join("|");
-        let values = (!forms.is_empty()).then(|| Regex::new(&pattern)).and_then(Result::ok);
-        Self { values }
+        let values = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
+        Self { values: values.ok() }
     }
 
     /// Whether a variable of this name holds a secret whose value should be known
@@ -69,12 +67,11 @@ impl Redactor {
 
     /// The text without its secrets.
     pub fn redact_str<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        // What cannot be looked for may stand anywhere.
+        let Some(values) = &self.values else { return Cow::Borrowed(REDACTED) };
         let mut out = Cow::Borrowed(text);
-        if let Some(values) = &self.values {
-            out = replace(out, |text| match values.replace_all(text, REDACTED) {
-                Cow::Borrowed(_) => None,
-                Cow::Owned(changed) => Some(changed),
-            });
+        if values.patterns_len() > 0 && values.is_match(text) {
+            out = Cow::Owned(values.replace_all(text, &vec![REDACTED; values.patterns_len()]));
         }
         out = replace(out, shapes::redact);
         replace(out, pairs::redact)
@@ -286,6 +283,14 @@ mod tests {
         assert_eq!(redactor.redact_str("x plainvalue y short"), "x [REDACTED] y short");
         assert_eq!(redactor.redact_str("a%3Dp%22ss%20w%2Frd%21"), "a%3D[REDACTED]");
         assert_eq!(redactor.redact_str("{\"k\":\"p\\\"ss w/rd!\"}"), "{\"k\":\"[REDACTED]\"}");
+    }
+
+    #[test]
+    fn a_value_of_any_length_takes_no_other_value_along() {
+        let long: String = (0..60_000).map(|n| format!("{n}é")).collect();
+        let redactor = Redactor::new([long.as_str(), "plainvalue"]);
+        let redacted = redactor.redact_str(&format!("{long}, plainvalue")).into_owned();
+        assert!(redacted == "[REDACTED], [REDACTED]", "{} bytes are left", redacted.len());
     }
 
     #[test]

@@ -36,6 +36,8 @@ const DENIED_PREFIXES: &str = "LD_ DYLD_ GIT_ SSH_ GPG_ BASH_FUNC_ CARGO_TARGET_
 const HARMLESS: &[(&str, &[&str])] = &[
     ("PAGER", &["cat", ""]),
     ("GIT_PAGER", &["cat", ""]),
+    ("GH_PAGER", &["cat", ""]),
+    ("BAT_PAGER", &["cat", ""]),
     ("EDITOR", &["true", ":", "cat"]),
     ("GIT_EDITOR", &["true", ":", "cat"]),
     ("GIT_SEQUENCE_EDITOR", &["true", ":"]),
@@ -56,6 +58,16 @@ fn has(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
 }
 
+/// Whether a text is a variable with a command in its subscript: wherever bash expects a
+/// number, it runs that, in this call or in a later one of the same shell.
+fn runs_in_arithmetic(text: &str) -> bool {
+    text.match_indices('[').any(|(at, _)| {
+        let named = text[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let inside = text[at..].split(']').next().unwrap_or_default();
+        named && (inside.contains("$(") || inside.contains('`'))
+    })
+}
+
 /// Refuses an assignment that could make another program run.
 pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> {
     let upper = name.to_uppercase();
@@ -67,6 +79,12 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
         .instead("run the command without setting it")
     };
     let text = value.text();
+    if text.is_some_and(runs_in_arithmetic) {
+        return Err(Refusal::new(
+            "shell.arithmetic",
+            format!("arithmetic would run the command in the subscript that {name} is set to"),
+        ));
+    }
     let harmless = HARMLESS
         .iter()
         .any(|(known, values)| *known == upper && text.is_some_and(|text| values.contains(&text)));
@@ -81,7 +99,9 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
     if upper == "CARGO_TARGET_DIR" && text.is_some_and(below) {
         return Ok(());
     }
-    if NAMES.contains(upper.as_str())
+    let shows = ["_PAGER", "_EDITOR"].iter().any(|end| upper.ends_with(end));
+    if shows
+        || NAMES.contains(upper.as_str())
         || DENIED_PREFIXES.split_whitespace().any(|prefix| upper.starts_with(prefix))
     {
         return Err(refuse());

@@ -90,6 +90,9 @@ impl Env {
                 self.vars.insert(name.clone(), unknown());
             }
         }
+        if self.arguments != other.arguments {
+            self.arguments = Some(vec![Value { segs: vec![Seg::Any], splits: true }]);
+        }
         for (name, bodies) in &other.functions {
             let known = self.functions.entry(name.clone()).or_default();
             for body in bodies {
@@ -105,6 +108,7 @@ impl Env {
         self.vars == other.vars
             && self.cwds == other.cwds
             && self.lost == other.lost
+            && self.arguments == other.arguments
             && self.functions.len() == other.functions.len()
     }
 }

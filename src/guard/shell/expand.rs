@@ -7,8 +7,9 @@ use crate::guard::secrets;
 
 use super::braces;
 use super::env::Env;
+use super::params::{Op, Param, Which};
 use super::value::{Seg, Stream, Value};
-use super::words::{self, Op, Param, Piece};
+use super::words::{self, Piece};
 
 /// Variables the shell itself sets to a number.
 const NUMBERS: &[&str] = &[
@@ -79,10 +80,7 @@ impl Judge<'_> {
                         );
                     for name in names {
                         secret_variable(env, name)?;
-                        let plain = |value: &Value| match value.text() {
-                            Some(text) => !text.contains(['[', '$', '`']),
-                            None => value.segs == [Seg::Token],
-                        };
+                        let plain = |value: &Value| is_number(env, value);
                         if env.vars.get(name).is_some_and(|values| !values.iter().all(plain)) {
                             return Err(Refusal::new(
                                 "shell.arithmetic",
@@ -100,12 +98,7 @@ impl Judge<'_> {
                 other => {
                     let mut value = Value::default();
                     self.piece(env, other, &mut value)?;
-                    let plain = value.segs.iter().all(|seg| match seg {
-                        Seg::Lit(text) => !text.contains(['[', '$', '`']),
-                        Seg::Token => true,
-                        Seg::Glob(_) | Seg::Listed(_) | Seg::Any => false,
-                    });
-                    if !plain {
+                    if !is_number(env, &value) {
                         return Err(Refusal::new(
                             "shell.arithmetic",
                             "arithmetic on a value that is not known to be a number",
@@ -137,7 +130,11 @@ impl Judge<'_> {
                 value.push(Seg::Token);
             }
             Piece::Param(param) => {
-                for found in self.param(env, param)? {
+                for (index, found) in self.param(env, param)?.into_iter().enumerate() {
+                    if index > 0 {
+                        let fields = env.vars.contains_key("IFS");
+                        value.push(if fields { Seg::Any } else { Seg::Lit(" ".to_owned()) });
+                    }
                     for seg in found.segs {
                         value.push(seg);
                     }
@@ -164,7 +161,7 @@ impl Judge<'_> {
         let mut begun = pieces.is_empty();
         for piece in pieces {
             match piece {
-                Piece::Param(param) if param.quoted && matches!(param.name.as_str(), "@") => {
+                Piece::Param(param) if param.quoted && param.which == Which::Each => {
                     let mut values = self.param(env, param)?.into_iter();
                     if let Some(first) = values.next() {
                         begun = true;
@@ -177,7 +174,11 @@ impl Judge<'_> {
                 }
                 Piece::Param(param) if !param.quoted => {
                     let fields = env.vars.contains_key("IFS");
-                    for value in self.param(env, param)? {
+                    for (index, value) in self.param(env, param)?.into_iter().enumerate() {
+                        if index > 0 && begun {
+                            out.push(std::mem::take(&mut word));
+                            begun = false;
+                        }
                         if fields {
                             word.push(Seg::Any);
                             word.splits = true;
@@ -243,6 +244,7 @@ impl Judge<'_> {
             let mut ignored = Value::default();
             self.piece(env, piece, &mut ignored)?;
         }
+        self.arithmetic_pieces(env, param.index)?;
         let name = param.name.as_str();
         secret_variable(env, name)?;
         if param.op == Op::Length {
@@ -250,6 +252,9 @@ impl Judge<'_> {
         }
         if param.op == Op::Assign {
             env.set(name, Value::one(Seg::Any));
+        }
+        if param.op == Op::Change {
+            self.spend(COST_OF_A_CHANGE)?;
         }
         if param.op == Op::Change
             && let Some([value]) = env.vars.get(name).map(Vec::as_slice)
@@ -262,7 +267,9 @@ impl Judge<'_> {
             return Ok(vec![Value { segs: vec![Seg::Any], splits: !param.quoted }]);
         }
         if let Some(values) = env.vars.get(name) {
-            return Ok(values.clone());
+            // The name alone means the first value of an array.
+            let most = if param.which == Which::First { 1 } else { values.len() };
+            return Ok(values[..most.min(values.len())].to_vec());
         }
         if NUMBERS.contains(&name) {
             return Ok(vec![Value::one(Seg::Token)]);
@@ -292,6 +299,9 @@ impl Judge<'_> {
         })])
     }
 }
+
+/// What working a change out costs, in commands.
+const COST_OF_A_CHANGE: usize = 60;
 
 /// Longest value that a change is worked out for, in bytes.
 const LONGEST_CHANGED: usize = 4096;
@@ -328,6 +338,20 @@ fn changed(value: &str, change: &str) -> Option<String> {
         Some(at) => value[at..].to_owned(),
         None => value.to_owned(),
     })
+}
+
+/// Whether arithmetic finds a number in a value, and no name that it would look up in turn.
+fn is_number(env: &Env, value: &Value) -> bool {
+    let named = |text: &str| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        text.split(|c: char| !is_name(c)).any(|name| env.vars.contains_key(name))
+    };
+    !value.splits
+        && value.segs.iter().all(|seg| match seg {
+            Seg::Lit(text) => !text.contains(['[', '$', '`']) && !named(text),
+            Seg::Token => true,
+            Seg::Glob(_) | Seg::Listed(_) | Seg::Any => false,
+        })
 }
 
 /// Refuses arithmetic in which two operands stand side by side: that is a

@@ -10,6 +10,7 @@ mod braces;
 mod ends;
 mod env;
 mod expand;
+mod params;
 mod paths;
 mod redirect;
 mod test_expr;
@@ -60,7 +61,7 @@ pub(super) struct Looked {
     pub(super) ask: Option<Refusal>,
 }
 
-/// The thread that lines are looked through on. A fault of the parser there is a refusal,, and
+/// The thread that lines are looked through on. A fault of the parser there is a refusal, and
 /// what it says on the way is for nobody to read.
 pub const THREAD: &str = "guard";
 

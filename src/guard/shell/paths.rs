@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 
 use crate::guard::files::Kind;
-use crate::guard::judge::{Judge, Read, Write, secret};
+use crate::guard::judge::{COST_OF_AN_ENTRY, Judge, Read, Write, secret};
 use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
 use crate::model::Access;
@@ -56,8 +56,8 @@ impl Judge<'_> {
             // What a listing printed was checked when it was listed; the user's rules come on top.
             for seg in value.segs.iter().filter(|_| self.policy.rules.hides()) {
                 if let Seg::Listed(root) = seg {
-                    for entry in self.entries(root).0 {
-                        self.ruled_path(&entry, Access::Read, read != Read::Name)?;
+                    for entry in &self.entries(root).paths {
+                        self.ruled_path(entry, Access::Read, read != Read::Name)?;
                     }
                 }
             }
@@ -130,13 +130,14 @@ impl Judge<'_> {
         if fixed.next().is_some() || root == policy.workspace {
             return Err(unclear());
         }
-        let (entries, all) = self.entries(&root);
-        for entry in entries {
-            if self.files.kind(&entry) == Kind::File {
-                self.protected(&entry, Write::Change)?;
+        let tree = self.entries(&root);
+        self.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
+        for entry in &tree.paths {
+            if self.files.kind(entry) == Kind::File {
+                self.protected(entry, Write::Change)?;
             }
         }
-        if all { Ok(()) } else { Err(unclear()) }
+        if tree.all { Ok(()) } else { Err(unclear()) }
     }
 
     /// Every absolute path that a value without open ends may stand for.
@@ -236,7 +237,7 @@ impl Judge<'_> {
                 }
                 if *part == "**" {
                     // With `globstar` it also stands for no folder and for every one below.
-                    next.extend(self.entries(folder).0);
+                    next.extend(self.entries(folder).paths.iter().cloned());
                     next.push(folder.clone());
                     continue;
                 }

@@ -54,24 +54,20 @@ impl Judge<'_> {
         }
     }
 
-    /// Refuses `> file` and `: > file`, which leave nothing of a file that is there.
-    pub(super) fn emptied(
+    /// Refuses redirections such as `> file` and `: > file`, which leave nothing of a file
+    /// that is there, because nothing is printed.
+    pub(super) fn kept_from<'a>(
         &mut self,
         env: &mut Env,
-        simple: &ast::SimpleCommand,
+        printed: &Stream,
+        redirects: impl Iterator<Item = &'a ast::IoRedirect>,
     ) -> Result<(), Refusal> {
-        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
-        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
-        for item in prefix.chain(suffix) {
-            if let ast::CommandPrefixOrSuffixItem::IoRedirect(ast::IoRedirect::File(
-                _,
-                ast::IoFileRedirectKind::Write | ast::IoFileRedirectKind::Clobber,
-                ast::IoFileRedirectTarget::Filename(word),
-            )) = item
-            {
-                let target = self.single(env, &word.value)?;
-                self.kept(env, &target)?;
-            }
+        if !printed.is_empty() {
+            return Ok(());
+        }
+        for word in redirects.filter_map(replaced) {
+            let target = self.single(env, &word.value)?;
+            self.kept(env, &target)?;
         }
         Ok(())
     }
@@ -90,8 +86,7 @@ impl Judge<'_> {
             }
             ast::IoFileRedirectTarget::Filename(word) => word,
             ast::IoFileRedirectTarget::Duplicate(word) => {
-                let digits = word.value.trim_end_matches('-');
-                if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                if is_descriptor(word) {
                     return Ok(None);
                 }
                 word
@@ -136,29 +131,28 @@ pub(super) fn is_stderr(redirect: &ast::IoRedirect) -> bool {
     }
 }
 
-/// Whether a command has no output whatever happens, so that a redirection of it only
-/// empties the file.
-pub(super) fn prints_nothing(words: &[Value], stdin: &Stream) -> bool {
-    let Some((name, rest)) = words.split_first() else { return false };
-    // What passes nothing on prints nothing.
-    let passes = match name.text() {
-        Some("tr") => true,
-        Some("cat" | "tac" | "head" | "tail" | "sort" | "uniq" | "rev" | "nl" | "tee") => {
-            rest.iter().all(|word| word.head().starts_with('-'))
-        }
-        _ => false,
-    };
-    if passes && matches!(stdin, Stream::Text(text) if text.is_empty()) {
-        return true;
+/// The file whose content a redirection replaces.
+fn replaced(redirect: &ast::IoRedirect) -> Option<&ast::Word> {
+    match redirect {
+        ast::IoRedirect::File(
+            _,
+            ast::IoFileRedirectKind::Write | ast::IoFileRedirectKind::Clobber,
+            ast::IoFileRedirectTarget::Filename(word),
+        )
+        | ast::IoRedirect::OutputAndError(word, false) => Some(word),
+        ast::IoRedirect::File(
+            _,
+            ast::IoFileRedirectKind::DuplicateOutput,
+            ast::IoFileRedirectTarget::Filename(word) | ast::IoFileRedirectTarget::Duplicate(word),
+        ) => Some(word).filter(|word| !is_descriptor(word)),
+        ast::IoRedirect::File(..)
+        | ast::IoRedirect::OutputAndError(_, true)
+        | ast::IoRedirect::HereDocument(..)
+        | ast::IoRedirect::HereString(..) => None,
     }
-    let only = |fine: &[&str]| {
-        rest.iter().all(|word| word.text().is_some_and(|text| fine.contains(&text)))
-    };
-    match name.text() {
-        Some(":" | "true" | "false") => true,
-        Some("cat") => !rest.is_empty() && only(&["/dev/null"]),
-        Some("printf") => rest.len() == 1 && only(&[""]),
-        Some("echo") => rest.first().and_then(Value::text) == Some("-n") && only(&["-n", ""]),
-        _ => false,
-    }
+}
+
+/// Whether `>&` is followed by the number of a file that is open, or closes one.
+fn is_descriptor(word: &ast::Word) -> bool {
+    word.value.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,11 +1,12 @@
 //! `[[ … ]]`: its words are expanded, its arithmetic is bash's own.
 
-use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr};
+use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr, UnaryPredicate};
 
 use crate::guard::judge::Judge;
 use crate::guard::refusal::Refusal;
 
 use super::env::Env;
+use super::value::Value;
 
 impl Judge<'_> {
     /// Judges what an extended test could run.
@@ -22,9 +23,15 @@ impl Judge<'_> {
             ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => {
                 self.extended_test(env, inner)
             }
-            ExtendedTestExpr::UnaryTest(_, word) => {
+            ExtendedTestExpr::UnaryTest(predicate, word) => {
                 let value = self.single(env, &word.value)?;
-                subscripts(value.head())
+                match predicate {
+                    UnaryPredicate::ShellVariableIsSetAndAssigned
+                    | UnaryPredicate::ShellVariableIsSetAndNameRef => {
+                        self.names_variable(env, &value)
+                    }
+                    _ => subscripts(value.head()),
+                }
             }
             ExtendedTestExpr::BinaryTest(predicate, left, right) => {
                 let left_value = self.single(env, &left.value)?;
@@ -58,6 +65,21 @@ impl Judge<'_> {
                 }
             }
         }
+    }
+}
+
+impl Judge<'_> {
+    /// Refuses a word that a builtin takes for a variable and of which it is not known that
+    /// it is one: its subscript would be evaluated.
+    pub(in crate::guard) fn names_variable(
+        &mut self,
+        env: &mut Env,
+        value: &Value,
+    ) -> Result<(), Refusal> {
+        let unknown = || Refusal::new("shell.arithmetic", "it is not known which variable this is");
+        let text = value.text().ok_or_else(unknown)?;
+        subscripts(text)?;
+        text.find('[').map_or(Ok(()), |at| self.arithmetic(env, &text[at..]))
     }
 }
 

@@ -140,3 +140,36 @@ pub(in crate::guard) enum Stream {
     /// Some lines of a known text, or all of them.
     Lines(String),
 }
+
+impl Stream {
+    /// Whether nothing is printed at all.
+    pub(in crate::guard) fn is_empty(&self) -> bool {
+        matches!(self, Self::Text(text) if text.is_empty())
+    }
+}
+
+/// What ways print of which one is taken, or some: nothing, or nobody knows.
+#[derive(Default)]
+pub(super) struct Printed {
+    something: bool,
+}
+
+impl Printed {
+    pub(super) fn also(&mut self, stream: Stream) {
+        self.something |= !stream.is_empty();
+    }
+
+    pub(super) fn stream(self) -> Stream {
+        if self.something { Stream::Opaque } else { Stream::Text(String::new()) }
+    }
+}
+
+/// What two commands after each other print.
+pub(super) fn joined(first: Stream, second: Stream) -> Stream {
+    match (first, second) {
+        (Stream::Text(text), other) | (other, Stream::Text(text)) if text.is_empty() => other,
+        (Stream::Tokens, Stream::Tokens) => Stream::Tokens,
+        (Stream::Listing(one), Stream::Listing(two)) if one == two => Stream::Listing(one),
+        _ => Stream::Opaque,
+    }
+}

@@ -12,8 +12,8 @@ use super::assign;
 use super::env::{Env, MOST_VARIABLES};
 use super::expand::secret_variable;
 use super::parse;
-use super::redirect::{is_stderr, prints_nothing};
-use super::value::{Seg, Stream, Value};
+use super::redirect::is_stderr;
+use super::value::{Printed, Seg, Stream, Value, joined};
 
 /// Functions, substitutions and nested shells inside each other.
 const MOST_DEPTH: usize = 24;
@@ -50,7 +50,7 @@ impl Judge<'_> {
     }
 
     /// Takes from what may still be looked at.
-    pub(super) fn spend(&mut self, cost: usize) -> Result<(), Refusal> {
+    pub(in crate::guard) fn spend(&mut self, cost: usize) -> Result<(), Refusal> {
         self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
             Refusal::new("shell.too-long", "there is too much of it to look through")
                 .instead("split it into several calls")
@@ -151,6 +151,8 @@ impl Judge<'_> {
                 env.stdin = self.redirects(env, redirects.as_ref(), stdin)?;
                 let stream = self.deeper(|judge| judge.compound(env, compound))?;
                 env.stdin = outer;
+                let redirects_of = redirects.iter().flat_map(|list| &list.0);
+                self.kept_from(env, &stream, redirects_of)?;
                 Ok(if redirects.is_some() { Stream::Opaque } else { stream })
             }
             ast::Command::Function(function) => {
@@ -201,38 +203,37 @@ impl Judge<'_> {
                         env.set(&name, Value::one(Seg::Token));
                     }
                 }
-                self.looped(env, |judge, env| judge.list(env, &clause.body.list).map(drop))?;
-                Ok(Stream::Opaque)
+                self.looped(env, |judge, env| judge.list(env, &clause.body.list))
             }
             ast::CompoundCommand::BraceGroup(group) => self.list(env, &group.list),
             ast::CompoundCommand::Subshell(subshell) => self.list(&mut env.clone(), &subshell.list),
             ast::CompoundCommand::ForClause(clause) => self.for_clause(env, clause),
             ast::CompoundCommand::CaseClause(clause) => self.case_clause(env, clause),
             ast::CompoundCommand::IfClause(clause) => {
-                self.list(env, &clause.condition)?;
+                let mut printed = Printed::default();
+                printed.also(self.list(env, &clause.condition)?);
                 let mut ends = vec![env.clone()];
                 let mut branch = env.clone();
-                self.list(&mut branch, &clause.then)?;
+                printed.also(self.list(&mut branch, &clause.then)?);
                 ends.push(branch);
                 for other in clause.elses.iter().flatten() {
                     if let Some(condition) = &other.condition {
-                        self.list(env, condition)?;
+                        printed.also(self.list(env, condition)?);
                     }
                     let mut branch = env.clone();
-                    self.list(&mut branch, &other.body)?;
+                    printed.also(self.list(&mut branch, &other.body)?);
                     ends.push(branch);
                 }
                 ends.iter().for_each(|end| env.merge(end));
-                Ok(Stream::Opaque)
+                Ok(printed.stream())
             }
             ast::CompoundCommand::WhileClause(clause)
-            | ast::CompoundCommand::UntilClause(clause) => {
-                self.looped(env, |judge, env| {
-                    judge.list(env, &clause.0)?;
-                    judge.list(env, &clause.1.list).map(drop)
-                })?;
-                Ok(Stream::Opaque)
-            }
+            | ast::CompoundCommand::UntilClause(clause) => self.looped(env, |judge, env| {
+                let mut printed = Printed::default();
+                printed.also(judge.list(env, &clause.0)?);
+                printed.also(judge.list(env, &clause.1.list)?);
+                Ok(printed.stream())
+            }),
             ast::CompoundCommand::Coprocess(coprocess) => {
                 self.command(&mut env.clone(), &coprocess.body, Stream::Opaque)?;
                 Ok(Stream::Opaque)
@@ -244,18 +245,20 @@ impl Judge<'_> {
     fn looped(
         &mut self,
         env: &mut Env,
-        mut body: impl FnMut(&mut Self, &mut Env) -> Result<(), Refusal>,
-    ) -> Result<(), Refusal> {
+        mut body: impl FnMut(&mut Self, &mut Env) -> Result<Stream, Refusal>,
+    ) -> Result<Stream, Refusal> {
+        let mut printed = Printed::default();
         for _ in 0..3 {
             let start = env.clone();
-            body(self, env)?;
+            printed.also(body(self, env)?);
             env.merge(&start);
             if env.same(&start) {
-                return Ok(());
+                return Ok(printed.stream());
             }
         }
         env.lost = true;
-        body(self, env)
+        printed.also(body(self, env)?);
+        Ok(printed.stream())
     }
 
     fn for_clause(
@@ -292,15 +295,15 @@ impl Judge<'_> {
             values = vec![Value::one(if tokens { Seg::Token } else { Seg::Any })];
         }
         self.looped(env, |judge, env| {
+            let mut printed = Printed::default();
             for value in &values {
                 // Rounds multiply where loops stand in loops.
                 judge.spend(COST_OF_A_ROUND)?;
                 env.set(&clause.variable_name, value.clone());
-                judge.list(env, &clause.body.list)?;
+                printed.also(judge.list(env, &clause.body.list)?);
             }
-            Ok(())
-        })?;
-        Ok(Stream::Opaque)
+            Ok(printed.stream())
+        })
     }
 
     fn case_clause(
@@ -310,6 +313,7 @@ impl Judge<'_> {
     ) -> Result<Stream, Refusal> {
         self.single(env, &clause.value.value)?;
         let start = env.clone();
+        let mut printed = Printed::default();
         for case in &clause.cases {
             for pattern in &case.patterns {
                 self.single(env, &pattern.value)?;
@@ -318,11 +322,11 @@ impl Judge<'_> {
                 let mut branch = start.clone();
                 // `;&` and `;;&` go on into the next one.
                 branch.merge(env);
-                self.list(&mut branch, list)?;
+                printed.also(self.list(&mut branch, list)?);
                 env.merge(&branch);
             }
         }
-        Ok(Stream::Opaque)
+        Ok(printed.stream())
     }
 
     fn simple(
@@ -348,30 +352,29 @@ impl Judge<'_> {
                 other => self.item(env, other, &mut words, &mut stdin, &mut redirected)?,
             }
         }
-        for item in suffix {
+        for item in suffix.clone() {
             self.item(env, item, &mut words, &mut stdin, &mut redirected)?;
         }
-        let idle = prints_nothing(&words, &stdin);
-        if (idle || words.is_empty()) && assignments.is_empty() {
-            self.emptied(env, simple)?;
-        }
+        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        let redirects = prefix.chain(suffix).filter_map(|item| match item {
+            ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => Some(redirect),
+            _ => None,
+        });
         if words.is_empty() {
             for (name, values) in assignments {
                 env.vars.insert(name, values);
             }
+            let nothing = Stream::Text(String::new());
+            self.kept_from(env, &nothing, redirects.clone())?;
             // `$(< file)` prints the file.
-            let redirects = simple
-                .prefix
-                .iter()
-                .flat_map(|prefix| &prefix.0)
-                .any(|item| matches!(item, ast::CommandPrefixOrSuffixItem::IoRedirect(_)));
-            return Ok(if redirects { Stream::Opaque } else { Stream::Text(String::new()) });
+            return Ok(if redirects.count() > 0 { Stream::Opaque } else { nothing });
         }
         let declares = words.first().and_then(Value::text).is_some_and(|name| name == "read");
         if !declares && assignments.iter().any(|(name, _)| name == "IFS") {
             env.set("IFS", Value::one(Seg::Any));
         }
         let stream = self.run(env, &words, &stdin)?;
+        self.kept_from(env, &stream, redirects)?;
         Ok(if redirected { Stream::Opaque } else { stream })
     }
 
@@ -469,26 +472,17 @@ impl Judge<'_> {
         let outer = env.arguments.replace(arguments.to_vec());
         let outer_stdin = std::mem::replace(&mut env.stdin, stdin.clone());
         let start = env.clone();
+        let mut printed = Printed::default();
         for body in bodies {
             let mut inner = start.clone();
             let ast::FunctionBody(compound, redirects) = body.as_ref();
             inner.stdin = self.redirects(&mut inner, redirects.as_ref(), stdin.clone())?;
-            self.deeper(|judge| judge.compound(&mut inner, compound))?;
+            printed.also(self.deeper(|judge| judge.compound(&mut inner, compound))?);
             env.merge(&inner);
         }
         env.arguments = outer;
         env.stdin = outer_stdin;
         self.active.pop();
-        Ok(Stream::Opaque)
-    }
-}
-
-/// What two commands after each other print.
-fn joined(first: Stream, second: Stream) -> Stream {
-    match (first, second) {
-        (Stream::Text(text), other) | (other, Stream::Text(text)) if text.is_empty() => other,
-        (Stream::Tokens, Stream::Tokens) => Stream::Tokens,
-        (Stream::Listing(one), Stream::Listing(two)) if one == two => Stream::Listing(one),
-        _ => Stream::Opaque,
+        Ok(printed.stream())
     }
 }

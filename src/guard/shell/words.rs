@@ -8,6 +8,7 @@
 use crate::guard::refusal::Refusal;
 
 use super::ends::{MOST_DEPTH, command_end, param_end};
+use super::params::{Op, Param, Which, param};
 
 /// A stretch of a word as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,32 +32,6 @@ pub(super) enum Piece {
     Arith(Vec<Piece>),
 }
 
-/// A parameter expansion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Param {
-    /// Variable, number or special character.
-    pub(super) name: String,
-    /// What is done to it.
-    pub(super) op: Op,
-    /// Expansions inside the braces, behind the name.
-    pub(super) inner: Vec<Piece>,
-    /// Whether it stands in double quotes.
-    pub(super) quoted: bool,
-}
-
-/// What a parameter expansion does to the value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
-    /// Nothing: the value itself.
-    Value,
-    /// Its length, or a number of things.
-    Length,
-    /// Assigns a default.
-    Assign,
-    /// Anything else: a default, a part, a replacement.
-    Change,
-}
-
 pub(super) fn unclear(what: &str) -> Refusal {
     Refusal::new("shell.unparsed", format!("{what} cannot be understood with certainty"))
         .instead("write it in a plainer way, one simple command a line")
@@ -77,7 +52,7 @@ pub(super) fn body(text: &str) -> Result<Vec<Piece>, Refusal> {
     nested(text, 0)
 }
 
-fn nested(text: &str, depth: usize) -> Result<Vec<Piece>, Refusal> {
+pub(super) fn nested(text: &str, depth: usize) -> Result<Vec<Piece>, Refusal> {
     if depth > MOST_DEPTH {
         return Err(too_deep());
     }
@@ -306,7 +281,14 @@ impl<'a> Scanner<'a> {
             _ => return Ok(Piece::Text("$".to_owned())),
         };
         self.at += name.len();
-        Ok(Piece::Param(Param { name: name.to_owned(), op: Op::Value, inner: Vec::new(), quoted }))
+        Ok(Piece::Param(Param {
+            name: name.to_owned(),
+            op: Op::Value,
+            inner: Vec::new(),
+            index: Vec::new(),
+            which: Which::of(name, ""),
+            quoted,
+        }))
     }
 
     fn backquoted(&mut self, quoted: bool) -> Result<Piece, Refusal> {
@@ -421,53 +403,6 @@ fn arithmetic(inner: &str) -> Option<&str> {
         }
     }
     (depth == 0).then_some(expression)
-}
-
-/// The inside of `${…}`.
-fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Refusal> {
-    let counted = inner.strip_prefix('#').filter(|rest| !rest.is_empty());
-    let (text, length) = match counted {
-        Some(rest) if !rest.starts_with(['-', '?', ':', '%', '#', '/', '=', '+']) => (rest, true),
-        _ => (inner, false),
-    };
-    if text.starts_with('!') && text.len() > 1 {
-        return Err(Refusal::new(
-            "shell.indirect",
-            "an indirect expansion reads a variable whose name is not known",
-        ));
-    }
-    let end = match text.bytes().next() {
-        Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => text
-            .bytes()
-            .position(|b| !(b.is_ascii_alphanumeric() || b == b'_'))
-            .unwrap_or(text.len()),
-        Some(byte) if byte.is_ascii_digit() => {
-            text.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(text.len())
-        }
-        Some(byte) if b"@*#?-$!".contains(&byte) => 1,
-        _ => return Err(unclear("a parameter expansion")),
-    };
-    let (name, rest) = text.split_at(end);
-    let operator = match rest.strip_prefix('[').and_then(|rest| rest.find(']')) {
-        Some(close) => &rest[close + 2..],
-        None => rest,
-    };
-    if operator.starts_with('@') && operator.len() == 2 && operator != "@Q" {
-        return Err(unclear("a transformation of a parameter"));
-    }
-    if rest.contains("<(") || rest.contains(">(") {
-        return Err(unclear("a process substitution inside an expansion"));
-    }
-    let op = if length {
-        Op::Length
-    } else if rest.is_empty() || rest == "[@]" || rest == "[*]" {
-        Op::Value
-    } else if operator.starts_with('=') || operator.starts_with(":=") {
-        Op::Assign
-    } else {
-        Op::Change
-    };
-    Ok(Piece::Param(Param { name: name.to_owned(), op, inner: nested(rest, depth)?, quoted }))
 }
 
 #[cfg(test)]

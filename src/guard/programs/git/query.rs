@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::guard::judge::{Judge, Read, secret};
+use crate::guard::judge::{COST_OF_A_GLOB, Judge, Read, secret};
 use crate::guard::programs::Call;
 use crate::guard::programs::options::{Does, Parsed, Spec, lists, parse};
 use crate::guard::refusal::Refusal;
@@ -109,10 +109,12 @@ impl Judge<'_> {
         if call.name == "grep" {
             let pager = words.iter().any(|word| {
                 let head = word.head();
+                let shortened =
+                    |option: &str, least: &str| option.starts_with(head) && head.starts_with(least);
                 head.starts_with("-O")
                     || head.starts_with("--open")
-                    || head.starts_with("--no-index")
-                    || head.starts_with("--untracked")
+                    || shortened("--no-index", "--no-i")
+                    || shortened("--untracked", "--unt")
             });
             if pager {
                 return Err(Refusal::new(
@@ -194,6 +196,9 @@ impl Judge<'_> {
         };
         let excluded =
             text.starts_with(":!") || text.starts_with(":^") || text.starts_with(":(exclude");
+        if named.contains(['*', '?']) {
+            self.spend(COST_OF_A_GLOB)?;
+        }
         if !excluded
             && (secrets::path(Path::new(named))
                 || named.contains(['*', '?']) && super::super::readers::aims_at_secrets(named))
@@ -212,11 +217,15 @@ impl Judge<'_> {
     fn printed(&mut self, env: &Env, call: &Call<'_>, parsed: &Parsed) -> Stream {
         let names = parsed.has(&["--name-only", "-l", "--files-with-matches"]);
         match call.name {
+            // Any other option may list what is not tracked, or more than names.
             "ls-files"
-                if !parsed.has(&[
-                    "-s", "--stage", "-o", "--others", "-v", "-t", "-u", "--debug", "--format",
-                    "-i",
-                ]) =>
+                if parsed.options.iter().all(|(name, _)| {
+                    lists(
+                        "-z -c --cached -m --modified -d --deleted --full-name --error-unmatch \
+                        --exclude-standard --deduplicate --recurse-submodules",
+                        name,
+                    )
+                }) =>
             {
                 self.tracked(env, &parsed.operands)
             }
@@ -228,9 +237,14 @@ impl Judge<'_> {
                 [one] if one.text() == Some("--show-toplevel") => {
                     Stream::Text(self.policy.workspace.to_string_lossy().into_owned())
                 }
+                [one] if one.text() == Some("HEAD") => Stream::Tokens,
+                // It prints one hash or nothing, as long as it is asked for nothing else.
                 words
                     if words.iter().any(|word| word.head().starts_with("--short"))
-                        || words.len() == 1 && words[0].text() == Some("HEAD") =>
+                        && words.iter().all(|word| {
+                            let name = word.head().split('=').next().unwrap_or_default();
+                            !name.starts_with('-') || lists("--short --verify -q --quiet", name)
+                        }) =>
                 {
                     Stream::Tokens
                 }
@@ -310,7 +324,11 @@ impl Judge<'_> {
         words: &[&str],
         rule: &'static str,
     ) -> Result<Stream, Refusal> {
+        // `git remote -v update` updates.
+        let flags = |word: &&Value| matches!(word.text(), Some("-v" | "--verbose"));
+        let behind = call.words.iter().skip_while(flags).map(Value::text).next();
         let first = call.words.first().and_then(Value::text);
+        let first = behind.unwrap_or(first);
         if call.words.is_empty() || first.is_some_and(|first| words.contains(&first)) {
             let network = first == Some("show")
                 && !call.words.iter().any(|word| word.text() == Some("-n"))

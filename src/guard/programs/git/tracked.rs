@@ -1,7 +1,7 @@
 //! Which listings of tracked files may name secrets: the index tells. Names only;
 //! whether a listing is read is decided where its words are used.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::guard::judge::{Judge, Read};
 use crate::guard::programs::readers::aims_at_secrets;
@@ -20,13 +20,8 @@ impl Judge<'_> {
         let pattern = |word: &Value| word.text().is_none_or(|text| text.contains(MAGIC));
         let workspace = self.policy.workspace.clone();
         let below = if operands.iter().any(pattern) { workspace.as_path() } else { root };
-        let index = self.files.read(&workspace.join(".git/index")).ok();
-        let listed = index.as_deref().and_then(names);
-        let holds = match listed {
-            Some(names) => names
-                .iter()
-                .map(|name| workspace.join(name))
-                .any(|path| path.starts_with(below) && secrets::path(&path)),
+        let holds = match self.index() {
+            Some(paths) => paths.iter().any(|path| path.starts_with(below) && secrets::path(path)),
             // Without an index that can be read, whatever is there may be tracked.
             None => self.read(below, Read::Tree).is_err(),
         };
@@ -34,6 +29,25 @@ impl Judge<'_> {
             self.unsifted.insert(root.clone());
         }
         stream
+    }
+}
+
+impl Judge<'_> {
+    /// All tracked files, if their names can be read.
+    pub(in crate::guard::programs) fn index(&self) -> Option<&[PathBuf]> {
+        self.tracked.get_or_init(|| self.read_index()).as_deref()
+    }
+
+    fn read_index(&self) -> Option<Vec<PathBuf>> {
+        let git = self.policy.workspace.join(".git");
+        // A worktree has its own index elsewhere, and says where.
+        let pointer = self.files.read(&git).ok().and_then(|text| String::from_utf8(text).ok());
+        let folder = match pointer.as_deref().and_then(|text| text.strip_prefix("gitdir:")) {
+            Some(elsewhere) => self.policy.workspace.join(elsewhere.trim()),
+            None => git,
+        };
+        let names = names(&self.files.read(&folder.join("index")).ok()?)?;
+        Some(names.iter().map(|name| self.policy.workspace.join(name)).collect())
     }
 }
 
@@ -77,6 +91,14 @@ fn names(index: &[u8]) -> Option<Vec<String>> {
         names.push(String::from_utf8_lossy(&index[start..start + length]).into_owned());
         at += (start + length - at + 8) & !7;
     }
+    // Behind the names stand extensions and a hash of the whole. What must be understood has
+    // a name in small letters: other names stand elsewhere then.
+    while let Some(extension) = index.get(at..at + 8).filter(|_| index.len() > at + 20) {
+        if !extension[0].is_ascii_uppercase() {
+            return None;
+        }
+        at += 8 + usize::try_from(word(at + 4)?).ok()?;
+    }
     Some(names)
 }
 
@@ -98,6 +120,20 @@ mod tests {
             }
         }
         out
+    }
+
+    #[test]
+    fn an_index_that_does_not_hold_all_names_tells_none() {
+        let with = |extension: &[u8]| {
+            let mut out = index(20, &["src/lib.rs"]);
+            out.extend(extension);
+            out.extend([0, 0, 0, 2, 7, 7]);
+            out.extend([1; 20]);
+            names(&out)
+        };
+        assert_eq!(with(b"TREE").expect("is read"), ["src/lib.rs"]);
+        assert_eq!(with(b"link"), None, "the others stand in a shared index");
+        assert_eq!(with(b"sdir"), None, "folders stand for what is in them");
     }
 
     #[test]

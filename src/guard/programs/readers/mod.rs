@@ -1,10 +1,14 @@
 //! Programs that read files and print: what their options and operands name.
 
-use crate::guard::judge::{Judge, Read};
+use crate::guard::files::Kind;
+use crate::guard::judge::{COST_OF_A_GLOB, Judge, Read};
 use crate::guard::refusal::Refusal;
+use crate::guard::secrets;
 use crate::guard::shell::{Env, Seg, Stream, Value};
 
 mod table;
+
+use std::path::{Path, PathBuf};
 
 use super::Call;
 use super::options::{Does, Parsed, Spec, lists};
@@ -34,7 +38,15 @@ impl Judge<'_> {
         // `-c`, `-C` and `-f` mean something harmless to the others in the row of names.
         let listing = reader.operands == Operands::Names;
         let parsed = if listing && !sums && call.name != "file" && call.name != "wc" {
-            super::options::parse(call.name, call.words, &Spec::open(list_options(call.name)))?
+            let spec = Spec::open(list_options(call.name));
+            let parsed = super::options::parse(call.name, call.words, &spec)?;
+            for (name, _) in &parsed.options {
+                if let Some((_, Refused(why))) = spec.find(name) {
+                    let why = format!("{} {name} {why}", call.name);
+                    return Err(Refusal::new("program.option", why));
+                }
+            }
+            parsed
         } else if listing && call.name == "wc" {
             self.options(
                 env,
@@ -88,11 +100,27 @@ impl Judge<'_> {
             }
             Operands::PatternThenFiles => return self.search(env, call, &parsed),
         }
+        let empty = |operand: &Value| operand.text() == Some("/dev/null");
+        let files = matches!(reader.operands, Operands::Files | Operands::ThenOutput);
+        let reads_nothing = match parsed.operands.as_slice() {
+            [] => call.stdin.is_empty(),
+            // The operands of `tr` are no files.
+            operands => operands.iter().all(empty) || call.name == "tr" && call.stdin.is_empty(),
+        };
+        let none = parsed.value(&["-n", "--lines", "-c", "--bytes"]).and_then(Value::text);
+        let takes_none =
+            matches!(call.name, "head" | "ghead" | "tail" | "gtail") && none == Some("0");
+        // What reads nothing prints nothing, but dumps tell where it ends.
+        if files && reads_nothing && !matches!(call.name, "od" | "hexdump" | "hd") || takes_none {
+            return Ok(Stream::Text(String::new()));
+        }
         if reader.filter && parsed.operands.is_empty() {
-            return Ok(filtered(call.stdin));
+            // Part of a line names another file.
+            let cut = parsed.has(&["-c", "--bytes"]) && call.name != "uniq";
+            return Ok(if cut { Stream::Opaque } else { filtered(call.stdin) });
         }
         Ok(match call.name {
-            "wc" => Stream::Tokens,
+            "wc" if parsed.operands.is_empty() => Stream::Tokens,
             "cat" if parsed.operands.is_empty() => call.stdin.clone(),
             "ls" => self.listing(env, &parsed),
             _ => Stream::Opaque,
@@ -134,17 +162,31 @@ impl Judge<'_> {
         parsed: &Parsed,
     ) -> Result<Stream, Refusal> {
         let mut operands = parsed.operands.as_slice();
-        let has_pattern = parsed.has(&[
-            "-e",
-            "--regexp",
-            "-f",
-            "--file",
-            "--from-file",
-            "--files",
-            "--type-list",
-        ]);
+        let filters = matches!(call.name, "jq" | "gojq" | "jaq" | "yq");
+        // `-e` of those is about their exit code, and `-f` of yq about a file's front.
+        let has_pattern = match call.name {
+            "yq" => parsed.has(&["--from-file"]),
+            _ if filters => parsed.has(&["-f", "--from-file"]),
+            _ => parsed.has(&["-e", "--regexp", "-f", "--file", "--files", "--type-list"]),
+        };
+        if call.name == "yq" {
+            // A program that is no file may stand behind a command or an option's value.
+            let verb = |word: &Value| matches!(word.text(), Some("e" | "eval" | "ea" | "eval-all"));
+            operands = &operands[usize::from(operands.first().is_some_and(verb))..];
+            let program = |word: &&Value| word.show().contains(['(', '|', '$']);
+            operands.iter().filter(program).try_for_each(filter_program)?;
+            // The name of a file that is there is no program.
+            if let Some(text) = operands.first().and_then(Value::text) {
+                let file = env.cwds.iter().map(|cwd| cwd.join(text)).collect::<Vec<_>>();
+                for path in file {
+                    if self.resolve(&path)?.kind == Kind::File {
+                        self.read(&path, Read::Content)?;
+                    }
+                }
+            }
+        }
         if !has_pattern && !operands.is_empty() {
-            if matches!(call.name, "jq" | "gojq" | "jaq" | "yq") {
+            if filters {
                 // Their first word is a program of its own.
                 filter_program(&operands[0])?;
             }
@@ -155,14 +197,23 @@ impl Judge<'_> {
         let recursive = git_aware
             || greps && parsed.has(&["-r", "-R", "--recursive", "--dereference-recursive"])
             || greps
-                && parsed.value(&["-d", "--directories"]).and_then(Value::text) == Some("recurse");
+                && parsed.options.iter().any(|(name, value)| {
+                    // Any beginning of `recurse` will do.
+                    matches!(name.as_str(), "-d" | "--directories")
+                        && !value
+                            .as_ref()
+                            .and_then(Value::text)
+                            .is_some_and(|how| lists("read skip", how))
+                });
         let names_only = matches!(call.name, "fd" | "fdfind");
-        let guarded = git_aware && !unhides(call.name, parsed) || includes(parsed);
+        let guarded = git_aware && !unhides(call.name, parsed)
+            || greps && self.includes_no_secret(env, parsed, operands);
         let how = match (names_only, recursive, guarded) {
             (true, _, _) => Read::Name,
             (false, true, false) => Read::Tree,
             (false, _, _) => Read::Content,
         };
+        self.spend(globs(parsed).count() * COST_OF_A_GLOB)?;
         if !narrowed(parsed) {
             return Err(Refusal::new(
                 "secret.file",
@@ -181,19 +232,60 @@ impl Judge<'_> {
         let judged = self.each(env, operands, how);
         self.unsifted.extend(unsifted);
         judged?;
-        let lists =
+        let names_files =
             parsed.has(&["-l", "--files-with-matches", "-L", "--files-without-match", "--files"])
                 || names_only;
-        if lists {
+        if names_files {
             return Ok(self.root_of(env, operands));
         }
-        if parsed.has(&["-c", "--count"]) && operands.len() <= 1 && !recursive {
+        let bare = |(name, _): &(String, Option<Value>)| {
+            lists("-c --count -i -v -w -x -E -F -P -e -s -h", name)
+        };
+        if parsed.has(&["-c", "--count"])
+            && operands.len() <= 1
+            && !recursive
+            && parsed.options.iter().all(bare)
+        {
             return Ok(Stream::Tokens);
         }
         if operands.is_empty() && !recursive && !parsed.has(&["-o", "--only-matching"]) {
             return Ok(filtered(call.stdin));
         }
         Ok(Stream::Opaque)
+    }
+
+    /// Whether an `--include` says which files are searched, and none of them is a secret.
+    fn includes_no_secret(&mut self, env: &Env, parsed: &Parsed, operands: &[Value]) -> bool {
+        let globs: Vec<String> = includes(parsed).map(Value::show).collect();
+        // `*` says nothing.
+        if globs.is_empty() || globs.iter().any(|glob| alphanumerics(glob) == 0) {
+            return false;
+        }
+        let here = [Value::lit(".")];
+        let roots = if operands.is_empty() { &here } else { operands };
+        !self.meets_secret(env, roots, |path| {
+            let name = path.file_name().unwrap_or_default();
+            globs.iter().any(|glob| fits(glob, Path::new(name)))
+        })
+    }
+
+    /// Whether a secret that is there below one of these folders is meant.
+    pub(in crate::guard::programs) fn meets_secret(
+        &mut self,
+        env: &Env,
+        roots: &[Value],
+        means: impl Fn(&Path) -> bool,
+    ) -> bool {
+        roots.iter().any(|root| {
+            let shown = PathBuf::from(root.show());
+            let Ok(folders) = self.paths(env, root) else { return true };
+            folders.iter().any(|folder| {
+                self.entries(folder)
+                    .secrets
+                    .iter()
+                    .any(|entry| means(&shown.join(entry.strip_prefix(folder).unwrap_or(entry))))
+            })
+        })
     }
 
     /// What a listing of these operands prints: paths below one folder.
@@ -247,7 +339,10 @@ const NL: &[(&str, Does)] = &[("-b -d -f -h -i -l -n -s -v -w", Data)];
 fn list_options(name: &str) -> &'static [(&'static str, Does)] {
     match name {
         "ls" | "gls" | "exa" | "eza" | "lsd" => &[("-I --ignore --hide -w -T -L --color", Data)],
-        "du" => &[("-d --max-depth -t --exclude -B", Data)],
+        "du" => &[
+            ("-d --max-depth -t --exclude -B", Data),
+            ("--files0-from", Refused("reads files that are not named here")),
+        ],
         "df" => &[("-B -t -x", Data)],
         "stat" => &[("-c --format --printf -f -t", Data)],
         _ => &[],
@@ -265,15 +360,10 @@ fn filtered(stdin: &Stream) -> Stream {
 /// Whether options make a search look into hidden and ignored files.
 fn unhides(program: &str, parsed: &Parsed) -> bool {
     match program {
-        "rg" | "ripgrep" => parsed.has(&[
-            "--hidden",
-            "-.",
-            "-u",
-            "--unrestricted",
-            "--no-ignore",
-            "--no-ignore-vcs",
-            "--no-ignore-dot",
-        ]),
+        "rg" | "ripgrep" => {
+            parsed.has(&["--hidden", "-.", "-u", "--unrestricted"])
+                || parsed.options.iter().any(|(name, _)| name.starts_with("--no-ignore"))
+        }
         "ag" | "ack" => {
             parsed.has(&["--hidden", "-u", "--unrestricted", "-a", "--all-types", "--all-text"])
         }
@@ -281,23 +371,39 @@ fn unhides(program: &str, parsed: &Parsed) -> bool {
     }
 }
 
-/// Whether an `--include` says which files are searched.
-fn includes(parsed: &Parsed) -> bool {
-    parsed.has(&["--include"])
+/// The globs of the files that are searched.
+fn includes(parsed: &Parsed) -> impl Iterator<Item = &Value> {
+    parsed
+        .options
+        .iter()
+        .filter(|(name, _)| name == "--include")
+        .filter_map(|(_, glob)| glob.as_ref())
 }
 
 /// Whether no glob of the search is aimed at secrets.
 fn narrowed(parsed: &Parsed) -> bool {
-    parsed
-        .options
-        .iter()
-        .filter(|(name, _)| matches!(name.as_str(), "--include" | "-g" | "--glob" | "--iglob"))
-        .filter_map(|(_, value)| value.as_ref())
-        .all(|value| {
-            // Left unquoted, the shell leaves it as it is, or no file would be called so.
-            let shown = value.show();
-            !value.is_open() && (shown.starts_with('!') || !aims_at_secrets(&shown))
-        })
+    globs(parsed).all(|value| {
+        // Left unquoted, the shell leaves it as it is, or no file would be called so.
+        let shown = value.show();
+        !value.is_open() && (shown.starts_with('!') || !aims_at_secrets(&shown))
+    })
+}
+
+/// The globs that say which files a search looks into.
+fn globs(parsed: &Parsed) -> impl Iterator<Item = &Value> {
+    let options = parsed.options.iter();
+    let names = options
+        .filter(|(name, _)| matches!(name.as_str(), "--include" | "-g" | "--glob" | "--iglob"));
+    names.filter_map(|(_, value)| value.as_ref())
+}
+
+/// Whether a glob, in which `*` also stands for slashes, fits a path; one that is not
+/// understood fits everything.
+pub(in crate::guard::programs) fn fits(glob: &str, path: &Path) -> bool {
+    globset::GlobBuilder::new(glob)
+        .case_insensitive(true)
+        .build()
+        .map_or(true, |glob| glob.compile_matcher().is_match(path))
 }
 
 /// Whether a glob spells part of a secret's name.
@@ -306,9 +412,12 @@ pub(in crate::guard::programs) fn aims_at_secrets(glob: &str) -> bool {
     if last.chars().filter(|c| c.is_alphanumeric()).count() == 0 {
         return last.starts_with('.');
     }
+    if secrets::file_name(&last.replace(['*', '?'], "x")) {
+        return true;
+    }
     globset::GlobBuilder::new(last).case_insensitive(true).build().map_or(true, |glob| {
         let matcher = glob.compile_matcher();
-        crate::guard::secrets::EXAMPLES.iter().any(|name| matcher.is_match(name))
+        secrets::EXAMPLES.iter().any(|name| matcher.is_match(name))
     })
 }
 

@@ -32,7 +32,7 @@ pub(in crate::guard::programs) const RUNS: &str = "runs a program";
 
 pub(in crate::guard::programs) const READERS: &[Reader] = &[
     Reader {
-        names: "cat tac nl rev zcat bzcat xzcat fold fmt expand unexpand column colrm pr less more \
+        names: "cat tac nl rev tsort zcat bzcat xzcat fold fmt expand unexpand column colrm pr less more \
             batcat strings look",
         spec: Spec::open(&[
             ("-w --width -s -c -n -t --tabs -N", Data),
@@ -82,14 +82,47 @@ pub(in crate::guard::programs) const READERS: &[Reader] = &[
     },
     Reader {
         names: "wc md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum md5 shasum du \
-            df ls gls exa eza lsd stat file realpath readlink cloc tokei scc sloccount",
+            df ls gls exa eza lsd stat file realpath readlink tokei sloccount",
         spec: Spec::open(&[
             ("--files0-from", Refused("reads files that are not named here")),
+            ("--files-from", Reads),
             ("-c --check", Does::FlagRefused("reads the files a list names")),
             ("-C --compile", Does::FlagRefused("writes a compiled file")),
             ("-f", Data),
         ]),
         operands: Operands::Names,
+        filter: false,
+    },
+    Reader {
+        names: "cloc",
+        spec: Spec::closed(
+            &[
+                (
+                    "--exclude-dir --exclude-ext --exclude-lang --include-ext --include-lang --match-d \
+                    --match-f --not-match-d --not-match-f --max-file-size --timeout",
+                    Data,
+                ),
+                ("--out --report-file --ignored --counted --found", Writes),
+                ("--list-file --exclude-list-file", Reads),
+            ],
+            "--by-file --by-file-by-lang --by-percent --csv --json --md --xml --yaml --quiet --git \
+            --diff --sum-one --hide-rate --progress-rate --fullpath --skip-uniqueness --version --help \
+            --no-autogen --autoconf",
+        ),
+        operands: Operands::Data,
+        filter: false,
+    },
+    Reader {
+        names: "scc",
+        spec: Spec::open(&[
+            (
+                "-f --format -s --sort -i --include-ext -x --exclude-ext -M --not-match --exclude-dir",
+                Data,
+            ),
+            ("-o --output", Writes),
+            ("--format-multi", Refused("writes files")),
+        ]),
+        operands: Operands::Data,
         filter: false,
     },
     Reader {

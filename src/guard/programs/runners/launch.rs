@@ -1,8 +1,11 @@
-//! `java` and `cmake`: tools whose words name what they run and where they write.
+//! `java`, `cmake` and what counts covered lines: tools whose words name what they run and
+//! where they write.
 
-use crate::guard::judge::{Judge, Read, Write};
+use crate::guard::judge::{Judge, Read};
 use crate::guard::programs::Call;
-use crate::guard::programs::options::{Does, Parsed, Spec, lists, parse};
+use crate::guard::programs::known::is_program;
+use crate::guard::programs::options::{Does, Parsed, Spec, lists};
+use crate::guard::programs::wrappers::own_words;
 use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Stream, Value};
 
@@ -84,10 +87,76 @@ impl Judge<'_> {
         files.iter().try_for_each(|file| self.read_value(env, file, Read::Content))
     }
 
+    /// A script of the workspace, or of the machine itself.
+    fn included(&mut self, env: &Env, script: &Value) -> Result<(), Refusal> {
+        self.read_value(env, script, Read::Content)?;
+        for path in self.paths(env, script)? {
+            let real = self.resolve(&path)?;
+            if self.inside(&real.path) {
+                return self.script(env, script).map(drop);
+            }
+        }
+        Ok(())
+    }
+
+    /// `coverage run`: python under another name.
+    pub(super) fn coverage(
+        &mut self,
+        env: &mut Env,
+        words: &[Value],
+        stdin: &Stream,
+    ) -> Result<Stream, Refusal> {
+        const VALUED: &str =
+            "--source --source-pkgs --omit --include --rcfile --data-file --context --concurrency";
+        let mut rest = words;
+        while let Some((first, more)) = rest.split_first() {
+            let head = first.head();
+            if !head.starts_with('-') || head.starts_with("-m") {
+                break;
+            }
+            rest = if lists(VALUED, head) { more.get(1..).unwrap_or_default() } else { more };
+        }
+        self.harmless_words(env, "coverage", &words[..words.len() - rest.len()])?;
+        if rest.is_empty() {
+            return Ok(Stream::Opaque);
+        }
+        let command: Vec<Value> =
+            std::iter::once(Value::lit("python")).chain(rest.iter().cloned()).collect();
+        self.run(env, &command, stdin)
+    }
+
+    /// `nyc` and `c8` in front of the command whose lines they count.
+    pub(super) fn counts_lines(
+        &mut self,
+        env: &mut Env,
+        call: &Call<'_>,
+    ) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::open(&[
+            (
+                "-r --reporter -x --exclude -n --include -e --extension --src --lines --functions \
+                --branches --statements",
+                Data,
+            ),
+            ("-o --report-dir --reports-dir", Writes),
+            ("-t --temp-dir --temp-directory", Does::Empties),
+            ("-i --require --cwd --config --nycrc-path", Reads),
+        ]);
+        let own = own_words(call.words, &SPEC);
+        self.options(env, call.name, &call.words[..own], &SPEC)?;
+        let rest = &call.words[own..];
+        match rest.first().map(|word| word.text().unwrap_or_default()) {
+            None | Some("report" | "check-coverage" | "merge") => Ok(Stream::Opaque),
+            Some(name) if is_program(name) => self.run(env, rest, call.stdin),
+            Some(_) => self.npx(env, &Call { name: call.name, words: rest, stdin: call.stdin }),
+        }
+    }
+
     pub(super) fn cmake(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         const SPEC: Spec = Spec::open(&[
-            ("--build -S -P -C --toolchain", Reads),
-            ("-B", Writes),
+            ("--build -S", Reads),
+            ("-P", Does::Runs),
+            ("-C --toolchain", Reads),
+            ("-B --graphviz --trace-redirect --profiling-output", Writes),
             (
                 "-D -G -j --parallel --target -t --config --preset -A -T --install-prefix --log-level",
                 Data,
@@ -96,7 +165,7 @@ impl Judge<'_> {
             ("--install", Refused("installs outside the workspace")),
             ("--open", Refused(RUNS)),
         ]);
-        let parsed = parse("cmake", call.words, &SPEC)?;
+        let parsed = self.options(env, "cmake", call.words, &SPEC)?;
         for target in [parsed.value(&["--target"]), parsed.value(&["-t"])].into_iter().flatten() {
             if target.text().is_none_or(publishes) {
                 return Err(publish("cmake", &target.show()));
@@ -110,6 +179,13 @@ impl Judge<'_> {
                 word.head().starts_with("-D").then(|| word.tail(2))
             }
         });
+        let defined: Vec<Value> = defined.collect();
+        for script in defined.iter().filter_map(included).flatten() {
+            self.included(env, &script)?;
+        }
+        for (_, script) in parsed.options.iter().filter(|(name, _)| lists("-C --toolchain", name)) {
+            script.iter().try_for_each(|script| self.included(env, script))?;
+        }
         if let Some(word) = defined.into_iter().find(names_program) {
             return Err(Refusal::new(
                 "program.option",
@@ -117,25 +193,28 @@ impl Judge<'_> {
             )
             .instead("configure with the compilers that are installed"));
         }
-        if let Some(folder) = parsed.value(&["-B"]) {
-            self.write_value(env, folder, Write::Change)?;
-        }
-        if let Some(script) = parsed.value(&["-P"]) {
-            let script = script.clone();
-            self.script(env, &script)?;
-        }
-        let refused: Vec<Value> = call
-            .words
-            .iter()
-            .filter(|word| matches!(word.text(), Some("-E" | "--install" | "--open")))
-            .cloned()
-            .collect();
-        if !refused.is_empty() {
-            return Err(refuse_verb("cmake", &refused[0].show()));
-        }
-        self.harmless_words(env, "cmake", &parsed.operands)?;
+        let (own, passed_on) = parsed.operands.split_at(parsed.before_dashes);
+        // What stands behind `--` is for make or its kind.
+        self.targets_of(env, "cmake", passed_on)?;
+        self.harmless_words(env, "cmake", own)?;
         Ok(Stream::Opaque)
     }
+}
+
+/// The scripts that a definition makes `cmake` read and run.
+fn included(definition: &Value) -> Option<Vec<Value>> {
+    let head = definition.head();
+    let (name, value) = head.split_once('=')?;
+    let name = name.split(':').next().unwrap_or(name).to_uppercase();
+    let ends = ["_TOOLCHAIN_FILE", "_INCLUDE", "_INCLUDE_BEFORE", "_INCLUDES", "_RULES_OVERRIDE"];
+    let runs = name.starts_with("CMAKE_") && ends.iter().any(|end| name.ends_with(end));
+    if !runs {
+        return None;
+    }
+    Some(match definition.text() {
+        Some(_) => value.split(';').filter(|part| !part.is_empty()).map(Value::lit).collect(),
+        None => vec![definition.tail(head.len() - value.len())],
+    })
 }
 
 /// Whether a definition makes `cmake` run a program that is no compiler of the machine.

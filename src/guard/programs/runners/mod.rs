@@ -2,13 +2,14 @@
 //! workspace by design; what is judged is that they do nothing else: no install,
 //! no publishing, no program or configuration from elsewhere.
 
-use crate::guard::judge::{Judge, Read};
+use crate::guard::judge::{Judge, Read, Write};
 use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Stream, Value};
+use crate::guard::shell::{Env, Seg, Stream, Value};
 
 mod launch;
 mod tables;
 mod told;
+mod verbs;
 
 use super::Call;
 use super::known::{is_program, is_refused, is_runner};
@@ -19,7 +20,8 @@ use told::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, 
 pub(super) use told::{destroys, publish, publishes};
 
 /// Tools that have no table of their own.
-pub(super) const PLAIN_NAMES: &str = "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java";
+pub(super) const PLAIN_NAMES: &str =
+    "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java nyc c8";
 
 impl Judge<'_> {
     pub(super) fn runner(
@@ -48,7 +50,13 @@ impl Judge<'_> {
         if call.name == "java" {
             return self.java(env, call);
         }
+        if matches!(call.name, "nyc" | "c8") {
+            return self.counts_lines(env, call);
+        }
         let verb = call.words.first().and_then(Value::text).unwrap_or_default();
+        if call.name == "coverage" && verb == "run" {
+            return self.coverage(env, &call.words[1..], call.stdin);
+        }
         if let Some((tool, _)) =
             THROUGH.iter().find(|(tool, run)| *tool == call.name && *run == verb)
         {
@@ -121,16 +129,34 @@ impl Judge<'_> {
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
         let before = self.changed.clone();
         let parsed = self.options(env, call.name, own, &spec)?;
+        // `-o` and its file may be one word.
+        let joined = |word: &&Value| word.head().starts_with("-o") && word.text() != Some("-o");
+        if lists(COMPILERS, call.name) && !matches!(call.name, "go" | "ghc" | "tsc" | "esbuild") {
+            for word in own.iter().filter(joined) {
+                self.write_value(env, &word.tail(2), Write::Change)?;
+            }
+        }
+        for (name, value) in &parsed.options {
+            let Some(value) = value else { continue };
+            if name == "--cov-report"
+                && let Some((_, place)) = value.text().and_then(|text| text.split_once(':'))
+            {
+                self.write_value(env, &Value::lit(place), Write::Change)?;
+            }
+            if !tool.dashed && spec.find(name).is_none() {
+                self.outside(env, call.name, value)?;
+            }
+        }
         // What a compiler makes of files that were there is no script of this call.
-        if lists(COMPILERS, call.name) && before.is_empty() {
+        let given = |word: &Value| word.text() == Some("-") || word.head().starts_with("/dev/");
+        if lists(COMPILERS, call.name) && before.is_empty() && !own.iter().any(given) {
             self.changed.clear();
         }
         self.harmless_words(env, call.name, passed_on)?;
-        if call.name == "cargo" && own.iter().any(|word| word.text() == Some("rustc")) {
-            // There it belongs to the compiler.
-            let compiler = std::iter::once(Value::lit("rustc"));
-            let compiler = compiler.chain(passed_on.iter().skip(1).cloned()).collect::<Vec<_>>();
-            self.run(env, &compiler, call.stdin)?;
+        if let Some(front) = told::behind_dashes(call.name, own).filter(|_| passed_on.len() > 1) {
+            let front = front.iter().map(|word| Value::lit(*word));
+            let command = front.chain(passed_on.iter().skip(1).cloned()).collect::<Vec<_>>();
+            self.run(env, &command, call.stdin)?;
         }
         if !tool.verbs.is_empty() {
             let Some(verb) = parsed
@@ -142,6 +168,9 @@ impl Judge<'_> {
                 // `yarn` alone installs, `npm` alone prints its help.
                 return Err(refuse_verb(call.name, ""));
             };
+            // sbt takes a command with its words in quotes, and several of them.
+            let words = call.name == "sbt" && !verb.contains(';');
+            let verb = verb.split(' ').next().filter(|_| words).unwrap_or(verb);
             if verb == "pack" && parsed.operands.len() == 1 && only_lists_pack(call.name, own) {
                 return Ok(Stream::Opaque);
             }
@@ -178,158 +207,13 @@ impl Judge<'_> {
         Ok(Stream::Opaque)
     }
 
-    /// What a verb takes further.
-    fn verb(
-        &mut self,
-        env: &mut Env,
-        tool: &str,
-        verb: &str,
-        rest: &[Value],
-        parsed: &super::options::Parsed,
-    ) -> Result<(), Refusal> {
-        let second = rest.first().and_then(Value::text);
-        match (tool, verb) {
-            ("npm" | "pnpm" | "yarn" | "composer", "run" | "run-script" | "rum") => {
-                let script = rest.first().map(Value::text);
-                match script {
-                    Some(None) => {
-                        return Err(Refusal::new(
-                            "shell.unknown-word",
-                            "it is not known which script is run",
-                        )
-                        .instead("name the script"));
-                    }
-                    Some(Some(script)) if publishes(script) => return Err(publish(tool, script)),
-                    _ => {}
-                }
-                self.harmless_words(env, tool, rest)?;
-            }
-            ("go", "mod") => {
-                if !matches!(
-                    second,
-                    Some("tidy" | "verify" | "graph" | "why" | "edit" | "init" | "vendor")
-                ) {
-                    return Err(install("go mod", second.unwrap_or_default()));
-                }
-            }
-            ("go", "env") => {
-                if parsed.has(&["-w", "-u"]) {
-                    return Err(refuse_verb("go env", "-w"));
-                }
-            }
-            ("go", "tool") if second == Some("pprof") => self.pprof(env, &rest[1..], parsed)?,
-            ("go", "tool") => {
-                if !matches!(
-                    second,
-                    Some("cover" | "vet" | "compile" | "nm" | "objdump" | "doc") | None
-                ) {
-                    return Err(refuse_verb("go tool", second.unwrap_or_default()));
-                }
-            }
-            ("go", "run") => {
-                for word in rest {
-                    if word.head().contains('@') || word.head().starts_with("http") {
-                        return Err(install("go run", &word.show()));
-                    }
-                    if word.head().starts_with(['/', '~'])
-                        || word.is_open()
-                        || word.head().contains("..")
-                    {
-                        self.script(env, word)?;
-                    }
-                }
-            }
-            ("go", "work") => {
-                if !matches!(second, Some("use" | "init" | "edit")) {
-                    return Err(refuse_verb("go work", second.unwrap_or_default()));
-                }
-            }
-            ("npm" | "pnpm" | "yarn", "pkg") => {
-                if second != Some("get") {
-                    return Err(install("npm pkg", second.unwrap_or_default()));
-                }
-            }
-            ("rustup", "target" | "component" | "toolchain") => {
-                if second != Some("list") {
-                    return Err(install("rustup", verb));
-                }
-            }
-            ("cargo", "insta") => {
-                if matches!(second, Some("reject")) {
-                    return Err(refuse_verb("cargo insta", "reject"));
-                }
-            }
-            ("cargo", "deny") => {
-                if !matches!(second, Some("check" | "list")) {
-                    return Err(install("cargo deny", second.unwrap_or_default()));
-                }
-            }
-            ("cargo", "nextest") => {
-                if !matches!(second, Some("run" | "r" | "list" | "show-config") | None) {
-                    return Err(install("cargo nextest", second.unwrap_or_default()));
-                }
-            }
-            ("npm" | "pnpm" | "yarn", "config") => {
-                let fine = second == Some("get")
-                    && rest.get(1).and_then(Value::text).is_some_and(|key| {
-                        !key.contains(['/', ':']) && !key.to_lowercase().contains("auth")
-                    });
-                if rest.len() != 2 || !fine {
-                    return Err(refuse_verb(tool, "config"));
-                }
-            }
-            ("cargo", "make") => self.targets_of(env, tool, rest)?,
-            ("pnpm", "-r" | "recursive")
-            | ("yarn", "workspaces" | "workspace" | "foreach")
-            | ("npm", "workspaces") => {
-                let bad = rest
-                    .iter()
-                    .filter_map(Value::text)
-                    .find(|word| lists(INSTALLS, word) || publishes(word));
-                if let Some(word) = bad {
-                    return Err(install(tool, word));
-                }
-            }
-            ("npm" | "pnpm" | "yarn", "exec") => return Err(refuse_verb(tool, verb)),
-            ("mvn" | "mvnw" | "mvnd", _) => {
-                for word in rest {
-                    let text = word.text().unwrap_or("…");
-                    let tool_verbs = TOOLS
-                        .iter()
-                        .find(|known| lists(known.names, tool))
-                        .map_or("", |known| known.verbs);
-                    if !lists(tool_verbs, text) {
-                        return Err(refuse_verb(tool, text));
-                    }
-                }
-            }
-            ("dotnet", "list" | "sln") => {
-                if second == Some("package-add") {
-                    return Err(install(tool, "add"));
-                }
-            }
-            ("mix", "deps" | "run") => {
-                return if second.is_none() && verb == "deps" {
-                    Ok(())
-                } else {
-                    Err(refuse_verb(tool, verb))
-                };
-            }
-            ("dart" | "swift" | "zig" | "bazel" | "bazelisk" | "pre-commit", "run") => {
-                self.harmless_words(env, tool, rest)?
-            }
-            ("swift", "package") => {
-                if !matches!(second, Some("describe" | "dump-package" | "show-dependencies")) {
-                    return Err(install("swift package", second.unwrap_or_default()));
-                }
-            }
-            _ => self.harmless_words(env, tool, rest)?,
-        }
-        Ok(())
-    }
-
     /// Targets of make and its kind, with their variables.
-    fn targets_of(&mut self, env: &Env, tool: &str, words: &[Value]) -> Result<(), Refusal> {
+    pub(super) fn targets_of(
+        &mut self,
+        env: &Env,
+        tool: &str,
+        words: &[Value],
+    ) -> Result<(), Refusal> {
         for word in words {
             let head = word.head();
             match head.split_once('=') {
@@ -346,6 +230,11 @@ impl Judge<'_> {
                             format!("the value of {name} can run something"),
                         )
                         .instead(format!("run {tool} without it")));
+                    }
+                    let mut words = value.text().unwrap_or_default().split_whitespace();
+                    if words.next().is_some_and(is_program) && words.next().is_some() {
+                        // A recipe may run it.
+                        self.line(&mut env.clone(), value.text().unwrap_or_default())?;
                     }
                 }
                 None => {
@@ -388,31 +277,28 @@ impl Judge<'_> {
                 )
                 .instead("spell the words out"));
             }
-            let path = head
-                .split_once('=')
-                .filter(|_| head.starts_with('-'))
-                .map_or(head, |(_, value)| value);
-            if path.starts_with("http:") || path.starts_with("https:") || path.starts_with("git+") {
-                return Err(Refusal::new("network", format!("{tool} would talk to {path}"))
-                    .instead("work with what is in the repository"));
+            match head.split_once('=').filter(|_| head.starts_with('-')) {
+                Some((name, _)) => self.outside(env, tool, &word.tail(name.len() + 1))?,
+                None => self.outside(env, tool, word)?,
             }
-            // `//pkg:target` is a label there, not a path.
-            let label = path.starts_with("//") && lists("bazel bazelisk buck2 pants", tool);
-            if path.starts_with('/') && path.len() > 1 && !label
-                || path.starts_with("../")
-                || path.starts_with("~/")
-            {
-                let value = if path.len() == head.len() {
-                    word.clone()
-                } else {
-                    word.tail(head.len() - path.len())
-                };
-                if !value.is_open()
-                    && value.segs.iter().all(|seg| matches!(seg, crate::guard::shell::Seg::Lit(_)))
-                {
-                    self.read_value(env, &value, Read::Name)?;
-                }
-            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an address, and a place outside the workspace.
+    fn outside(&mut self, env: &Env, tool: &str, word: &Value) -> Result<(), Refusal> {
+        let path = word.head();
+        if path.starts_with("http:") || path.starts_with("https:") || path.starts_with("git+") {
+            return Err(Refusal::new("network", format!("{tool} would talk to {path}"))
+                .instead("work with what is in the repository"));
+        }
+        // `//pkg:target` is a label there, not a path.
+        let label = path.starts_with("//") && lists("bazel bazelisk buck2 pants", tool);
+        let leaves = path.starts_with('/') && path.len() > 1 && !label
+            || path.starts_with("../")
+            || path.starts_with("~/");
+        if leaves && !word.splits && word.segs.iter().all(|seg| matches!(seg, Seg::Lit(_))) {
+            self.read_value(env, word, Read::Name)?;
         }
         Ok(())
     }
@@ -461,7 +347,7 @@ impl Judge<'_> {
     }
 
     /// `npx` and its kind fetch what is not there: only the known tools pass.
-    fn npx(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn npx(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
         let mut rest = call.words;
         while let Some((first, more)) = rest.split_first() {
             match first.text() {
@@ -477,9 +363,9 @@ impl Judge<'_> {
         if matches!(name.as_str(), "tsx" | "ts-node") {
             return self.run(env, rest, call.stdin);
         }
-        let known = TOOLS
-            .iter()
-            .any(|tool| lists(tool.names, "eslint") && lists(tool.names, name.as_str()));
+        let javascript = |names: &str| lists(names, "eslint") || lists(names, "vite");
+        let known = matches!(name.as_str(), "nyc" | "c8")
+            || TOOLS.iter().any(|tool| javascript(tool.names) && lists(tool.names, &name));
         let local = !name.is_empty()
             && !name.contains('/')
             && self.script(env, &Value::lit(format!("node_modules/.bin/{name}"))).is_ok();

@@ -97,7 +97,8 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
             ("-p", Refused("loads a plugin")),
             ("--pastebin", Refused("talks to the network")),
             ("-c --config-file --rootdir --cov-config --confcutdir", Reads),
-            ("--basetemp --junitxml --junit-xml --debug --log-file --result-log --html", Writes),
+            ("--basetemp", Does::Empties),
+            ("--junitxml --junit-xml --debug --log-file --result-log --html", Writes),
             (
                 "-k -m -n --maxfail --tb -W -r --durations --ignore --deselect --timeout --cov \
                 --cov-report --import-mode",
@@ -109,8 +110,8 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
         dashed: false,
     },
     Tool {
-        names: "eslint prettier tsc jest vitest mocha ava stylelint biome webpack vite rollup esbuild \
-            next turbo nx tsup swc babel nyc c8 karma playwright cypress standard xo oxlint dprint \
+        names: "eslint prettier tsc jest vitest mocha ava stylelint biome webpack rollup esbuild \
+            next turbo nx tsup swc babel karma cypress standard xo oxlint dprint \
             svelte-check vue-tsc astro ng nuxt tap jasmine tslint rome markdownlint \
             markdownlint-cli2 cspell commitlint knip depcheck madge size-limit tsd parcel textlint \
             htmlhint",
@@ -126,7 +127,20 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
                 --rootDir --rootdir",
                 Reads,
             ),
+            ("--allow-remove-files", Does::FlagRefused("deletes files")),
         ],
+        dashed: false,
+    },
+    Tool {
+        names: "vite playwright",
+        verbs: "",
+        options: &[("--outDir --output", Does::Empties), ("-c --config", Reads)],
+        dashed: false,
+    },
+    Tool {
+        names: "mkdocs",
+        verbs: "",
+        options: &[("-d --site-dir", Does::Empties), ("-f --config-file", Reads)],
         dashed: false,
     },
     Tool {
@@ -141,7 +155,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
             ("--output-file -o --output --cache-dir --junit-xml --html-report --workdir", Writes),
             ("--rcfile --config-file --config --settings-path", Reads),
             ("--install-types", Does::FlagRefused("fetches and installs")),
-            ("--append-config", Refused(CONFIG)),
+            ("--append-config --override", Refused(CONFIG)),
         ],
         dashed: false,
     },
@@ -152,7 +166,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
             standardrb reek brakeman minitest erb_lint prove perltidy perlcritic phpunit \
             phpstan psalm phpcs phpcbf php-cs-fixer pest pint infection luacheck stylua busted hlint \
             ormolu fourmolu stylish-haskell elm-test elm-format elm tidy vale ec \
-            editorconfig-checker buf sqlfluff tflint bats shellspec cucumber behave mkdocs \
+            editorconfig-checker buf sqlfluff tflint bats shellspec cucumber behave \
             sphinx-build doxygen ctest ninja just task scons meson waf dialyzer credo",
         verbs: "",
         options: &[
@@ -290,6 +304,9 @@ pub(in crate::guard::programs) const THROUGH: &[(&str, &str)] = &[
     ("dune", "exec"),
     ("lerna", "exec"),
     ("pixi", "run"),
+    ("nx", "exec"),
+    ("tox", "exec"),
+    ("tox", "e"),
     ("mise", "exec"),
 ];
 

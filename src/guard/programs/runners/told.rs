@@ -27,9 +27,27 @@ pub(super) fn links_elsewhere(tool: &str, word: &Value) -> bool {
         "nim" => matches!(head, "e" | "r") || head.starts_with("--eval"),
         "ghc" => head.starts_with("-e") || head.starts_with("-F") || head.starts_with('@'),
         "kotlinc" => head.starts_with("-script") || head.starts_with('@'),
-        "javac" => head.starts_with('@') || head.starts_with("-Xplugin"),
+        "javac" => ["@", "-Xplugin", "-J"].iter().any(|bad| head.starts_with(bad)),
+        "ocamlc" | "ocamlopt" => head.starts_with("-pp"),
+        "just" => {
+            ["-c", "--command", "--choose", "--shell"].iter().any(|bad| head.starts_with(bad))
+        }
+        "prove" => head.starts_with("-e") || head.starts_with("--ex"),
+        "tox" => head.starts_with("-x"),
         "go" => head.contains("-extld=") || head.contains("-extld ") || head.contains("-toolexec"),
         _ => false,
+    }
+}
+
+/// The command that stands in front of what a tool gets behind `--`, as far as that is run
+/// and no mere words of a test.
+pub(super) fn behind_dashes(tool: &str, own: &[Value]) -> Option<&'static [&'static str]> {
+    let has = |name: &str| own.iter().any(|word| word.text() == Some(name));
+    match tool {
+        "cargo" if has("rustc") => Some(&["rustc"]),
+        "cargo" if has("msrv") => Some(&[]),
+        "gotestsum" => Some(&["go", "test"]),
+        _ => None,
     }
 }
 

@@ -1,0 +1,189 @@
+//! The patches of `apply_patch`, which is offered to some models in the place of `edit` and
+//! `create`: which files one adds, changes, moves and deletes, and what it leaves of a file.
+//!
+//! Invariant: a patch is understood as a whole or not at all. Whether a file may be changed
+//! is decided elsewhere.
+
+/// How a patch begins, and how it ends.
+pub(super) const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+
+/// What happens to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Patched {
+    /// As written.
+    pub(super) path: String,
+    pub(super) change: Change,
+}
+
+/// What a patch does to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// This is its content.
+    Add(String),
+    Delete,
+    Update {
+        /// Where it goes.
+        moved: Option<String>,
+        hunks: Vec<Hunk>,
+    },
+}
+
+/// Lines that stand there, and lines that come in their place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hunk {
+    old: Vec<String>,
+    new: Vec<String>,
+}
+
+/// Reads a patch; `None` where any line of it is not understood.
+pub(super) fn read(text: &str) -> Option<Vec<Patched>> {
+    let lines: Vec<&str> = text.trim().split('\n').collect();
+    let [first, body @ .., last] = lines.as_slice() else { return None };
+    if first.trim() != BEGIN || last.trim() != END {
+        return None;
+    }
+    let mut files: Vec<Patched> = Vec::new();
+    for line in body {
+        match header(line) {
+            Some(("Add File", path)) => files.push(Patched::new(path, Change::Add(String::new()))),
+            Some(("Delete File", path)) => files.push(Patched::new(path, Change::Delete)),
+            Some(("Update File", path)) => {
+                let change = Change::Update { moved: None, hunks: Vec::new() };
+                files.push(Patched::new(path, change));
+            }
+            Some(("Move to", path)) => match &mut files.last_mut()?.change {
+                Change::Update { moved: moved @ None, hunks } if hunks.is_empty() => {
+                    *moved = Some(path.to_owned());
+                }
+                Change::Update { .. } | Change::Add(_) | Change::Delete => return None,
+            },
+            Some(_) => return None,
+            None => files.last_mut()?.change.line(line)?,
+        }
+    }
+    (!files.is_empty()).then_some(files)
+}
+
+/// The name and the value of a line such as `*** Add File: src/a.rs`.
+fn header(line: &str) -> Option<(&str, &str)> {
+    // What is added may look like anything.
+    let marked =
+        line.trim_start().strip_prefix("*** ").filter(|_| !line.starts_with(['+', '-']))?;
+    let marked = marked.trim_end();
+    (marked != "End of File").then(|| match marked.split_once(": ") {
+        Some((name, path)) => (name, path),
+        None => (marked, ""),
+    })
+}
+
+impl Patched {
+    fn new(path: &str, change: Change) -> Self {
+        Self { path: path.to_owned(), change }
+    }
+}
+
+impl Change {
+    /// Takes a line that is no header.
+    fn line(&mut self, line: &str) -> Option<()> {
+        match self {
+            Self::Delete => line.trim().is_empty().then_some(()),
+            Self::Add(content) => {
+                content.push_str(line.strip_prefix('+')?);
+                content.push('\n');
+                Some(())
+            }
+            Self::Update { hunks, .. } => {
+                if line.starts_with("@@") {
+                    hunks.push(Hunk::default());
+                    return Some(());
+                }
+                if line.trim_end() == "*** End of File" {
+                    return Some(());
+                }
+                if hunks.is_empty() {
+                    hunks.push(Hunk::default());
+                }
+                let hunk = hunks.last_mut()?;
+                let mut characters = line.chars();
+                let sign = characters.next().unwrap_or(' ');
+                let text = characters.as_str();
+                if matches!(sign, ' ' | '-') {
+                    hunk.old.push(text.to_owned());
+                }
+                if matches!(sign, ' ' | '+') {
+                    hunk.new.push(text.to_owned());
+                }
+                matches!(sign, ' ' | '+' | '-').then_some(())
+            }
+        }
+    }
+}
+
+/// What hunks leave of a text; `None` where lines stand nowhere in it or more than once.
+pub(super) fn apply(before: &str, hunks: &[Hunk]) -> Option<String> {
+    let mut lines: Vec<&str> = before.split('\n').collect();
+    for hunk in hunks {
+        let new = hunk.new.iter().map(String::as_str);
+        if hunk.old.is_empty() {
+            // What stands nowhere is added at the end.
+            let end = lines.len() - usize::from(lines.last() == Some(&""));
+            lines.splice(end..end, new);
+            continue;
+        }
+        let fits = |at: &usize| lines[*at..].iter().zip(&hunk.old).all(|(line, old)| line == old);
+        let last = (lines.len() + 1).checked_sub(hunk.old.len())?;
+        let mut places = (0..last).filter(fits);
+        let (at, None) = (places.next()?, places.next()) else { return None };
+        lines.splice(at..at + hunk.old.len(), new);
+    }
+    Some(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patch(body: &str) -> Option<Vec<Patched>> {
+        read(&format!("*** Begin Patch\n{body}\n*** End Patch\n"))
+    }
+
+    #[test]
+    fn a_patch_tells_its_files() {
+        let files = patch(
+            "*** Add File: a\n+x\n+*** Delete File: y\n*** Update File: b\n*** Move to: c\n@@ fn f\n z\n-1\n+2\n\n*** End of File\n*** Delete File: d",
+        );
+        let files = files.expect("is understood");
+        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, ["a", "b", "d"]);
+        assert_eq!(files[0].change, Change::Add("x\n*** Delete File: y\n".to_owned()));
+        let Change::Update { moved, hunks } = &files[1].change else { panic!("an update") };
+        assert_eq!(moved.as_deref(), Some("c"));
+        assert_eq!(apply("0\nz\n1\n\n3\n", hunks).as_deref(), Some("0\nz\n2\n\n3\n"));
+        assert_eq!(files[2].change, Change::Delete);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_no_patch() {
+        for body in ["", "x", "*** Add File: a\nx", "*** Rename File: a", "*** Move to: a", "+x"] {
+            assert_eq!(patch(body), None, "{body}");
+        }
+        assert_eq!(read("*** Add File: a\n+x"), None);
+        assert_eq!(read("cat\n*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"), None);
+    }
+
+    #[test]
+    fn lines_that_stand_twice_or_nowhere_are_not_guessed() {
+        let hunks = |body: &str| match patch(&format!("*** Update File: a\n{body}")) {
+            Some(files) => match files.into_iter().next().expect("a file").change {
+                Change::Update { hunks, .. } => hunks,
+                other => panic!("{other:?}"),
+            },
+            None => panic!("no patch"),
+        };
+        assert_eq!(apply("a\na\n", &hunks("@@\n-a\n+b")), None);
+        assert_eq!(apply("b\n", &hunks("@@\n-a\n+b")), None);
+        assert_eq!(apply("", &hunks("@@\n-a\n-b\n-c\n+b")), None);
+        assert_eq!(apply("a\n", &hunks("@@\n+b")).as_deref(), Some("a\nb\n"));
+    }
+}

@@ -1,0 +1,144 @@
+//! What stands between the braces of `${…}`: a name, which of its values are meant, and
+//! what is done to them.
+//!
+//! Nothing is evaluated here; values are `expand`'s work. What bash would evaluate as
+//! arithmetic is told apart, because arithmetic runs commands in subscripts.
+
+use crate::guard::refusal::Refusal;
+
+use super::words::{Piece, nested, unclear};
+
+/// A parameter expansion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Param {
+    /// Variable, number or special character.
+    pub(super) name: String,
+    /// What is done to it.
+    pub(super) op: Op,
+    /// Expansions inside the braces, behind the name.
+    pub(super) inner: Vec<Piece>,
+    /// What of that bash evaluates as arithmetic: a subscript, an offset, a length.
+    pub(super) index: Vec<Piece>,
+    /// Which of several values it means.
+    pub(super) which: Which,
+    /// Whether it stands in double quotes.
+    pub(super) quoted: bool,
+}
+
+/// Which values of an array an expansion means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The first one: `$a`.
+    First,
+    /// Each as a word of its own: `$@`, `${a[@]}`.
+    Each,
+    /// All of them, in quotes as one word: `$*`, `${a[*]}`.
+    Joined,
+}
+
+impl Which {
+    /// What stands behind a name decides it, and the name itself.
+    pub(super) fn of(name: &str, rest: &str) -> Self {
+        if name == "@" || rest.starts_with("[@]") {
+            Self::Each
+        } else if name == "*" || rest.starts_with("[*]") {
+            Self::Joined
+        } else {
+            Self::First
+        }
+    }
+}
+
+/// What a parameter expansion does to the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    /// Nothing: the value itself.
+    Value,
+    /// Its length, or a number of things.
+    Length,
+    /// Assigns a default.
+    Assign,
+    /// Anything else: a default, a part, a replacement.
+    Change,
+}
+
+/// The inside of `${…}`.
+pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Refusal> {
+    let counted = inner.strip_prefix('#').filter(|rest| !rest.is_empty());
+    let (text, length) = match counted {
+        Some(rest) if !rest.starts_with(['-', '?', ':', '%', '#', '/', '=', '+']) => (rest, true),
+        _ => (inner, false),
+    };
+    if text.starts_with('!') && text.len() > 1 {
+        return Err(Refusal::new(
+            "shell.indirect",
+            "an indirect expansion reads a variable whose name is not known",
+        ));
+    }
+    let end = match text.bytes().next() {
+        Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => text
+            .bytes()
+            .position(|b| !(b.is_ascii_alphanumeric() || b == b'_'))
+            .unwrap_or(text.len()),
+        Some(byte) if byte.is_ascii_digit() => {
+            text.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(text.len())
+        }
+        Some(byte) if b"@*#?-$!".contains(&byte) => 1,
+        _ => return Err(unclear("a parameter expansion")),
+    };
+    let (name, rest) = text.split_at(end);
+    let (subscript, operator) = match subscript_end(rest) {
+        Some(end) => (&rest[1..end], &rest[end + 1..]),
+        None if rest.starts_with('[') => return Err(unclear("a subscript")),
+        None => ("", rest),
+    };
+    if operator.contains(']') && subscript.contains(['"', '\'', '\\']) {
+        return Err(unclear("a subscript"));
+    }
+    let offset = operator
+        .strip_prefix(':')
+        .filter(|behind| !behind.starts_with(['-', '=', '?', '+']))
+        .unwrap_or_default();
+    let mut index = nested(offset, depth)?;
+    if !matches!(subscript, "@" | "*") {
+        index.extend(nested(subscript, depth)?);
+    }
+    if operator.starts_with('@') && operator.len() == 2 && operator != "@Q" {
+        return Err(unclear("a transformation of a parameter"));
+    }
+    if rest.contains("<(") || rest.contains(">(") {
+        return Err(unclear("a process substitution inside an expansion"));
+    }
+    let op = if length {
+        Op::Length
+    } else if rest.is_empty() || rest == "[@]" || rest == "[*]" {
+        Op::Value
+    } else if operator.starts_with('=') || operator.starts_with(":=") {
+        Op::Assign
+    } else {
+        Op::Change
+    };
+    Ok(Piece::Param(Param {
+        name: name.to_owned(),
+        op,
+        inner: nested(rest, depth)?,
+        index,
+        which: Which::of(name, rest),
+        quoted,
+    }))
+}
+
+/// Where the bracket closes that a text begins with.
+fn subscript_end(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'[' => depth += 1,
+            _ if depth == 0 => return None,
+            b']' if depth == 1 => return Some(at),
+            b']' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
