@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// The one tool of the CLI that takes a text, and no arguments by name.
+const FREEFORM: &str = "apply_patch";
+
 /// A tool call as `preToolUse` and `postToolUse` describe it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookCall {
@@ -124,7 +127,11 @@ pub fn read_call(input: &[u8]) -> Result<HookCall, WireError> {
     let call: Call = serde_json::from_slice(input)?;
     let arguments = match call.tool_args {
         Value::String(text) if text.trim().is_empty() => json!({}),
-        Value::String(text) => serde_json::from_str(&text)?,
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(arguments) => arguments,
+            Err(_) if call.tool_name == FREEFORM => json!({ "input": text }),
+            Err(error) => return Err(error.into()),
+        },
         Value::Null => json!({}),
         other => other,
     };
@@ -258,6 +265,16 @@ mod tests {
             HookCall { session: "s".into(), tool: "bash".into(), input: json!({"command": "ls"}) };
         assert_eq!(read_call(object).expect("object"), expected);
         assert_eq!(read_call(string).expect("string"), expected);
+    }
+
+    #[test]
+    fn a_patch_may_come_as_the_text_that_it_is() {
+        let text = "*** Begin Patch\n*** Add File: a.txt\n+a\n*** End Patch";
+        for arguments in [json!(text), json!({ "input": text })] {
+            let call = json!({"toolName": "apply_patch", "toolArgs": arguments}).to_string();
+            let read = read_call(call.as_bytes()).expect("a call");
+            assert_eq!(read.input, json!({ "input": text }));
+        }
     }
 
     #[test]
