@@ -34,7 +34,7 @@ impl Asked {
         let shape = match words.get(1)?.to_str()? {
             "check" => Shape::Task,
             "log" | "run" | "demo" => Shape::Lines,
-            "status" | "init" | "retry" | "tick" | "doctor" => Shape::Object,
+            "status" | "init" | "retry" | "tick" | "doctor" | "policy" | "hooks" => Shape::Object,
             other if super::is_command(other) => return None,
             // Without a command it is a run.
             _ => Shape::Lines,
@@ -95,7 +95,8 @@ mod tests {
             ("r --json demo-task", Some(Shape::Lines)),
             ("r log --json", Some(Shape::Lines)),
             ("r recipe run x --json", None),
-            ("r policy check --json -- ls", None),
+            ("r policy check --json -- ls", Some(Shape::Object)),
+            ("r policy check -- ls --json", None),
             ("r", None),
         ] {
             let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();

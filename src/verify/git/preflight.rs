@@ -125,7 +125,7 @@ impl GitRepo {
                 }
             }
             Err(error) if error.code() == ErrorCode::NotFound => {
-                let from = self.from_remote(repo, name, head)?.unwrap_or(head);
+                let from = self.begun_at_remote(repo, name, head)?.unwrap_or(head);
                 repo.reference(&full, from, false, "ralph-copilot: branch for a run")
                     .map_err(&failed)?;
             }
@@ -138,7 +138,7 @@ impl GitRepo {
     /// Where a branch begins that only a remote has: at what was fetched of it, for made anew
     /// it would lack all that was pushed from it. As for a local one the content must be the
     /// same. Where several remotes have it, `origin` is asked alone.
-    fn from_remote(
+    fn begun_at_remote(
         &self,
         repo: &Repository,
         name: &str,

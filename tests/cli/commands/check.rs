@@ -197,6 +197,8 @@ fn the_other_commands_say_as_json_why_they_cannot() {
         (&["tick", "demo", "one", "--json"], 2),
         (&["init", "a/b", "--json"], 2),
         (&["doctor", "--json", "--nope"], 2),
+        (&["policy", "check", "--task", "nope", "--json", "--", "ls"], 7),
+        (&["hooks", "export", "README.md/sub", "--json"], 11),
     ] {
         let ran = repo.ralph(words);
         assert_eq!(ran.code, Some(code), "{words:?}: {}", ran.stderr);
