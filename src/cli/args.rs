@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -69,26 +69,51 @@ pub(crate) fn leading_directory(
     (joined, words)
 }
 
-/// Says that the first word is no command, where the parser only knows that two words do not
-/// go together.
-pub(crate) fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
-    if error.kind() != ErrorKind::ArgumentConflict {
-        return error;
+impl Cli {
+    /// The task of `check`, whose object names it whatever happens.
+    pub(crate) fn task(&self) -> Option<String> {
+        match &self.command {
+            Some(Command::Check(args)) => Some(args.task.clone()),
+            _ => None,
+        }
     }
+
+    /// Whether the command tells by itself, on its stream of events, why it cannot begin.
+    pub(crate) fn tells_itself(&self) -> bool {
+        matches!(self.command, None | Some(Command::Run(_) | Command::Demo(_)))
+    }
+}
+
+/// Says what the parser cannot know: that the first word is no command, where it only sees
+/// that two words do not go together, or that it is the name of a task, too.
+pub(crate) fn with_tip(
+    mut error: clap::Error,
+    directory: Option<&Path>,
+    words: &[OsString],
+) -> clap::Error {
+    let tip = |error: &mut clap::Error, tip: String| {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    };
     let first = words.get(1).and_then(|word| word.to_str()).filter(|word| !word.starts_with('-'));
     let Some(first) = first else { return error };
-    let cli = Cli::command();
-    if cli.find_subcommand(first).is_some() {
+    if error.use_stderr()
+        && super::is_command(first)
+        && let Some(task) = super::task_of_that_name(directory, first)
+    {
+        tip(&mut error, task);
         return error;
     }
+    if error.kind() != ErrorKind::ArgumentConflict || super::is_command(first) {
+        return error;
+    }
+    let cli = Cli::command();
     let names = cli.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
     let nearest = names
         .map(|name| (strsim::jaro_winkler(first, name), name))
         .max_by(|one, other| one.0.total_cmp(&other.0))
         .filter(|(similar, _)| *similar > 0.8);
     let meant = nearest.map_or_else(String::new, |(_, name)| format!(", `{name}` is"));
-    let tip = format!("`{first}` is no command{meant}; a task stands alone");
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    tip(&mut error, format!("`{first}` is no command{meant}; a task stands alone"));
     error
 }
 

@@ -15,11 +15,12 @@ use tokio::sync::mpsc;
 pub(super) use self::bounds::rules;
 use self::keep::{Keep, at_once, guardian};
 use self::last::{end_the_last_run, last_run, put_in_order};
+pub(super) use self::notices::unknown_variables as about_unknown;
 use super::args::RunArgs;
 use super::failure::{Failure, Kind};
 use super::housekeeping::{Pulse, keep_house};
 use super::launch::{self, Start};
-use super::place::{Place, TaskPlace};
+use super::place::{Place, TaskPlace, unknown_variables};
 use super::screen::{self, Show};
 use super::{audit, recipe};
 use crate::agent::{AgentError, Gate, Greeting, TurnLimits};
@@ -145,7 +146,8 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
         recipes.runner().await?;
     }
     let (started, confined) = bounds::confined(&at.place, &settings, &command, &rules.tmp)?;
-    let mut notices = notices::notices(&preflight, &settings, &command, identity_notice);
+    let mut notices =
+        notices::notices(&preflight, &settings, &command, identity_notice, &unknown_variables()?);
     notices.extend(confined);
     if asks && unattended {
         let flag = "there is no terminal to ask at: what the policy leaves to a human is denied";

@@ -8,7 +8,7 @@ use super::args::TaskArgs;
 use super::failure::{Failure, Kind};
 use super::place::TaskPlace;
 use super::{complain, say, say_json};
-use crate::model::{Criterion, Task};
+use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
 use crate::task;
 
 /// Shows the task; 7 if it cannot be worked on.
@@ -25,6 +25,31 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
         complain(&format!("\n{remark}"));
     }
     Ok(code)
+}
+
+/// The same object where there is no task to show: its one diagnostic says why. The place is
+/// the file's first, as it is for whatever concerns a file as a whole.
+pub(super) fn refused(task: Option<&str>, failure: &Failure) -> Value {
+    let hint = (!failure.hints.is_empty()).then(|| failure.hints.join("; "));
+    let diagnostic = Diagnostic {
+        severity: Severity::Error,
+        line: 1,
+        column: 1,
+        message: failure.reason(),
+        hint,
+        span: 0..0,
+    };
+    json!({
+        "task": task,
+        "file": null,
+        "title": null,
+        "criteria": [],
+        "next": null,
+        "totals": { "criteria": 0, "checked": 0, "open": 0 },
+        "settings": TaskSettings::default(),
+        "diagnostics": [diagnostic],
+        "usable": false,
+    })
 }
 
 fn open(task: &Task) -> Option<&Criterion> {

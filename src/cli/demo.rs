@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::args::{DemoArgs, RunArgs};
 use super::failure::{Failure, Kind};
-use super::{complain, place, run, say};
+use super::{complain, place, refusal, run, say};
 use crate::sys::env;
 
 /// The example, compiled in, so that the demo needs nothing but the program and git.
@@ -24,27 +24,21 @@ const TASK: &str = "hello";
 
 /// Makes the repository, works on it, and says where it is.
 pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Failure> {
-    let named = args.folder.as_deref().map(|named| place::typed(directory, named));
-    let folder = make_folder(named.transpose()?.as_deref())?;
-    for (path, text) in FILES {
-        let path = folder.join(path);
-        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.and_then(|()| std::fs::write(&path, text))
-            .map_err(|error| Failure::cannot_write(&path, &error))?;
+    // The word is a command's before it is a task's; whoever meant the task is told.
+    let meant = super::task_of_that_name(directory, "demo");
+    let (folder, agent) = match prepare(directory, args) {
+        Ok(prepared) => prepared,
+        Err(failure) => {
+            let failure = meant.into_iter().fold(failure, Failure::hint);
+            if args.json {
+                refusal::line(&failure);
+            }
+            return Err(failure);
+        }
+    };
+    if let Some(meant) = meant {
+        complain(&format!("note: {meant}\n"));
     }
-    git(&folder, &["init", "--quiet", "--initial-branch=main"])?;
-    git(&folder, &["config", "user.name", "ralph-copilot demo"])?;
-    git(&folder, &["config", "user.email", "demo@localhost"])?;
-    git(&folder, &["add", "--all"])?;
-    git(
-        &folder,
-        &["commit", "--quiet", "--no-gpg-sign", "--message=A greeting, and a task about it"],
-    )?;
-    let program = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
-    let words = [&program, &PathBuf::from("agent"), &folder.join("agent.yaml")];
-    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-    let agent = shlex::try_join(words.iter().map(AsRef::as_ref))
-        .map_err(|error| Failure::new(Kind::Internal, error))?;
     let shown = folder.display();
     if !args.json {
         say(&format!(
@@ -70,6 +64,32 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
         say(&told)
     }
     Ok(code)
+}
+
+/// The repository, and the command of its agent.
+fn prepare(directory: Option<&Path>, args: &DemoArgs) -> Result<(PathBuf, String), Failure> {
+    let named = args.folder.as_deref().map(|named| place::typed(directory, named));
+    let folder = make_folder(named.transpose()?.as_deref())?;
+    for (path, text) in FILES {
+        let path = folder.join(path);
+        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.and_then(|()| std::fs::write(&path, text))
+            .map_err(|error| Failure::cannot_write(&path, &error))?;
+    }
+    git(&folder, &["init", "--quiet", "--initial-branch=main"])?;
+    git(&folder, &["config", "user.name", "ralph-copilot demo"])?;
+    git(&folder, &["config", "user.email", "demo@localhost"])?;
+    git(&folder, &["add", "--all"])?;
+    git(
+        &folder,
+        &["commit", "--quiet", "--no-gpg-sign", "--message=A greeting, and a task about it"],
+    )?;
+    let program = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
+    let words = [&program, &PathBuf::from("agent"), &folder.join("agent.yaml")];
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let agent = shlex::try_join(words.iter().map(AsRef::as_ref))
+        .map_err(|error| Failure::new(Kind::Internal, error))?;
+    Ok((folder, agent))
 }
 
 fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {

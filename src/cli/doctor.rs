@@ -19,7 +19,7 @@ use super::assemble;
 use super::canary::{self, Canary};
 use super::failure::{Failure, Kind};
 use super::launch::{self, Start};
-use super::place::{Place, TaskPlace};
+use super::place::{Place, TaskPlace, unknown_variables};
 use super::{runtime, say, say_json};
 use crate::agent::{
     AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
@@ -107,7 +107,7 @@ fn look(
         (None, Ok(_)) => {}
     }
     let task = task.ok().flatten();
-    let settings = match place.layers(args.settings.written(), task.as_ref()) {
+    let mut settings = match place.layers(args.settings.written(), task.as_ref()) {
         Ok(layers) => resolve(&layers),
         Err(failure) => {
             findings.push(Finding::bad("settings", &failure));
@@ -124,7 +124,13 @@ fn look(
         Ok(_) => {}
         Err(failure) => findings.push(Finding::bad("policy", &failure)),
     }
-    match launch::find_agent(&settings) {
+    if let Some(unknown) = unknown_variables().ok().as_deref().and_then(assemble::about_unknown) {
+        let hint = "docs/configuration.md lists those that do";
+        findings.push(Finding::note("environment", unknown, hint));
+    }
+    let command = launch::find_agent(&settings);
+    fill_in(&mut settings, command.as_ref().ok());
+    match command {
         Ok(command) => match runtime() {
             Ok(runtime) => runtime.block_on(async {
                 agent(&place, &settings, &command, findings).await;
@@ -137,6 +143,25 @@ fn look(
         Err(failure) => findings.push(Finding::bad("agent", &failure)),
     }
     Some(settings)
+}
+
+/// Names what is taken where nothing was said and it depends on the agent.
+fn fill_in(settings: &mut Settings, command: Option<&AgentCommand>) {
+    // Whoever names no agent means the Copilot CLI, be it there or not.
+    let copilot = settings.agent.is_none();
+    let kind = command
+        .map_or(if copilot { AgentKind::Copilot } else { AgentKind::Other }, |command| {
+            command.kind
+        });
+    let own = if kind == AgentKind::Copilot { "(the provider's own)" } else { "(the agent's own)" };
+    let model = launch::model(settings, kind).unwrap_or_else(|| own.to_owned());
+    for chosen in &mut settings.chosen {
+        match chosen.name {
+            "model" => chosen.value.clone_from(&model),
+            "agent" if copilot => "copilot --acp".clone_into(&mut chosen.value),
+            _ => {}
+        }
+    }
 }
 
 fn repository(
@@ -394,8 +419,11 @@ fn as_text(findings: &[Finding], settings: Option<&Settings>) -> String {
     if let Some(settings) = settings {
         text.push_str("\nsettings\n");
         for chosen in &settings.chosen {
+            // A value that needs more than its column has its source below, in its own.
+            let wide = chosen.value.chars().count() > 22;
+            let gap = if wide { format!("\n{:48}", "") } else { " ".to_owned() };
             text.push_str(&format!(
-                "  {:<22} {:<22} {}\n",
+                "  {:<22} {:<22}{gap}{}\n",
                 chosen.name, chosen.value, chosen.source
             ));
         }

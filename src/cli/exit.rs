@@ -130,6 +130,9 @@ pub fn document() -> String {
     text.push_str(
         "\nThe other commands: 0 when they did what was asked, and the codes above for the same\n\
          reasons (`check` of a task with errors: 7; outside a repository where one is needed: 8).\n\
+         With `--json` what goes wrong stands on standard output, too: `check` prints its object, with the\n\
+         reason in `diagnostics`; `run`, `demo` and `log` a line `{\"event\": \"refused\", …}`; the others\n\
+         `{\"error\": {\"exit_code\", \"reason\", \"hints\"}}`.\n\
          `recipe` has codes of its own: [recipes.md](recipes.md#exit-codes).\n",
     );
     text

@@ -109,7 +109,12 @@ impl From<VerifyError> for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self::new(Kind::Invalid, error)
+        let hint = error.hint();
+        let failure = Self::new(Kind::Invalid, error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 }
 

@@ -249,17 +249,22 @@ pub(super) fn secrets() -> Vec<String> {
         .collect()
 }
 
-/// What a prompt costs: only GitHub's own CLI, with GitHub's own models, costs anything.
+/// What a prompt costs. A model that the user names and that is known to cost a premium
+/// request counts whatever agent or provider serves it, or their limit would do nothing.
+/// What is not named or not known counts where it can be GitHub's: with GitHub's own CLI
+/// and no provider of the user's.
 pub(super) fn premium(settings: &Settings, kind: AgentKind, model: Option<&str>) -> Premium {
     let mut table = PremiumTable::default();
     if let Some(free) = &settings.free_models {
         table.premium.retain(|model| !free.contains(model));
         table.free.clone_from(free);
     }
-    match kind {
-        AgentKind::Copilot if !own_provider() && table.is_premium(model) => Premium::Counted,
-        AgentKind::Copilot | AgentKind::Other => Premium::Free,
-    }
+    let named = settings.model.as_deref().is_some_and(|model| table.lists(model));
+    let githubs = match kind {
+        AgentKind::Copilot => !own_provider() && table.is_premium(model),
+        AgentKind::Other => false,
+    };
+    if named || githubs { Premium::Counted } else { Premium::Free }
 }
 
 /// Whether the user's own provider serves the model.

@@ -31,6 +31,7 @@ mod policy;
 mod quota;
 mod recipe;
 mod redact;
+mod refusal;
 mod retry;
 mod run;
 mod screen;
@@ -46,6 +47,7 @@ use tracing_subscriber::EnvFilter;
 
 use self::args::{Cli, Command};
 use self::failure::{Failure, Kind};
+use self::refusal::{Asked, misunderstood};
 use crate::guard::GUARD_THREAD;
 use crate::report::harmless;
 pub use exit::{EXIT_CODES, ExitCode, document};
@@ -56,17 +58,24 @@ pub fn main() -> ProcessExit {
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {
-            let error = args::with_tip(error, &words);
+            let error = args::with_tip(error, directory.as_deref(), &words);
             drop(error.print());
+            if let Some(asked) = Asked::by(&words).filter(|_| error.use_stderr()) {
+                asked.answer(None, &misunderstood(&error));
+            }
             return ProcessExit::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     listen_to_tracing();
     keep_the_guard_quiet();
     let directory = cli.directory.clone().or(directory);
+    let (asked, task) = (Asked::by(&words).filter(|_| !cli.tells_itself()), cli.task());
     match dispatch(directory.as_deref(), cli) {
         Ok(code) => ProcessExit::from(code),
         Err(failure) => {
+            if let Some(asked) = asked {
+                asked.answer(task.as_deref(), &failure);
+            }
             complain(&failure.to_string());
             ProcessExit::from(failure.kind.code())
         }
@@ -126,11 +135,25 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
 /// What is typed to work on a task. A task with the name of a command takes `run`.
 fn start_command(task: &str) -> String {
     let shown = shlex::try_quote(task).unwrap_or(std::borrow::Cow::Borrowed(task));
+    let run = if is_command(task) { "run " } else { "" };
+    format!("ralph-copilot {run}{shown}")
+}
+
+/// Whether a word is the name of a command.
+fn is_command(word: &str) -> bool {
     // Built, it has the parser's own `help` too.
     let mut cli = Cli::command();
     cli.build();
-    let run = if cli.find_subcommand(task).is_some() { "run " } else { "" };
-    format!("ralph-copilot {run}{shown}")
+    cli.find_subcommand(word).is_some()
+}
+
+/// What is said where a command was typed that is the name of a task here, too.
+fn task_of_that_name(directory: Option<&Path>, command: &str) -> Option<String> {
+    let there = place::TaskPlace::find(directory, command).is_ok();
+    there.then(|| {
+        let start = start_command(command);
+        format!("`{command}` is a command; the task of that name takes `run`: `{start}`")
+    })
 }
 
 /// Prints to standard output; whoever closed it does not want to read it.

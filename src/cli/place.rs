@@ -7,7 +7,9 @@ use crate::config::{self, Layer, Source, Written};
 use crate::engine::cut_off;
 use crate::guard::{PolicyError, Rules};
 use crate::model::{Diagnostic, Severity, Task};
+use crate::recipe::SOCKET_VARIABLE;
 use crate::sys;
+use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::lock::{Holder, TreeLock};
 use crate::task::{self, TASK_FILE, TaskFolder};
 use crate::verify::{GitRepo, Layout, Repo as _, RepoProblem};
@@ -125,12 +127,25 @@ impl Place {
     }
 }
 
+/// Variables of ours that are no settings: one of the user's, and what we hand to children.
+const NO_SETTINGS: [&str; 4] =
+    ["RALPH_COPILOT_LOG", DEPTH_VARIABLE, SOCKET_VARIABLE, "RALPH_COPILOT_HOOK_NESTED"];
+
+/// Variables that are named as ours are and mean nothing to us. One that is set to nothing
+/// is as good as none.
+pub(super) fn unknown_variables() -> Result<Vec<String>, Failure> {
+    let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    let names = set.filter_map(|(name, _)| name.into_string().ok());
+    Ok(config::unknown_variables(names, &NO_SETTINGS)?)
+}
+
 /// The layers of settings for the folder `root`, strongest first.
 pub(super) fn layers(
     root: &Path,
     flags: Written,
     task: Option<&Task>,
 ) -> Result<Vec<Layer>, Failure> {
+    unknown_variables()?;
     let mut layers = vec![
         Layer { source: Source::Flag, written: flags },
         Layer {

@@ -17,6 +17,8 @@ use crate::sys::process::{Ladder, Supervised};
 const SCRIPT: &str = "copilot-usage.sh";
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(10);
+/// How long what it printed may take to arrive once it has ended.
+const DRAIN: Duration = Duration::from_millis(200);
 /// Most that is read of what it prints, in bytes.
 const LONGEST: u64 = 1 << 10;
 /// Fewer are told.
@@ -36,7 +38,9 @@ pub(super) async fn warning(run: &str, cwd: &Path) -> Option<String> {
         }
     };
     let mut printed = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
+    // What the script leaves running holds its output open; the answer is there when the
+    // script itself has ended.
+    if let Some(stdout) = child.take_output(DRAIN) {
         let mut stdout = stdout.take(LONGEST);
         let read = timeout(LIMIT, stdout.read_to_end(&mut printed)).await;
         if !matches!(read, Ok(Ok(_))) {

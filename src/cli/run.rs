@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::args::RunArgs;
 use super::assemble::{Assembled, assemble};
 use super::failure::{Failure, Kind};
 use super::place::TaskPlace;
-use super::{dry_run, runtime, say_as_is};
+use super::{dry_run, refusal, runtime};
 use crate::engine::{EngineError, Run};
 use crate::model::Obstacle;
 
@@ -21,7 +20,7 @@ pub(super) fn run(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failur
         Ok(Begun::Run(runtime, assembled)) => runtime.block_on(drive(*assembled)),
         Err(failure) => {
             if args.json {
-                refused(&failure);
+                refusal::line(&failure);
             }
             Err(failure)
         }
@@ -49,17 +48,6 @@ fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     let runtime = runtime()?;
     let assembled = runtime.block_on(assemble(place, args))?;
     Ok(Begun::Run(runtime, Box::new(assembled)))
-}
-
-/// One line in place of the event stream.
-fn refused(failure: &Failure) {
-    let value = json!({
-        "event": "refused",
-        "exit_code": failure.kind.code(),
-        "reason": failure.reason(),
-        "hints": failure.hints,
-    });
-    say_as_is(&value.to_string());
 }
 
 /// Runs what was assembled to its end.

@@ -11,16 +11,22 @@ use super::{say, say_json};
 use crate::engine::known;
 use crate::events::{Journal, Line, RunView, Standing, journals};
 use crate::model::{Proof, Task, TaskState};
+use crate::report::count;
 
 /// Shows it.
 pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
     let at = TaskPlace::find(directory, &args.task)?;
     let task = at.load()?;
     let state = read_state(&at)?;
-    let run = last_run(&at)?;
+    let mut run = last_run(&at)?;
     let holder = at.place.holder();
+    let standing = run.as_ref().map(|view| view.standing(holder.as_ref()));
+    if let Some(view) = run.as_mut().filter(|_| standing != Some(Standing::Waiting)) {
+        // A run that is dead waits for nothing any more, whatever it did last.
+        view.waiting = None;
+    }
     if args.json {
-        let standing = run.as_ref().map(|view| format!("{:?}", view.standing(holder.as_ref())));
+        let standing = standing.map(|standing| format!("{standing:?}"));
         say_json(&json!({
             "task": task.name,
             "criteria": criteria(&task, &state),
@@ -31,10 +37,9 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
         return Ok(0);
     }
     say(&overview(&task, &state));
-    if let Some(view) = &run {
-        say(&format!("\n{}", describe(view, view.standing(holder.as_ref()))));
-    } else {
-        say("\nno run yet");
+    match run.zip(standing) {
+        Some((view, standing)) => say(&format!("\n{}", describe(&view, standing))),
+        None => say("\nno run yet"),
     }
     Ok(0)
 }
@@ -93,10 +98,10 @@ fn overview(task: &Task, state: &TaskState) -> String {
             Some(Proof::Commit) => "  proven by a commit".to_owned(),
             None => match entry {
                 Some(entry) if entry.blocked => {
-                    format!("  blocked after {} attempts", entry.attempts)
+                    format!("  blocked after {}", count(entry.attempts.into(), "attempt"))
                 }
                 Some(entry) if entry.attempts > 0 => {
-                    format!("  {} failed attempts", entry.attempts)
+                    format!("  {}", count(entry.attempts.into(), "failed attempt"))
                 }
                 Some(_) | None if criterion.checked => "  ticked by hand".to_owned(),
                 Some(_) | None => String::new(),
@@ -129,8 +134,10 @@ fn describe(view: &RunView, standing: Standing) -> String {
         text.push_str(&format!("\n  exit code {}", end.exit_code));
     }
     text.push_str(&format!(
-        "\n  {} iterations, {} tool calls, {} denied",
-        view.iterations, view.counters.tool_calls, view.counters.denied
+        "\n  {}, {}, {} denied",
+        count(view.iterations.into(), "iteration"),
+        count(view.counters.tool_calls, "tool call"),
+        view.counters.denied
     ));
     text
 }

@@ -12,6 +12,6 @@ mod resolve;
 mod span;
 
 pub use layer::{Layer, Source, Written};
-pub use read::{ConfigError, from_environment, from_file, from_task, user_file};
+pub use read::{ConfigError, from_environment, from_file, from_task, unknown_variables, user_file};
 pub use resolve::{Chosen, Settings, resolve};
 pub use span::{Span, SpanError};

@@ -1,5 +1,6 @@
 //! Reads each layer from the place it is written in.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -39,6 +40,78 @@ pub enum ConfigError {
         /// What was expected.
         why: String,
     },
+    /// A variable that is none of ours and is meant to be one.
+    #[error("{name} is no variable of this program")]
+    Unknown {
+        /// Its name.
+        name: String,
+        /// The one that was meant, most likely.
+        nearest: String,
+    },
+}
+
+impl ConfigError {
+    /// The way out, where there is one to tell.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unknown { nearest, .. } => {
+                Some(format!("{nearest} is one; docs/configuration.md lists them all"))
+            }
+            Self::Read { .. } | Self::Parse { .. } | Self::Variable { .. } => None,
+        }
+    }
+}
+
+/// How the names of our variables begin.
+const PREFIX: &str = "RALPH_COPILOT_";
+/// How those of the limits go on.
+const LIMIT: &str = "RALPH_COPILOT_MAX_";
+
+/// The variables that begin as ours do and are none. `set` are the names there are, `others`
+/// those of ours that are no settings.
+///
+/// # Errors
+/// If one is mistyped: nearly a name of ours, or named as only limits are. What it was
+/// meant to say would silently not hold.
+pub fn unknown_variables(
+    set: impl IntoIterator<Item = String>,
+    others: &[&str],
+) -> Result<Vec<String>, ConfigError> {
+    // The names of the settings are those that are asked for.
+    let asked = RefCell::new(Vec::new());
+    from_environment(&|name| {
+        asked.borrow_mut().push(name.to_owned());
+        None
+    })?;
+    let known = asked.into_inner();
+    let known = || known.iter().map(String::as_str).chain(others.iter().copied());
+    let mut unknown = Vec::new();
+    for name in set {
+        if !name.starts_with(PREFIX) || known().any(|it| it == name) {
+            continue;
+        }
+        let typed = &name[PREFIX.len()..];
+        let ours = || known().filter_map(|it| it.strip_prefix(PREFIX));
+        let slips = (typed.len() / 4).clamp(1, 2);
+        let slip = ours()
+            .map(|it| (strsim::osa_distance(&typed.to_uppercase(), it), it))
+            .min()
+            .filter(|(distance, _)| *distance <= slips);
+        let similar = || {
+            let all = ours().map(|it| (strsim::jaro_winkler(typed, it), it));
+            all.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, it)| it)
+        };
+        let limit = || similar().filter(|_| name.starts_with(LIMIT));
+        match slip.map(|(_, it)| it).or_else(limit) {
+            Some(nearest) => {
+                let nearest = format!("{PREFIX}{nearest}");
+                return Err(ConfigError::Unknown { name, nearest });
+            }
+            None => unknown.push(name),
+        }
+    }
+    unknown.sort();
+    Ok(unknown)
 }
 
 /// Reads `.ralph/config.toml` or the user's file; a missing one says nothing.
@@ -96,7 +169,7 @@ pub fn from_task(settings: &TaskSettings) -> Result<Written, ConfigError> {
 /// If a variable holds something that the setting cannot be.
 pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written, ConfigError> {
     let read = |flag: &str| {
-        let name = format!("RALPH_COPILOT_{flag}");
+        let name = format!("{PREFIX}{flag}");
         get(&name).filter(|value| !value.is_empty()).map(|value| (name, value))
     };
     fn typed<T: FromStr>(found: Option<(String, String)>) -> Result<Option<T>, ConfigError>
@@ -128,6 +201,11 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
     }
     let number = |found| plain::<u32>(found, "it is a whole number");
     let flag = |found| plain::<bool>(found, "it is `true` or `false`");
+    // A setting whose flag turns it off: named as the key is, or as the flag.
+    let turned = |name: &str| -> Result<Option<bool>, ConfigError> {
+        let (on, off) = (flag(read(name))?, flag(read(&format!("NO_{name}")))?);
+        Ok(on.or(off.map(|off| !off)))
+    };
     // The variable that Copilot's own tools know, too.
     let retries = || {
         let name = "COPILOT_MAX_RETRIES".to_owned();
@@ -153,8 +231,8 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
         branch: typed(read("BRANCH"))?,
         allow_dirty: flag(read("ALLOW_DIRTY"))?,
         require_checks: flag(read("REQUIRE_CHECKS"))?,
-        baseline: flag(read("BASELINE"))?,
-        stop_check: flag(read("STOP_CHECK"))?,
+        baseline: turned("BASELINE")?,
+        stop_check: turned("STOP_CHECK")?,
         write_scope: word(read("WRITE_SCOPE"), "it is `workspace` or `task`")?,
         sandbox: word(sandbox, "it is `off`, `required` or `best-effort`")?,
         auto_approve: flag(read("AUTO_APPROVE"))?,
@@ -199,6 +277,12 @@ mod tests {
         assert_eq!(written.on_stuck, Some(OnStuck::Skip));
         let written = environment("RALPH_COPILOT_VIA", "cli").expect("valid");
         assert_eq!(written.via, Some(Via::Cli));
+        for (name, baseline) in
+            [("RALPH_COPILOT_BASELINE", false), ("RALPH_COPILOT_NO_BASELINE", true)]
+        {
+            let written = environment(name, "false").expect("valid");
+            assert_eq!(written.baseline, Some(baseline), "{name}");
+        }
         let written = environment("RALPH_COPILOT_WRITE_SCOPE", "task").expect("valid");
         assert_eq!(written.write_scope, Some(WriteScope::Task));
         for (value, sandbox) in [
@@ -247,5 +331,57 @@ mod tests {
     fn a_missing_file_says_nothing() {
         let written = from_file(Path::new("/nonexistent/config.toml")).expect("no file is fine");
         assert_eq!(written, Written::default());
+    }
+
+    /// What is nearly a name of ours is refused; what only begins as ours do is somebody
+    /// else's, and told.
+    #[test]
+    fn a_variable_that_is_mistyped_is_found() {
+        let unknown = |name: &str| {
+            let others = ["RALPH_COPILOT_LOG", "RALPH_COPILOT_SOCKET"];
+            match unknown_variables([name.to_owned()], &others) {
+                Ok(unknown) => unknown.join(" "),
+                Err(error) => format!("{error}; {}", error.hint().unwrap_or_default()),
+            }
+        };
+        for name in [
+            "PATH",
+            "COPILOT_MAX_RETRIES",
+            "COPILOT_MAX_RETRY",
+            "RALPH_RUN_ID",
+            "RALPH_COPILOT_MAX_ITERATIONS",
+            "RALPH_COPILOT_MAX_RETRIES",
+            "RALPH_COPILOT_NO_STOP_CHECK",
+            "RALPH_COPILOT_FALLBACK",
+            "RALPH_COPILOT_LOG",
+            "RALPH_COPILOT_SOCKET",
+        ] {
+            assert_eq!(unknown(name), "", "{name}");
+        }
+        for name in [
+            "RALPH_COPILOT_VERSION",
+            "RALPH_COPILOT_HOME",
+            "RALPH_COPILOT_IMAGE",
+            "RALPH_COPILOT_MODEL_DIR",
+            "RALPH_COPILOT_LOG_DIR",
+            "RALPH_COPILOT_JSON",
+            "RALPH_COPILOT_",
+        ] {
+            assert_eq!(unknown(name), name);
+        }
+        for (name, meant) in [
+            ("MAX_ITERATION", "MAX_ITERATIONS"),
+            ("MAX_ITERS", "MAX_ITERATIONS"),
+            ("MAX_PREMIUM", "MAX_PREMIUM_REQUESTS"),
+            ("MAX_TOEKNS", "MAX_TOKENS"),
+            ("max_tokens", "MAX_TOKENS"),
+            ("WRITESCOPE", "WRITE_SCOPE"),
+            ("MODLE", "MODEL"),
+            ("LOGS", "LOG"),
+        ] {
+            let told = unknown(&format!("RALPH_COPILOT_{name}"));
+            let says = format!("no variable of this program; RALPH_COPILOT_{meant} is one;");
+            assert!(told.contains(&says), "{name}: {told}");
+        }
     }
 }

@@ -340,7 +340,7 @@ impl Run {
             Outcome::RateLimited { resume_at, .. } => {
                 vec![format!(
                     "start it again after {}: {again}",
-                    resume_at.format("%Y-%m-%d %H:%M UTC")
+                    resume_at.format("%Y-%m-%d %H:%M:%S UTC")
                 )]
             }
             Outcome::CannotGoOn { .. } => {

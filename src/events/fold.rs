@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::model::{
-    AgentIdentity, Answer, Checkpoint, CriterionKey, Event, EventKind, Outcome, Proof, RunId,
-    RunSummary, SessionId, Totals, Verdict, VerdictResult,
+    AgentIdentity, Answer, Checkpoint, CriterionKey, Event, EventKind, FaultClass, Outcome, Proof,
+    RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
 };
 use crate::sys::lock::Holder;
 
@@ -25,7 +25,8 @@ pub struct RunView {
     pub agent_pid: Option<u32>,
     /// The iteration in progress. In a run that died: the one it died in.
     pub current: Option<CurrentIteration>,
-    /// Iterations that ended.
+    /// Iterations that ended and count: one that a failure of the agent or the end of the
+    /// run cut off costs none.
     pub iterations: u32,
     /// The number of the last iteration that began.
     pub last_iteration: u32,
@@ -41,6 +42,9 @@ pub struct RunView {
     pub waiting: Option<Wait>,
     /// How it ended.
     pub end: Option<End>,
+    /// Whether the last turn of the iteration in progress came to its own end.
+    #[serde(skip)]
+    whole: bool,
     /// Where the repository stood before the last iteration that began.
     #[serde(skip)]
     pub checkpoint: Option<Checkpoint>,
@@ -218,6 +222,7 @@ impl RunView {
             }
             EventKind::IterationStarted { iteration, criterion, line, attempt, checkpoint } => {
                 self.last_iteration = *iteration;
+                self.whole = false;
                 self.checkpoint = Some(checkpoint.clone());
                 let known = self.criterion(criterion);
                 known.line = Some(*line);
@@ -247,6 +252,7 @@ impl RunView {
             },
             EventKind::ToolFinished { .. } => self.count(|counters| counters.tool_calls += 1),
             EventKind::TurnEnded { turn, .. } => {
+                self.whole = whole(turn);
                 if let Some(usage) = turn.usage {
                     self.count(|counters| {
                         let before = counters.tokens.unwrap_or(0);
@@ -277,13 +283,15 @@ impl RunView {
             }
             EventKind::IterationEnded { premium_requests, .. } => {
                 self.counters.premium_requests += premium_requests;
-                self.iterations += 1;
+                self.iterations += u32::from(self.whole);
                 self.current = None;
             }
             EventKind::Waiting { until, reason } => {
                 self.waiting = Some(Wait { until: *until, reason: reason.clone() });
             }
             EventKind::RunEnded { outcome, exit_code, summary } => {
+                // The run itself knows best.
+                self.iterations = summary.iterations;
                 self.end = Some(End {
                     at: event.time,
                     outcome: outcome.clone(),
@@ -336,5 +344,15 @@ impl RunView {
             self.criteria.len() - 1
         });
         &mut self.criteria[place]
+    }
+}
+
+/// Whether a turn came to its own end. What only its report says cannot be read or done is
+/// no reason to cut it off.
+fn whole(turn: &Turn) -> bool {
+    match turn.fault.as_ref().map(|fault| fault.class) {
+        Some(FaultClass::FileNotFound | FaultClass::PermissionDenied) => true,
+        Some(_) => false,
+        None => !matches!(turn.end, TurnEnd::Lost | TurnEnd::Interrupted),
     }
 }

@@ -24,4 +24,4 @@ pub use plain::Plain;
 pub use premium::PremiumTable;
 pub use progress_md::{ProgressMd, line as progress_line};
 pub use summary::render as summary;
-pub use words::harmless;
+pub use words::{count, harmless};

@@ -30,6 +30,11 @@ impl PremiumTable {
         let listed = |list: &[String]| model.is_some_and(|model| list.iter().any(|m| m == model));
         listed(&self.premium) || !listed(&self.free)
     }
+
+    /// Whether this model stands in the list of those that cost one.
+    pub fn lists(&self, model: &str) -> bool {
+        self.premium.iter().any(|listed| listed == model)
+    }
 }
 
 #[cfg(test)]
@@ -40,12 +45,14 @@ mod tests {
     fn only_a_model_known_to_be_free_is_free() {
         let table = PremiumTable::default();
         for free in ["gpt-4.1", "gpt-5-mini", "gpt-4o"] {
-            assert!(!table.is_premium(Some(free)), "{free}");
+            assert!(!table.is_premium(Some(free)) && !table.lists(free), "{free}");
         }
         for premium in ["claude-sonnet-4.5", "claude-4", "gpt-5", "gpt-6", "GPT-4o", ""] {
             assert!(table.is_premium(Some(premium)), "{premium}");
         }
         assert!(table.is_premium(None));
+        // Listed is what is known, and not what is only feared.
+        assert!(table.lists("gpt-5") && !table.lists("gpt-6") && !table.lists(""));
     }
 
     #[test]

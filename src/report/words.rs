@@ -91,7 +91,7 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// `1 commit`, `2 commits`.
-pub(super) fn count(number: u64, noun: &str) -> String {
+pub fn count(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(number)) }
 }
 
@@ -263,7 +263,7 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
         Outcome::RateLimited { message, resume_at, estimated } => format!(
             "rate limited: {}; go on at {} UTC{}",
             sentence(message),
-            resume_at.format("%F %H:%M"),
+            resume_at.format("%F %T"),
             if *estimated { " (our guess)" } else { "" }
         ),
         Outcome::Tampered { reason } => format!("tampering: {}", sentence(reason)),

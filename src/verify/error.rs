@@ -230,6 +230,18 @@ pub enum RepoProblem {
         /// Where it points.
         at: Oid,
     },
+    /// `--branch` names a branch that a remote has, with other content.
+    #[error(
+        "the branch {name} is not here, and {remote} has it at {at}, with other content than what is checked out"
+    )]
+    BranchAtRemote {
+        /// As given.
+        name: String,
+        /// The remote's name.
+        remote: String,
+        /// Where it points there, as far as was fetched.
+        at: Oid,
+    },
     /// `--branch` names a branch that another worktree has checked out.
     #[error("the branch {name} is checked out in another worktree")]
     BranchInUse {
@@ -271,6 +283,9 @@ impl RepoProblem {
             Self::BranchName { .. } => "take letters, digits, `-`, `_` and `/`".into(),
             Self::BranchElsewhere { name, .. } => {
                 format!("change to it first: git switch {name}; or name another branch")
+            }
+            Self::BranchAtRemote { name, remote, .. } => {
+                format!("take it first: git switch --track {remote}/{name}; or name another branch")
             }
             Self::BranchInUse { .. } => "work there, or name another branch".into(),
             Self::Failed(error) => {

@@ -10,13 +10,16 @@ pub(super) fn notices(
     settings: &Settings,
     command: &AgentCommand,
     identity: Option<String>,
+    unknown: &[String],
 ) -> Vec<String> {
     let mut notices: Vec<String> = identity.into_iter().collect();
     let human = preflight.human.paths().count();
     if human > 0 {
-        notices.push(format!(
-            "{human} uncommitted paths are yours: they are never committed, reset or lost"
-        ));
+        notices.push(if human == 1 {
+            "1 uncommitted path is yours: it is never committed, reset or lost".to_owned()
+        } else {
+            format!("{human} uncommitted paths are yours: they are never committed, reset or lost")
+        });
     }
     let watched: Vec<String> = preflight
         .settings
@@ -34,9 +37,18 @@ pub(super) fn notices(
             .push("this agent has no hooks: its permission requests alone are decided".to_owned());
         if settings.model.is_some() {
             notices.push(
-                "this agent chooses its model itself: `model` is only counted with".to_owned(),
+                "this agent chooses its model itself: `model` only says what its requests count as"
+                    .to_owned(),
             );
         }
     }
+    notices.extend(unknown_variables(unknown));
     notices
+}
+
+/// Variables that are named as ours are and say nothing to us.
+pub(in crate::cli) fn unknown_variables(unknown: &[String]) -> Option<String> {
+    let means = if unknown.len() == 1 { "means" } else { "mean" };
+    let list = unknown.join(", ");
+    (!unknown.is_empty()).then(|| format!("{list} {means} nothing to this program"))
 }

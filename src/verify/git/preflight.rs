@@ -125,13 +125,48 @@ impl GitRepo {
                 }
             }
             Err(error) if error.code() == ErrorCode::NotFound => {
-                repo.reference(&full, head, false, "ralph-copilot: branch for a run")
+                let from = self.begun_at_remote(repo, name, head)?.unwrap_or(head);
+                repo.reference(&full, from, false, "ralph-copilot: branch for a run")
                     .map_err(&failed)?;
             }
             Err(error) => return Err(failed(error).into()),
         }
         repo.set_head(&full).map_err(&failed)?;
         Ok(())
+    }
+
+    /// Where a branch begins that only a remote has: at what was fetched of it, for made anew
+    /// it would lack all that was pushed from it. As for a local one the content must be the
+    /// same. Where several remotes have it, `origin` is asked alone.
+    fn begun_at_remote(
+        &self,
+        repo: &Repository,
+        name: &str,
+        head: git2::Oid,
+    ) -> Result<Option<git2::Oid>, RepoProblem> {
+        let failed = self.failed("look for the branch of a remote");
+        let mut found = Vec::new();
+        for remote in repo.remotes().map_err(&failed)?.iter().flatten().flatten() {
+            match repo.find_branch(&format!("{remote}/{name}"), BranchType::Remote) {
+                Ok(branch) => {
+                    let tip = branch.get().peel_to_commit().map_err(&failed)?;
+                    found.push((remote.to_owned(), tip));
+                }
+                Err(error) if error.code() == ErrorCode::NotFound => {}
+                Err(error) => return Err(failed(error).into()),
+            }
+        }
+        if found.iter().any(|(remote, _)| remote == "origin") {
+            found.retain(|(remote, _)| remote == "origin");
+        }
+        let here = repo.find_commit(head).map_err(&failed)?;
+        for (remote, tip) in &found {
+            if tip.tree_id() != here.tree_id() {
+                let (name, remote) = (name.to_owned(), remote.clone());
+                return Err(RepoProblem::BranchAtRemote { name, remote, at: oid(tip.id()) });
+            }
+        }
+        Ok(found.first().map(|(_, tip)| tip.id()))
     }
 
     /// Whether a branch is checked out in any working tree; that it is not in ours is known.

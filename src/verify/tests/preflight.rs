@@ -79,6 +79,40 @@ fn a_branch_with_the_same_content_is_taken_and_another_is_not() {
     scene.preflight(Branch::Named("same"), Dirt::Refuse).expect("still there");
 }
 
+/// Made anew from what is checked out, it would lack what was pushed from it.
+#[test]
+fn a_branch_that_only_a_remote_has_goes_on_from_there() {
+    let scene = Scene::new();
+    let fetched = |remote: &str, name: &str, commit: &str| {
+        scene.git(&["update-ref", &format!("refs/remotes/{remote}/{name}"), commit]);
+    };
+    scene.git(&["remote", "add", "origin", "../nowhere"]);
+    scene.git(&["remote", "add", "fork", "../elsewhere"]);
+    scene.git(&["checkout", "-qb", "night"]);
+    scene.git(&["commit", "-q", "--allow-empty", "-m", "the same content"]);
+    let same = scene.head();
+    scene.write("src/lib.txt", "last night's\n");
+    scene.commit_all("last night's");
+    let more = scene.head();
+    scene.git(&["checkout", "-q", "main"]);
+    fetched("origin", "ralph/more", &more);
+    fetched("fork", "ralph/alone", &more);
+    fetched("origin", "ralph/same", &same);
+    fetched("fork", "ralph/same", &more);
+
+    for (name, remote) in [("ralph/more", "origin"), ("ralph/alone", "fork")] {
+        let found = scene.preflight(Branch::Named(name), Dirt::Refuse).expect_err("elsewhere");
+        assert!(matches!(found, RepoProblem::BranchAtRemote { .. }), "{found}");
+        assert!(found.hint().contains(&format!("git switch --track {remote}/{name}")), "{found}");
+        assert!(!scene.try_git(&["rev-parse", "-q", "--verify", &format!("refs/heads/{name}")]).0);
+    }
+    assert_eq!(scene.git(&["symbolic-ref", "HEAD"]), "refs/heads/main");
+
+    let ready = scene.preflight(Branch::Named("ralph/same"), Dirt::Refuse).expect("taken");
+    assert_eq!(ready.checkpoint.branch, "refs/heads/ralph/same");
+    assert_eq!((ready.checkpoint.head.as_str(), scene.porcelain().as_str()), (&*same, ""));
+}
+
 #[test]
 fn a_branch_that_git_would_not_take_is_refused() {
     let scene = Scene::new();

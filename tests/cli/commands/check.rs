@@ -139,6 +139,92 @@ fn a_task_without_criteria_is_an_object_too_and_exit_7() {
     ");
 }
 
+/// `check --json` always prints its object, whatever the exit code.
+#[test]
+fn where_there_is_no_task_to_show_the_object_says_why() {
+    let repo = Repo::new(TASK);
+    for name in ["gone", "folder", "fifo", "link"] {
+        repo.write(&format!("tasks/{name}/notes.md"), "notes\n");
+    }
+    std::fs::create_dir(repo.path("tasks/folder/TASK.md")).expect("a folder");
+    let made = std::process::Command::new("mkfifo").arg(repo.path("tasks/fifo/TASK.md")).status();
+    assert!(made.expect("mkfifo runs").success());
+    let task = repo.path("tasks/demo/TASK.md");
+    std::os::unix::fs::symlink(task, repo.path("tasks/link/TASK.md")).expect("linked");
+    let nowhere = repo.beside("").display().to_string();
+    for (words, code, task, says) in [
+        (&["check", "nope", "--json"][..], 7, json!("nope"), "there is no task `nope`"),
+        (&["check", "gone", "--json"], 7, json!("gone"), "there is no task `gone`"),
+        (&["check", "--json", "folder"], 7, json!("folder"), "it must be a file, and no link"),
+        (&["check", "--json", "fifo"], 7, json!("fifo"), "it must be a file, and no link"),
+        (&["check", "--json", "link"], 7, json!("link"), "it must be a file, and no link"),
+        (&["check", "my task", "--json"], 7, json!("my task"), "there is no task `my task`"),
+        (&["-C", &nowhere, "check", "demo", "--json"], 8, json!("demo"), "no git repository"),
+        (&["check", "demo", "--json", "-C", "/no/dir"], 2, json!("demo"), "/no/dir is no folder"),
+        (&["check", "--json"], 2, json!(null), "required arguments were not provided"),
+        (&["check", "demo", "--json", "--nope"], 2, json!(null), "unexpected argument '--nope'"),
+        (&["check", "demo", "more", "--json"], 2, json!(null), "unexpected argument 'more'"),
+    ] {
+        let ran = repo.ralph(words);
+        assert_eq!(ran.code, Some(code), "{words:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{words:?}: {}", ran.stderr);
+        let object = ran.json();
+        assert_eq!(
+            (&object["task"], &object["criteria"], &object["totals"], &object["usable"]),
+            (&task, &json!([]), &json!({ "criteria": 0, "checked": 0, "open": 0 }), &json!(false)),
+            "{words:?}"
+        );
+        let said = &object["diagnostics"][0];
+        assert_eq!(said["severity"], "error", "{words:?}");
+        assert!(said["message"].as_str().is_some_and(|text| text.contains(says)), "{said}");
+        // It has the keys that it has for any task.
+        let keys = |object: &serde_json::Value| -> Vec<String> {
+            object.as_object().expect("an object").keys().cloned().collect()
+        };
+        assert_eq!(keys(&object), keys(&repo.ralph(&["check", "demo", "--json"]).json()));
+    }
+}
+
+/// Whoever reads JSON gets JSON, also where a command cannot be done.
+#[test]
+fn the_other_commands_say_as_json_why_they_cannot() {
+    let repo = Repo::new(TASK);
+    for (words, code) in [
+        (&["status", "nope", "--json"][..], 7),
+        (&["retry", "nope", "--json"], 7),
+        (&["retry", "demo", "99", "--json"], 2),
+        (&["tick", "nope", "1", "--json"], 7),
+        (&["tick", "demo", "one", "--json"], 2),
+        (&["init", "a/b", "--json"], 2),
+        (&["doctor", "--json", "--nope"], 2),
+        (&["policy", "check", "--task", "nope", "--json", "--", "ls"], 7),
+        (&["hooks", "export", "README.md/sub", "--json"], 11),
+    ] {
+        let ran = repo.ralph(words);
+        assert_eq!(ran.code, Some(code), "{words:?}: {}", ran.stderr);
+        let error = &ran.json()["error"];
+        assert_eq!(error["exit_code"], code, "{words:?}");
+        assert!(error["reason"].as_str().is_some_and(|why| ran.stderr.contains(why)), "{error}");
+        assert!(error["hints"].is_array(), "{words:?}");
+    }
+    for (words, code) in [
+        (&["log", "--json"][..], 2),
+        (&["run", "demo", "--json", "--max-iterations", "many"], 2),
+        (&["nope", "--json"], 7),
+        (&["demo", "README.md/sub", "--json"], 11),
+    ] {
+        let ran = repo.ralph(words);
+        assert_eq!(ran.code, Some(code), "{words:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout.lines().count(), 1, "{words:?}: {}", ran.stdout);
+        let line = ran.json();
+        assert_eq!((&line["event"], &line["exit_code"]), (&json!("refused"), &json!(code)));
+    }
+    // Whoever did not ask for it gets none.
+    for words in [&["check", "nope"][..], &["check"], &["status", "nope"], &["check", "--help"]] {
+        assert!(!repo.ralph(words).stdout.contains('{'), "{words:?}");
+    }
+}
+
 #[test]
 fn odd_files_are_a_clear_result() {
     let many: String = (0..10_000).map(|number| format!("- [ ] criterion {number}\n")).collect();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::repo::{Repo, finish};
-use crate::runs::THREE;
+use crate::runs::{HONEST, THREE};
 
 fn finding(object: &Value, name: &str) -> Value {
     let findings = object["findings"].as_array().expect("findings");
@@ -115,4 +115,66 @@ fn a_wrong_policy_is_found() {
     assert_eq!((ran.code, &policy["exit_code"]), (Some(7), &json!(7)), "{}", ran.stdout);
     let detail = policy["detail"].as_str().expect("a detail");
     assert!(detail.contains(".ralph/config.toml: policy error at line 2"), "{detail}");
+}
+
+/// What nobody named is what will be asked for, and no dash.
+#[test]
+fn the_model_that_will_be_asked_for_is_named() {
+    let repo = Repo::new(THREE);
+    let scripted = repo.agent("turns: []\n");
+    let named = |args: &[&str], variable: Option<(&str, &str)>| {
+        let mut command = repo.command(&["doctor", "--json"]);
+        command.args(args).envs(variable).env("COPILOT_CLI_PATH", "/no/copilot");
+        let object = finish(command).json();
+        let all = object["settings"].as_array().expect("settings").clone();
+        let of = |name: &str| {
+            let it = all.iter().find(|it| it["name"] == name).expect(name);
+            (it["value"].as_str().unwrap().to_owned(), it["source"].as_str().unwrap().to_owned())
+        };
+        (of("model"), of("agent"))
+    };
+    let pair = |value: &str, source: &str| (value.to_owned(), source.to_owned());
+    let ours = pair("copilot --acp", "default");
+    let (model, agent) = named(&[], None);
+    assert_eq!((model, &agent), (pair("claude-sonnet-4.5", "default"), &ours));
+    let (model, agent) = named(&["--model", "gpt-5"], None);
+    assert_eq!((model, &agent), (pair("gpt-5", "command line"), &ours));
+    let provider = ("COPILOT_PROVIDER_BASE_URL", "http://127.0.0.1:9");
+    let (model, agent) = named(&[], Some(provider));
+    assert_eq!((model, &agent), (pair("(the provider's own)", "default"), &ours));
+    let (model, agent) = named(&["--agent", &scripted], None);
+    assert_eq!(model, pair("(the agent's own)", "default"));
+    assert_eq!(agent, pair(&scripted, "command line"));
+    // A long value does not run into the next column.
+    let text = repo.ralph(&["doctor", "--agent", &scripted]).stdout;
+    let (_, after) = text.split_once(&format!("{scripted}\n")).expect("a line of its own");
+    assert!(after.starts_with(&format!("{:48}command line\n", "")), "{text}");
+}
+
+/// A limit that is mistyped would silently not hold.
+#[test]
+fn a_variable_that_is_none_is_refused_or_told() {
+    let repo = Repo::new(THREE);
+    let agent = repo.agent(HONEST);
+    let with = |name: &str, words: &[&str]| {
+        let mut command = repo.command(words);
+        command.args(["--agent", &agent]).env(name, "1");
+        finish(command)
+    };
+    for words in [&["run", "demo"][..], &["run", "demo", "--dry-run"], &["doctor", "demo"]] {
+        let ran = with("RALPH_COPILOT_MAX_ITERATION", words);
+        assert_eq!(ran.code, Some(7), "{words:?}: {}", ran.stderr);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(told.contains("RALPH_COPILOT_MAX_ITERATION is no variable"), "{told}");
+        assert!(told.contains("RALPH_COPILOT_MAX_ITERATIONS is one"), "{told}");
+    }
+    assert_eq!((repo.subjects(), repo.status()), (Vec::new(), String::new()));
+    // What is not even near may be somebody else's.
+    let notice = "RALPH_COPILOT_IMAGE means nothing to this program";
+    let ran = with("RALPH_COPILOT_IMAGE", &["doctor", "demo"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    assert!(ran.stdout.contains(notice), "{}", ran.stdout);
+    let ran = with("RALPH_COPILOT_IMAGE", &["run", "demo"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains(notice), "{}", ran.stdout);
 }

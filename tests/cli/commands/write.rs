@@ -82,6 +82,23 @@ fn a_task_with_the_name_of_a_command_is_started_with_run() {
     }
 }
 
+/// The word is taken for the command: whoever meant the task is told.
+#[test]
+fn a_command_that_is_the_name_of_a_task_too_says_so() {
+    let repo = Repo::with(THREE, &[("tasks/doctor/TASK.md", "- [ ] a\n")]);
+    for (words, task) in [
+        (&["demo", "--max-iterations", "3"][..], "demo"),
+        (&["demo", "new folder", "--json"], "demo"),
+        (&["doctor", "--nope"], "doctor"),
+    ] {
+        let ran = repo.ralph(words);
+        let says = format!("the task of that name takes `run`: `ralph-copilot run {task}`");
+        assert!(ran.stderr.contains(&says), "{words:?}: {}", ran.stderr);
+    }
+    let ran = repo.ralph(&["status", "--nope"]);
+    assert!(!ran.stderr.contains("the task of that name"), "{}", ran.stderr);
+}
+
 #[test]
 fn tick_changes_one_byte() {
     let repo = Repo::new("x");

@@ -241,6 +241,10 @@ fn a_rate_limit_beyond_the_patience() {
     let resume: chrono::DateTime<chrono::Utc> = resume.parse().expect("RFC 3339");
     let ended = ran.events().last().expect("an end").time;
     assert!(resume > ended, "{resume} {ended}");
+    // To the second: a minute that is cut would be too early.
+    let next = last["summary"]["next"][0].as_str().expect("a next step");
+    let at = resume.format("%Y-%m-%d %H:%M:%S UTC").to_string();
+    assert!(next.starts_with(&format!("start it again after {at}: ")), "{next} {at}");
 }
 
 #[test]
@@ -269,7 +273,13 @@ fn the_user_s_number_of_retries_is_honoured_and_what_it_cannot_be_is_told() {
 #[test]
 fn a_low_quota_is_told_where_a_script_knows_it_and_anything_but_a_number_is_ignored() {
     use std::os::unix::fs::PermissionsExt as _;
-    for (prints, warns) in [("echo 7", true), ("echo 42", false), ("echo none; exit 1", false)] {
+    for (prints, warns) in [
+        ("echo 7", true),
+        ("echo 42", false),
+        ("echo none; exit 1", false),
+        // What it leaves running holds its output open: that is no part of the answer.
+        ("{ sleep 1000 & echo 7; }", true),
+    ] {
         let repo = Repo::new(THREE);
         let script = repo.beside("bin/copilot-usage.sh");
         std::fs::create_dir_all(repo.beside("bin")).expect("a folder");

@@ -262,3 +262,34 @@ fn a_run_that_was_started_with_nohup_outlives_its_terminal() {
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
     assert_eq!(end(&repo), Some((130, Outcome::Interrupted { signal: 2 })));
 }
+
+/// Waiting costs no iteration, and what is dead waits for nothing: `status` says of a run
+/// what the run says of itself.
+#[test]
+fn a_run_that_is_ended_while_it_waits_waits_no_more() {
+    let limited = "turns: [{steps: [{say: 'Error: 429 Rate limit reached for requests'}]}]";
+    let waits = |event: &Event| matches!(event.kind, EventKind::Waiting { .. });
+    for (number, standing) in [(Signal::TERM, "ended"), (Signal::KILL, "died")] {
+        let repo = Repo::new(THREE);
+        let (child, _) = start(&repo, limited, &[], waits);
+        let status = || repo.ralph(&["status", "demo", "--json"]).json();
+        let before = status();
+        assert_eq!(
+            (&before["standing"], &before["run"]["iterations"]),
+            (&"waiting".into(), &0.into())
+        );
+        assert!(before["run"]["waiting"]["until"].is_string(), "{before}");
+        let text = repo.ralph(&["status", "demo"]).stdout;
+        assert!(text.contains("waiting until ") && text.contains("  0 iterations, "), "{text}");
+        signal(child.id(), number);
+        collect(child);
+        let after = status();
+        assert_eq!(
+            (&after["standing"], &after["run"]["iterations"]),
+            (&standing.into(), &0.into())
+        );
+        assert!(after["run"]["waiting"].is_null(), "{after}");
+        let text = repo.ralph(&["status", "demo"]).stdout;
+        assert!(!text.contains("waiting until"), "{text}");
+    }
+}

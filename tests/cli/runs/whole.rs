@@ -193,6 +193,36 @@ fn a_scripted_agent_costs_no_premium_request() {
     assert!(cost.lines().all(|line| line.contains("premium=false")), "{cost}");
 }
 
+/// A model that is named and known to cost one counts, whatever agent serves it.
+#[test]
+fn a_premium_model_that_is_named_counts_for_any_agent() {
+    for (model, files, code, lines, premium) in [
+        ("claude-sonnet-4.5", None, 3, 2, "premium=true"),
+        ("gpt-5", None, 3, 2, "premium=true"),
+        ("gpt-4.1", None, 0, 3, "premium=false"),
+        ("llama3", None, 0, 3, "premium=false"),
+        ("gpt-5", Some("free_models = [\"gpt-5\"]\n"), 0, 3, "premium=false"),
+    ] {
+        let config: Vec<_> = files.map(|text| (".ralph/config.toml", text)).into_iter().collect();
+        let repo = Repo::with(THREE, &config);
+        let ran = repo.run(HONEST, &["--model", model, "--max-premium-requests", "2"]);
+        assert_eq!(ran.code, Some(code), "{model}: {}", ran.stderr);
+        let cost = repo.read("tasks/demo/cost.log");
+        assert_eq!(cost.lines().count(), lines, "{model}: {cost}");
+        let line = format!("model={model}, {premium}");
+        assert!(cost.lines().all(|it| it.contains(&line)), "{model}: {cost}");
+    }
+    // Served by a provider of one's own, too; the one that the provider names is not known.
+    for (args, code) in [(&["--model", "claude-sonnet-4.5"][..], 3), (&[], 0)] {
+        let repo = Repo::new(THREE);
+        let mut command = repo.run_command(HONEST, args);
+        command.args(["--json", "--max-premium-requests", "1"]);
+        command.env("COPILOT_PROVIDER_BASE_URL", "http://127.0.0.1:9");
+        let ran = finish(command);
+        assert_eq!(ran.code, Some(code), "{args:?}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn a_wall_clock_that_was_put_back_does_not_hide_the_newest_run() {
     let repo = Repo::new(THREE);

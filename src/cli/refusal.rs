@@ -1,0 +1,106 @@
+//! What whoever asked for JSON gets in place of it where a command cannot be done: the
+//! reason and the way out in the shape that its reader expects, beside the same for people
+//! on standard error.
+//!
+//! What does NOT live here: what a command answers that could be done, and `recipe`, whose
+//! object has a place for errors.
+
+use std::ffi::OsString;
+
+use serde_json::json;
+
+use super::failure::{Failure, Kind};
+use super::{check, say_as_is, say_json};
+
+/// What a command prints with `--json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// `check`: always its own object.
+    Task,
+    /// Events, one a line.
+    Lines,
+    /// One object.
+    Object,
+}
+
+/// A command that was asked for JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked(Shape);
+
+impl Asked {
+    /// Looks at the words alone, since the parser may not have understood them.
+    pub(super) fn by(words: &[OsString]) -> Option<Self> {
+        let mut typed = words.iter().skip(1).take_while(|word| *word != "--");
+        let shape = match words.get(1)?.to_str()? {
+            "check" => Shape::Task,
+            "log" | "run" | "demo" => Shape::Lines,
+            "status" | "init" | "retry" | "tick" | "doctor" | "policy" | "hooks" => Shape::Object,
+            other if super::is_command(other) => return None,
+            // Without a command it is a run.
+            _ => Shape::Lines,
+        };
+        typed.any(|word| word == "--json").then_some(Self(shape))
+    }
+
+    /// Prints why it cannot be done. `task` is the one that was named, as far as is known.
+    pub(super) fn answer(self, task: Option<&str>, failure: &Failure) {
+        match self.0 {
+            Shape::Task => say_json(&check::refused(task, failure)),
+            Shape::Lines => line(failure),
+            Shape::Object => say_json(&json!({ "error": {
+                "exit_code": failure.kind.code(),
+                "reason": failure.reason(),
+                "hints": failure.hints,
+            } })),
+        }
+    }
+}
+
+/// One line in place of the event stream.
+pub(super) fn line(failure: &Failure) {
+    let value = json!({
+        "event": "refused",
+        "exit_code": failure.kind.code(),
+        "reason": failure.reason(),
+        "hints": failure.hints,
+    });
+    say_as_is(&value.to_string());
+}
+
+/// What the parser did not understand, in its own words.
+pub(super) fn misunderstood(error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    // What follows is for people: tips, the usage, and where there is more.
+    let reason = text.split("\n\n").next().unwrap_or(&text);
+    let reason = reason.strip_prefix("error: ").unwrap_or(reason).trim().to_owned();
+    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let failure = tips.fold(Failure::new(Kind::Usage, reason), Failure::hint);
+    failure.hint("`--help` tells what can be typed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_asked_for_by_a_word_of_the_command_s_own() {
+        for (words, asked) in [
+            ("r check demo --json", Some(Shape::Task)),
+            ("r check --json", Some(Shape::Task)),
+            ("r check demo", None),
+            ("r check demo -- --json", None),
+            ("r status --json demo --nope", Some(Shape::Object)),
+            ("r run --json", Some(Shape::Lines)),
+            ("r demo-task --json", Some(Shape::Lines)),
+            ("r --json demo-task", Some(Shape::Lines)),
+            ("r log --json", Some(Shape::Lines)),
+            ("r recipe run x --json", None),
+            ("r policy check --json -- ls", Some(Shape::Object)),
+            ("r policy check -- ls --json", None),
+            ("r", None),
+        ] {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            assert_eq!(Asked::by(&words), asked.map(Asked), "{words:?}");
+        }
+    }
+}
