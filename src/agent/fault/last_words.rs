@@ -89,7 +89,7 @@ impl LastWords {
         // model's; and so is the beginning of another message.
         let last = self.text.chars().next_back().unwrap_or('\n');
         let begins = piece.starts_with(char::is_uppercase)
-            && (last.is_lowercase() || matches!(last, '.' | '!' | '?' | '…'));
+            && (last.is_lowercase() || self.text.trim_end().ends_with(['.', '!', '?', '…']));
         if error || remark || self.remark || begins {
             let line = self.text.rsplit('\n').next().unwrap_or_default();
             // A block of code is indented, whatever it holds.
@@ -332,6 +332,7 @@ mod tests {
             ],
             &["I begin to", "Error: 429 Too Many Requests"],
             &["I work on it.", "You have hit your rate limit. Please try again in 58 hours."],
+            &["I work on it. ", "You have hit your rate limit. Please try again in 58 hours."],
             &["You have hit your", " rate", " limit."],
         ] {
             assert_eq!(class(&words(pieces), true), Some(FaultClass::RateLimit), "{pieces:?}");

@@ -300,6 +300,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_said_last_tells_of_a_limit_unless_a_call_follows() {
+        let message = |text: &str| json!({"type": "assistant.message", "data": {"content": text}});
+        let limit = message("You have hit your rate limit. Please try again in 58 hours.");
+        let plain = |records: &[Value]| {
+            seen(records).words.told(true).is_some_and(|told| told.is_plain_limit())
+        };
+        assert!(plain(&[
+            start("1", "ls"),
+            complete("1", &json!({"success": true})),
+            limit.clone()
+        ]));
+        assert!(!plain(&[limit.clone(), start("1", "ls")]));
+        assert!(!plain(&[limit, message("I added a retry for that.")]));
+    }
+
+    #[test]
     fn text_that_is_no_record_is_nothing() {
         let mut seen = Seen::default();
         for line in ["", "Done.", "[1]", "{\"a\":1}", "{"] {
