@@ -247,7 +247,9 @@ impl Line<'_> {
         let mut clauses = CLAUSE.split(&text).map(str::trim);
         let first = clauses.next().unwrap_or_default();
         let first = classify_line(first).is_some() || first.parse::<u64>().is_ok();
-        first && !TELLS.is_match(&text) && clauses.all(|clause| FOLLOWS.is_match(clause))
+        // A mere number is an answer.
+        let speaks = text.contains(char::is_alphabetic);
+        first && speaks && !TELLS.is_match(&text) && clauses.all(|clause| FOLLOWS.is_match(clause))
     }
 }
 
@@ -371,6 +373,7 @@ mod tests {
             "## Rate limits\n\nRate limit exceeded",
             "I have read README.md.\n\nRate limit exceeded",
             "You have hit your rate limit. Let me work on the next file meanwhile.",
+            "429",
             "Connection refused is handled now.",
             "File not found: src/main.rs",
             "Permission denied",
