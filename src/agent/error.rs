@@ -1,6 +1,6 @@
 //! Why an agent cannot be used, or not any more.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::hooks::PluginError;
 use crate::model::{Fault, FaultClass, RecordError};
@@ -95,6 +95,10 @@ fn last_words(stderr: &str) -> Option<FaultClass> {
     lines.into_iter().find_map(super::classify_line)
 }
 
+fn names_copilot(program: &str) -> bool {
+    Path::new(program).file_stem().is_some_and(|name| name == "copilot")
+}
+
 impl AgentError {
     /// Whether the process that it came from cannot be used any more.
     pub fn is_final(&self) -> bool {
@@ -107,6 +111,18 @@ impl AgentError {
             | Self::Guard(_)
             | Self::Refused { .. }
             | Self::Record(_) => false,
+        }
+    }
+
+    /// What to do about it; `None` where the fault is ours.
+    pub fn way_out(&self) -> Option<String> {
+        match self {
+            // Whoever named another agent is not helped by an installation of ours.
+            Self::NotFound { program, .. } if !names_copilot(program) => Some(format!(
+                "install `{program}`, or name another agent with `--agent '<command>'`; without \
+                 `--agent` it is the Copilot CLI"
+            )),
+            other => other.fault().map(|fault| super::way_out(fault.class).to_owned()),
         }
     }
 

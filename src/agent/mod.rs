@@ -38,6 +38,7 @@ pub use command::{AgentCommand, AgentKind, Lookup};
 pub use decisions::{EndedCall, Known, Standing};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
+use fault::{LastWords, Told};
 pub use fault::{classify, classify_json, classify_line, classify_message, reset_in, way_out};
 pub use gate::{Busy, Focus, Gate, Locate};
 pub use guarded::{Greeting, GuardServer, StopAsked};

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
-use crate::agent::{AgentError, way_out};
+use crate::agent::AgentError;
 use crate::config::ConfigError;
 use crate::prompt::PromptError;
 use crate::verify::VerifyError;
@@ -131,7 +131,7 @@ impl From<AgentError> for Failure {
             | AgentError::Silent { .. }
             | AgentError::Lost { .. } => Kind::Agent,
         };
-        let hint = error.fault().map(|fault| way_out(fault.class));
+        let hint = error.way_out();
         let failure = Self::new(kind, error);
         match hint {
             Some(hint) => failure.hint(hint),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent::{AgentError, way_out};
+use crate::agent::AgentError;
 use crate::guard::PolicyError;
 use crate::model::{Obstacle, Oid, RecordError};
 use crate::prompt::PromptError;
@@ -158,7 +158,7 @@ impl EngineError {
                  begins with what is there",
                 folder.display()
             )),
-            Self::Agent(error) => error.fault().map(|fault| way_out(fault.class).to_owned()),
+            Self::Agent(error) => error.way_out(),
             Self::Prompt(_) | Self::Policy(_) | Self::Journal(_) => None,
         }
     }

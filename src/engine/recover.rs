@@ -206,7 +206,8 @@ fn given_up(fault: &Fault, before: u32, action: Action, now: DateTime<Utc>) -> O
                 estimated: known.is_none(),
             }
         }
-        (FaultClass::Network | FaultClass::Transient, Action::Fail) => {
+        // As often as it may be, or for as long: both are the end of what is tried.
+        (FaultClass::Network | FaultClass::Transient, _) => {
             Outcome::AgentUnusable { fault: used_up(fault) }
         }
         _ => Outcome::AgentUnusable { fault: fault.clone() },
@@ -359,6 +360,17 @@ mod tests {
             let expected: Vec<_> =
                 waits.iter().map(|wait| Recovery::Wait(Duration::from_secs(*wait))).collect();
             assert_eq!(done, expected);
+            let fault = Fault::new(class, "Failed after max retries: it said so");
+            assert_eq!(outcome, Outcome::AgentUnusable { fault });
+        }
+    }
+
+    #[test]
+    fn a_network_that_outlasts_the_patience_is_given_up_with_the_same_words() {
+        for (class, waits) in [(FaultClass::Network, 1), (FaultClass::Transient, 1)] {
+            let patience = Patience { max_wait: Duration::from_secs(10), ..PATIENCE };
+            let (done, outcome) = borne(&fault(class), &patience);
+            assert_eq!(done.len(), waits, "{done:?}");
             let fault = Fault::new(class, "Failed after max retries: it said so");
             assert_eq!(outcome, Outcome::AgentUnusable { fault });
         }

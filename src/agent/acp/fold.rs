@@ -11,7 +11,7 @@ use super::seen::Call;
 use super::session::{AcpSession, Gathered};
 use crate::agent::arguments::bounded;
 use crate::agent::records::{self, Last, since};
-use crate::agent::{AgentKind, classify_message, reset_in, shown};
+use crate::agent::{AgentKind, LastWords, Told, classify_message, reset_in, shown};
 use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Turn, TurnEnd};
 
 impl AcpSession {
@@ -23,14 +23,14 @@ impl AcpSession {
         started: Instant,
     ) -> Turn {
         let session = self.id.as_str().to_owned();
-        let (calls, updates, unknown, said, errors, cut) =
+        let (calls, updates, unknown, said, words, cut) =
             self.line.updates.with(&session, |seen| {
                 (
                     std::mem::take(&mut seen.calls),
                     seen.updates,
                     std::mem::take(&mut seen.unknown),
                     std::mem::take(&mut seen.said),
-                    std::mem::take(&mut seen.errors),
+                    std::mem::take(&mut seen.words),
                     seen.cut.take(),
                 )
             });
@@ -43,7 +43,7 @@ impl AcpSession {
         let fault = match (&end, fault) {
             (_, Some(fault)) => Some(fault),
             (TurnEnd::EndTurn | TurnEnd::Lost | TurnEnd::Other(_), None) => {
-                self.fault(&errors).await
+                self.fault(&words, !calls.is_empty()).await
             }
             (TurnEnd::CutByDenial { .. } | TurnEnd::Stuck(_) | TurnEnd::Interrupted, None) => None,
         };
@@ -95,27 +95,25 @@ impl AcpSession {
     }
 
     /// What really went wrong, if anything did.
-    async fn fault(&mut self, errors: &[String]) -> Option<Fault> {
+    async fn fault(&mut self, words: &LastWords, acted: bool) -> Option<Fault> {
         let last = match &mut self.records {
             Some(records) => records.last().await,
             None => Last::Nothing,
         };
         let reports = self.line.gate.reports(self.id.as_str());
         let report = reports.into_iter().rfind(|report| report.context == "model_call");
-        let told =
-            |class, words: &str| Fault { reset: reset_in(words), ..Fault::new(class, words) };
-        let fault = match (last, errors.last(), report) {
+        let fault = match (last, words.error(), report) {
             (Last::Error(fault), _, _) => fault,
-            // The model said it, and the CLI reported nothing: these are its own words.
-            (_, None, _) | (Last::Model, Some(_), None) => return None,
             (_, Some(error), Some(report)) => {
-                let class = classify_message(error).or_else(|| classify_message(&report.message));
-                let fault = told(class.unwrap_or(FaultClass::Fatal), error);
-                Fault { message: report.message, ..fault }
+                let class = classify_message(&error).or_else(|| classify_message(&report.message));
+                let fault = Fault::new(class.unwrap_or(FaultClass::Fatal), report.message);
+                Fault { reset: reset_in(&error), ..fault }
             }
-            // A model may well begin a sentence like this: what has not the shape of a
-            // failure is none.
-            (Last::Nothing, Some(error), None) => told(classify_message(error)?, error),
+            // The model said it, and the CLI reported nothing: these are its own words.
+            (Last::Model, _, _) => words.told(acted).filter(Told::is_plain_limit)?.fault,
+            // A model may well begin a sentence like a failure: what is not the report of
+            // one is none.
+            (Last::Nothing, _, _) => words.told(acted)?.fault,
         };
         let reset = match (&fault.reset, fault.class, &self.logs) {
             // Over ACP no rate limit says when it passes; the CLI's own log does.

@@ -11,6 +11,7 @@ use agent_client_protocol::v1::schema::ToolKind;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::agent::LastWords;
 use crate::agent::arguments::wanted;
 use crate::agent::stuck::again;
 use crate::model::CallStatus;
@@ -23,8 +24,6 @@ const FOLLOWED: usize = 5000;
 const ARGUMENTS: usize = 64 << 20;
 /// Longest update whose output is kept until it is handed out, in bytes.
 const OUTPUT: usize = 1 << 20;
-/// `Error: ` lines of the CLI that are kept.
-const ERRORS: usize = 20;
 /// Kinds of unknown updates that are named.
 const UNKNOWN: usize = 16;
 /// Characters of a title that are kept.
@@ -74,8 +73,8 @@ pub(super) struct Seen {
     pub(super) updates: u64,
     pub(super) unknown: BTreeSet<String>,
     pub(super) said: String,
-    /// The CLI's own error lines with nothing said after them.
-    pub(super) errors: Vec<String>,
+    /// What was said after the last call.
+    pub(super) words: LastWords,
     pub(super) calls: Vec<Call>,
     pub(super) begun: u32,
     by_id: HashMap<String, usize>,
@@ -97,7 +96,7 @@ impl Seen {
             updates: 0,
             unknown: BTreeSet::new(),
             said: String::new(),
-            errors: Vec::new(),
+            words: LastWords::default(),
             calls: Vec::new(),
             begun: 0,
             by_id: HashMap::new(),
@@ -130,12 +129,9 @@ impl Seen {
     }
 
     pub(super) fn say(&mut self, text: &str) {
-        if let Some(error) = text.strip_prefix("Error: ") {
-            if self.errors.len() < ERRORS {
-                self.errors.push(error.chars().take(2000).collect());
-            }
-        } else if !text.starts_with("Info: ") && !text.trim().is_empty() {
-            self.errors.clear();
+        self.words.say(text);
+        let of_the_cli = text.starts_with("Error: ") || text.starts_with("Info: ");
+        if !of_the_cli && !text.trim().is_empty() {
             self.cut = None;
         }
         if text.len() > SAID {
@@ -167,7 +163,7 @@ impl Seen {
 
     fn begin(&mut self, change: Change) {
         self.cut = None;
-        self.errors.clear();
+        self.words.clear();
         self.begun = self.begun.saturating_add(1);
         if self.overrun() {
             return;

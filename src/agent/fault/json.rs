@@ -20,6 +20,11 @@ const DEEP: usize = 6;
 
 /// The failure that a JSON value tells of; none where it tells of something else.
 pub fn classify_json(value: &Value) -> Option<Fault> {
+    if let Value::String(text) = value {
+        // One that was written as JSON twice; a mere text in quotation marks is none.
+        let inner: Value = serde_json::from_str(text).ok()?;
+        return classify_json(&inner);
+    }
     let error = error_in(value)?;
     let mut signs = Signs::default();
     signs.take(error, DEEP);
@@ -29,19 +34,58 @@ pub fn classify_json(value: &Value) -> Option<Fault> {
         .iter()
         .find_map(|status| of_status(*status))
         .or_else(|| signs.kinds.iter().find_map(|kind| of_kind(kind)))
+        .or_else(|| signs.words.iter().find_map(|words| said_in(words)))
+        // Agents use these codes for other failures, too: their words know better.
         .or(match signs.code {
             Some(AUTH_REQUIRED) => Some(FaultClass::Auth),
             Some(NOT_FOUND) => Some(FaultClass::FileNotFound),
             Some(_) | None => None,
         })
-        .or_else(|| signs.words.iter().find_map(|words| classify_message(words)))
         .unwrap_or(FaultClass::Fatal);
+    if is_of_a_tool(value)
+        && !matches!(class, FaultClass::FileNotFound | FaultClass::PermissionDenied)
+    {
+        return None;
+    }
     let reset = reset_of(value).or_else(|| signs.words.iter().find_map(|words| reset_in(words)));
     Some(Fault { reset, ..Fault::new(class, message) })
 }
 
-/// The part of a value that is the error.
+/// What an error's words say; the name of its code says no more than the code.
+fn said_in(words: &str) -> Option<FaultClass> {
+    let name = words.trim().trim_end_matches('.').to_lowercase();
+    let of_a_code = matches!(
+        name.as_str(),
+        "server error" | "internal error" | "invalid request" | "invalid params" | "parse error"
+    );
+    if of_a_code { None } else { classify_message(words) }
+}
+
+/// Whether the CLI's hook reports it of a tool: what a tool was told by some server is no
+/// failure of the model.
+fn is_of_a_tool(value: &Value) -> bool {
+    value["errorContext"] == "tool_execution"
+}
+
+/// The HTTP status that a field tells: 429, 429.0, "429", "429 Too Many Requests".
+fn status_in(field: &Value) -> Option<u64> {
+    match field {
+        Value::Number(number) => number.as_u64().or_else(|| {
+            let (least, most) = (100.0, 599.0);
+            let whole = number.as_f64().filter(|it| it.fract() == 0.0)?;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+            (least..=most).contains(&whole).then_some(whole as u64)
+        }),
+        Value::String(text) => text.split_whitespace().next()?.parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The part of a value that is the error; of several the last.
 fn error_in(value: &Value) -> Option<&Value> {
+    if let Value::Array(items) = value {
+        return items.iter().rev().filter(|item| item.is_object()).find_map(error_in);
+    }
     let fields = value.as_object()?;
     let has = |name: &str| fields.contains_key(name);
     if let Some(kind) = fields.get("type").and_then(Value::as_str)
@@ -62,7 +106,7 @@ fn error_in(value: &Value) -> Option<&Value> {
         || has("errorKind")
         || (has("message") && (has("code") || has("status") || has("statusCode")));
     let refused = |name: &str| {
-        fields.get(name).and_then(Value::as_u64).is_some_and(|status| (400..600).contains(&status))
+        fields.get(name).and_then(status_in).is_some_and(|status| (400..600).contains(&status))
     };
     (itself || refused("status") || refused("statusCode")).then_some(value)
 }
@@ -104,8 +148,7 @@ impl Signs {
         for (name, field) in fields {
             match name.as_str() {
                 "statusCode" | "status_code" | "status" | "httpStatus" | "http_status" => {
-                    let text = field.as_str().and_then(|text| text.parse().ok());
-                    self.statuses.extend(field.as_u64().or(text));
+                    self.statuses.extend(status_in(field));
                 }
                 "errorType" | "errorKind" | "error_type" | "type" | "kind" | "errno" | "name" => {
                     self.kinds.extend(field.as_str().map(str::to_owned));

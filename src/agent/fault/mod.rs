@@ -5,6 +5,7 @@
 //! mentions a rate limit is none. What is done about a failure is decided in `engine`.
 
 mod json;
+mod last_words;
 mod reset;
 mod status;
 mod text;
@@ -12,6 +13,7 @@ mod text;
 use crate::model::{Fault, FaultClass};
 
 pub use json::classify_json;
+pub(super) use last_words::{LastWords, Told};
 pub use reset::reset_in;
 pub use text::{classify_line, classify_message};
 
@@ -19,12 +21,15 @@ pub use text::{classify_line, classify_message};
 /// hook's report, or plain text, in one line or many. The last line that tells of one
 /// counts. What is not understood is fatal.
 pub fn classify(input: &str) -> Fault {
+    let input = input.trim_start_matches('\u{feff}');
     let whole = serde_json::from_str(input).ok().and_then(|value| classify_json(&value));
     let found = whole.or_else(|| {
         let lines: Vec<&str> = input.lines().collect();
-        let (at, mut fault) = lines.iter().enumerate().rev().find_map(|(at, line)| {
+        let fenced = fenced(&lines);
+        let plain = lines.iter().enumerate().filter(|(at, _)| !fenced[*at]);
+        let (at, mut fault) = plain.rev().find_map(|(at, line)| {
             let fault = match serde_json::from_str::<serde_json::Value>(line) {
-                Ok(value) if value.is_object() => classify_json(&value),
+                Ok(value) if value.is_object() || value.is_array() => classify_json(&value),
                 Ok(_) | Err(_) => classify_line(line)
                     .map(|class| Fault { reset: reset_in(line), ..Fault::new(class, line.trim()) }),
             };
@@ -36,6 +41,24 @@ pub fn classify(input: &str) -> Fault {
         Some(fault)
     });
     found.unwrap_or_else(|| Fault::new(FaultClass::Fatal, input.trim()))
+}
+
+/// Which lines stand in a fenced block of Markdown, or are a fence: what is quoted there
+/// happened somewhere else.
+fn fenced(lines: &[&str]) -> Vec<bool> {
+    let mut open: Option<&str> = None;
+    let each = lines.iter().map(|line| {
+        let line = line.trim();
+        let fence = ["```", "~~~"].into_iter().find(|fence| line.starts_with(fence));
+        match (open, fence) {
+            (None, Some(_)) => open = fence,
+            (Some(begun), Some(fence)) if begun == fence => open = None,
+            (Some(_), _) => return true,
+            (None, None) => return false,
+        }
+        true
+    });
+    each.collect()
 }
 
 /// What to do about an agent that cannot be used.

@@ -21,7 +21,14 @@ pub(super) fn of_kind(kind: &str) -> Option<FaultClass> {
     if kind.is_empty() || kind.len() > 64 {
         return None;
     }
-    if any(&["rate_limit", "ratelimit", "quota", "too_many_requests", "throttl"]) {
+    if any(&[
+        "rate_limit",
+        "ratelimit",
+        "quota",
+        "too_many_requests",
+        "throttl",
+        "resource_exhausted",
+    ]) {
         return Some(FaultClass::RateLimit);
     }
     if any(&["authenticat", "unauthorized", "unauthenticated", "api_key", "bad_credentials"])

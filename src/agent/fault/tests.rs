@@ -40,6 +40,18 @@ fn a_program_that_speaks_of_rate_limits_all_over_has_met_none() {
 }
 
 #[test]
+fn what_a_fenced_block_quotes_is_none() {
+    for (text, class) in [
+        ("The log:\n```\nError: 429 Too Many Requests\n```\n", "fatal"),
+        ("~~~text\nError: 429 Too Many Requests\n", "fatal"),
+        ("```\nok\n```\nError: 429 Too Many Requests\n", "rate_limit"),
+        ("~~~\n```\n~~~\nError: 429 Too Many Requests\n", "rate_limit"),
+    ] {
+        assert_eq!(name(classify(text).class), class, "{text}");
+    }
+}
+
+#[test]
 fn a_message_from_an_error_channel_needs_no_prefix_but_still_the_shape() {
     for (text, class) in [
         ("429 Rate limit reached for requests", Some(FaultClass::RateLimit)),
@@ -136,8 +148,39 @@ fn json_is_read_by_its_fields_first() {
             "permission_denied",
         ),
         (r#"{"status":401}"#, "auth"),
+        (r#"{"status":"429"}"#, "rate_limit"),
+        (r#"{"status":429.0}"#, "rate_limit"),
+        (r#"{"status":"429 Too Many Requests"}"#, "rate_limit"),
+        (r#"[{"statusCode":429}]"#, "rate_limit"),
+        (r#"[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]"#, "rate_limit"),
+        (r#""{\"error\":{\"code\":429}}""#, "rate_limit"),
+        ("\u{feff}{\"statusCode\":429}", "rate_limit"),
         (r#"{"error":{"code":429,"message":"slow"}}"#, "rate_limit"),
         (r#"{"status":200,"lines":429}"#, "fatal"),
+        (r#"{"status":429.5}"#, "fatal"),
+        (r#"{"status":"4290"}"#, "fatal"),
+        (r#"[{"lines":429}]"#, "fatal"),
+        // The code is the last resort: agents use it for more than a login.
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"429 Too Many Requests. Please try again in 5 hours"}}"#,
+            "rate_limit",
+        ),
+        (r#"{"code":-32000,"message":"Rate limit exceeded"}"#, "rate_limit"),
+        (r#"{"code":-32000,"message":"503 Service Unavailable"}"#, "transient"),
+        (r#"{"code":-32000,"message":"Connection refused"}"#, "network"),
+        (r#"{"code":-32000,"message":"Model x not found"}"#, "model_unavailable"),
+        (r#"{"code":-32000,"message":"Server error","data":"Connection refused"}"#, "network"),
+        (r#"{"code":-32002,"message":"Rate limit exceeded"}"#, "rate_limit"),
+        (r#"{"code":-32000,"message":"who are you"}"#, "auth"),
+        // What a tool was told is no failure of the model.
+        (
+            r#"{"errorContext":"tool_execution","error":{"message":"429 Too Many Requests"}}"#,
+            "fatal",
+        ),
+        (
+            r#"{"errorContext":"tool_execution","error":{"message":"ENOENT: no such file or directory"}}"#,
+            "file_not_found",
+        ),
         // What says of itself that it is something else is no failure.
         (
             r#"{"type":"assistant.message","data":{"content":"Error: 429 Rate limit reached"}}"#,

@@ -34,56 +34,83 @@ patterns! {
     // What stands before an error and says that it is one.
     LEVEL = r"^(?:\[(?:error|err|fatal|critical)\]:?|(?:error|err|fatal|critical)\s*:|(?-i:ERROR|FATAL|CRITICAL)\b)\s+";
     NAMED = r"^((?:[a-z_]\w*\.)*[a-z_]\w*(?:error|exception))(?:\s*\[[\w ]+\])?\s*:\s+";
+    // Only its name, as Python prints an exception that has no message.
+    NAME = r"^(?:[a-z_]\w*\.)*((?-i:[A-Z])\w*(?:error|exception))(?:\(\))?$";
     PHRASE = r"^(?:unhandled|uncaught|caused by|last error|(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)|execution failed|request failed|unexpected error|an error occurred)\s*[:\-–]\s+";
 
     // What makes a sentence one about failures, not one that tells of a failure.
     ABOUT = r"\b(?:handl(?:e|es|ed|ing|er)|implement(?:s|ed|ation|ing)?|added|adds?|fix(?:es|ed)?|tests?|tested|spec|assert\w*|expect(?:s|ed)?|to_?equal|mock(?:s|ed)?|todo|criteri(?:on|a)|docs?|document(?:s|ed|ation)|comment|example|refactor\w*|unit)\b";
+    // What providers add to a failure, in words that otherwise speak of tests or plans.
+    ADDED = r"\bexpected available in\b|\bhttps?://[^\s)\x22'>]+|\bif you (?:need|want|reach out(?: to [\w ]+ support)?|contact support|believe|think|would like)\b";
     PROSE = r"\b(?:should|shall|must|means|when|whenever|whether|if|case|shows?|raised|thrown|returns|supports?|retries|now|instead|e\.g)\b";
     BEGINS_AS_CODE = r"^(?:[{}\[(<|/#*+>@'\x22\x60]|-\s)";
     CODE = r"=>|==|!=|&&|\|\||::|\(\)|[{};]\s*$|\bfn \b|\bdef \b";
 
-    STATUS = r"^(?:(?:http(?:/\d(?:\.\d)?)?(?:\s+(?:error|status|code))*|status(?:\s*code)?|error\s+code|code|unexpected\s+status(?:\s+code)?|request\s+failed\s+with\s+status(?:\s+code)?|(?:the\s+)?(?:server|api|provider|upstream|requested\s+url)?\s*(?:responded|returned|replied|answered)(?:\s+with)?(?:\s+an?)?(?:\s+error)?(?:\s+http)?(?:\s+status)?(?:\s+code)?)\s*[:=]?\s*)?\(?(?P<code>[45]\d\d)\)?(?P<rest>.*)$";
-    REASON = r"^[\s:,.;()\-–]*(?:$|\{|\[|[45]\d\d\b|too many requests|rate[ -]?limit|quota|payment required|unauthorized|forbidden|not found|model\b|no such model|internal(?: server)? error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded|status code|error\b\s*(?:$|[:({]))";
+    STATUS = r"^(?:(?:http(?:/\d(?:\.\d)?)?(?:\s+(?:error|status|code))*|status(?:\s*code)?|error(?:\s+code)?|code|unexpected\s+status(?:\s+code)?|request\s+failed\s+with\s+status(?:\s+code)?|(?:the\s+)?(?:server|api|provider|upstream|requested\s+url)?\s*(?:responded|returned|replied|answered)(?:\s+with)?(?:\s+an?)?(?:\s+error)?(?:\s+http)?(?:\s+status)?(?:\s+code)?)\s*[:=]?\s*)?\(?(?P<code>[45]\d\d)\b\)?(?P<rest>.*)$";
+    // What a status stands for, which such a line may say beside the number.
+    REASON = r"^(?:too many requests|rate[ _-]?limit(?:s|ed|ing)?(?:[ _](?:error|exceeded|reached|hit))?|quota(?: exceeded)?|(?:resource|quota)[ _]exhausted|payment required|unauthori[sz]ed|unauthenticated|forbidden|not found|internal(?: server)? error|bad gateway|(?:service )?(?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded|throttled|status code|error)";
+    BODY = r"^[\s:,.;()\-–]*(?:$|[{\[])";
+    // Where something before a number said that it is an error: how other words go on.
+    LOOSE = r"^(?:\s*[:,;\-–]\s*|\s+)[^\s\d]";
     IN_PARENTHESES = r"\((?:http|status(?: code)?)[ :]*([45]\d\d)\)";
     // Enough only where something before it said that it is an error.
     BARE = r"^(?:(?:api )?rate[ -]?limit(?:s|ed)?(?: error)?)\s*(?:$|[.!(:])";
     RETRIED = r"^failed to get response from the ai model\b";
     LAST = r"\blast error\s*:\s*(?:[a-z]*error:\s*)?(?:([45]\d\d)\b)?(.*)$";
 
-    RATE = r"^(?:(?:(?:the|your|an?|api|secondary|primary|global|model|user|daily|weekly|hourly|monthly|session|usage|request|token|github|copilot|openai|anthropic)\s+){0,4}(?:rate[ -]?limits?)\s*(?:error)?\s*(?:(?:was|has been|is|have been)\s+)?(?:exceeded|reached|hit)|too many (?:requests|tokens)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve|'re|’re| have| are)?\s+(?:been\s+|being\s+|currently\s+|temporarily\s+)*(?:rate[ -]?limited|throttled)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)?\s+(?:hit|reached|exceeded|exhausted|used(?: up)?)\s+(?:an?|the|your|all)\b[^.]{0,60}?\b(?:rate[ -]?limits?|quota|limits?|allowance|premium requests|credits)|(?:(?:the|your|monthly|premium|request|requests|api|daily|weekly|usage|token|model)\s+){0,4}(?:quota|usage limit|premium requests?(?: limit| allowance)?)\s+(?:(?:has been|was|is|have been)\s+)?(?:exceeded|exhausted|reached|used up)|no (?:more )?(?:quota|premium requests) (?:left|remaining)|this request would exceed\b.{0,60}\brate limit|rate[ -]?limited\s*(?:$|[.!])|(?:the )?(?:request|requests) (?:was|were) (?:throttled|rate[ -]?limited)|rate_limit_(?:exceeded|error|reached)|insufficient_quota)";
-    AUTH = r"^(?:authentication (?:is )?(?:required|failed|failure|error|expired|token)|not (?:logged|signed) in|you(?:'re|’re| are) not (?:logged|signed) in|not authenticated|no authentication information(?: was)?(?: found)?|you (?:must|need to) (?:be logged in|log in|sign in|authenticate)|no authentication information|unauthorized|unauthenticated|bad credentials|(?:invalid|expired|incorrect|missing|no|bad) (?:api key|access token|token|credentials|login)|(?:the |your )?(?:github |access |oauth |copilot |api )?(?:token|session|credentials?|login|api key|key)\s+(?:has |have |is |are |was )?(?:expired|invalid|revoked|not valid|no longer valid)|please (?:log|sign) in|login required|requires authentication|access denied by policy|to authenticate, you can use|forbidden\s*(?:$|[.!]))";
-    MODEL = r"^(?:(?:the )?(?:requested )?model\b.{0,120}?\b(?:not found|is not available|not available|does not exist|is not supported|not supported|is not enabled|is unavailable)|(?:unknown|no such|unsupported) model|invalid model\b|model_not_(?:found|supported|available))";
-    NETWORK = r"^(?:(?:could|can) ?not connect|(?:unable|failed) to connect|connection (?:refused|reset|closed|lost|timed out|error|aborted|terminated|dropped|failed|broken|to \S+ (?:failed|refused|lost|closed|timed out))|network (?:error|failure|is unreachable|unreachable|connection|timeout|timed out)|fetch failed|socket hang up|could not resolve|getaddrinfo e[a-z_]+(?: \S+)?|getaddrinfo|dns (?:lookup|resolution|error)|no route to host|error sending request|temporary failure in name resolution|name or service not known|(?:read|write|connect) e[a-z]{4,}\b|(?:the )?stream (?:was |has been )?(?:closed|disconnected|interrupted|ended unexpectedly)|(?:the )?connection (?:was|has been) (?:refused|reset|closed|lost|dropped|aborted)|request to \S+ failed|tls (?:handshake|connection)|unable to access\b.{0,200}could not resolve host|server closed the connection|broken pipe|you (?:are|seem to be) offline|lost connection)";
+    RATE = r"^(?:(?:(?:the|your|an?|api|secondary|primary|global|model|user|daily|weekly|hourly|monthly|session|usage|request|token|github|copilot|openai|anthropic)\s+){0,4}(?:rate[ -]?limits?|(?:\d+-hour|daily|weekly|monthly|hourly|session) limit)\s*(?:error)?\s*(?:(?:was|has been|is|have been)\s+)?(?:exceeded|reached|hit)|too many (?:requests|tokens)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve|'re|’re| have| are)?\s+(?:been\s+|being\s+|currently\s+|temporarily\s+)*(?:rate[ -]?limited|throttled)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)?\s+(?:hit|reached|exceeded|exhausted|used(?: up)?)\s+(?:an?|the|your|all)\b[^.]{0,60}?\b(?:rate[ -]?limits?|quota|limits?|allowance|premium requests|token usage|credits)|(?:(?:the|your|monthly|premium|request|requests|api|daily|weekly|usage|token|model|claude|ai)\s+){0,5}(?:quota|usage limit|premium requests?(?: limit| allowance)?)\s+(?:(?:has been|was|is|have been)\s+)?(?:exceeded|exhausted|reached|used up)|no (?:more )?(?:quota|premium requests) (?:left|remaining)|this request would exceed\b.{0,60}\brate limit|rate[ -]?limited\s*(?:$|[.!])|(?:sorry[,.:]?\s+)?(?:(?:the|your|this)\s+)?requests? (?:was|were|has been|have been|is being|are being) (?:throttled|rate[ -]?limited)|your (?:account|organization|key) (?:was|is|has been) (?:rate[ -]?limited|throttled)|(?:we )?(?:have )?hit (?:an? |the |your )?rate[ -]?limit|request rejected \(429\)|exceeded retry limit, last status: 429(?: too many requests)?|(?:resource|quota)(?: has been|_)? ?exhausted|rate exceeded|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)(?: got)? no (?:more |remaining )?(?:quota|premium requests|credits)(?: left| remaining)?|rate_limit_(?:exceeded|error|reached)|insufficient_quota)";
+    AUTH = r"^(?:(?:auth|authentication|authorization) (?:is |has |was )?(?:required|failed|failure|error|expired|token)|not (?:logged|signed) in|you(?:'re|’re| are) not (?:logged|signed) in|not authenticated|no authentication information(?: was)?(?: found)?|you (?:must|need to) (?:be logged in|log in|sign in|authenticate)|no authentication information|unauthorized|unauthenticated|bad credentials|(?:invalid|expired|incorrect|missing|no|bad) (?:api key|access token|token|credentials|login)|(?:the |your )?(?:github |access |oauth |copilot |api )?(?:token|session|credentials?|login|api key|key)\s+(?:has |have |is |are |was )?(?:expired|invalid|revoked|not valid|no longer valid)|please (?:log|sign) in|login required|requires authentication|access denied by policy|to authenticate, you can use|forbidden\s*(?:$|[.!]))";
+    MODEL = r"^(?:(?:the )?(?:requested )?model\b.{0,120}?\b(?:not found|is not available|not available|does not exist|is not supported|not supported|is not enabled|is unavailable)|(?:unknown|no such|unsupported) model|(?:unknown|unsupported) model (?:name|id)|(?:an )?invalid model(?: (?:name|id|identifier))?\b|(?:the )?model (?:name|id|identifier) is (?:invalid|unknown|not valid)|(?:the )?model unavailable|(?:the )?model ['\x22\x60]?\S*[\d'\x22\x60] unavailable|model_not_(?:found|supported|available))";
+    NETWORK = r"^(?:(?:could|can) ?not connect|(?:unable|failed) to connect|connection (?:refused|reset|closed|lost|timed out|error|aborted|terminated|dropped|failed|broken|to \S+ (?:failed|refused|lost|closed|timed out))|network (?:error|failure|is unreachable|unreachable|connection|timeout|timed out)|fetch failed|socket hang up|could not resolve|getaddrinfo e[a-z_]+(?: \S+)?|getaddrinfo|dns (?:error|(?:name )?(?:lookup|resolution|query)(?: (?:for|of) \S+)? (?:failed|failure|error|timed out))|name resolution (?:failed|failure)|no route to host|error sending request|temporary failure in name resolution|name or service not known|(?:read|write|connect) e[a-z]{4,}\b|(?:the )?stream (?:was |has been )?(?:closed|disconnected|interrupted|ended unexpectedly)|(?:the )?connection (?:was|has been) (?:refused|reset|closed|lost|dropped|aborted)|request to \S+ failed|tls (?:handshake|connection)|unable to access\b.{0,200}could not resolve host|server closed the connection|broken pipe|you (?:are|seem to be) offline|lost connection)";
     TRANSIENT = r"^(?:internal server error|bad gateway|service (?:is )?(?:temporarily )?unavailable|gateway time-?out|overloaded\s*(?:$|[.!])|(?:the )?(?:server|model|api|service|engine|provider|system|upstream)\s+(?:is |had |has )?(?:currently |temporarily )?(?:overloaded|busy|at capacity|unavailable|an error)|(?:the )?(?:request|operation|model|api call|call|response)\s+(?:has )?timed out|timed out\s*(?:$|[.!]|after|waiting)|timeout(?: error)?\s*(?:$|[.!])|deadline exceeded|(?:a )?transient (?:api |network )?(?:error|failure)|request failed due to a transient(?: api)? error|temporary failure|temporarily unavailable|server[_ ]error|server had an error|overloaded_error|please try again later)";
     ABSENT = r"^(?:enoent\b|no such file or directory|(?:file|path|directory|folder)\b.{0,200}?\b(?:not found|does not exist|was not found|doesn't exist)|cannot find (?:the |a )?(?:file|path)|(?:the )?(?:file|path|directory) (?:does not exist|was not found)|(?:the )?file .{0,200}(?:does not exist|not found|was not found)|(?:[^:]{1,120}: ){0,3}no such file or directory)";
     DENIED = r"^(?:eacces\b|eperm\b|permission denied|operation not permitted|permission to use\b.{0,80}denied|(?:[^:]{1,120}: ){0,3}(?:permission denied|operation not permitted))";
     OS_ERROR = r"\(os error (2|13|1|104|111|110)\)";
     // How a statement may go on; anything else makes it a part of some other sentence.
-    END = r"^\s*(?:$|[.!,;:()\[\]'\x22\-–—]|\d|(?:for|on|by|that|host|please|in|with|to|until|try|retry|at|after|while|from|of|at|code|error|status)\b)";
+    END = r"^\s*(?:$|[.!,;:()\[\]'\x22\-–—…·∙|]|\d|(?:for|on|by|that|host|please|in|with|to|until|try|retry|at|after|while|from|of|at|code|error|status)\b)";
 }
 
 /// The class of a line of plain text, which must show by itself that it tells of a failure.
 pub fn classify_line(line: &str) -> Option<FaultClass> {
     let line = bounded(line);
     let (rest, named, told) = unwrapped(line);
-    let prose = || PROSE.is_match(rest) || CODE.is_match(rest);
+    let prose = || PROSE.is_match(&ADDED.replace_all(rest, "")) || CODE.is_match(rest);
     if RETRIED.is_match(rest) {
         return stated(rest, true);
     }
-    if BEGINS_AS_CODE.is_match(rest) || ABOUT.is_match(rest) || (!told && prose()) {
+    if BEGINS_AS_CODE.is_match(rest) || is_about(rest) || (!told && prose()) {
         return None;
     }
-    stated(rest, told).or(named)
+    stated(rest, told).or(named).or_else(|| by_name(rest))
+}
+
+/// Whether anything before the statement of a line says that it is an error.
+pub(super) fn is_marked(line: &str) -> bool {
+    unwrapped(bounded(line)).2
+}
+
+/// What a line says after all that only stands before an error.
+pub(super) fn statement(line: &str) -> &str {
+    unwrapped(bounded(line)).0
+}
+
+/// A sentence about failures, code or tests, not one that tells of a failure.
+fn is_about(text: &str) -> bool {
+    ABOUT.is_match(&ADDED.replace_all(text, ""))
+}
+
+fn by_name(rest: &str) -> Option<FaultClass> {
+    NAME.captures(rest).and_then(|found| of_exception(&found[1]))
 }
 
 /// The class of a message from a channel that carries nothing but errors.
 pub fn classify_message(message: &str) -> Option<FaultClass> {
     message.lines().find_map(|line| {
         let (rest, named, _) = unwrapped(bounded(line));
-        if ABOUT.is_match(rest) && !RETRIED.is_match(rest) {
+        if is_about(rest) && !RETRIED.is_match(rest) {
             return None;
         }
-        stated(rest, true).or(named)
+        stated(rest, true).or(named).or_else(|| by_name(rest))
     })
 }
 
@@ -118,7 +145,7 @@ fn of_exception(name: &str) -> Option<FaultClass> {
     let any = |words: &[&str]| words.iter().any(|word| name.contains(word));
     if any(&["ratelimit", "quota", "throttl", "toomanyrequests"]) {
         Some(FaultClass::RateLimit)
-    } else if any(&["authentication", "unauthorized"]) {
+    } else if any(&["authentication", "unauthorized", "autherror", "authexpired"]) {
         Some(FaultClass::Auth)
     } else if any(&["modelunavailable", "modelnotfound"]) {
         Some(FaultClass::ModelUnavailable)
@@ -147,11 +174,6 @@ fn stated(text: &str, told: bool) -> Option<FaultClass> {
         let words = || classify_message(&last?[2]);
         return status.and_then(of_status).or_else(words).or(Some(FaultClass::Network));
     }
-    let begins = |pattern: &Regex| {
-        pattern
-            .find(text)
-            .is_some_and(|found| !found.is_empty() && END.is_match(&text[found.end()..]))
-    };
     let statements: [(&Regex, FaultClass); 7] = [
         (&RATE, FaultClass::RateLimit),
         (&AUTH, FaultClass::Auth),
@@ -164,7 +186,7 @@ fn stated(text: &str, told: bool) -> Option<FaultClass> {
     if told && BARE.is_match(text) {
         return Some(FaultClass::RateLimit);
     }
-    let found = statements.into_iter().find(|(pattern, _)| begins(pattern));
+    let found = statements.into_iter().find(|(pattern, _)| begins(pattern, text));
     found.map(|(_, class)| class).or_else(|| of_system(text, told))
 }
 
@@ -173,12 +195,46 @@ fn of_status_line(text: &str, told: bool) -> Option<FaultClass> {
     if let Some(found) = STATUS.captures(text) {
         let rest = found.name("rest").map_or("", |rest| rest.as_str());
         let code = found["code"].parse().ok();
-        if REASON.is_match(rest) {
+        if gives_reason(rest, told) {
             return code.and_then(of_status);
         }
     }
     let within = IN_PARENTHESES.captures(text).filter(|_| told)?;
     within[1].parse().ok().and_then(of_status)
+}
+
+/// Whether what stands behind a number says that it is the status of a failure: nothing
+/// more, a body, what the number stands for, or a failure in words of its own.
+fn gives_reason(rest: &str, told: bool) -> bool {
+    let words = rest.trim_start_matches([' ', '\t', ':', ',', '.', ';', '(', ')', '-', '–']);
+    let further = REASON.find(words).map_or(words, |found| &words[found.end()..]);
+    BODY.is_match(rest)
+        || begins(&REASON, words)
+        || stated(words, false).is_some()
+        || (told && LOOSE.is_match(rest) && !is_counted(further))
+}
+
+/// `429 lines changed`, `500 is no port`: the number counts, or the sentence is about it.
+fn is_counted(words: &str) -> bool {
+    let mut words = words.split_whitespace().take(3).map(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        word.to_lowercase()
+    });
+    let about = |word: &str| {
+        let verbs = ["is", "was", "are", "were", "isn't", "does", "of", "out", "and", "or", "to"];
+        verbs.contains(&word) || ["not", "in", "vs", "than", "times", "more"].contains(&word)
+    };
+    let many = |word: &str| {
+        let plural = word.len() > 3 && word.ends_with('s') && !word.ends_with("ss");
+        plural && !["requests", "resets", "tokens", "status", "credentials", "this"].contains(&word)
+    };
+    words.next().is_some_and(|first| about(&first) || many(&first)) || words.any(|it| many(&it))
+}
+
+/// Whether a text begins with a statement, and goes on as one may.
+fn begins(pattern: &Regex, text: &str) -> bool {
+    let found = pattern.find(text);
+    found.is_some_and(|found| !found.is_empty() && END.is_match(&text[found.end()..]))
 }
 
 /// `connect ECONNREFUSED 127.0.0.1:80`, `No such file or directory (os error 2)`.
@@ -216,6 +272,10 @@ mod tests {
             &PROGRAM,
             &LEVEL,
             &NAMED,
+            &NAME,
+            &ADDED,
+            &BODY,
+            &LOOSE,
             &PHRASE,
             &ABOUT,
             &PROSE,

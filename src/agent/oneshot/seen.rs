@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::agent::arguments::{self, wanted};
-use crate::agent::classify_json;
 use crate::agent::stuck::again;
+use crate::agent::{LastWords, classify_json};
 use crate::model::{CallStatus, Fault, FaultClass};
 
 /// Calls that are followed; the limit of a turn is below this.
@@ -47,6 +47,8 @@ pub(super) struct Seen {
     pub(super) calls: Vec<Call>,
     pub(super) begun: u32,
     pub(super) said: String,
+    /// What was said after the last call.
+    pub(super) words: LastWords,
     /// The model is at work, or a tool is.
     pub(super) working: bool,
     /// A failure that nothing followed.
@@ -116,6 +118,8 @@ impl Seen {
 
     fn say(&mut self, text: &str) {
         if !text.trim().is_empty() {
+            self.words.say(text);
+            self.words.say("\n");
             self.said.push_str(text);
             self.said.push('\n');
         }
@@ -126,6 +130,7 @@ impl Seen {
     fn begin(&mut self, data: &Value, asker: Option<&str>, (input, bytes): (Value, usize)) {
         self.working = true;
         self.fault = None;
+        self.words.clear();
         self.begun = self.begun.saturating_add(1);
         if self.overrun() {
             return;
@@ -292,6 +297,22 @@ mod tests {
         let (before, after) = end.split_once("BYTES").expect("in it");
         seen.take(&[before.as_bytes(), b"\xff\xc3", after.as_bytes()].concat());
         assert_eq!(seen.take_ended().len(), 1);
+    }
+
+    #[test]
+    fn what_was_said_last_tells_of_a_limit_unless_a_call_follows() {
+        let message = |text: &str| json!({"type": "assistant.message", "data": {"content": text}});
+        let limit = message("You have hit your rate limit. Please try again in 58 hours.");
+        let plain = |records: &[Value]| {
+            seen(records).words.told(true).is_some_and(|told| told.is_plain_limit())
+        };
+        assert!(plain(&[
+            start("1", "ls"),
+            complete("1", &json!({"success": true})),
+            limit.clone()
+        ]));
+        assert!(!plain(&[limit.clone(), start("1", "ls")]));
+        assert!(!plain(&[limit, message("I added a retry for that.")]));
     }
 
     #[test]

@@ -24,8 +24,8 @@ use crate::agent::stderr::StderrTail;
 use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
-    AgentError, EndedCall, Pulse, Session, Standing, TurnLimits, classify_line, observe, prepare,
-    shown,
+    AgentError, EndedCall, Pulse, Session, Standing, Told, TurnLimits, classify_line, observe,
+    prepare, shown,
 };
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
@@ -331,7 +331,12 @@ impl OneShotSession {
             Over::Broken(why) => return lost(why, FaultClass::Protocol),
             Over::Exited(status) => status,
         };
-        if let Some(fault) = gathered.seen.fault.take() {
+        // The model's own words, unless they are nothing but the report of a limit.
+        let told = |seen: &Seen| {
+            let told = seen.words.told(seen.begun > 0).filter(Told::is_plain_limit);
+            told.map(|told| told.fault)
+        };
+        if let Some(fault) = gathered.seen.fault.take().or_else(|| told(&gathered.seen)) {
             let reset = match (fault.reset, fault.class) {
                 (None, FaultClass::RateLimit) => reset_in_logs(&self.recipe.logs).await,
                 (reset, _) => reset,

@@ -186,7 +186,7 @@ fn one_that_is_not_there_is_told_before_anything_is_done() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(5), ""));
     insta::assert_snapshot!(ran.stderr, @r"
     error: `no-such-agent` was not found: it is neither a file nor on the PATH
-    hint: install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`
+    hint: install `no-such-agent`, or name another agent with `--agent '<command>'`; without `--agent` it is the Copilot CLI
     ");
     // And the default agent, where there is none.
     let mut command = repo.command(&["run", "demo"]);
@@ -245,6 +245,82 @@ fn a_rate_limit_beyond_the_patience() {
     let next = last["summary"]["next"][0].as_str().expect("a next step");
     let at = resume.format("%Y-%m-%d %H:%M:%S UTC").to_string();
     assert!(next.starts_with(&format!("start it again after {at}: ")), "{next} {at}");
+}
+
+/// However it is said, and whatever was said before: with one iteration allowed, none is used.
+#[test]
+fn a_rate_limit_as_plain_text_costs_no_iteration() {
+    let hours = "You have hit your rate limit. Please try again in 58 hours.";
+    let limited = |steps: &str, estimated: bool| {
+        let repo = Repo::new(THREE);
+        let script = format!("turns: [{{steps: [{steps}]}}]");
+        let ran = repo.run(&script, &["--max-wait", "1s", "--max-iterations", "1"]);
+        let last = outcome(&ran);
+        assert_eq!(ran.code, Some(6), "{steps}: {last}");
+        let told = (&last["outcome"], &last["estimated"]);
+        assert_eq!(told, (&"rate_limited".into(), &estimated.into()), "{steps}");
+        assert!(last["resume_at"].is_string(), "{last}");
+        assert_eq!(repo.state()["criteria"].as_array().map_or(0, Vec::len), 0, "no attempt");
+    };
+    std::thread::scope(|scope| {
+        for (steps, estimated) in [
+            (format!("{{say: '{hours}'}}"), false),
+            ("{say: \"Sorry, you have hit a rate limit. Try again in 58 hours.\"}".into(), false),
+            ("{say: Rate limit exceeded}".into(), true),
+            ("{say: 429 Too Many Requests}".into(), true),
+            ("{say: 'Too many requests, please try again in 5 hours'}".into(), false),
+            ("{say: 'Execution failed: Error: 429 Too Many Requests'}".into(), true),
+            ("{say: \"Info: It failed. Retrying...\\nError: 429 Too Many Requests\"}".into(), true),
+            ("{say: 'Error: 429 Too'}, {say: ' Many Requests'}".into(), true),
+            (format!("{{read: TASK.md}}, {{say: 'I work on it. '}}, {{say: '{hours}'}}"), false),
+            (
+                "{error: {code: -32000, message: 429 Too Many Requests. Try again in 5 hours}}"
+                    .into(),
+                false,
+            ),
+        ] {
+            scope.spawn(move || limited(&steps, estimated));
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_only_mentions_a_rate_limit_is_an_attempt() {
+    let hours = "You have hit your rate limit. Please try again in 58 hours.";
+    let mentioned = |text: &str| {
+        let repo = Repo::new(THREE);
+        let say = serde_json::to_string(text).expect("a string");
+        let script = format!("turns: [{{steps: [{{say: {say}}}]}}]");
+        let ran = repo.run(&script, &["--max-wait", "1s", "--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(3), "{text}: {}", ran.stdout);
+        assert_eq!(repo.state()["criteria"][0]["attempts"], 1, "{text}");
+    };
+    std::thread::scope(|scope| {
+        for text in [
+            "The client now waits when it meets a rate limit.".to_owned(),
+            "429 Too Many Requests is what the server answers.".to_owned(),
+            format!("The page shows:\n```\n{hours}\n```\n"),
+            format!("Who asks too often meets a rate limit:\n\n{hours}"),
+            "Error: 429 Too Many Requests\nThat stands in the log. I added a retry.".to_owned(),
+        ] {
+            scope.spawn(move || mentioned(&text));
+        }
+    });
+}
+
+#[test]
+fn work_that_ends_with_a_rate_limit_is_proven_all_the_same() {
+    let repo = Repo::new(THREE);
+    let script = r#"
+turns:
+- match: a is there
+  steps: [{write: {path: a.txt, text: a}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}, {say: Rate limit exceeded}]
+- steps: [{say: Rate limit exceeded}]
+"#;
+    let ran = repo.run(script, &["--max-wait", "1s"]);
+    assert_eq!(ran.code, Some(6), "{}", ran.stdout);
+    assert!(repo.task().contains("- [x] a is there"), "{}", ran.stdout);
+    assert_eq!(repo.state()["criteria"][0]["attempts"], 0);
 }
 
 #[test]

@@ -129,7 +129,8 @@ fn a_million_updates_need_no_more_memory_than_one() {
     updates.with("s", |seen| {
         assert_eq!(seen.updates, 1_001_000);
         assert!(seen.said.len() <= 32 << 10 && seen.said.capacity() <= 64 << 10);
-        assert_eq!((seen.unknown.len(), seen.calls.len(), seen.errors.len()), (16, 0, 0));
+        assert_eq!((seen.unknown.len(), seen.calls.len(), seen.words.error()), (16, 0, None));
+        assert!(seen.words.held() <= 64 << 10, "{}", seen.words.held());
     });
 }
 

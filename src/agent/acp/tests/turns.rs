@@ -382,8 +382,7 @@ async fn the_tokens_of_a_turn_without_an_answer_are_those_of_the_cli_s_records()
 
 #[tokio::test]
 async fn words_that_look_like_an_error_are_believed_only_where_nothing_speaks_against_them() {
-    let words = "Error: connection refused";
-    let say = async |peer: &mut Peer| {
+    let say = async |peer: &mut Peer, words: &str| {
         let prompt = peer.prompted().await;
         peer.say(words).await;
         peer.end_turn(&prompt).await;
@@ -397,10 +396,14 @@ async fn words_that_look_like_an_error_are_believed_only_where_nothing_speaks_ag
         std::fs::write(folder.join("events.jsonl"), line).expect("records");
         home
     };
-    for (recorded, expected) in [
-        (None, Some(FaultClass::Network)),
-        (Some("assistant.message"), None),
-        (Some("session.error"), Some(FaultClass::RateLimit)),
+    let (refused, limited) = ("Error: connection refused", "You have hit your rate limit.");
+    for (words, recorded, expected) in [
+        (refused, None, Some(FaultClass::Network)),
+        (refused, Some("assistant.message"), None),
+        (refused, Some("session.error"), Some(FaultClass::RateLimit)),
+        // A provider's answer may be nothing but that; no work ends so.
+        (limited, Some("assistant.message"), Some(FaultClass::RateLimit)),
+        (limited, None, Some(FaultClass::RateLimit)),
     ] {
         let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
         let home = recorded.map(record);
@@ -408,7 +411,7 @@ async fn words_that_look_like_an_error_are_believed_only_where_nothing_speaks_ag
         let (turn, ()) = tokio::join!(scene.turn(), async {
             peer.hello().await;
             peer.open().await;
-            say(&mut peer).await;
+            say(&mut peer, words).await;
         });
         assert_eq!(turn.fault.map(|fault| fault.class), expected, "{recorded:?}");
     }
