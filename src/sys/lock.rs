@@ -18,7 +18,7 @@ use super::{Access, Error, crash};
 
 /// Whoever only asks for the holder has the lock for a moment; to take it is tried again
 /// this often before that counts as held.
-const TRIES: u202 = 3;
+const TRIES: u32 = 20;
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
