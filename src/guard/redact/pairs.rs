@@ -219,8 +219,9 @@ fn assigned(text: &str, name: usize, from: usize) -> Option<usize> {
     let value = &value[..end];
     // Code: a call, an index, a template.
     let code = value.ends_with([')', ']', '}', '>', ',']) || value.contains("](");
-    let paired = value.matches(['"', '\'']).count() % 2 == 0;
-    (!code && !(paired && value.contains(['"', '\'']))).then_some(from + end)
+    let quotes = value.matches(['"', '\'']).count();
+    let quoted = quotes > 0 && quotes.is_multiple_of(2);
+    (!code && !quoted).then_some(from + end)
 }
 
 /// The match without its group `s`, unless that is no secret.
