@@ -126,48 +126,200 @@ pub(super) fn file_name(name: &str) -> bool {
         || stem.starts_with("service-account") && extension == "json"
 }
 
-/// Words that make a variable's name mean a secret.
-const VARIABLE_WORDS: &[&str] = &[
-    "TOKEN",
-    "SECRET",
-    "SECRETS",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "PWD0",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "APIKEY",
-    "PAT",
-    "SIGNATURE",
-    "COOKIE",
-    "PGPASSWORD",
+/// What a name says of the value behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// It is a secret.
+    Secret,
+    /// It is one if it looks like one.
+    Perhaps,
+    /// Nothing.
+    Nothing,
+}
+
+/// Words that mean a secret at the end of a name, joined to what goes before or not.
+const WORDS: &[&str] = &[
+    "password",
+    "passwords",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "secrets",
+    "token",
+    "apikey",
+    "credential",
+    "credentials",
+    "pwd",
 ];
 
-/// Pairs of words that do so together.
-const VARIABLE_PAIRS: &[(&str, &str)] = &[
-    ("API", "KEY"),
-    ("ACCESS", "KEY"),
-    ("PRIVATE", "KEY"),
-    ("SIGNING", "KEY"),
-    ("ENCRYPTION", "KEY"),
-    ("AUTH", "KEY"),
-    ("SSH", "KEY"),
-    ("ACCOUNT", "KEY"),
-    ("MASTER", "KEY"),
-    ("CONNECTION", "STRING"),
-    ("DATABASE", "URL"),
-    ("REDIS", "URL"),
-    ("MONGO", "URL"),
-    ("MONGODB", "URI"),
-    ("WEBHOOK", "URL"),
-];
+/// Words that mean one behind any other word.
+const BEHIND: &[&str] = &["pass", "auth"];
+
+/// Words that mean one if the value looks like one, or behind a word of `KEYS`.
+const PERHAPS: &[&str] = &["key", "pat"];
+
+/// Words that mean one behind a word of `KEYS` only.
+const MANY: &[&str] = &["keys", "tokens"];
+
+/// What a secret key is for, or whose it is.
+const KEYS: &str = "access account admin aes api app auth cipher client deploy encryption hmac \
+    instrumentation jwt license master private secret service session shared signing ssh \
+    storage stream subscription algolia anthropic aws azure claude cloudflare cohere \
+    datadog deepseek firebase gcp gemini github gitlab groq heroku huggingface langsmith \
+    mailgun mistral netlify npm openai openrouter pinecone pypi rapidapi sendgrid sentry \
+    slack stripe supabase tavily twilio vercel wandb";
+
+/// Words before `pass` where nothing stands between the two.
+const USERS: &[&str] = &["db", "user", "admin", "root", "smtp", "ftp", "ssh", "mail", "login"];
+
+/// Other words that mean a secret together, at the end of a name.
+const TOGETHER: &[(&str, &str)] = &[("connection", "string"), ("key", "base"), ("auth", "config")];
+
+/// What a key is that is no secret: keys of databases, of maps, of keyboards, public ones.
+const PLAIN_KEYS: &str = "active alt any arrow attr attribute bucket cache candidate child column composite \
+    config control ctrl current data dedup default dict distribution down enter entity \
+    env escape event feature field file fingerprint first flag foreign function gpg \
+    group hash header host hot id idempotency index issue item json label last left list \
+    locale lookup map menu message meta modifier name natural new next node object old \
+    option param parent partition path pgp prev previous primary project property pub \
+    public query range record ref registry return right routing row setting shard shift \
+    short shortcut sort source space state surrogate tag target test topic trace \
+    translation tree type unique up verification verify yaml";
+
+/// Words of a variable whose value shows by its own shape that it is a secret.
+const SHAPED: &[&str] = &["signature", "cookie", "dsn", "webhook", "pat"];
+
+/// Pairs of words of such a variable.
+const SHAPED_PAIRS: &[(&str, &str)] =
+    &[("database", "url"), ("redis", "url"), ("mongo", "url"), ("mongodb", "uri")];
+
+/// The last words that any name of a secret ends with.
+pub(super) fn last_words() -> impl Iterator<Item = &'static str> {
+    let together = TOGETHER.iter().map(|(_, last)| last);
+    WORDS.iter().chain(BEHIND).chain(PERHAPS).chain(MANY).chain(together).copied()
+}
+
+/// What the name of a field, an option or a variable says, by its last words.
+pub(super) fn name(name: &str) -> Says {
+    // The shell's own folders.
+    if matches!(name, "PWD" | "OLDPWD") {
+        return Says::Nothing;
+    }
+    let words = words(name);
+    let behind = words.last().filter(|last| BEHIND.contains(&last.as_str()));
+    // `firstPass` and `serverAuth` are mostly code, `db_pass` and `_auth` are not.
+    match behind {
+        Some(last) if name[..name.len() - last.len()].ends_with(['_', '-', '.']) => Says::Secret,
+        Some(_) if says(&words) == Says::Secret => Says::Perhaps,
+        Some(_) | None => says(&words),
+    }
+}
+
+/// The words of a name in lower case: `DB_PASS`, `db-pass` and `dbPass` have two.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut begun = false;
+    let bytes = name.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        if !byte.is_ascii_alphanumeric() {
+            begun = false;
+            continue;
+        }
+        let before = at.checked_sub(1).map(|before| bytes[before]);
+        let next = bytes.get(at + 1);
+        // `dbPass` has a border before the P, `APIKey` before the K.
+        let border = byte.is_ascii_uppercase()
+            && (before.is_some_and(|before| !before.is_ascii_uppercase())
+                || next.is_some_and(u8::is_ascii_lowercase));
+        if begun
+            && !border
+            && let Some(word) = words.last_mut()
+        {
+            word.push(char::from(byte.to_ascii_lowercase()));
+        } else {
+            words.push(char::from(byte.to_ascii_lowercase()).to_string());
+        }
+        begun = true;
+    }
+    words
+}
+
+fn says(words: &[String]) -> Says {
+    let Some((last, before)) = words.split_last() else { return Says::Nothing };
+    let (last, before) = (last.as_str(), before.last().map(String::as_str));
+    let among = |list: &str, word: &str| list.split(' ').any(|one| one == word);
+    let of_key = |end: &str| last.strip_suffix(end).is_some_and(|head| among(KEYS, head));
+    // What .NET calls the token of a public key is in the name of every assembly.
+    if last == "token" && before == Some("key") && words.iter().any(|word| word == "public") {
+        return Says::Nothing;
+    }
+    let secret = WORDS.iter().any(|word| last.ends_with(word))
+        || before.is_some() && BEHIND.contains(&last)
+        || before.is_some_and(|before| {
+            (PERHAPS.contains(&last) || MANY.contains(&last)) && among(KEYS, before)
+                || TOGETHER.contains(&(before, last))
+        })
+        || of_key("key")
+        || of_key("keys")
+        || last.strip_suffix("pass").is_some_and(|head| USERS.contains(&head))
+        || last == "connectionstring";
+    if secret {
+        return Says::Secret;
+    }
+    match before {
+        Some(before) if PERHAPS.contains(&last) && !among(PLAIN_KEYS, before) => Says::Perhaps,
+        None if last == "pat" => Says::Perhaps,
+        Some(_) | None => Says::Nothing,
+    }
+}
 
 /// Whether a variable of this name holds a secret.
-pub(super) fn variable(name: &str) -> bool {
-    let upper = name.to_uppercase();
-    let words: Vec<&str> = upper.split('_').collect();
-    words.iter().any(|word| VARIABLE_WORDS.contains(word))
-        || words.windows(2).any(|pair| VARIABLE_PAIRS.contains(&(pair[0], pair[1])))
-        || ["TOKEN", "PASSWORD", "APIKEY", "SECRET"].iter().any(|end| upper.ends_with(end))
+pub(super) fn variable(variable: &str) -> bool {
+    if matches!(variable, "PWD" | "OLDPWD") {
+        return false;
+    }
+    let words = words(variable);
+    let capitals = !variable.bytes().any(|byte| byte.is_ascii_lowercase());
+    // `TOKEN_FILE` names a secret as `TOKEN` does, but `PASS_COUNT` and `AUTH_URL` do not.
+    let secret_before = |end: usize| {
+        let last = words[end - 1].as_str();
+        says(&words[..end]) == Says::Secret && !BEHIND.contains(&last) && last != "pwd"
+    };
+    let whole = says(&words);
+    whole == Says::Secret
+        || (1..words.len()).any(secret_before)
+        || capitals && (whole == Says::Perhaps || variable == "PASS")
+        || words.iter().any(|word| SHAPED.contains(&word.as_str()))
+        || words.windows(2).any(|pair| SHAPED_PAIRS.contains(&(pair[0].as_str(), pair[1].as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_secrets_are_known_and_others_are_not() {
+        let secret = "DB_PASS SMTP_PASS PASS MYSQL_PWD REDISCLI_AUTH DOCKER_AUTH_CONFIG OPENAI_KEY STRIPE_KEY \
+            AZURE_STORAGE_KEY APP_KEY JWT_KEY ACME_KEY SLACK_WEBHOOK SLACK_WEBHOOK_URL SENTRY_DSN NPM_AUTH API_TOKENS \
+            SECRETKEY GITHUB_TOKEN token MY_SECRET_NAME AWS_ACCESS_KEY_ID PGPASSWORD dbPass apiKey GH_PAT DATABASE_URL \
+            SESSION_COOKIE SECRET_KEY_BASE ConnectionString CONNECTION_STRING SIGNATURE SSH_KEY MYTOKEN";
+        let plain = "KEY i PWD OLDPWD MONKEY KEYBOARD PRIMARY_KEY FOREIGN_KEY SORT_KEY CACHE_KEY PUBLIC_KEY PASSED COMPASS \
+            MAX_TOKENS TOKENS PATH HOME key sort_key some_key AUTHOR USER_NAME BYPASS COMPAT GPG_KEY HOTKEY KEYS \
+            TOKENIZER PATTERN PASS_COUNT AUTH_URL GIT_AUTHOR_NAME PWD_DIR";
+        for name in secret.split_whitespace() {
+            assert!(variable(name), "{name}");
+        }
+        for name in plain.split_whitespace() {
+            assert!(!variable(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn words_are_told_apart_in_every_way_of_writing() {
+        for name in ["DB_API_KEY", "db-api-key", "dbApiKey", "DbAPIKey", "db.api_Key"] {
+            assert_eq!(words(name), ["db", "api", "key"], "{name}");
+        }
+        assert_eq!(words("PGPASSWORD"), ["pgpassword"]);
+    }
 }

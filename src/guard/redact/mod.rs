@@ -4,11 +4,16 @@
 //! JSON stays JSON, and a text without secrets comes back unchanged. What a
 //! secret looks like is data, in `shapes`; this file only applies it.
 
+mod blocks;
+mod escape;
+mod keys;
 mod pairs;
 mod pattern;
+mod quotes;
 mod shapes;
 mod stream;
 mod tokens;
+mod value;
 
 use std::borrow::Cow;
 
@@ -186,6 +191,31 @@ mod tests {
             "duplicate key value violates unique constraint \"primary_key\"",
             "cache_key=user:42:profile",
             "\"tokens\": 1532, \"total_tokens\": 99",
+            "Token: \"#cccccc\"",
+            "SYSTEM_CA_CERTS = \"/etc/ssl/certs/ca-certificates.crt\"",
+            "private_key: \"_RSAPrivateKey\"",
+            "ClientTrafficSecret => \"CLIENT_TRAFFIC_SECRET\"",
+            "use simdutf8::compat::from_utf8 as compat_from_utf8;",
+            "pub const DEVCONF_STABLE_SECRET: _bindgen_ty_3 = _bindgen_ty_3::DEVCONF_STABLE_SECRET;",
+            "pub pat: nl80211_pattern_support,",
+            "let pat = \"foobar\\nbaz\";",
+            "authorization = base64.decodebytes(authorization[1])",
+            "ConnectionTrafficSecrets::Aes128Gcm { key, iv }",
+            "Culture=neutral, PublicKeyToken=b77a5c561934e089",
+            "SORT_KEY=created_at2024 PRIMARY_KEY=a1b2c3d4e5f6a7b8 CACHE_KEY=v1-0123456789abcdef",
+            "GPG_KEY=E3FF2839C048B25C084DEBE9B26995E310250568",
+            "ISSUE_KEY=PROJ-1234",
+            "PWD=/home/dev/project1 OLDPWD=/tmp/build2",
+            "PASSWORD=$DB_PASSWORD TOKEN=$token2 SECRET=$1 KEY=%KEY%",
+            "password = *password; token: *const Token",
+            "TOKEN=<your token>",
+            "printf \"password=%s token=%-5s\"",
+            "\"password\": \"must be at least eight characters\"",
+            "\"password\": \"Mot de passe\"",
+            "Password: incorrect",
+            "s.getConfigurationProperties() s.parseUtf8StringFromBuf99()",
+            "let design = assign(signal=12345678901234567890)",
+            "the user's password and the team's token",
         ] {
             assert_eq!(redact(text), text);
         }
@@ -223,6 +253,44 @@ mod tests {
                 "Set-Cookie: sid=[REDACTED]; other=[REDACTED]; Path=/",
             ),
             ("client-secret => 'Zx81kkQ2pw'", "client-secret => '[REDACTED]'"),
+            ("{\"password\":\"it's1secretX9\"}", "{\"password\":\"[REDACTED]\"}"),
+            ("{\"password\":\"a\\\"b1c2d3XyZ\",\"b\":1}", "{\"password\":\"[REDACTED]\",\"b\":1}"),
+            ("password='abc\"def1XyZ'", "password='[REDACTED]'"),
+            ("{\"api_key\":\"a`b12345678\"}", "{\"api_key\":\"[REDACTED]\"}"),
+            ("{\"a\":\"x password='ab\\\"c1XyZ' y\"}", "{\"a\":\"x password='[REDACTED]' y\"}"),
+            (
+                "{\"a\":\"{\\\"token\\\":\\\"a\\\\\\\"b1c2d3\\\"}\",\"b\":1}",
+                "{\"a\":\"{\\\"token\\\":\\\"[REDACTED]\\\"}\",\"b\":1}",
+            ),
+            ("PASSWORD=it's1secretX9\nA=b", "PASSWORD=[REDACTED]\nA=b"),
+            ("export DB_PASS=ab(c1{d\"e", "export DB_PASS=[REDACTED]"),
+            ("?password=%40secret1234&a=1", "?password=[REDACTED]&a=1"),
+            ("?token=%2Babcdef123456", "?token=[REDACTED]"),
+            ("?u=x%3Ftoken%3Dabcdef123456%26a%3D1", "?u=x%3Ftoken%3D[REDACTED]%26a%3D1"),
+            ("%7B%22token%22%3A%22abcdef123456%22%7D", "%7B%22token%22%3A%22[REDACTED]%22%7D"),
+            ("\\u0026token=abcdef123456\\u0026a=1", "\\u0026token=[REDACTED]\\u0026a=1"),
+            ("PASSWORD=$ecret1234", "PASSWORD=[REDACTED]"),
+            ("PASSWORD=*s3cr3t123", "PASSWORD=[REDACTED]"),
+            ("PASSWORD={s3cr3t123", "PASSWORD=[REDACTED]"),
+            ("PASSWORD=<s3cr3t123", "PASSWORD=[REDACTED]"),
+            ("password: correcthorsebatterystaple", "password: [REDACTED]"),
+            ("\"password\":\"correct horse battery staple\"", "\"password\":\"[REDACTED]\""),
+            ("{'auth': 'dXNlcjpwYXNz'}", "{'auth': '[REDACTED]'}"),
+            (
+                "https://b.example/k?X-Amz-Expires=60&X-Amz-Signature=fe5f80f77d5fa3beca03&x=1",
+                "https://b.example/k?X-Amz-Expires=60&X-Amz-Signature=[REDACTED]&x=1",
+            ),
+            ("?X-Goog-Signature=247a2aa45f169edf4d18", "?X-Goog-Signature=[REDACTED]"),
+            (
+                "?Expires=1&Signature=nitfHRC~ziwO2Hw-wYDh&b=1",
+                "?Expires=1&Signature=[REDACTED]&b=1",
+            ),
+            ("_gitlab_session=0123456789abcdef01234567", "_gitlab_session=[REDACTED]"),
+            (
+                "https://api.telegram.org/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsawx/getMe",
+                "https://api.telegram.org/[REDACTED]/getMe",
+            ),
+            ("password: |\n  hunter2abc\na: 1", "password: |\n  [REDACTED]\na: 1"),
         ] {
             assert_eq!(redact(text), want);
         }
@@ -234,7 +302,8 @@ mod tests {
             access_token refresh_token authToken AWS_SECRET_ACCESS_KEY private_key encryptionKey secret token pwd \
             passphrase GITHUB_TOKEN STRIPE_SECRET id_token SessionToken jwtSecret connectionString storage_key \
             webhookSecret consumer_secret X-Api-Key apikey db_pass DB_PASS MYSQL_PWD PGPASSWORD SECRET_KEY_BASE \
-            credential APP_KEY ENCRYPTION_KEY csrf_token SMTP_PASS license_key";
+            credential APP_KEY ENCRYPTION_KEY csrf_token SMTP_PASS license_key OPENAI_KEY STRIPE_KEY \
+            GITHUB_KEY openaiKey stripe-key ACME_KEY REDISCLI_AUTH";
         let secret = "FslKBbsDLutJrOPGfgZHFv";
         for name in names.split_whitespace() {
             for form in [
@@ -336,5 +405,83 @@ mod tests {
             let text = value.to_string();
             prop_assert!(serde_json::from_str::<Value>(&redact(&text)).is_ok(), "{} -> {}", text, redact(&text));
         }
+
+        #[test]
+        fn json_around_any_text_still_parses(parts in proptest::collection::vec(0..PARTS.len(), 0..12), depth in 1_usize..4) {
+            let text: String = parts.iter().map(|part| PARTS[*part]).collect();
+            let mut json = text.clone();
+            for _ in 0..depth {
+                json = json!({"m": json, "password": text, "n": [text]}).to_string();
+            }
+            let out = redact(&json);
+            prop_assert!(serde_json::from_str::<Value>(&out).is_ok(), "{} -> {}", json, out);
+        }
+
+        #[test]
+        fn lines_are_streamed_as_the_whole_is_redacted(parts in proptest::collection::vec(0..LINES.len(), 0..16), size in 1_usize..40) {
+            let text: String = parts.iter().map(|part| LINES[*part]).collect();
+            let mut stream = Redactor::default().stream();
+            let mut out: String = text
+                .chars()
+                .collect::<Vec<_>>()
+                .chunks(size)
+                .map(|piece| stream.push(&piece.iter().collect::<String>()))
+                .collect();
+            out.push_str(&stream.finish());
+            prop_assert_eq!(out, redact(&text), "{}", text);
+        }
     }
+
+    /// What secrets and the text around them are made of.
+    const PARTS: &[&str] = &[
+        "password='",
+        "token: ",
+        "PASSWORD=",
+        "\"",
+        "'",
+        "`",
+        "\\",
+        "\\\"",
+        "abc123def4",
+        " ",
+        "\n",
+        "%22",
+        "\n  ",
+        "secret: |\n",
+        "it's",
+        "{\"api_key\":\"",
+        "\"}",
+        "kind: Secret\n",
+        "data:\n  a: YWRtaW4=\n",
+        "- name: DB_PASS\n",
+        "  value: hunter2abc\n",
+        "word",
+        ",",
+        "login me\n",
+        "password hunter2abc",
+        "12:-----BEGIN RSA PRIVATE KEY-----\n",
+        "13:MIIEpAIBAAKCAQEA7bq4fWk0dN3x\n",
+        "-----END RSA PRIVATE KEY-----\n",
+    ];
+
+    /// Lines whose secrets stand in other lines than their names.
+    const LINES: &[&str] = &[
+        "password='abc1234'\n",
+        "token: a\n",
+        "secret: |\n",
+        "  hunter2abc\n",
+        "it's a word\n",
+        "apiVersion: v1\n",
+        "kind: Secret\n",
+        "---\nkind: List\n---\n",
+        "data:\n",
+        "  a: YWRtaW4=\n",
+        "---\n",
+        "- name: DB_PASS\n",
+        "  value: hunter2abc\n",
+        "login me\n",
+        "password hunter2abc\n",
+        "12:-----BEGIN RSA PRIVATE KEY-----\n13:MIIEpAIBAAKCAQEA7bq4fWk0dN3x\n14:-----END RSA PRIVATE KEY-----\n",
+        "-----BEGIN EC PRIVATE KEY-----\nMIIE\n-----END EC PRIVATE KEY-----\n",
+    ];
 }

@@ -4,7 +4,7 @@
 //! would give, as long as lines stay below the limit. Whole lines are given out;
 //! an unfinished one, or an unfinished private key, is held back.
 
-use super::Redactor;
+use super::{Redactor, blocks, keys};
 
 /// Longest unfinished line, and longest unfinished private key, held back.
 const MOST_HELD: usize = 64 * 1024;
@@ -12,65 +12,77 @@ const MOST_HELD: usize = 64 * 1024;
 /// Held back of a line that is longer than that: no secret is longer.
 const TAIL: usize = 8 * 1024;
 
-const BEGIN: &str = "-----BEGIN ";
-const END: &str = "-----END ";
-const KEY: &str = "PRIVATE KEY";
-
 /// Text in pieces, redacted.
 #[derive(Clone, Debug)]
 pub struct Stream {
     redactor: Redactor,
     held: String,
+    /// What the first held line is shown as, where that was shown already: the beginning of a
+    /// private key that is too long to be held, kept so that its rest is known.
+    shown: String,
 }
 
 impl Stream {
     pub(super) fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: String::new() }
+        Self { redactor, held: String::new(), shown: String::new() }
     }
 
     /// Takes a piece; gives what can be shown by now.
     #[must_use]
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
-        let ready = self.ready();
-        if ready == 0 {
+        // Within a line nothing gets ready.
+        if !piece.contains('\n') && self.held.len() <= MOST_HELD {
             return String::new();
         }
-        let rest = self.held.split_off(ready);
-        let done = std::mem::replace(&mut self.held, rest);
-        self.redactor.redact_str(&done).into_owned()
+        let line = self.held.rfind('\n').map_or(0, |end| end + 1);
+        let lines = &self.held[..line];
+        let key = keys::open(lines);
+        // A key may stand in a block.
+        let before = key.unwrap_or(line);
+        let whole = blocks::open(&lines[..before]).unwrap_or(before);
+        if self.held.len() - whole <= MOST_HELD {
+            return self.take(whole);
+        }
+        // Too long to wait for its end.
+        if let Some(key) = key.filter(|key| keys::goes_on(&self.held[*key..line])) {
+            return self.take_key(key, line);
+        }
+        // Cut at a blank, far enough from the end.
+        let cut = self.held.floor_char_boundary(self.held.len() - TAIL);
+        let cut = self.held[..cut].rfind(char::is_whitespace).map_or(cut, |blank| blank + 1);
+        self.take(cut.max(whole))
     }
 
     /// Gives the rest.
     #[must_use]
     pub fn finish(&mut self) -> String {
-        let done = std::mem::take(&mut self.held);
-        self.redactor.redact_str(&done).into_owned()
+        self.take(self.held.len())
     }
 
-    /// How many bytes cannot be changed by what comes next.
-    fn ready(&self) -> usize {
-        let line = self.held.rfind('\n').map_or(0, |end| end + 1);
-        let whole = match self.open_key(line) {
-            Some(key) => key,
-            None => line,
-        };
-        if self.held.len() - whole <= MOST_HELD {
-            return whole;
+    /// Gives what comes before `ready`.
+    fn take(&mut self, ready: usize) -> String {
+        if ready == 0 {
+            return String::new();
         }
-        // Too long to wait for its end: cut at a blank, far enough from the end.
-        let cut = self.held.floor_char_boundary(self.held.len() - TAIL);
-        self.held[..cut].rfind(char::is_whitespace).map_or(cut, |blank| blank + 1).max(whole)
+        let rest = self.held.split_off(ready);
+        let done = std::mem::replace(&mut self.held, rest);
+        let shown = std::mem::take(&mut self.shown);
+        let out = self.redactor.redact_str(&done).into_owned();
+        out.strip_prefix(&shown).map(str::to_owned).unwrap_or(out)
     }
 
-    /// Where a private key begins that has not ended within the whole lines.
-    fn open_key(&self, line: usize) -> Option<usize> {
-        let lines = &self.held[..line];
-        let begin = lines.rfind(BEGIN)?;
-        let after = &lines[begin..];
-        let is_key = after.lines().next().is_some_and(|line| line.contains(KEY));
-        let ended = after.find(END).is_some_and(|end| after[end..].contains(KEY));
-        (is_key && !ended).then(|| lines[..begin].rfind('\n').map_or(0, |end| end + 1))
+    /// Gives what comes before `line` and ends within a private key, whose first line begins
+    /// at `key` and is kept.
+    fn take_key(&mut self, key: usize, line: usize) -> String {
+        let begin = self.held[key..].find('\n').map_or(line, |end| key + end + 1);
+        let begin = self.held[key..begin].to_owned();
+        let mut out = self.take(line);
+        // The break behind the last line is the one behind the first line next time.
+        out.truncate(out.trim_end_matches(['\r', '\n']).len());
+        self.shown = self.redactor.redact_str(begin.trim_end()).into_owned();
+        self.held.insert_str(0, &begin);
+        out
     }
 }
 
@@ -109,5 +121,43 @@ mod tests {
         }
         assert!(out > 300_000, "{out}");
         assert!(stream.held.len() <= MOST_HELD + piece.len());
+    }
+
+    #[test]
+    fn a_key_that_is_too_long_to_be_held_is_known_to_its_end() {
+        let body = "MIIEpAIBAAKCAQEA7bq4fWk0dN3xq4fWk0dN3xMIIEpAIBAAKCAQEA7bMIIEpAIB";
+        for (prefix, end) in [("", ""), ("12:", ""), ("", "-----END RSA PRIVATE KEY-----\n")] {
+            let lines = format!("{prefix}{body}\n").repeat(6000);
+            let text =
+                format!("a\n{prefix}-----BEGIN RSA PRIVATE KEY-----\n{lines}{end}after\nb\nc");
+            let want = format!("a\n{prefix}[REDACTED]\nafter\nb\nc");
+            for piece in [100, 4096, 70_000] {
+                let mut stream = Redactor::default().stream();
+                let mut out = String::new();
+                for piece in text.as_bytes().chunks(piece) {
+                    out += &stream.push(std::str::from_utf8(piece).expect("plain letters"));
+                    assert!(stream.held.len() <= MOST_HELD + piece.len());
+                }
+                assert_eq!(out + &stream.finish(), want, "{prefix} {end} {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_lines_behind_its_name_waits_for_its_end() {
+        let mut stream = Redactor::default().stream();
+        assert_eq!(stream.push("a: 1\npassword: |\n"), "a: 1\n");
+        assert_eq!(stream.push("  hunter2abc\n"), "");
+        assert_eq!(stream.push("b: 2\n"), "password: |\n  [REDACTED]\nb: 2\n");
+        assert_eq!(stream.push("- name: DB_PASSWORD\n"), "");
+        assert_eq!(
+            stream.push("  value: hunter2abc\n"),
+            "- name: DB_PASSWORD\n  value: [REDACTED]\n"
+        );
+        assert_eq!(stream.push("login me\n"), "");
+        assert_eq!(stream.push("password hunter2abc\n"), "login me\npassword [REDACTED]\n");
+        assert_eq!(stream.push("apiVersion: v1\ndata:\n  a: YWRtaW4=\n"), "apiVersion: v1\n");
+        let want = "data:\n  a: [REDACTED]\nkind: Secret\n";
+        assert_eq!(stream.push("kind: Secret\n") + &stream.finish(), want);
     }
 }

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::REDACTED;
 use super::pattern::Pattern;
+use super::{REDACTED, escape};
 
 /// What a token begins with, and what stands behind that.
 const TOKENS: &[(&[&str], &str)] = &[
@@ -31,9 +31,10 @@ const TOKENS: &[(&[&str], &str)] = &[
     ),
     (&["whsec_"], r"[A-Za-z0-9+/=]{20,}"),
     (
-        &["xoxa", "xoxb", "xoxp", "xoxo", "xoxs", "xoxr", "xoxe"],
+        &["xoxa", "xoxb", "xoxc", "xoxp", "xoxo", "xoxs", "xoxr", "xoxe"],
         r"(?:\.xox[bp])?-[A-Za-z0-9-]{10,}",
     ),
+    (&["xoxd-"], r"[A-Za-z0-9%+/_-]{10,}={0,2}"),
     (&["xapp-"], r"[0-9]-[A-Za-z0-9-]{10,}"),
     (&["AIza"], r"[0-9A-Za-z_-]{30,}"),
     (&["ya29."], r"[0-9A-Za-z_-]{20,}"),
@@ -47,7 +48,7 @@ const TOKENS: &[(&[&str], &str)] = &[
         r"[A-Za-z0-9_=.-]{16,}",
     ),
     (&["GR1348941"], r"[A-Za-z0-9_-]{20,}"),
-    (&["hf_"], r"[A-Za-z0-9]{30,}"),
+    (&["hf_", "api_org_"], r"[A-Za-z0-9]{30,}"),
     (&["doo_v1_", "dop_v1_", "dor_v1_"], r"[a-f0-9]{60,}"),
     (&["SG."], r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     (&["shpat_", "shpca_", "shppa_", "shpss_"], r"[a-fA-F0-9]{32}"),
@@ -85,16 +86,15 @@ const TOKENS: &[(&[&str], &str)] = &[
     (&["CLOJARS_"], r"[a-z0-9]{50,}"),
     (&["dckr_pat_", "dckr_oat_"], r"[A-Za-z0-9_-]{20,}"),
     (&["SK"], r"[0-9a-f]{32}"),
-    (&["key-"], r"[0-9a-f]{32}"),
+    (&["key-", "pubkey-"], r"[0-9a-f]{32}"),
     (&["AC"], r"[0-9a-f]{32}"),
-    (&["EAAC"], r"[A-Za-z0-9]{50,}"),
     (&["FlyV1 fm1", "FlyV1 fm2"], r"r?_[A-Za-z0-9+/=,_-]{30,}"),
     (&["fo1_"], r"[A-Za-z0-9_-]{40,}"),
     (&["fm1", "fm2"], r"[ar]?_[A-Za-z0-9+/=]{100,}"),
     (&["secret_"], r"[A-Za-z0-9]{40,}"),
     (&["NRJS-", "NRII-", "NRIQ-"], r"[A-Za-z0-9_-]{19,}"),
     (&["EAAA"], r"[A-Za-z0-9_-]{56,}"),
-    (&["EAAM", "EAAC"], r"[A-Za-z0-9]{50,}"),
+    (&["EAAB", "EAAC", "EAAD", "EAAG", "EAAI", "EAAM"], r"[A-Za-z0-9]{30,}"),
     (&["dt0"], r"[a-z]0[0-9]\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     (&["EZAK", "EZTK"], r"[A-Za-z0-9]{54}"),
     (&["duffel_test_", "duffel_live_"], r"[A-Za-z0-9_=-]{40,}"),
@@ -138,12 +138,19 @@ const TOKENS: &[(&[&str], &str)] = &[
     (&["sl."], r"(?:u\.)?[A-Za-z0-9_=-]{100,}"),
     (&["live_", "test_"], r"(?:pub_)?[a-f0-9]{31,35}"),
     (&["tid="], r"[0-9a-f]{32};[A-Za-z0-9=;:._-]*"),
+    (&["sqp_", "squ_", "sqa_"], r"[a-f0-9]{40}"),
+    (&["nvapi-"], r"[A-Za-z0-9_-]{40,}"),
+    (&["ATBB"], r"[A-Za-z0-9]{24,}"),
+    (&["s."], r"[A-Za-z0-9]{24}"),
+    // Keys and signed tokens in JSON, and those once more in base64.
+    (&["eyJrIjoi"], r"[A-Za-z0-9+/]{24,}={0,2}"),
+    (&["ZXlK"], r"[A-Za-z0-9+/_-]{60,}={0,2}"),
     (&["eyJ", "eyK"], r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
 ];
 
 /// Tokens that are known by something inside: that, and all of it.
 const INNER: &[(&str, &str)] = &[
-    (":AA", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
+    (":AA", r"(?:bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
     (".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}"),
     ("-us", r"[0-9a-f]{32}-us[0-9]{1,2}"),
     ("|", r"[0-9]{15,16}\|[A-Za-z0-9_-]{27}"),
@@ -175,7 +182,7 @@ static FINDER: LazyLock<Option<Tokens>> = LazyLock::new(|| {
                 (
                     *hint,
                     Pattern::new(format!(
-                        r"(?P<p>(?-u:\b)|\x1b\[[0-9;]{{0,12}}m|\\[nrt])(?:{all})"
+                        r"(?P<p>(?-u:\b)|\x1b\[[0-9;]{{0,12}}m|\\[nrt]|%[0-9A-Fa-f]{{2}})(?:{all})"
                     )),
                 )
             })
@@ -187,7 +194,7 @@ static FINDER: LazyLock<Option<Tokens>> = LazyLock::new(|| {
 pub(super) fn redact(text: &str) -> Option<String> {
     // If a table itself were broken, nothing may pass.
     let Some(finder) = FINDER.as_ref() else { return Some(REDACTED.to_owned()) };
-    let mut out = finder.begun(text);
+    let Some(mut out) = finder.begun(text) else { return Some(REDACTED.to_owned()) };
     for (hint, pattern) in &finder.inner {
         let now = out.as_deref().unwrap_or(text);
         if now.contains(hint) {
@@ -203,8 +210,9 @@ pub(super) fn redact(text: &str) -> Option<String> {
 }
 
 impl Tokens {
-    /// Without the tokens that are known by what they begin with.
-    fn begun(&self, text: &str) -> Option<String> {
+    /// Without the tokens that are known by what they begin with; `None` outside if the table
+    /// is broken.
+    fn begun(&self, text: &str) -> Option<Option<String>> {
         let found = self.beginnings.find_overlapping_iter(text);
         let mut found: Vec<(usize, usize, usize)> = found
             .filter(|found| is_start(text.as_bytes(), found.start()))
@@ -218,35 +226,68 @@ impl Tokens {
             if start < done {
                 continue;
             }
-            let Some(regex) = self.rests[token].get() else { return Some(REDACTED.to_owned()) };
-            if let Some(end) = regex.find(&text[rest..]).map(|matched| rest + matched.end()) {
-                out.push_str(&text[done..start]);
-                out.push_str(REDACTED);
-                done = end;
+            let Some(mut end) = self.end(text, token, start, rest)? else { continue };
+            // Another one may follow without a gap.
+            while let Some(next) = self.joined(text, end)? {
+                end = next;
+            }
+            out.push_str(&text[done..start]);
+            out.push_str(REDACTED);
+            done = end;
+        }
+        Some((done > 0).then(|| out + &text[done..]))
+    }
+
+    /// Where a token ends whose beginning was found; none if it goes on as no token does.
+    fn end(&self, text: &str, token: usize, start: usize, rest: usize) -> Option<Option<usize>> {
+        let end = self.rests[token].get()?.find(&text[rest..]).map(|found| rest + found.end());
+        let ordinary = ORDINARY.contains(&&text[start..rest]);
+        let jumble = |end: usize| is_jumble(&text[..start], &text[rest..end], &text[end..]);
+        Some(end.filter(|end| !ordinary || jumble(*end)))
+    }
+
+    /// Where a token ends that begins at the end of the one before, or within its last
+    /// letters: those of `ghp_` may belong to both.
+    fn joined(&self, text: &str, end: usize) -> Option<Option<usize>> {
+        let from = text.floor_char_boundary(end.saturating_sub(LONGEST));
+        let to = text.floor_char_boundary(end + LONGEST);
+        let mut joined = None;
+        for found in self.beginnings.find_overlapping_iter(&text[from..to]) {
+            let (start, rest) = (from + found.start(), from + found.end());
+            if start <= end && rest > end && rest - start > WEAK {
+                let token = self.of[found.pattern().as_usize()];
+                joined = joined.max(self.end(text, token, start, rest)?);
             }
         }
-        if done == 0 {
-            return None;
-        }
-        out.push_str(&text[done..]);
-        Some(out)
+        Some(joined)
     }
 }
 
-/// Whether a token may begin here: no word goes before it, but a colour or an escaped line
-/// break may.
+/// Longest beginning of a token, in bytes.
+const LONGEST: usize = 24;
+
+/// A beginning of so few bytes says little.
+const WEAK: usize = 2;
+
+/// Beginnings that code has, too, or any base64.
+const ORDINARY: &[&str] = &["s.", "EAAB", "EAAC", "EAAD", "EAAG", "EAAI", "EAAM"];
+
+/// Whether what follows an ordinary beginning has capitals, small letters and digits, and
+/// stands alone: it is no method that is called, and no part of a longer base64.
+fn is_jumble(before: &str, token: &str, after: &str) -> bool {
+    let two = |is: fn(&u8) -> bool| token.bytes().filter(is).count() >= 2;
+    let goes_on = |c: char| matches!(c, '(' | '_' | '+' | '/') || c.is_ascii_alphanumeric();
+    two(u8::is_ascii_digit)
+        && two(u8::is_ascii_uppercase)
+        && two(u8::is_ascii_lowercase)
+        && !before.ends_with(['+', '/'])
+        && !after.starts_with(goes_on)
+}
+
+/// Whether a token may begin here: no word goes before it, but a colour or an escape may.
 fn is_start(text: &[u8], at: usize) -> bool {
-    let before = &text[..at];
-    let Some(last) = before.last() else { return true };
-    if !last.is_ascii_alphanumeric() && *last != b'_' {
-        return true;
-    }
-    if matches!(last, b'n' | b'r' | b't') && before.ends_with(&[b'\\', *last]) {
-        return true;
-    }
-    let Some(colour) = before.strip_suffix(b"m") else { return false };
-    let end = colour.iter().rposition(|byte| !byte.is_ascii_digit() && *byte != b';');
-    end.is_some_and(|end| colour[..=end].ends_with(b"\x1b["))
+    let Some(last) = text[..at].last() else { return true };
+    !last.is_ascii_alphanumeric() && *last != b'_' || escape::ends_at(text, at)
 }
 
 #[cfg(test)]
@@ -274,6 +315,24 @@ mod tests {
                     assert_eq!(redact(&text).as_deref(), Some(want), "{begin}{rest}: {text}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn tokens_without_a_gap_and_behind_escapes_go_whole() {
+        let tail = "dmbhDBzVmevP3MnvMPnHF9I4SGTVWM9bdvtH";
+        for (text, want) in [
+            (format!("ghp_{tail}ghp_{tail}"), "[REDACTED]"),
+            (format!("ghp_{tail}ghs_{tail}npm_{tail} x"), "[REDACTED] x"),
+            (format!("AKIAUWXIL34XSH7D6IU4ghp_{tail}"), "[REDACTED]"),
+            (format!("a%20ghp_{tail}"), "a%20[REDACTED]"),
+            (format!("token%3Dghp_{tail}"), "token%3D[REDACTED]"),
+            (format!("%2520ghp_{tail}%2520"), "%2520[REDACTED]%2520"),
+            (format!("x=%22ghp_{tail}%22"), "x=%22[REDACTED]%22"),
+            (format!("\\u0026ghp_{tail}"), "\\u0026[REDACTED]"),
+            (format!("\\u001b[31mghp_{tail}\\u001b[0m"), "\\u001b[31m[REDACTED]\\u001b[0m"),
+        ] {
+            assert_eq!(redact(&text).as_deref(), Some(want), "{text}");
         }
     }
 
