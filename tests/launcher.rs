@@ -118,8 +118,17 @@ fn without_the_guard_the_cli_takes_the_place_of_this_process() {
 
 #[test]
 fn the_exit_status_of_the_cli_is_passed_on() {
-    for (script, code) in [("exit 0", 0), ("exit 42", 42), ("kill -TERM $$", 143)] {
-        let scene = Scene::new(&format!("{GREETS}{script}"));
+    for (script, code) in [
+        (format!("{GREETS}exit 0"), 0),
+        (format!("{GREETS}exit 42"), 42),
+        (format!("{GREETS}kill -TERM $$"), 143),
+        // One that fails before any hook has failed by itself, as one without a login does.
+        ("exit 7".to_owned(), 7),
+        ("exit 125".to_owned(), 125),
+        ("kill -TERM $$".to_owned(), 143),
+        ("kill -KILL $$".to_owned(), 137),
+    ] {
+        let scene = Scene::new(&script);
         let output = scene.run(&["--", "-p", "hi"]);
         assert_eq!(output.status.code(), Some(code), "{script}: {}", text(&output.stderr));
         assert_eq!(fs::read_dir(scene.path("tmp")).expect("tmp").count(), 0, "{script}");
@@ -149,9 +158,50 @@ fn signals_reach_the_cli_and_nothing_of_it_is_left() {
     assert_eq!(lines.next().expect("a line").expect("text"), "got TERM");
     let status = child.wait().expect("ended");
     assert_eq!((status.code(), status.signal()), (Some(3), None));
-    let state = fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();
-    let alive = state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']));
-    assert!(!alive, "{state}");
+    assert!(gone(&sleeper), "{sleeper}");
+}
+
+/// The process that a number stands for has ended, or is but a status that nobody asked for.
+fn gone(pid: &str) -> bool {
+    let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    state.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+}
+
+#[test]
+fn a_kill_takes_the_cli_and_what_it_started_along() {
+    let scene = Scene::new("setsid sleep 300 &\necho $$ $!\nwhile :; do sleep 0.05; done");
+    let mut command = scene.command(&["--", "-p", "hi"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("started");
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let pids = lines.next().expect("a line").expect("text");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    // Its standard output ends with the last of them.
+    assert_eq!(lines.count(), 0);
+    assert!(pids.split(' ').all(gone), "{pids}");
+    let left = || fs::read_dir(scene.path("tmp")).expect("tmp").count();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while left() > 0 {
+        assert!(std::time::Instant::now() < until, "its folder is still there");
+        std::thread::yield_now();
+    }
+}
+
+/// In a run, and in a recipe, whoever ends it finds what it started by these.
+#[test]
+fn the_marks_of_what_is_around_a_launch_stay_on_it() {
+    let scene = Scene::new("echo \"$RALPH_RUN_ID|$RALPH_CHILD_ID\"");
+    let socket = scene.path("guard.sock");
+    let _run = std::os::unix::net::UnixListener::bind(&socket).expect("socket");
+    let marked = |socket: Option<&PathBuf>| {
+        let mut command = scene.command(&["--"]);
+        command.env("RALPH_RUN_ID", "the-run").env("RALPH_CHILD_ID", "the-child");
+        command.envs(socket.map(|socket| ("RALPH_COPILOT_SOCKET", socket)));
+        text(&command.output().expect("started").stdout)
+    };
+    assert_eq!(marked(Some(&socket)), "the-run|the-child\n");
+    let own = marked(None);
+    assert!(own.ends_with("|the-child\n") && !own.starts_with("the-run"), "{own}");
 }
 
 #[test]

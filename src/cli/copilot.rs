@@ -21,6 +21,7 @@ use crate::hooks::{Mounted, Plugin, Staged as StagedHook};
 use crate::launcher::{self, Normalized, Opener, Staged, normalize};
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys::depth::{DEPTH_VARIABLE, Depth};
+use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
 use crate::verify::Repo as _;
 
 /// A failure of ours, told apart from any of the CLI's; as `env` and `timeout` have it.
@@ -143,9 +144,12 @@ fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failur
         .args(plugin_arguments(plugin.folder()))
         .args(arguments)
         .args(&begun.normalized.arguments);
+    // What ends a run, or a recipe, with all that it started finds it by these.
+    let marks = |name: &OsString| name == RUN_VARIABLE || name == CHILD_VARIABLE;
     for (name, value) in variables {
         match value {
             Some(value) => command.env(name, value),
+            None if marks(&name) => continue,
             None => command.env_remove(name),
         };
     }

@@ -161,15 +161,20 @@ fn explain(error: &RecipeError, redactor: &Redactor) -> String {
     text
 }
 
+/// The run that this is part of, if any.
+fn run_around() -> Option<String> {
+    std::env::var(RUN_VARIABLE).ok().filter(|run| !run.is_empty())
+}
+
 /// The name that processes started here carry: the run's that this is part of, or our own.
 fn run_name() -> String {
-    std::env::var(RUN_VARIABLE).unwrap_or_else(|_| format!("recipe-{}", std::process::id()))
+    run_around().unwrap_or_else(|| format!("recipe-{}", std::process::id()))
 }
 
 /// The second signal: everything that carries our own name ends now. What belongs to a run
 /// around us is left to that run; our own child dies with us.
 fn end_now(signal: i32) {
-    if std::env::var_os(RUN_VARIABLE).is_none() {
+    if run_around().is_none() {
         kill_now(&run_name());
         reap_orphans();
     }

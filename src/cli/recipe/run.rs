@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::{complain, launch, place, runtime, say, say_json};
-use super::{RunRecipeArgs, bridge, code, end_now, explain, plain};
+use super::super::{complain, guardian, launch, place, runtime, say, say_json};
+use super::{RunRecipeArgs, bridge, code, end_now, explain, plain, run_around, run_name};
 use crate::cli::failure::{Failure, Kind};
 use crate::guard::Redactor;
-use crate::model::{RecipeName, StepStatus};
+use crate::model::{RecipeName, RunId, StepStatus};
 use crate::recipe::{
     AutoStage, Bridge, Context, Mode, Progress, RecipeError, Report, Request, Runner, read_line,
 };
@@ -103,10 +103,20 @@ fn go(
     let scratch = launch::scratch()?;
     let bridge = bridge(depth, scratch.path().to_owned())?;
     runtime()?.block_on(async {
+        // A run around us has a guardian, which finds what we start by the run's name.
+        let guardian = match run_around() {
+            Some(_) => None,
+            None => Some(guardian::stand_by(&RunId::new(run_name()), scratch.path())?),
+        };
         let stop = Stop::default();
         let folder = scratch.path().to_owned();
         stop.listen(move |signal| at_once(&folder, signal))?;
         let (runner, report) = work(args, request, &bridge, &stop, redactor).await;
+        // First its folder: from then on nobody looks after it.
+        drop(scratch);
+        if let Some(guardian) = guardian {
+            guardian.dismiss().await;
+        }
         Ok(tell(args, runner.as_ref(), &report, stop.signal(), redactor))
     })
 }
