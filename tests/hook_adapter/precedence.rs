@@ -177,6 +177,15 @@ fn the_engine_chooses_whose_amplihack_hook_is_asked() {
     ] {
         assert_eq!(output(&by(engine)), said, "{engine}");
     }
+    // What the Rust engine has needs no script; what it has not, nobody asks.
+    let mut bare = stacked(None, None);
+    bare.set("AMPLIHACK_HOOK_ENGINE", "rust");
+    bare.hook(&["preToolUse"], &bash("pwd")).assert_allowed();
+    let mut bare = by("rust");
+    std::fs::remove_file(bare.path(AMPLIHACK)).expect("removed");
+    assert_eq!(output(&bare), native);
+    bare.set("AMPLIHACK_HOOK_ENGINE", "auto");
+    bare.hook(&["preToolUse"], &bash("pwd")).assert_allowed();
     let reason = by("ruby").hook(&["preToolUse"], &bash("pwd")).denied();
     assert!(reason.contains("AMPLIHACK_HOOK_ENGINE=ruby"), "{reason}");
 }
