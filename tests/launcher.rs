@@ -235,6 +235,9 @@ fn what_the_project_has_for_claude_is_staged_out_of_git_s_sight() {
     let repo = scene.path("repo");
     for (path, content) in [
         (".claude/agents/core/reviewer.md", "reviews"),
+        (".claude/agents/other/reviewer.md", "another"),
+        (".claude/commands/[a]*? \\b.md ", "no command"),
+        (".claude/commands/[a]*? \\b .md", "a command"),
         (".claude/tools/amplihack/hooks/stop.py", ""),
     ] {
         let path = repo.join(path);
@@ -264,4 +267,12 @@ fn what_the_project_has_for_claude_is_staged_out_of_git_s_sight() {
             .expect("JSON");
     assert!(hooks["hooks"].is_object());
     assert_eq!(git(&["ls-files", "--others", "--exclude-standard"]), "");
+    let said = text(&output.stderr);
+    assert!(said.contains("has the same name: .claude/agents/other/reviewer.md\n"), "{said}");
+    // Only these files are hidden, and no other that a pattern could mean.
+    fs::write(repo.join(".github/commands/axx \\b .md"), "").expect("write");
+    assert_ne!(git(&["ls-files", "--others", "--exclude-standard"]), "");
+    fs::write(repo.join(".claude/agents/core/reviewer.md"), "reviews more").expect("write");
+    let said = text(&scene.run(&["--"]).stderr);
+    assert!(said.contains("staged anew: .github/agents/reviewer.md\n"), "{said}");
 }
