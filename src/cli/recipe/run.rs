@@ -5,7 +5,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::{complain, guardian, launch, place, runtime, say, say_json};
-use super::{RunRecipeArgs, bridge, code, end_now, explain, plain, run_around, run_name};
+use super::{
+    RunRecipeArgs, bridge, code, end_now, error_json, explain, plain, run_around, run_name,
+    runner_json,
+};
 use crate::cli::failure::{Failure, Kind};
 use crate::guard::Redactor;
 use crate::model::{RecipeName, RunId, StepStatus};
@@ -221,12 +224,8 @@ fn object(
         "success": success,
         "steps": steps,
         "context": context,
-        "runner": runner.map(|runner| json!({
-            "path": runner.found.path,
-            "rule": runner.found.rule.name(),
-            "version": runner.version.to_string(),
-        })),
-        "error": error.map(|(kind, message)| json!({ "kind": kind, "message": message })),
+        "runner": runner_json(runner),
+        "error": error_json(error),
     })
 }
 
