@@ -161,6 +161,21 @@ fn signals_reach_the_cli_and_nothing_of_it_is_left() {
     assert!(gone(&sleeper), "{sleeper}");
 }
 
+/// As with `nohup`: what the caller ignores, the CLI ignores, too.
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let scene = Scene::new("kill -HUP $PPID $$; exit 5");
+    let inner = scene.command(&["--"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(inner.get_program());
+    command.args(inner.get_args()).current_dir(scene.path("repo")).env_clear();
+    for (name, value) in inner.get_envs() {
+        command.envs(value.map(|value| (name, value)));
+    }
+    let output = command.output().expect("started");
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+}
+
 /// The process that a number stands for has ended, or is but a status that nobody asked for.
 fn gone(pid: &str) -> bool {
     let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

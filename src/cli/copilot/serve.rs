@@ -23,6 +23,7 @@ use crate::model::{EventKind, Record, RecordError, RunId};
 use crate::sys::clock::Clock;
 use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, spawn_beside, sweep};
+use crate::sys::stop::{is_ignored, next};
 use crate::verify::Repo as _;
 
 /// How long what the CLI left running may take to end.
@@ -102,18 +103,24 @@ fn code(status: ExitStatus) -> u8 {
 }
 
 /// The signals that are for the CLI.
-struct Signals([(Signal, SignalKind); 4]);
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    /// None where it was ignored when we were started, as by `nohup`: then the CLI ignores it.
+    hangup: Option<Signal>,
+    quit: Signal,
+}
 
 impl Signals {
     fn listen() -> Result<Self, Failure> {
         let failed = |error| Failure::new(Kind::Internal, error);
-        let listen = |kind| signal(kind).map(|signal| (signal, kind)).map_err(failed);
-        Ok(Self([
-            listen(SignalKind::interrupt())?,
-            listen(SignalKind::terminate())?,
-            listen(SignalKind::hangup())?,
-            listen(SignalKind::quit())?,
-        ]))
+        let hangup = (!is_ignored(SignalKind::hangup())).then(|| signal(SignalKind::hangup()));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+            hangup: hangup.transpose().map_err(failed)?,
+            quit: signal(SignalKind::quit()).map_err(failed)?,
+        })
     }
 
     /// Passes signals on until the CLI ends. What a terminal sends reaches the CLI by
@@ -121,13 +128,12 @@ impl Signals {
     async fn pass_on_until_it_ends(&mut self, child: &mut Child) -> std::io::Result<ExitStatus> {
         let at_terminal = std::io::stdin().is_terminal();
         loop {
-            let [interrupt, terminate, hangup, quit] = &mut self.0;
             let kind = tokio::select! {
                 status = child.wait() => return status,
-                _ = interrupt.0.recv() => interrupt.1,
-                _ = terminate.0.recv() => terminate.1,
-                _ = hangup.0.recv() => hangup.1,
-                _ = quit.0.recv() => quit.1,
+                _ = self.interrupt.recv() => SignalKind::interrupt(),
+                _ = self.terminate.recv() => SignalKind::terminate(),
+                () = next(self.hangup.as_mut()) => SignalKind::hangup(),
+                _ = self.quit.recv() => SignalKind::quit(),
             };
             let typed = kind == SignalKind::interrupt() || kind == SignalKind::quit();
             if typed && at_terminal {
