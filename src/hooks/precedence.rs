@@ -184,7 +184,7 @@ mod tests {
                 Some(r#"{"permissionDecision":"deny","message":"no"}"#),
             ),
             (
-                format!("{{\"permissionDecision\":\"Ask\"}}\n{{\"permissionDecision\":\"ALLOW\"}}"),
+                "{\"permissionDecision\":\"Ask\"}\n{\"permissionDecision\":\"ALLOW\"}".to_owned(),
                 Some(ask),
             ),
             (r#"{"permissionDecision":"ALLOW"}"#.to_owned(), None),
