@@ -118,8 +118,17 @@ fn without_the_guard_the_cli_takes_the_place_of_this_process() {
 
 #[test]
 fn the_exit_status_of_the_cli_is_passed_on() {
-    for (script, code) in [("exit 0", 0), ("exit 42", 42), ("kill -TERM $$", 143)] {
-        let scene = Scene::new(&format!("{GREETS}{script}"));
+    for (script, code) in [
+        (format!("{GREETS}exit 0"), 0),
+        (format!("{GREETS}exit 42"), 42),
+        (format!("{GREETS}kill -TERM $$"), 143),
+        // One that fails before any hook has failed by itself, as one without a login does.
+        ("exit 7".to_owned(), 7),
+        ("exit 125".to_owned(), 125),
+        ("kill -TERM $$".to_owned(), 143),
+        ("kill -KILL $$".to_owned(), 137),
+    ] {
+        let scene = Scene::new(&script);
         let output = scene.run(&["--", "-p", "hi"]);
         assert_eq!(output.status.code(), Some(code), "{script}: {}", text(&output.stderr));
         assert_eq!(fs::read_dir(scene.path("tmp")).expect("tmp").count(), 0, "{script}");
@@ -149,9 +158,62 @@ fn signals_reach_the_cli_and_nothing_of_it_is_left() {
     assert_eq!(lines.next().expect("a line").expect("text"), "got TERM");
     let status = child.wait().expect("ended");
     assert_eq!((status.code(), status.signal()), (Some(3), None));
-    let state = fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();
-    let alive = state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']));
-    assert!(!alive, "{state}");
+    assert!(gone(&sleeper), "{sleeper}");
+}
+
+/// As with `nohup`: what the caller ignores, the CLI ignores, too.
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let scene = Scene::new("kill -HUP $PPID $$; exit 5");
+    let inner = scene.command(&["--"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(inner.get_program());
+    command.args(inner.get_args()).current_dir(scene.path("repo")).env_clear();
+    for (name, value) in inner.get_envs() {
+        command.envs(value.map(|value| (name, value)));
+    }
+    let output = command.output().expect("started");
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+}
+
+/// The process that a number stands for has ended, or is but a status that nobody asked for.
+fn gone(pid: &str) -> bool {
+    let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    state.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+}
+
+#[test]
+fn a_kill_takes_the_cli_and_what_it_started_along() {
+    let scene = Scene::new("setsid sleep 300 &\necho $$ $!\nwhile :; do sleep 0.05; done");
+    let mut command = scene.command(&["--", "-p", "hi"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("started");
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let pids = lines.next().expect("a line").expect("text");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    let left = || fs::read_dir(scene.path("tmp")).expect("tmp").count();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while left() > 0 || !pids.split(' ').all(gone) {
+        assert!(std::time::Instant::now() < until, "{pids}, and {} folders", left());
+        std::thread::yield_now();
+    }
+}
+
+/// In a run, and in a recipe, whoever ends it finds what it started by these.
+#[test]
+fn the_marks_of_what_is_around_a_launch_stay_on_it() {
+    let scene = Scene::new("echo \"$RALPH_RUN_ID|$RALPH_CHILD_ID\"");
+    let socket = scene.path("guard.sock");
+    let _run = std::os::unix::net::UnixListener::bind(&socket).expect("socket");
+    let marked = |socket: Option<&PathBuf>| {
+        let mut command = scene.command(&["--"]);
+        command.env("RALPH_RUN_ID", "the-run").env("RALPH_CHILD_ID", "the-child");
+        command.envs(socket.map(|socket| ("RALPH_COPILOT_SOCKET", socket)));
+        text(&command.output().expect("started").stdout)
+    };
+    assert_eq!(marked(Some(&socket)), "the-run|the-child\n");
+    let own = marked(None);
+    assert!(own.ends_with("|the-child\n") && !own.starts_with("the-run"), "{own}");
 }
 
 #[test]
@@ -185,6 +247,9 @@ fn what_the_project_has_for_claude_is_staged_out_of_git_s_sight() {
     let repo = scene.path("repo");
     for (path, content) in [
         (".claude/agents/core/reviewer.md", "reviews"),
+        (".claude/agents/other/reviewer.md", "another"),
+        (".claude/commands/[a]*? \\b.md ", "no command"),
+        (".claude/commands/[a]*? \\b .md", "a command"),
         (".claude/tools/amplihack/hooks/stop.py", ""),
     ] {
         let path = repo.join(path);
@@ -214,4 +279,12 @@ fn what_the_project_has_for_claude_is_staged_out_of_git_s_sight() {
             .expect("JSON");
     assert!(hooks["hooks"].is_object());
     assert_eq!(git(&["ls-files", "--others", "--exclude-standard"]), "");
+    let said = text(&output.stderr);
+    assert!(said.contains("has the same name: .claude/agents/other/reviewer.md\n"), "{said}");
+    // Only these files are hidden, and no other that a pattern could mean.
+    fs::write(repo.join(".github/commands/axx \\b .md"), "").expect("write");
+    assert_ne!(git(&["ls-files", "--others", "--exclude-standard"]), "");
+    fs::write(repo.join(".claude/agents/core/reviewer.md"), "reviews more").expect("write");
+    let said = text(&scene.run(&["--"]).stderr);
+    assert!(said.contains("staged anew: .github/agents/reviewer.md\n"), "{said}");
 }

@@ -21,6 +21,7 @@ use crate::hooks::{Mounted, Plugin, Staged as StagedHook};
 use crate::launcher::{self, Normalized, Opener, Staged, normalize};
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys::depth::{DEPTH_VARIABLE, Depth};
+use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
 use crate::verify::Repo as _;
 
 /// A failure of ours, told apart from any of the CLI's; as `env` and `timeout` have it.
@@ -143,9 +144,12 @@ fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failur
         .args(plugin_arguments(plugin.folder()))
         .args(arguments)
         .args(&begun.normalized.arguments);
+    // What ends a run, or a recipe, with all that it started finds it by these.
+    let marks = |name: &OsString| name == RUN_VARIABLE || name == CHILD_VARIABLE;
     for (name, value) in variables {
         match value {
             Some(value) => command.env(name, value),
+            None if marks(&name) => continue,
             None => command.env_remove(name),
         };
     }
@@ -191,25 +195,46 @@ fn stage(named: Option<&Path>) -> Result<(), Failure> {
         return Ok(());
     }
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(Kind::Write, error);
-    let Staged { mut created, mut kept } =
+    let Staged { mut created, mut updated, mut kept, left_out } =
         launcher::stage(place.root()).map_err(|error| failed(error.into()))?;
     for (path, staged) in super::hooks::stage_for_launch(place.root())? {
         match staged {
-            StagedHook::Created | StagedHook::Updated => created.push(path.into()),
+            StagedHook::Created => created.push(path.into()),
+            StagedHook::Updated => updated.push(path.into()),
             StagedHook::LeftAlone => kept.push(path.into()),
             StagedHook::Unchanged => {}
         }
     }
     if !created.is_empty() {
-        let patterns: Vec<String> =
-            created.iter().map(|path| format!("/{}", path.display())).collect();
+        let ours = created.iter().map(PathBuf::as_path).chain([Path::new(launcher::NOTE)]);
+        let patterns: Vec<String> = ours.filter_map(pattern).collect();
         place.repo.exclude(&patterns.iter().map(String::as_str).collect::<Vec<_>>())?;
-        complain(&format!("staged for the Copilot CLI: {}", list(&created)));
     }
-    if !kept.is_empty() {
-        complain(&format!("left as they are, since others wrote them: {}", list(&kept)));
+    for (what, paths) in [
+        ("staged for the Copilot CLI", created),
+        ("staged anew", updated),
+        ("left as they are, since others wrote them", kept),
+        ("left out, since another one has the same name", left_out),
+    ] {
+        if !paths.is_empty() {
+            complain(&format!("{what}: {}", list(&paths)));
+        }
     }
     Ok(())
+}
+
+/// The line of git's own list that means this file and no other; none for a name that no
+/// line can hold.
+fn pattern(path: &Path) -> Option<String> {
+    let name = path.to_str().filter(|name| !name.contains(['\n', '\r']))?;
+    let mut pattern = "/".to_owned();
+    for letter in name.chars() {
+        if matches!(letter, '\\' | '*' | '?' | '[' | ' ') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    Some(pattern)
 }
 
 fn list(paths: &[PathBuf]) -> String {

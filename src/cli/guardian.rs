@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use super::failure::{Failure, Kind};
 use crate::model::RunId;
-use crate::sys::guardian::{Guarded, guard};
+use crate::sys::guardian::{Guarded, Guardian, guard};
 
 /// Flags of `guardian`.
 #[derive(Args, Debug)]
@@ -34,6 +34,13 @@ pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
     command.args(["guardian", "--run", run.as_str(), "--runner"]);
     command.arg(std::process::id().to_string()).arg("--scratch").arg(scratch);
     Ok(command)
+}
+
+/// Starts the guardian of a recipe or a launch that belongs to no run. One that is killed
+/// later is no reason to end what goes on.
+pub(super) fn stand_by(name: &RunId, scratch: &Path) -> Result<Guardian, Failure> {
+    let lost = |status| tracing::warn!(?status, "the guardian ended before its time");
+    Ok(Guardian::start(command(name, scratch)?, lost)?)
 }
 
 /// Waits for the runner's end, on standard input.

@@ -61,6 +61,18 @@ pub(crate) struct HookArgs {
     /// Ask the runner that listens here (the guard's plugin passes it)
     #[arg(long, value_name = "SOCKET")]
     socket: Option<PathBuf>,
+    /// Answer as copilot-adapter.sh does, which passes it
+    #[arg(long, hide = true)]
+    adapter: bool,
+}
+
+/// By whose contract a call is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contract {
+    /// The wrapper's: where a stack of hooks is asked there is an object, `{}` for no decision.
+    Wrapper,
+    /// The adapter's: a call that may run is answered with nothing.
+    Adapter,
 }
 
 /// Answers a hook.
@@ -70,7 +82,10 @@ pub(super) fn hook(directory: Option<&Path>, args: &HookArgs) -> u8 {
         return of_the_run(name, socket);
     }
     match HookKind::read(name) {
-        Some(kind) => of_the_project(kind, directory, args.json.as_deref()),
+        Some(kind) => {
+            let contract = if args.adapter { Contract::Adapter } else { Contract::Wrapper };
+            of_the_project(kind, contract, directory, args.json.as_deref())
+        }
         None => {
             complain(&format!("Error: Unknown hook type: {name}\n{HOOK_USAGE}"));
             UNKNOWN
@@ -126,12 +141,18 @@ fn fail(why: &str, only_reports: bool) -> u8 {
 }
 
 /// Asks the project's own hooks, or the guard.
-fn of_the_project(kind: HookKind, directory: Option<&Path>, json: Option<&str>) -> u8 {
+fn of_the_project(
+    kind: HookKind,
+    contract: Contract,
+    directory: Option<&Path>,
+    json: Option<&str>,
+) -> u8 {
     let until = Instant::now() + SCRIPTS;
     // An empty argument asks nothing: what is meant may be on standard input.
     let json = json.filter(|json| !json.trim().is_empty()).map(str::to_owned);
     let directory = directory.map(Path::to_owned);
-    let decided = within(ADAPTER, move || decide(kind, directory.as_deref(), json, until));
+    let decided =
+        within(ADAPTER, move || decide(kind, contract, directory.as_deref(), json, until));
     deliver(
         kind,
         decided.unwrap_or_else(|none| match none {
@@ -143,6 +164,7 @@ fn of_the_project(kind: HookKind, directory: Option<&Path>, json: Option<&str>) 
 
 fn decide(
     kind: HookKind,
+    contract: Contract,
     directory: Option<&Path>,
     json: Option<String>,
     until: Instant,
@@ -157,7 +179,7 @@ fn decide(
     };
     runtime.block_on(async {
         match kind {
-            HookKind::PreToolUse => adapter::before(directory, &input, until).await,
+            HookKind::PreToolUse => adapter::before(directory, contract, &input, until).await,
             HookKind::PostToolUse => after::after(directory, &input, until).await,
             HookKind::Xpia => xpia::validate(&input, until).await,
         }

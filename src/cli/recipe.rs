@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
 use super::failure::{Failure, Kind};
 use super::launch;
 use crate::config::Span;
 use crate::guard::Redactor;
-use crate::recipe::{Around, Bridge, Nested, RecipeError, SOCKET_VARIABLE, Secret};
+use crate::recipe::{Around, Bridge, Nested, RecipeError, Runner, SOCKET_VARIABLE, Secret};
 use crate::sys::depth::Depth;
 use crate::sys::env::is_secret;
 use crate::sys::process::{RUN_VARIABLE, kill_now, reap_orphans};
@@ -111,6 +112,9 @@ pub(crate) struct InstallRunnerArgs {
     /// Install although a runner that can be used is there
     #[arg(long)]
     force: bool,
+    /// Print what came of it as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Does it.
@@ -142,8 +146,22 @@ fn code(error: &RecipeError) -> u8 {
         RecipeError::Depth(_) => 5,
         RecipeError::Spill { .. } => Kind::Write.code(),
         RecipeError::TimedOut { .. } | RecipeError::InstallTimedOut { .. } => 124,
-        RecipeError::Stopped => 130,
+        RecipeError::Stopped | RecipeError::InstallStopped => 130,
     }
+}
+
+/// A runner, for programs.
+fn runner_json(runner: Option<&Runner>) -> Value {
+    json!(runner.map(|runner| json!({
+        "path": runner.found.path,
+        "rule": runner.found.rule.name(),
+        "version": runner.version.to_string(),
+    })))
+}
+
+/// An error's kind and message, for programs.
+fn error_json(error: Option<(&str, &str)>) -> Value {
+    json!(error.map(|(kind, message)| json!({ "kind": kind, "message": message })))
 }
 
 /// What a recipe or its runner says, for people: redacted, and without what would steer a
@@ -162,15 +180,20 @@ fn explain(error: &RecipeError, redactor: &Redactor) -> String {
     text
 }
 
+/// The run that this is part of, if any.
+fn run_around() -> Option<String> {
+    std::env::var(RUN_VARIABLE).ok().filter(|run| !run.is_empty())
+}
+
 /// The name that processes started here carry: the run's that this is part of, or our own.
 fn run_name() -> String {
-    std::env::var(RUN_VARIABLE).unwrap_or_else(|_| format!("recipe-{}", std::process::id()))
+    run_around().unwrap_or_else(|| format!("recipe-{}", std::process::id()))
 }
 
 /// The second signal: everything that carries our own name ends now. What belongs to a run
 /// around us is left to that run; our own child dies with us.
 fn end_now(signal: i32) {
-    if std::env::var_os(RUN_VARIABLE).is_none() {
+    if run_around().is_none() {
         kill_now(&run_name());
         reap_orphans();
     }

@@ -14,7 +14,7 @@ use crate::model::{Access, RuleDecision, WriteScope};
 
 use super::explain::Parts;
 use super::files::{Files, Kind, Real, resolve};
-use super::places::{FILE_READS, HOME_READS, SYSTEM_FOLDERS, SYSTEM_READS, TASK_FILES, is_setting};
+use super::places::{FILE_READS, HOME_READS, SYSTEM_READS, TASK_FILES, is_setting, is_system};
 use super::policy::Policy;
 use super::refusal::Refusal;
 use super::secrets;
@@ -254,8 +254,7 @@ impl<'a> Judge<'a> {
         let home = self.policy.home.as_ref().and_then(|home| real.strip_prefix(home).ok());
         let first = home.and_then(|below| below.components().next());
         let hidden = first.is_some_and(|name| name.as_os_str().to_string_lossy().starts_with('.'));
-        let system = names.get(1).is_some_and(|top| SYSTEM_FOLDERS.contains(top));
-        if hidden || system || is_setting(&names) || names.contains(&".git") {
+        if hidden || is_system(&real) || is_setting(&names) || names.contains(&".git") {
             return Err(refuse());
         }
         if secrets::path(&real) {

@@ -31,6 +31,7 @@ mod trees;
 
 pub use explain::Explained;
 pub use files::{Files, Kind, OsFiles};
+pub use places::is_system;
 pub use policy::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
 pub use redact::{Redactor, Stream as RedactStream};
 pub use rules::{FLOOR, Rules};

@@ -1,6 +1,8 @@
 //! Places that mean something by their names alone: where agents keep their settings,
 //! what belongs to a task, what of the machine may be looked at.
 
+use std::path::Path;
+
 /// Folders outside the workspace that hold no secrets and that people look into:
 /// sources of dependencies, headers, documentation.
 pub(super) const SYSTEM_READS: &[&str] = &[
@@ -25,7 +27,7 @@ pub(super) const HOME_READS: &[&str] = &[
 ];
 
 /// Folders of the machine itself: no rule lets anything be written there.
-pub(super) const SYSTEM_FOLDERS: &[&str] = &[
+const SYSTEM_FOLDERS: &[&str] = &[
     "etc",
     "usr",
     "bin",
@@ -41,6 +43,12 @@ pub(super) const SYSTEM_FOLDERS: &[&str] = &[
     "library",
     "applications",
 ];
+
+/// Whether a canonical path is one of the machine's own folders, below one, or the root.
+pub fn is_system(path: &Path) -> bool {
+    let top = path.components().nth(1).map(|top| top.as_os_str().to_string_lossy().to_lowercase());
+    top.is_none_or(|top| SYSTEM_FOLDERS.contains(&top.as_str()))
+}
 
 /// Files that anybody may read.
 pub(super) const FILE_READS: &[&str] = &[

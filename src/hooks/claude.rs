@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::adapter::AskedCall;
-use super::output::objects;
+use super::output::{is_text, objects};
 use super::script::{ScriptEnd, ScriptRun};
 use super::wire::HookCall;
 
@@ -202,6 +202,9 @@ pub fn hook_says(hook: &str, ran: &ScriptRun) -> HookSays {
     match &ran.end {
         ScriptEnd::Exited(0) if ran.cut => {
             HookSays::Deny(format!("the hook `{hook}` printed more than can be understood"))
+        }
+        ScriptEnd::Exited(0) if !is_text(&ran.stdout) => {
+            HookSays::Deny(format!("what the hook `{hook}` printed is no text in UTF-8"))
         }
         ScriptEnd::Exited(0) => from_output(hook, &ran.stdout),
         ScriptEnd::Exited(2) => {
@@ -394,6 +397,12 @@ mod tests {
                 zero(r#"{"hookSpecificOutput":{"permissionDecision":["deny"]}}"#),
                 deny("the hook `h` decided [\"deny\"], which is no decision that is known"),
             ),
+            (zero("\u{feff}{\"decision\":\"BLOCK\",\"reason\":\"no\"}"), deny("no")),
+            (
+                zero("{\0\"\0d\0\"\0:\0\"\0b\0\"\0}\0"),
+                deny("what the hook `h` printed is no text in UTF-8"),
+            ),
+            (zero("{ tool: 'Bash' }\n"), HookSays::Allow),
             (zero(r#"{"decision":"fine"}"#), HookSays::Allow),
             (zero(r#"{"decision":null}"#), HookSays::Allow),
             (zero(r#"{"decision":"approve"}"#), HookSays::Allow),

@@ -29,7 +29,7 @@ pub use engine::{ENGINE_VARIABLE, EngineError, HookEngine, find_engine, find_pro
 pub use plugin::{Mounted, PERMIT, Plugin, PluginError, observes};
 pub use precedence::{Payload, combine, payload_of};
 pub use script::{ScriptEnd, ScriptRun, run_script};
-pub use staging::{StageXpia, Staged, StagedFile, StagingError, staged_files};
+pub use staging::{StageXpia, Staged, StagedFile, StagingError, is_staged, staged_files};
 pub use wire::{
     ErrorReport, HookCall, HookResult, StopReport, WireError, denial, forbid, pass, permit,
     read_call, read_end, read_error, read_permission, read_result, read_session, read_stop,

@@ -1,7 +1,7 @@
 //! Two stacks of hooks, one answer: XPIA before amplihack.
 //!
 //! Invariant: the table below and nothing else; an answer that one of them gave is passed
-//! on byte by byte.
+//! on byte by byte, but for a denial in capitals, which the CLI would not know.
 //!
 //! | priority | source | accepted signal | result |
 //! |---|---|---|---|
@@ -16,7 +16,7 @@
 use serde_json::{Map, Value, json};
 
 use super::adapter::{blocked, blocked_reason};
-use super::output::objects;
+use super::output::{is_text, is_understood, objects};
 use super::script::{ScriptEnd, ScriptRun};
 
 /// What amplihack's block says where it gives no message.
@@ -30,6 +30,18 @@ pub struct Payload {
 }
 
 impl Payload {
+    /// An object that was printed. A no is a no in capitals too, and is passed on as the word
+    /// that the CLI knows; a yes must be that word.
+    fn new(text: &str, mut value: Map<String, Value>) -> Self {
+        let said = value.get("permissionDecision").and_then(Value::as_str).unwrap_or_default();
+        let word = said.trim().to_lowercase();
+        if word == said || !["deny", "ask"].contains(&word.as_str()) {
+            return Self { text: text.to_owned(), value };
+        }
+        value.insert("permissionDecision".to_owned(), Value::String(word));
+        Self { text: Value::Object(value.clone()).to_string(), value }
+    }
+
     /// `permissionDecision`, if it is one of the accepted ones.
     fn decision(&self) -> Option<&str> {
         let decision = self.value.get("permissionDecision")?.as_str()?;
@@ -65,13 +77,12 @@ impl Payload {
 /// last that decides, a denial before anything else; a denial where the hook failed.
 pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
     let found = objects(&ran.stdout);
-    let payload = |(text, value): (&str, _)| Payload { text: text.to_owned(), value };
-    let found: Vec<Payload> = found.into_iter().map(payload).collect();
+    let found: Vec<Payload> =
+        found.into_iter().map(|(text, value)| Payload::new(text, value)).collect();
     let deny = found.iter().rev().find(|payload| payload.denies());
-    let understood = !found.is_empty() || !ran.stdout.lines().any(is_json_like);
     match &ran.end {
         _ if deny.is_some() => deny.cloned(),
-        ScriptEnd::Exited(0) if understood && !ran.cut => {
+        ScriptEnd::Exited(0) if !ran.cut && is_text(&ran.stdout) && is_understood(&ran.stdout) => {
             found.into_iter().rev().find(Payload::decides)
         }
         ScriptEnd::Exited(0) => {
@@ -82,10 +93,6 @@ pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
         | ScriptEnd::TimedOut(_)
         | ScriptEnd::NotRun(_) => Some(Payload::denial(&ran.failure(name))),
     }
-}
-
-fn is_json_like(line: &str) -> bool {
-    line.trim_start().starts_with('{')
 }
 
 /// The table. None is its last row: nobody decided.
@@ -170,6 +177,17 @@ mod tests {
             (format!("checking\n{pretty}\nchecked\n"), Some(pretty)),
             (format!("{pretty}\n{allow}"), Some(pretty)),
             ("[]\n\"deny\"\n".to_owned(), None),
+            (format!("\u{feff}{deny}\n"), Some(deny)),
+            (format!("checking\n \u{feff}{pretty}\n"), Some(pretty)),
+            (
+                r#"{"permissionDecision":" DENY","message":"no"}"#.to_owned(),
+                Some(r#"{"permissionDecision":"deny","message":"no"}"#),
+            ),
+            (
+                "{\"permissionDecision\":\"Ask\"}\n{\"permissionDecision\":\"ALLOW\"}".to_owned(),
+                Some(ask),
+            ),
+            (r#"{"permissionDecision":"ALLOW"}"#.to_owned(), None),
         ] {
             let found = payload_of("x", &ran(0, &output)).map(|payload| payload.text);
             assert_eq!(found.as_deref(), wins, "{output}");
@@ -188,6 +206,11 @@ mod tests {
             ran(1, allow),
             ran(2, ""),
             ran(0, "{\"permissionDecision\": \"den"),
+            ran(0, "\u{feff}{\"permissionDecision\": \"den"),
+            // In UTF-16, without its mark and with it.
+            ran(0, &deny.replace("", "\0")),
+            ran(0, &format!("\u{fffd}\u{fffd}{}", deny.replace("", "\0"))),
+            ran(0, &format!("{allow}\n\u{fffd}")),
             ScriptRun { cut: true, ..ran(0, allow) },
             ScriptRun { end: ScriptEnd::TimedOut(25), ..ran(0, allow) },
             ScriptRun { end: ScriptEnd::NotRun("no".into()), ..ran(0, "") },

@@ -168,6 +168,11 @@ fn is_ours(text: &str) -> bool {
     mark.strip_prefix(MARK).is_some_and(|found| found == checksum(first, body))
 }
 
+/// Whether a file was staged and has not been touched since.
+pub fn is_staged(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| is_ours(&text))
+}
+
 impl StagedFile {
     /// Whether it is a program.
     fn runs(&self) -> bool {

@@ -1,14 +1,17 @@
 //! Brings what a project has for Claude where the Copilot CLI looks for it.
 //!
-//! Invariant: no file is overwritten, whoever wrote it, and none is there in part; a link in
-//! the folders is neither followed nor copied. Hooks have a form of their own and are staged
-//! by `hooks`.
+//! Invariant: no file is overwritten but a copy of ours that nobody has touched since, as a
+//! note of its content tells, and none is there in part; a link in the folders is neither
+//! followed nor copied. Hooks have a form of their own and are staged by `hooks`.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
 
 /// What is copied: the folder below `.claude/` and below `.github/`, and whether the CLI
 /// looks for its files in one folder alone.
@@ -17,6 +20,8 @@ const FOLDERS: [(&str, Tree); 3] =
 
 /// Endings of what is an agent, a command or a recipe.
 const ENDINGS: [&str; 4] = ["md", "yaml", "yml", "json"];
+/// Where it is noted what the copies were, each as the digest of its content, by its path.
+pub const NOTE: &str = ".ralph/staged.json";
 /// Deeper folders are left out.
 const DEEPEST: usize = 8;
 
@@ -31,8 +36,12 @@ enum Tree {
 pub struct Staged {
     /// Files that were written.
     pub created: Vec<PathBuf>,
+    /// Copies of an earlier launch that were renewed.
+    pub updated: Vec<PathBuf>,
     /// Files that were there with other content: somebody's own.
     pub kept: Vec<PathBuf>,
+    /// Files of `.claude/` that were left out: another one has the same name.
+    pub left_out: Vec<PathBuf>,
 }
 
 /// Why staging failed.
@@ -44,12 +53,15 @@ pub struct StagingError {
     source: std::io::Error,
 }
 
-/// Copies agents, commands and recipes of `.claude/` to `.github/`, where they are not yet.
+/// Copies agents, commands and recipes of `.claude/` to `.github/`, where they are not yet, and
+/// renews the copies of earlier launches.
 ///
 /// # Errors
 /// If a folder cannot be read or a file cannot be written.
 pub fn stage(project: &Path) -> Result<Staged, StagingError> {
     let mut staged = Staged::default();
+    let mut notes = read_notes(project);
+    let before = notes.clone();
     for (name, tree) in FOLDERS {
         let from = Path::new(".claude").join(name);
         let to = Path::new(".github").join(name);
@@ -63,13 +75,45 @@ pub fn stage(project: &Path) -> Result<Staged, StagingError> {
                 Tree::Flat => PathBuf::from(file.file_name().unwrap_or_default()),
                 Tree::Kept => file.clone(),
             };
-            targets.entry(to.join(short)).or_insert_with(|| from.join(file));
+            match targets.entry(to.join(short)) {
+                Entry::Vacant(free) => {
+                    free.insert(from.join(file));
+                }
+                Entry::Occupied(_) => staged.left_out.push(from.join(file)),
+            }
         }
         for (target, source) in targets {
-            copy(project, &source, target, &mut staged)?;
+            copy(project, &source, target, &mut staged, &mut notes)?;
         }
     }
+    if notes != before {
+        write_notes(project, &notes)?;
+    }
     Ok(staged)
+}
+
+type Notes = BTreeMap<String, String>;
+
+/// What was noted. Where that cannot be read, no copy is known to be ours.
+fn read_notes(project: &Path) -> Notes {
+    let text = fs::read(project.join(NOTE)).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+fn write_notes(project: &Path, notes: &Notes) -> Result<(), StagingError> {
+    let path = project.join(NOTE);
+    let folder = path.parent().unwrap_or(project);
+    is_inside(project, folder)?;
+    fs::create_dir_all(folder).map_err(failed("make", folder))?;
+    // Strings by strings: nothing that JSON could not hold.
+    let text = serde_json::to_vec(notes).unwrap_or_default();
+    new_file(folder, &text)
+        .and_then(|file| Ok(file.persist(&path).map(drop)?))
+        .map_err(failed("write", &path))
+}
+
+fn digest(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn copy(
@@ -77,37 +121,61 @@ fn copy(
     source: &Path,
     target: PathBuf,
     staged: &mut Staged,
+    notes: &mut Notes,
 ) -> Result<(), StagingError> {
     let (from, to) = (project.join(source), project.join(&target));
     let content = fs::read(&from).map_err(failed("read", &from))?;
     let folder = to.parent().unwrap_or(project);
-    // Asked before anything is made: no folder may appear out there either.
-    let there = folder.ancestors().find(|it| it.exists()).unwrap_or(project);
-    let inside =
-        there.canonicalize().and_then(|there| Ok(there.starts_with(project.canonicalize()?)));
-    if !inside.map_err(failed("resolve", there))? {
-        let why = std::io::Error::other("a link leads out of the project there");
-        return Err(failed("write below", folder)(why));
-    }
+    is_inside(project, folder)?;
     fs::create_dir_all(folder).map_err(failed("make", folder))?;
+    let name = target.to_string_lossy().into_owned();
     if to.symlink_metadata().is_err()
         && write(folder, &to, &content).map_err(failed("write", &to))?
     {
+        notes.insert(name, digest(&content));
         staged.created.push(target);
-    } else if fs::read(&to).ok().as_ref() != Some(&content) {
-        staged.kept.push(target);
+        return Ok(());
+    }
+    let is_file = to.symlink_metadata().is_ok_and(|found| found.is_file());
+    match fs::read(&to).ok() {
+        Some(there) if there == content => {}
+        Some(there) if is_file && notes.get(&name) == Some(&digest(&there)) => {
+            new_file(folder, &content)
+                .and_then(|file| Ok(file.persist(&to).map(drop)?))
+                .map_err(failed("write", &to))?;
+            notes.insert(name, digest(&content));
+            staged.updated.push(target);
+        }
+        Some(_) | None => staged.kept.push(target),
     }
     Ok(())
+}
+
+/// Asked before anything is made: no folder may appear out there either.
+fn is_inside(project: &Path, folder: &Path) -> Result<(), StagingError> {
+    let there = folder.ancestors().find(|it| it.exists()).unwrap_or(project);
+    let inside =
+        there.canonicalize().and_then(|there| Ok(there.starts_with(project.canonicalize()?)));
+    if inside.map_err(failed("resolve", there))? {
+        return Ok(());
+    }
+    let why = std::io::Error::other("a link leads out of the project there");
+    Err(failed("write below", folder)(why))
+}
+
+/// A file without a name yet, whole.
+fn new_file(folder: &Path, content: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
+    // As any new file's, less what the umask takes away.
+    let permissions = Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
+    file.write_all(content)?;
+    Ok(file)
 }
 
 /// Writes a file whole, and says whether it did: a launch beside this one may have been
 /// quicker.
 fn write(folder: &Path, to: &Path, content: &[u8]) -> std::io::Result<bool> {
-    // As any new file's, less what the umask takes away.
-    let permissions = Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
-    file.write_all(content)?;
-    match file.persist_noclobber(to) {
+    match new_file(folder, content)?.persist_noclobber(to) {
         Ok(_) => Ok(true),
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error.error),
@@ -190,7 +258,9 @@ mod tests {
                     ".github/agents/reviewer.md",
                     ".github/recipes/build.yaml",
                 ]),
+                updated: Vec::new(),
                 kept: paths(&[".github/commands/amplihack/fix.md"]),
+                left_out: paths(&[".claude/agents/z/reviewer.md"]),
             }
         );
         let read = |path: &str| fs::read_to_string(root.join(path)).expect("there");
@@ -198,7 +268,36 @@ mod tests {
         assert_eq!(read(".github/commands/amplihack/fix.md"), "the user's own");
         assert!(!root.join(".github/agents/link.md").exists());
         let again = stage(root).expect("staged");
-        assert_eq!(again, Staged { created: Vec::new(), kept: first.kept });
+        assert_eq!(again, Staged { created: Vec::new(), ..first });
+    }
+
+    #[test]
+    fn a_copy_follows_its_original_as_long_as_nobody_else_has_touched_it() {
+        let project = tempfile::tempdir().expect("a folder");
+        let root = project.path();
+        let (source, copy) = (".claude/agents/a.md", ".github/agents/a.md");
+        let read = || fs::read_to_string(root.join(copy)).expect("there");
+        let updated = Staged { updated: paths(&[copy]), ..Staged::default() };
+        let kept = Staged { kept: paths(&[copy]), ..Staged::default() };
+        write(root, source, "one");
+        assert_eq!(stage(root).expect("staged").created, paths(&[copy]));
+        for text in ["two", "three"] {
+            write(root, source, text);
+            assert_eq!(stage(root).expect("staged"), updated);
+            assert_eq!(read(), text);
+        }
+        assert_eq!(stage(root).expect("staged"), Staged::default());
+        write(root, copy, "mine");
+        assert_eq!(stage(root).expect("staged"), kept);
+        assert_eq!(read(), "mine");
+        // Of a note that is damaged nothing is believed, nor of one that is not there.
+        write(root, copy, "three");
+        write(root, source, "four");
+        write(root, NOTE, "{");
+        assert_eq!(stage(root).expect("staged"), kept);
+        fs::remove_file(root.join(NOTE)).expect("removed");
+        assert_eq!(stage(root).expect("staged"), kept);
+        assert_eq!(read(), "three");
     }
 
     #[test]

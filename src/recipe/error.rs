@@ -130,6 +130,9 @@ pub enum RecipeError {
     /// The installation failed.
     #[error("cargo install failed ({0})")]
     Install(String),
+    /// We were ended, and the installation with us.
+    #[error("cargo install was ended")]
+    InstallStopped,
     /// The installation took too long.
     #[error("cargo install took longer than {seconds} s and was ended")]
     InstallTimedOut {
@@ -168,6 +171,7 @@ impl RecipeError {
             Self::NoCargo => "no_cargo",
             Self::Limit { .. } => "invalid_limit",
             Self::Install(_) => "install",
+            Self::InstallStopped => "stopped",
             Self::InstallTimedOut { .. } => "install_timeout",
         }
     }
@@ -204,7 +208,8 @@ impl RecipeError {
             | Self::Stopped
             | Self::Failed { .. }
             | Self::Limit { .. }
-            | Self::Install(_) => return None,
+            | Self::Install(_)
+            | Self::InstallStopped => return None,
         };
         Some(hint)
     }
@@ -230,6 +235,7 @@ impl RecipeError {
             | Self::NoCargo
             | Self::Limit { .. }
             | Self::Install(_)
+            | Self::InstallStopped
             | Self::InstallTimedOut { .. } => false,
         }
     }

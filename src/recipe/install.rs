@@ -68,7 +68,7 @@ pub async fn install(
         End::Exited(code) => Err(RecipeError::Install(format!("exit {code}"))),
         End::Signalled(signal) => Err(RecipeError::Install(format!("signal {signal}"))),
         End::TimedOut => Err(RecipeError::InstallTimedOut { seconds: limit.as_secs() }),
-        End::Stopped => Err(RecipeError::Stopped),
+        End::Stopped => Err(RecipeError::InstallStopped),
     }
 }
 

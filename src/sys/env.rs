@@ -71,7 +71,13 @@ pub fn is_git_context(name: &str) -> bool {
 /// depth goes on into every child: one that forgot it could launch us without an end.
 pub fn is_internal(name: &str) -> bool {
     (name.starts_with("RALPH_") && name != super::depth::DEPTH_VARIABLE)
-        || matches!(name, "COPILOT_ALLOW_ALL" | "COPILOT_PROJECT_CONTEXT" | "COPILOT_AUDIT_LOG_DIR")
+        || matches!(
+            name,
+            "COPILOT_ALLOW_ALL"
+                | "COPILOT_ASSISTED_APPROVAL"
+                | "COPILOT_PROJECT_CONTEXT"
+                | "COPILOT_AUDIT_LOG_DIR"
+        )
 }
 
 /// Whether a child must not see a variable, for any of these reasons.
@@ -142,6 +148,7 @@ mod tests {
             "GIT_CONFIG_KEY_0",
             "RALPH_COPILOT_SOCKET",
             "COPILOT_ALLOW_ALL",
+            "COPILOT_ASSISTED_APPROVAL",
             "COPILOT_PROJECT_CONTEXT",
             "COPILOT_AUDIT_LOG_DIR",
         ] {

@@ -65,7 +65,7 @@ impl Stop {
 }
 
 /// The next signal, which never comes where it is not listened to.
-async fn next(signal: Option<&mut Signal>) {
+pub async fn next(signal: Option<&mut Signal>) {
     match signal {
         Some(signal) => drop(signal.recv().await),
         None => std::future::pending().await,
@@ -74,14 +74,14 @@ async fn next(signal: Option<&mut Signal>) {
 
 /// Whether whoever started us had this signal ignored.
 #[cfg(target_os = "linux")]
-fn is_ignored(signal: SignalKind) -> bool {
+pub fn is_ignored(signal: SignalKind) -> bool {
     std::fs::read_to_string("/proc/self/status")
         .is_ok_and(|status| stands_in_mask(&status, signal.as_raw_value()))
 }
 
 /// Elsewhere only code that is not safe could tell.
 #[cfg(not(target_os = "linux"))]
-fn is_ignored(_signal: SignalKind) -> bool {
+pub fn is_ignored(_signal: SignalKind) -> bool {
     false
 }
 

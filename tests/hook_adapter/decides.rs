@@ -70,6 +70,52 @@ fn the_guard_follows_the_repository_s_settings_and_the_session_s_folder() {
     assert!(reason.contains("config.toml"), "{reason}");
 }
 
+/// What the session says of its folder is where relative paths begin, and no more.
+#[test]
+fn a_folder_that_the_session_names_elsewhere_widens_nothing() {
+    let other = Project::repository();
+    other.write(".ralph/config.toml", "allow = [\"frobnicate\"]\n");
+    let call = |tool: &str, arguments: Value, cwd: &str| {
+        json!({ "toolName": tool, "toolArgs": arguments, "cwd": cwd }).to_string()
+    };
+    let create =
+        |path: &str, cwd: &str| call("create", json!({ "path": path, "file_text": "y" }), cwd);
+    let run = |line: &str, cwd: &str| call("bash", json!({ "command": line }), cwd);
+    let elsewhere = other.root().display().to_string();
+    for project in [Project::new(), Project::repository()] {
+        for cwd in ["/", "/etc", "/usr", "/usr/local/bin", "/var", "/opt", "/root"] {
+            let zz = format!("{cwd}/zz");
+            for input in [
+                create(&zz, cwd),
+                create("zz", cwd),
+                run(&format!("echo x > {zz}"), cwd),
+                run("echo x > zz", cwd),
+                run("touch zz", cwd),
+            ] {
+                project.hook(&["preToolUse"], &input).denied();
+            }
+        }
+        let own = project.root().display().to_string();
+        project.hook(&["preToolUse"], &create(&format!("{own}/new.txt"), "/etc")).assert_allowed();
+    }
+    let project = Project::repository();
+    for input in [run("frobnicate", &elsewhere), create("new.txt", &elsewhere)] {
+        project.hook(&["preToolUse"], &input).denied();
+    }
+    // A hook that is mounted in no repository works for the session's.
+    let project = Project::new();
+    for input in [run("frobnicate", &elsewhere), create("new.txt", &elsewhere)] {
+        project.hook(&["preToolUse"], &input).assert_allowed();
+    }
+    // A hook that is started in one of the machine's own folders has no workspace.
+    for cwd in ["/", "/etc", "/usr/local"] {
+        let mut command = std::process::Command::new(project::PROGRAM);
+        let audit = project.beside("audit");
+        command.args(["-C", cwd, "hook", "preToolUse"]).env("COPILOT_AUDIT_LOG_DIR", audit);
+        project.run(command, &create("zz", cwd)).denied();
+    }
+}
+
 /// The user's home is no workspace, though a session may be in it.
 #[test]
 fn where_all_that_the_user_has_would_be_the_workspace_nothing_is_written() {

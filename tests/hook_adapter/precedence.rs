@@ -13,6 +13,12 @@ fn prints(text: &str, code: i32) -> String {
     format!("import sys\nsys.stdin.read()\nsys.stdout.write({text})\nsys.exit({code})\n")
 }
 
+/// One that prints it in another encoding.
+fn encoded(text: &str, encoding: &str) -> String {
+    let text = Value::from(text);
+    format!("import sys\nsys.stdin.read()\nsys.stdout.buffer.write({text}.encode('{encoding}'))\n")
+}
+
 /// A project whose two hooks print this; none is a script that is not there.
 fn stacked(xpia: Option<&str>, amplihack: Option<&str>) -> Project {
     let project = Project::repository();
@@ -96,6 +102,18 @@ fn a_hook_that_fails_denies() {
             prints(allow, 1),
             prints("", 2),
             prints("{\"permissionDecision\": \"den", 0),
+            // With a mark of byte order, in capitals, in UTF-16, in Latin-1.
+            prints(
+                "\u{feff}{\"permissionDecision\": \"deny\", \"message\": \"BLOCKED: no\", \"permissionDecisionReason\": \"BLOCKED: no\"}",
+                0,
+            ),
+            prints(
+                "{\"permissionDecision\": \"DENY\", \"message\": \"BLOCKED: no\", \"permissionDecisionReason\": \"BLOCKED: no\"}",
+                0,
+            ),
+            encoded(deny, "utf-16"),
+            encoded(deny, "utf-16-le"),
+            encoded("{\"permissionDecision\": \"d\u{e9}ny\"}", "latin-1"),
             "import no_such_module\n".to_owned(),
             "this is no Python\n".to_owned(),
         ] {
@@ -159,6 +177,15 @@ fn the_engine_chooses_whose_amplihack_hook_is_asked() {
     ] {
         assert_eq!(output(&by(engine)), said, "{engine}");
     }
+    // What the Rust engine has needs no script; what it has not, nobody asks.
+    let mut bare = stacked(None, None);
+    bare.set("AMPLIHACK_HOOK_ENGINE", "rust");
+    bare.hook(&["preToolUse"], &bash("pwd")).assert_allowed();
+    let mut bare = by("rust");
+    std::fs::remove_file(bare.path(AMPLIHACK)).expect("removed");
+    assert_eq!(output(&bare), native);
+    bare.set("AMPLIHACK_HOOK_ENGINE", "auto");
+    bare.hook(&["preToolUse"], &bash("pwd")).assert_allowed();
     let reason = by("ruby").hook(&["preToolUse"], &bash("pwd")).denied();
     assert!(reason.contains("AMPLIHACK_HOOK_ENGINE=ruby"), "{reason}");
 }

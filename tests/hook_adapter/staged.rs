@@ -178,6 +178,37 @@ fn both_entrypoints_of_xpia_are_the_same_hook() {
     assert!(wrapper(&project, "pre-tool-use", &bash("pwd")).denied().contains("XPIA"));
 }
 
+/// The adapter's words: a safe command has no output.
+#[test]
+fn the_adapter_answers_a_safe_call_with_nothing_whatever_is_staged_beside_it() {
+    let project = Project::repository();
+    install(&project);
+    let adapter =
+        |input: &str| run(&project, "hooks/adapters/copilot-adapter.sh", &["preToolUse"], input);
+    // Nobody has a defender yet: the guard decides, while the wrapper lets nothing pass.
+    adapter(&bash("ls -la")).assert_allowed();
+    assert!(adapter(&bash("git push --force")).denied().contains("git.push"));
+    wrapper(&project, "pre-tool-use", &bash("ls -la")).denied();
+    let amplihack = format!("{SCRIPTS}/pre_tool_use.py");
+    for (printed, allowed) in [
+        ("{}", true),
+        ("{\"permissionDecision\": \"allow\"}", true),
+        ("{\"permissionDecision\": \"ask\"}", false),
+        ("{\"block\": true}", false),
+    ] {
+        project.write(&amplihack, &format!("print('{printed}')\n"));
+        assert_eq!(adapter(&bash("ls -la")).stdout.is_empty(), allowed, "{printed}");
+    }
+    project.write(&amplihack, "print('{}')\n");
+    let high = "#!/bin/sh\necho '{\"is_valid\":false,\"risk_level\":\"high\"}'\n";
+    project.program("xpia-defend", high);
+    assert!(adapter(&bash("ls -la")).denied().contains("XPIA"));
+    // Somebody's own hook of this name is asked whether there is a defender or not.
+    std::fs::remove_file(project.beside("bin/xpia-defend")).expect("removed");
+    project.write(".claude/tools/xpia/hooks/pre_tool_use.py", "raise SystemExit(1)\n");
+    adapter(&bash("ls -la")).denied();
+}
+
 #[test]
 fn the_staged_adapter_is_the_hook_of_its_project() {
     let project = staged();

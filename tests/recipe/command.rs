@@ -290,6 +290,32 @@ fn a_signal_ends_the_recipe_and_takes_its_values_away() {
     assert!(rustix::process::test_kill_process(pid).is_err(), "it outlived us");
 }
 
+/// Nobody is there to end anything, and yet neither a process nor a secret stays.
+#[test]
+fn a_kill_leaves_neither_a_process_nor_a_value_behind() {
+    let body = "setsid sleep 600 & (trap '' TERM; exec sleep 600) &\n\
+                echo $$ $! $(pgrep -P $$ | tr '\\n' ' ') > \"$RECIPE_RUNNER_OUT/pids.tmp\"\n\
+                mv \"$RECIPE_RUNNER_OUT/pids.tmp\" \"$RECIPE_RUNNER_OUT/pids\"; wait";
+    let scene = Scene::new(body);
+    let mut command = scene.command(&["run", "hello", "--set", "token=abcdefgh"]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().expect("started");
+    let pids: Vec<i32> = until("the recipe", || {
+        let written = scene.written("pids");
+        let pids: Vec<i32> =
+            written.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+        (pids.len() > 2).then_some(pids)
+    });
+    assert_eq!(scene.left().len(), 1);
+    signal(child.id(), rustix::process::Signal::KILL);
+    collect(child);
+    let lives = |pid: &i32| {
+        let pid = rustix::process::Pid::from_raw(*pid).expect("a pid");
+        rustix::process::test_kill_process(pid).is_ok()
+    };
+    until("the end of all", || (!pids.iter().any(lives) && scene.left().is_empty()).then_some(()));
+}
+
 #[test]
 fn secrets_are_taken_out_of_what_is_told() {
     let token = format!("ghp_{}", "a1B2".repeat(9));

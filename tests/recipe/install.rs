@@ -2,11 +2,15 @@
 
 use std::process::Command;
 
-use crate::repo::{Ran, finish};
+use crate::repo::{Ran, collect, finish, signal, until};
 use crate::scene::{DONE, Scene, script};
 
 /// A machine with this cargo and no runner.
 fn install(scene: &Scene, cargo: &str, args: &[&str], limit: Option<&str>) -> Ran {
+    finish(command(scene, cargo, args, limit))
+}
+
+fn command(scene: &Scene, cargo: &str, args: &[&str], limit: Option<&str>) -> Command {
     let bin = scene.repo.beside("bin");
     std::fs::create_dir_all(&bin).expect("made");
     script(&bin.join("cargo"), &format!("#!/bin/sh\n{cargo}\n"));
@@ -19,7 +23,7 @@ fn install(scene: &Scene, cargo: &str, args: &[&str], limit: Option<&str>) -> Ra
     if let Some(limit) = limit {
         command.env("RECIPE_RUNNER_INSTALL_TIMEOUT", limit);
     }
-    finish(command)
+    command
 }
 
 /// Notes its arguments and puts the runner where cargo would.
@@ -49,6 +53,44 @@ fn yes_installs_and_checks() {
     let again = install(&scene, "exit 1", &["--yes"], None);
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     assert!(again.stdout.contains("is there already"), "{}", again.stdout);
+}
+
+#[test]
+fn with_json_what_came_of_it_is_an_object() {
+    let scene = Scene::new(DONE);
+    let told = |cargo: &str, args: &[&str]| {
+        let ran = install(&scene, cargo, args, None);
+        let json = ran.json();
+        (ran.code, json)
+    };
+    let (code, json) = told(GOOD, &["--json"]);
+    assert_eq!((code, &json["error"]["kind"]), (Some(2), &"usage".into()));
+    let (code, json) = told("exit 101", &["--json", "--yes"]);
+    let message = "cargo install failed (exit 101)";
+    let error = serde_json::json!({"kind": "install", "message": message});
+    let nothing =
+        serde_json::json!({"success": false, "installed": false, "runner": null, "error": error});
+    assert_eq!((code, json), (Some(1), nothing));
+    for installed in [true, false] {
+        let (code, json) = told(GOOD, &["--json", "--yes"]);
+        assert_eq!((code, &json["success"]), (Some(0), &true.into()), "{json}");
+        assert_eq!((&json["installed"], &json["error"]), (&installed.into(), &().into()));
+        assert_eq!(json["runner"]["version"], "0.3.6");
+    }
+}
+
+#[test]
+fn a_signal_ends_the_installation_and_says_so() {
+    let scene = Scene::new(DONE);
+    let cargo = r#"echo > "$RECIPE_RUNNER_OUT/began"; exec sleep 600"#;
+    let mut command = command(&scene, cargo, &["--yes"], None);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().expect("started");
+    until("cargo", || scene.out("began").exists().then_some(()));
+    signal(child.id(), rustix::process::Signal::INT);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("error: cargo install was ended\n"), "{}", ran.stderr);
 }
 
 #[test]

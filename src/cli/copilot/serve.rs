@@ -1,7 +1,9 @@
-//! Serves the guard for one launch that belongs to no run.
+//! Serves the guard for one launch that belongs to no run. Its guardian ends the CLI if this
+//! process is killed.
 
 use std::io::IsTerminal as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +15,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::{Begun, Failure, Kind, OURS, guarded, plugin};
 use crate::agent::{Focus, Gate, Greeting, GuardServer};
 use crate::cli::place::Place;
-use crate::cli::{audit, complain, launch, policy};
+use crate::cli::{audit, complain, guardian, launch, policy};
 use crate::config::{Written, resolve};
 use crate::events::{Audited, run_id};
 use crate::guard::{OsFiles, Redactor};
-use crate::model::{EventKind, Record, RecordError};
+use crate::model::{EventKind, Record, RecordError, RunId};
 use crate::sys::clock::Clock;
 use crate::sys::depth::DEPTH_VARIABLE;
-use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, sweep};
+use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, spawn_beside, sweep};
+use crate::sys::stop::{is_ignored, next};
 use crate::verify::Repo as _;
 
 /// How long what the CLI left running may take to end.
@@ -37,14 +40,26 @@ impl Record for NoJournal {
 
 /// Runs the CLI under a guard of its own and gives its exit status.
 pub(super) fn serve(place: Place, begun: Begun) -> Result<u8, Failure> {
-    crate::cli::runtime()?.block_on(guard(place, begun))
+    crate::cli::runtime()?.block_on(async {
+        let launch_id = run_id(Clock::system().now(), std::process::id());
+        let scratch = launch::scratch()?;
+        let guardian = guardian::stand_by(&launch_id, scratch.path())?;
+        let ended = guard(place, begun, &launch_id, scratch.path()).await;
+        // First its folder: from then on nobody looks after it.
+        drop(scratch);
+        guardian.dismiss().await;
+        ended
+    })
 }
 
-async fn guard(place: Place, begun: Begun) -> Result<u8, Failure> {
+async fn guard(
+    place: Place,
+    begun: Begun,
+    launch_id: &RunId,
+    scratch: &Path,
+) -> Result<u8, Failure> {
     let clock = Clock::system();
-    let launch_id = run_id(clock.now(), std::process::id());
-    let scratch = launch::scratch()?;
-    let tmp = scratch.path().join("tmp");
+    let tmp = scratch.join("tmp");
     let redactor = Arc::new(Redactor::new(launch::secrets()));
     place.repo.exclude(&[".ralph/audit/"])?;
     let audited = audit::folder(place.root(), &place.cwd);
@@ -55,17 +70,14 @@ async fn guard(place: Place, begun: Begun) -> Result<u8, Failure> {
     let mut policy = policy::without_task(&place, &settings)?;
     policy.tmp = Some(tmp.clone());
     gate.focus(Focus { iteration: 0, policy: Arc::new(policy) });
-    let socket = launch::socket(scratch.path())?;
+    let socket = launch::socket(scratch)?;
     let _server = GuardServer::start(&socket, Arc::clone(&gate), Greeting::Welcome, None)?;
-    let plugin = plugin(scratch.path(), &socket, &begun.normalized)?;
+    let plugin = plugin(scratch, &socket, &begun.normalized)?;
     let mut signals = Signals::listen()?;
     let mut command = guarded(&begun, &plugin, &tmp)?;
     command.current_dir(&begun.cwd).env(DEPTH_VARIABLE, &begun.depth);
     command.env(RUN_VARIABLE, launch_id.as_str());
-    let mut child = tokio::process::Command::from(command).spawn().map_err(|error| {
-        let program = begun.command.program.display();
-        Failure::new(Kind::Internal, format!("{program} cannot be started: {error}"))
-    })?;
+    let mut child = spawn_beside(&mut command.into())?;
     let status = signals.pass_on_until_it_ends(&mut child).await;
     gate.rest();
     let Sweep { left, .. } = sweep(launch_id.as_str(), LEFT_BEHIND).await;
@@ -74,7 +86,8 @@ async fn guard(place: Place, begun: Begun) -> Result<u8, Failure> {
         complain(&format!("processes of the launch cannot be ended: {left:?}"));
     }
     let status = status.map_err(|error| Failure::new(Kind::Internal, error))?;
-    if begun.normalized.prompted && !gate.greeted() {
+    // A CLI that failed, or was ended, may have had no time for a hook: its own status says it.
+    if status.success() && begun.normalized.prompted && !gate.greeted() {
         complain(
             "error: the guard did not come into force: no hook of the CLI reached it, and it ran no tool that needs a permission",
         );
@@ -90,18 +103,24 @@ fn code(status: ExitStatus) -> u8 {
 }
 
 /// The signals that are for the CLI.
-struct Signals([(Signal, SignalKind); 4]);
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    /// None where it was ignored when we were started, as by `nohup`: then the CLI ignores it.
+    hangup: Option<Signal>,
+    quit: Signal,
+}
 
 impl Signals {
     fn listen() -> Result<Self, Failure> {
         let failed = |error| Failure::new(Kind::Internal, error);
-        let listen = |kind| signal(kind).map(|signal| (signal, kind)).map_err(failed);
-        Ok(Self([
-            listen(SignalKind::interrupt())?,
-            listen(SignalKind::terminate())?,
-            listen(SignalKind::hangup())?,
-            listen(SignalKind::quit())?,
-        ]))
+        let hangup = (!is_ignored(SignalKind::hangup())).then(|| signal(SignalKind::hangup()));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+            hangup: hangup.transpose().map_err(failed)?,
+            quit: signal(SignalKind::quit()).map_err(failed)?,
+        })
     }
 
     /// Passes signals on until the CLI ends. What a terminal sends reaches the CLI by
@@ -109,13 +128,12 @@ impl Signals {
     async fn pass_on_until_it_ends(&mut self, child: &mut Child) -> std::io::Result<ExitStatus> {
         let at_terminal = std::io::stdin().is_terminal();
         loop {
-            let [interrupt, terminate, hangup, quit] = &mut self.0;
             let kind = tokio::select! {
                 status = child.wait() => return status,
-                _ = interrupt.0.recv() => interrupt.1,
-                _ = terminate.0.recv() => terminate.1,
-                _ = hangup.0.recv() => hangup.1,
-                _ = quit.0.recv() => quit.1,
+                _ = self.interrupt.recv() => SignalKind::interrupt(),
+                _ = self.terminate.recv() => SignalKind::terminate(),
+                () = next(self.hangup.as_mut()) => SignalKind::hangup(),
+                _ = self.quit.recv() => SignalKind::quit(),
             };
             let typed = kind == SignalKind::interrupt() || kind == SignalKind::quit();
             if typed && at_terminal {

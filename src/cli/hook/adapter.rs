@@ -4,7 +4,7 @@
 //! Claude hooks that look at the call; then, where nobody has, the guard.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures::future::join_all;
 use serde_json::Value;
@@ -12,10 +12,11 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::ground::Ground;
+use super::{Contract, find_defender};
 use crate::hooks::{
     AskedCall, ENGINE_VARIABLE, HookCall, HookEngine, HookSays, ScriptRun, ask_human, blocked,
-    blocked_reason, claude_input, combine, find_engine, hook_says, matching, pass, payload_of,
-    read_asked, run_script, strictest,
+    blocked_reason, claude_input, combine, find_engine, hook_says, is_staged, matching, pass,
+    payload_of, read_asked, run_script, strictest,
 };
 use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId};
 use crate::sys::process::RUN_VARIABLE;
@@ -56,7 +57,12 @@ impl Decided {
 }
 
 /// Answers `preToolUse`.
-pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
+pub(super) async fn before(
+    directory: Option<&Path>,
+    contract: Contract,
+    input: &[u8],
+    until: Instant,
+) -> String {
     let began = Instant::now();
     let ground = match Ground::find(directory) {
         Ok(ground) => ground,
@@ -64,7 +70,7 @@ pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instan
     };
     let (asked, decided) = match read_asked(input) {
         Ok(asked) => {
-            let decided = decide(&ground, &asked, until).await;
+            let decided = decide(&ground, contract, &asked, until).await;
             (Some(asked), decided)
         }
         Err(error) => {
@@ -74,6 +80,10 @@ pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instan
     // In a run the runner decides what nobody else has, and audits it.
     let Some(decided) = decided else { return String::new() };
     let session = asked.as_ref().and_then(|asked| session_of(&asked.call));
+    let output = match (contract, decided.answer) {
+        (Contract::Adapter, Answer::Allow) => String::new(),
+        (Contract::Adapter | Contract::Wrapper, _) => decided.output,
+    };
     let entry = AuditEntry {
         tool: asked.as_ref().map(|asked| asked.call.tool.clone()),
         input: asked.map(|asked| asked.call.input),
@@ -87,7 +97,7 @@ pub(super) async fn before(directory: Option<&Path>, input: &[u8], until: Instan
         ..AuditEntry::new(HookType::PreToolUse, session)
     };
     match ground.audit(&entry) {
-        Ok(()) => decided.output,
+        Ok(()) => output,
         Err(error) => super::refuse(&format!("the decision cannot be audited: {error}")),
     }
 }
@@ -99,11 +109,16 @@ pub(super) fn session_of(call: &HookCall) -> Option<SessionId> {
 }
 
 /// Who decides; none where a run does.
-async fn decide(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<Decided> {
+async fn decide(
+    ground: &Ground,
+    contract: Contract,
+    asked: &AskedCall,
+    until: Instant,
+) -> Option<Decided> {
     if std::env::var_os(NESTED).is_some() {
         return Some(guard(ground, asked));
     }
-    let stacked = match precedence(ground, asked, until).await {
+    let stacked = match precedence(ground, contract, asked, until).await {
         Ok(stacked) => stacked,
         Err(denied) => return Some(denied),
     };
@@ -152,23 +167,29 @@ enum Stacked {
 /// Asks XPIA and amplihack.
 async fn precedence(
     ground: &Ground,
+    contract: Contract,
     asked: &AskedCall,
     until: Instant,
 ) -> Result<Stacked, Decided> {
     let there =
         |path: &str| Some(ground.project.join(path)).filter(|path| path.symlink_metadata().is_ok());
-    let (xpia, amplihack) = (there(XPIA), there(AMPLIHACK));
-    if xpia.is_none() && amplihack.is_none() {
-        return Ok(Stacked::Absent);
-    }
-    let engine = HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref())
-        .map_err(|error| Decided::deny("hook.engine", &format!("{error}. Nothing ran.")))?;
+    // The adapter knows nothing of a defender: without one our own hook could but deny every
+    // call, and the guard, which is asked next, judges it.
+    let judges = |path: &PathBuf| {
+        contract == Contract::Wrapper || !is_staged(path) || find_defender().is_some()
+    };
+    let (xpia, amplihack) = (there(XPIA).filter(judges), there(AMPLIHACK));
+    let engine = HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref());
     let native = match engine {
-        HookEngine::Rust => {
+        Ok(HookEngine::Rust) => {
             find_engine(&|name| which::which(name).ok(), etcetera::home_dir().ok().as_deref())
         }
-        HookEngine::Python | HookEngine::Auto => None,
+        Ok(HookEngine::Python | HookEngine::Auto) | Err(_) => None,
     };
+    if xpia.is_none() && amplihack.is_none() && native.is_none() {
+        return Ok(Stacked::Absent);
+    }
+    engine.map_err(|error| Decided::deny("hook.engine", &format!("{error}. Nothing ran.")))?;
     // Both worlds' names: what these hooks look for depends on their version.
     let mut told = asked.whole.clone();
     if let Value::Object(claudes) = claude_input(asked, &ground.project) {
@@ -183,14 +204,14 @@ async fn precedence(
         run("the XPIA hook", xpia.as_deref().map(script_command)),
         run(
             "the amplihack hook",
-            amplihack.as_deref().map(|path| match &native {
+            match &native {
                 Some(program) => {
                     let mut command = Command::new(program);
                     command.arg(SUBCOMMAND);
-                    command
+                    Some(command)
                 }
-                None => script_command(path),
-            })
+                None => amplihack.as_deref().map(script_command),
+            }
         ),
     );
     Ok(match combine(xpia.as_ref(), amplihack.as_ref()) {

@@ -4,6 +4,7 @@
 //! all.
 
 use std::fs;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde_json::Value;
@@ -82,7 +83,7 @@ async fn logged(
     event: &SessionEvent,
     until: Instant,
 ) -> bool {
-    let before = fs::read(log).unwrap_or_default().len();
+    let before = fs::metadata(log).map_or(0, |found| found.len());
     let mut command = Command::new(own);
     command.args(event.arguments()).current_dir(&ground.base);
     command.env("CLAUDE_PROJECT_DIR", &ground.project);
@@ -91,10 +92,19 @@ async fn logged(
     if ran.end != ScriptEnd::Exited(0) {
         complain(&format!("{LOG_EVENT} {}: {}", ran.end.words(), ran.complaint()));
     }
-    let after = fs::read(log).unwrap_or_default();
-    let mut lines = after.get(before..).unwrap_or_default().split(|byte| *byte == b'\n');
+    let added = read_from(log, before).unwrap_or_default();
+    let mut lines = added.split(|byte| *byte == b'\n');
     let is_ours = |line: &[u8]| {
         serde_json::from_slice::<Value>(line).is_ok_and(|line| line["agent"] == "copilot")
     };
     lines.any(is_ours)
+}
+
+/// A log grows for months: what was there before is not read.
+fn read_from(path: &Path, at: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

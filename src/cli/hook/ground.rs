@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::cli::failure::Failure;
 use crate::cli::{audit, launch, place};
 use crate::config::{Written, resolve};
-use crate::guard::{Globs, OsFiles, Policy, Redactor, decide};
+use crate::guard::{Globs, OsFiles, Policy, Redactor, decide, is_system};
 use crate::hooks::AskedCall;
 use crate::model::{Asked, AuditEntry, Decision, RecordError, SessionId, ToolRequest};
 use crate::sys::clock::Clock;
@@ -72,20 +72,28 @@ impl Ground {
         audit::open(&folder, Clock::system(), &self.redactor)?.write(entry)
     }
 
-    /// The folder that a call runs in, and the workspace around it. Where the session names
-    /// no folder that there is, it is the hook's own.
-    fn workspace(&self, asked: &AskedCall) -> (PathBuf, PathBuf, Option<GitRepo>) {
+    /// The workspace, and the folder that a call runs in. What the session says of its folder
+    /// never widens anything: the workspace is the hook's own repository, or, where it is in
+    /// none, the session's, or else the hook's own folder.
+    fn workspace(&self, asked: &AskedCall) -> Workspace {
         let named = asked.cwd.as_deref().map(Path::new).filter(|cwd| cwd.is_absolute());
         let cwd = named.filter(|cwd| cwd.is_dir()).map_or_else(|| self.base.clone(), real);
-        let repo = GitRepo::discover(&cwd).ok();
-        let root = repo.as_ref().map_or_else(|| cwd.clone(), |repo| repo.root().to_owned());
-        (root, cwd, repo)
+        let repository = match &self.repo {
+            Some(repo) => Some(repo.root().to_owned()),
+            None if cwd == self.base => None,
+            None => GitRepo::discover(&cwd).ok().map(|repo| repo.root().to_owned()),
+        };
+        Workspace {
+            is_repository: repository.is_some(),
+            root: repository.unwrap_or_else(|| self.base.clone()),
+            cwd,
+        }
     }
 
     /// Whether the call belongs to a session of a run: its own hook asks the runner about
     /// every call, and the runner knows the task.
     pub(super) fn in_a_run(&self, asked: &AskedCall) -> bool {
-        run_holds(&self.workspace(asked).0)
+        run_holds(&self.workspace(asked).root)
     }
 
     /// Whether the hook was started in a session of a run.
@@ -95,23 +103,22 @@ impl Ground {
 
     /// What the guard says to a call, by the settings of the place and without a task.
     pub(super) fn guard(&self, asked: &AskedCall) -> Decision {
-        let (root, cwd, repo) = self.workspace(asked);
-        let mut policy = match policy(&root) {
+        let workspace = self.workspace(asked);
+        let mut policy = match policy(&workspace.root) {
             Ok(policy) => policy,
             Err(failure) => {
                 let reason = format!("{}. Nothing of this call was run.", failure.source);
                 return Decision::deny("config.invalid", reason);
             }
         };
-        let holds_home = policy.home.as_ref().is_some_and(|home| real(home).starts_with(&root));
-        if repo.is_none() && holds_home {
-            // Everything the user has is no workspace: there one may look, and no more.
+        if workspace.is_nobody_s(policy.home.as_deref().map(real).as_deref()) {
+            // There one may look, and no more.
             match Globs::new(["**"]) {
                 Ok(everything) => policy.protect = everything,
                 Err(error) => return Decision::deny("config.invalid", error.to_string()),
             }
         }
-        policy.cwd = cwd;
+        policy.cwd = workspace.cwd;
         let request = ToolRequest {
             session: SessionId::new(asked.call.session.clone()),
             call: None,
@@ -120,6 +127,28 @@ impl Ground {
             asked: Asked::Hook,
         };
         decide(&request, &policy, &OsFiles)
+    }
+}
+
+/// What the guard decides for.
+struct Workspace {
+    root: PathBuf,
+    is_repository: bool,
+    /// The folder that the call runs in, there or elsewhere.
+    cwd: PathBuf,
+}
+
+impl Workspace {
+    /// Whether nobody can have meant it as one: everything that the user has, and the
+    /// machine's own folders. A repository in one of these is somebody's work, unless it is
+    /// the folder itself.
+    fn is_nobody_s(&self, home: Option<&Path>) -> bool {
+        let within_home = home.is_some_and(|home| self.root.starts_with(home));
+        if self.is_repository {
+            return !within_home && self.root.components().count() <= 2 && is_system(&self.root);
+        }
+        let holds_home = home.is_some_and(|home| home.starts_with(&self.root));
+        holds_home || (!within_home && is_system(&self.root))
     }
 }
 

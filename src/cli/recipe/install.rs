@@ -2,13 +2,16 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
-use super::super::{complain, launch, place, runtime, say};
-use super::{InstallRunnerArgs, bridge, code, end_now, explain, plain, run_name};
+use serde_json::{Value, json};
+
+use super::super::{complain, launch, place, runtime, say, say_json};
+use super::{
+    InstallRunnerArgs, bridge, code, end_now, error_json, explain, plain, run_name, runner_json,
+};
 use crate::cli::failure::{Failure, Kind};
 use crate::guard::Redactor;
 use crate::recipe::{
-    Bridge, INSTALL_VARIABLE, RecipeError, Runner, install as run_cargo, install_command,
-    install_limit,
+    INSTALL_VARIABLE, RecipeError, Runner, install as run_cargo, install_command, install_limit,
 };
 use crate::sys::depth::Depth;
 use crate::sys::stop::Stop;
@@ -16,17 +19,64 @@ use crate::sys::stop::Stop;
 /// Installs the runner and checks it.
 pub(super) fn install(args: &InstallRunnerArgs) -> Result<u8, Failure> {
     let redactor = Redactor::new(launch::secrets());
-    match go(args, &redactor)? {
-        Ok(code) => Ok(code),
-        Err((error, signal)) => {
-            complain(&explain(&error, &redactor));
+    match go(args, &redactor) {
+        Ok(Ok(done)) => {
+            tell(args, &done);
+            Ok(0)
+        }
+        Ok(Err((error, signal))) => {
+            if args.json {
+                let message = redactor.redact_str(&error.to_string()).into_owned();
+                say_json(&object(None, Some((error.kind(), &message))));
+            } else {
+                complain(&explain(&error, &redactor));
+            }
             let signal = signal.and_then(|signal| u8::try_from(128 + signal).ok());
             Ok(signal.unwrap_or_else(|| code(&error)))
         }
+        Err(failure) if args.json => {
+            say_json(&object(None, Some(("usage", &failure.to_string()))));
+            Ok(failure.kind.code())
+        }
+        Err(failure) => Err(failure),
     }
 }
 
-type Outcome = Result<u8, (RecipeError, Option<i32>)>;
+/// The runner that can be used now.
+enum Done {
+    There(Runner),
+    Installed(Runner),
+}
+
+fn tell(args: &InstallRunnerArgs, done: &Done) {
+    if args.json {
+        say_json(&object(Some(done), None));
+        return;
+    }
+    let shown = |runner: &Runner| format!("{} {}", runner.found.path.display(), runner.version);
+    match done {
+        Done::There(runner) => {
+            say(&format!("{} is there already; --force installs it anew", shown(runner)));
+        }
+        Done::Installed(runner) => say(&format!("{} is installed", shown(runner))),
+    }
+}
+
+fn object(done: Option<&Done>, error: Option<(&str, &str)>) -> Value {
+    let (installed, runner) = match done {
+        None => (false, None),
+        Some(Done::There(runner)) => (false, Some(runner)),
+        Some(Done::Installed(runner)) => (true, Some(runner)),
+    };
+    json!({
+        "success": runner.is_some(),
+        "installed": installed,
+        "runner": runner_json(runner),
+        "error": error_json(error),
+    })
+}
+
+type Outcome = Result<Done, (RecipeError, Option<i32>)>;
 
 fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure> {
     let depth = match Depth::current() {
@@ -40,8 +90,7 @@ fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure>
     let bridge = bridge(depth, place::temporary())?;
     let runtime = runtime()?;
     if let (Ok(runner), false) = (runtime.block_on(bridge.runner()), args.force) {
-        say(&format!("{} is there already; --force installs it anew", shown(&runner)));
-        return Ok(Ok(0));
+        return Ok(Ok(Done::There(runner)));
     }
     let Ok(cargo) = which::which("cargo") else { return Ok(Err((RecipeError::NoCargo, None))) };
     let command = format!("cargo {}", install_command().join(" "));
@@ -50,27 +99,16 @@ fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure>
             .hint(format!("`ralph-copilot recipe install --yes` runs `{command}`")));
     }
     complain(&format!("running `{command}`, for at most {} s", limit.as_secs()));
-    let outcome = runtime.block_on(async {
+    runtime.block_on(async {
         let stop = Stop::default();
         stop.listen(end_now)?;
         let mut tell = |line: &str| complain(&plain(line, redactor));
         let done = run_cargo(&cargo, limit, &run_name(), stop.token(), &mut tell).await;
-        Ok::<_, Failure>(match done {
-            Ok(()) => checked(&bridge).await.map_err(|error| (error, None)),
+        Ok(match done {
+            Ok(()) => bridge.runner().await.map(Done::Installed).map_err(|error| (error, None)),
             Err(error) => Err((error, stop.signal())),
         })
-    })?;
-    Ok(outcome)
-}
-
-async fn checked(bridge: &Bridge) -> Result<u8, RecipeError> {
-    let runner = bridge.runner().await?;
-    say(&format!("{} is installed", shown(&runner)));
-    Ok(0)
-}
-
-fn shown(runner: &Runner) -> String {
-    format!("{} {}", runner.found.path.display(), runner.version)
+    })
 }
 
 /// Asks at a terminal; anywhere else nobody can have said yes.

@@ -4,11 +4,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::{complain, launch, place, runtime, say, say_json};
-use super::{RunRecipeArgs, bridge, code, end_now, explain, plain};
+use super::super::{complain, guardian, launch, place, runtime, say, say_json};
+use super::{
+    RunRecipeArgs, bridge, code, end_now, error_json, explain, plain, run_around, run_name,
+    runner_json,
+};
 use crate::cli::failure::{Failure, Kind};
 use crate::guard::Redactor;
-use crate::model::{RecipeName, StepStatus};
+use crate::model::{RecipeName, RunId, StepStatus};
 use crate::recipe::{
     AutoStage, Bridge, Context, Mode, Progress, RecipeError, Report, Request, Runner, read_line,
 };
@@ -103,10 +106,20 @@ fn go(
     let scratch = launch::scratch()?;
     let bridge = bridge(depth, scratch.path().to_owned())?;
     runtime()?.block_on(async {
+        // A run around us has a guardian, which finds what we start by the run's name.
+        let guardian = match run_around() {
+            Some(_) => None,
+            None => Some(guardian::stand_by(&RunId::new(run_name()), scratch.path())?),
+        };
         let stop = Stop::default();
         let folder = scratch.path().to_owned();
         stop.listen(move |signal| at_once(&folder, signal))?;
         let (runner, report) = work(args, request, &bridge, &stop, redactor).await;
+        // First its folder: from then on nobody looks after it.
+        drop(scratch);
+        if let Some(guardian) = guardian {
+            guardian.dismiss().await;
+        }
         Ok(tell(args, runner.as_ref(), &report, stop.signal(), redactor))
     })
 }
@@ -211,12 +224,8 @@ fn object(
         "success": success,
         "steps": steps,
         "context": context,
-        "runner": runner.map(|runner| json!({
-            "path": runner.found.path,
-            "rule": runner.found.rule.name(),
-            "version": runner.version.to_string(),
-        })),
-        "error": error.map(|(kind, message)| json!({ "kind": kind, "message": message })),
+        "runner": runner_json(runner),
+        "error": error_json(error),
     })
 }
 

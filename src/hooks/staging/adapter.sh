@@ -1,6 +1,6 @@
 # Copilot's hooks for Claude's: copilot-adapter.sh <preToolUse|postToolUse>
 if [ -n "$program" ]; then
-    exec "$program" -C "$root" hook "$@"
+    exec "$program" -C "$root" hook --adapter "$@"
 fi
 echo "copilot-adapter.sh: ralph-copilot is not found" >&2
 if [ "${1:-}" = postToolUse ]; then

@@ -335,6 +335,16 @@ impl Orphaned {
     }
 }
 
+/// Starts a child in our own session and group, as a shell does: it has our terminal. What
+/// it leaves behind comes to us; the caller marks it, waits for it and sweeps.
+///
+/// # Errors
+/// If the program cannot be started.
+pub fn spawn_beside(command: &mut Command) -> Result<Child, Error> {
+    let program = command.as_std().get_program().to_string_lossy().into_owned();
+    family::spawn(command).map_err(|source| Error::Spawn { program, source })
+}
+
 /// Starts a child that is to outlive us: in a session of its own, without the mark of a run,
 /// with nothing of our environment.
 pub(super) fn spawn_apart(command: &mut Command) -> std::io::Result<Child> {
