@@ -4,7 +4,7 @@ use crate::guard::files::Kind;
 use crate::guard::judge::{Judge, Read};
 use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, subscripts};
+use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, subscript_end, subscripts};
 
 use super::Call;
 use super::options::{Does, Spec, parse};
@@ -12,7 +12,7 @@ use super::options::{Does, Spec, parse};
 /// Names judged here.
 pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd dirs pwd export declare typeset local \
             readonly unset set shopt shift return exit break continue read mapfile readarray let \
-            wait jobs umask times type which whereis hash getopts sleep seq date whoami id groups \
+            wait jobs trap umask times type which whereis hash getopts sleep seq date whoami id groups \
             uname hostname arch nproc uptime tty expr basename dirname printenv locale cal tput \
             clear factor yes ulimit mktemp getconf sw_vers free lscpu ps logname fg bg disown caller \
             numfmt users who w pgrep pidof lsof ss netstat vmstat iostat pstree";
@@ -42,7 +42,13 @@ impl Judge<'_> {
                 _ => Stream::Opaque,
             }),
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(env, call),
+            "trap" => self.trap(env, call),
             "unset" | "getopts" | "let" => {
+                let set = match call.name {
+                    "unset" => Value::lit(""),
+                    "let" => Value::one(Seg::Token),
+                    _ => Value::one(Seg::Any),
+                };
                 for word in call.words {
                     self.names_variable(env, word)?;
                     if call.name == "let" {
@@ -53,7 +59,7 @@ impl Judge<'_> {
                         .chars()
                         .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
                         .collect();
-                    check_assignment(&name, &Value::one(Seg::Any))?;
+                    check_assignment(&name, &set)?;
                     if env.vars.contains_key(&name) || call.name == "getopts" {
                         env.set(&name, Value::one(Seg::Any));
                     }
@@ -298,19 +304,20 @@ impl Judge<'_> {
                 continue;
             }
             names += 1;
-            let (name, value) = match head.split_once('=') {
-                Some((name, _)) => {
-                    (name.trim_end_matches('+'), Some(word.tail(head.find('=').unwrap_or(0) + 1)))
-                }
-                None if word.text().is_some() => (head, None),
-                None => {
-                    return Err(Refusal::new(
-                        "env.injection",
-                        "it is not known which variable is set",
-                    ));
-                }
+            let unknown = || Refusal::new("env.injection", "it is not known which variable is set");
+            let (name, behind) = named(head).ok_or_else(unknown)?;
+            let indexed = behind > name.len();
+            if indexed {
+                self.names_variable(env, &Value::lit(&head[..behind]))?;
+            }
+            let rest = &head[behind..];
+            let sets = rest.strip_prefix('+').unwrap_or(rest);
+            let appended = indexed || rest.len() > sets.len();
+            let value = match sets.strip_prefix('=') {
+                Some(value) => Some(word.tail(head.len() - value.len())),
+                None if sets.is_empty() && word.text().is_some() => None,
+                None => return Err(unknown()),
             };
-            let appended = head.split('=').next().is_some_and(|left| left.ends_with('+'));
             match value {
                 Some(value) => {
                     check_assignment(name, &value)?;
@@ -336,6 +343,36 @@ impl Judge<'_> {
             return Err(dump(call.name));
         }
         Ok(Stream::Text(String::new()))
+    }
+
+    /// What a trap runs is a line, of which nobody knows when it runs. No function is
+    /// followed in it: it may be another one by then.
+    fn trap(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let words = call.words.strip_prefix(&[Value::lit("--")]).unwrap_or(call.words);
+        let unknown = || {
+            Refusal::new("shell.opaque", "it is not known what the trap runs")
+                .instead("write what it runs in single quotes: `trap 'echo stopped' EXIT`")
+        };
+        let Some((body, signals)) = words.split_first() else { return Ok(Stream::Opaque) };
+        match body.text().ok_or_else(unknown)? {
+            "-p" | "-l" | "-P" => return Ok(Stream::Opaque),
+            "-" | "" => {}
+            text if text.starts_with('-') => return Err(unknown()),
+            _ if signals.is_empty() => {}
+            text => {
+                self.line(&mut env.some_time(), text)?;
+                self.traps.push(text.to_owned());
+            }
+        }
+        Ok(Stream::Text(String::new()))
+    }
+
+    /// Judges what the traps run once more, now that it is known what the line changes.
+    pub(in crate::guard) fn sprung(&mut self, env: &Env) -> Result<(), Refusal> {
+        for body in std::mem::take(&mut self.traps) {
+            self.line(&mut env.some_time(), &body)?;
+        }
+        Ok(())
     }
 
     fn read_builtin(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -476,6 +513,18 @@ fn counted(words: &[Value]) -> Stream {
         Some((first, _)) if number(first) => Stream::Tokens,
         _ => Stream::Opaque,
     }
+}
+
+/// The variable that a word names or sets, and where its name ends with its subscript.
+fn named(head: &str) -> Option<(&str, usize)> {
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let end = head.bytes().position(|byte| !letters(byte)).unwrap_or(head.len());
+    let (name, rest) = head.split_at(end);
+    if name.is_empty() {
+        return None;
+    }
+    let behind = if rest.starts_with('[') { end + subscript_end(rest)? + 1 } else { end };
+    Some((name, behind))
 }
 
 /// Drops the first arguments of a function or a nested shell.

@@ -149,20 +149,34 @@ impl Judge<'_> {
         let mut text = String::new();
         let mut pattern = String::new();
         let mut globs = false;
+        // Behind a bracket that ends nobody knows where, a name may go on in any way.
+        let mut loose = false;
+        let mut unended = false;
         for seg in &value.segs {
             match seg {
                 Seg::Lit(literal) => {
                     text.push_str(literal);
-                    pattern.push_str(&globset::escape(literal));
+                    let from = if loose { literal.find('/') } else { Some(0) };
+                    if let Some(from) = from {
+                        loose = false;
+                        pattern.push_str(&globset::escape(&literal[from..]));
+                    }
                 }
                 Seg::Glob(glob) => {
                     globs = true;
                     text.push_str(glob);
-                    pattern.push_str(glob);
+                    let opens = glob == "[";
+                    if !loose {
+                        pattern.push_str(if opens { "*" } else { glob });
+                    }
+                    loose |= opens;
+                    unended |= opens;
                 }
                 Seg::Token => {
                     text.push('0');
-                    pattern.push('0');
+                    if !loose {
+                        pattern.push('0');
+                    }
                 }
                 Seg::Listed(_) | Seg::Any => {
                     return Err(Refusal::new("path.unknown", "it is not known which file this is"));
@@ -176,7 +190,7 @@ impl Judge<'_> {
                 self.matches(&cwd, &pattern, &mut found)?;
             }
             // A pattern that matches nothing stands for itself.
-            if found.len() == before {
+            if found.len() == before || unended {
                 found.push(cwd.join(&text));
             }
         }

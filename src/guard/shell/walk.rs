@@ -11,6 +11,7 @@ use crate::guard::refusal::Refusal;
 use super::assign;
 use super::env::{Env, MOST_VARIABLES};
 use super::expand::secret_variable;
+use super::params::keys;
 use super::parse;
 use super::redirect::is_stderr;
 use super::value::{Printed, Seg, Stream, Value, joined};
@@ -267,6 +268,7 @@ impl Judge<'_> {
         clause: &ast::ForClauseCommand,
     ) -> Result<Stream, Refusal> {
         let mut values = Vec::new();
+        let array = clause.values.as_deref().and_then(array_of_keys);
         match &clause.values {
             Some(words) => {
                 for word in words {
@@ -300,6 +302,9 @@ impl Judge<'_> {
                 // Rounds multiply where loops stand in loops.
                 judge.spend(COST_OF_A_ROUND)?;
                 env.set(&clause.variable_name, value.clone());
+                if let Some(array) = array {
+                    env.keys.insert(clause.variable_name.clone(), array.to_owned());
+                }
                 printed.also(judge.list(env, &clause.body.list)?);
             }
             Ok(printed.stream())
@@ -337,23 +342,35 @@ impl Judge<'_> {
     ) -> Result<Stream, Refusal> {
         let mut words = Vec::new();
         let mut assignments = Vec::new();
+        let mut scratch = None;
         let mut stdin = stdin;
         let mut redirected = false;
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        let declares = simple.word_or_name.as_ref().map_or(Declares::No, Declares::of);
         if let Some(name) = &simple.word_or_name {
             words.extend(self.words(env, &name.value)?);
         }
         for item in prefix {
             match item {
                 ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
-                    assignments.push(self.assignment(env, assignment)?);
+                    // Each may use those before it.
+                    let at = if words.is_empty() {
+                        &mut *env
+                    } else {
+                        scratch.get_or_insert_with(|| env.clone())
+                    };
+                    let (name, values) = self.assignment(at, assignment)?;
+                    at.put(name.clone(), values.clone());
+                    assignments.push((name, values));
                 }
-                other => self.item(env, other, &mut words, &mut stdin, &mut redirected)?,
+                other => {
+                    self.item(env, other, declares, &mut words, &mut stdin, &mut redirected)?
+                }
             }
         }
         for item in suffix.clone() {
-            self.item(env, item, &mut words, &mut stdin, &mut redirected)?;
+            self.item(env, item, declares, &mut words, &mut stdin, &mut redirected)?;
         }
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         let redirects = prefix.chain(suffix).filter_map(|item| match item {
@@ -361,27 +378,51 @@ impl Judge<'_> {
             _ => None,
         });
         if words.is_empty() {
-            for (name, values) in assignments {
-                env.vars.insert(name, values);
-            }
             let nothing = Stream::Text(String::new());
             self.kept_from(env, &nothing, redirects.clone())?;
             // `$(< file)` prints the file.
             return Ok(if redirects.count() > 0 { Stream::Opaque } else { nothing });
         }
-        let declares = words.first().and_then(Value::text).is_some_and(|name| name == "read");
-        if !declares && assignments.iter().any(|(name, _)| name == "IFS") {
+        let reads = words.first().and_then(Value::text).is_some_and(|name| name == "read");
+        if !reads && assignments.iter().any(|(name, _)| name == "IFS") {
             env.set("IFS", Value::one(Seg::Any));
         }
-        let stream = self.run(env, &words, &stdin)?;
+        let stream = self.run_with(env, assignments, &words, &stdin)?;
         self.kept_from(env, &stream, redirects)?;
         Ok(if redirected { Stream::Opaque } else { stream })
+    }
+
+    /// Judges a command with variables that are set for it alone. A function, `eval` and
+    /// another shell see them, and builtins may keep them.
+    fn run_with(
+        &mut self,
+        env: &mut Env,
+        assignments: Vec<(String, Vec<Value>)>,
+        words: &[Value],
+        stdin: &Stream,
+    ) -> Result<Stream, Refusal> {
+        let mut before = Vec::new();
+        for (name, values) in assignments {
+            if name == "IFS" {
+                continue;
+            }
+            if env.vars.get(&name) != Some(&values) {
+                before.push(name.clone());
+                env.put(name, values);
+            }
+        }
+        let stream = self.run(env, words, stdin)?;
+        for name in before {
+            env.set(&name, Value::one(Seg::Any));
+        }
+        Ok(stream)
     }
 
     fn item(
         &mut self,
         env: &mut Env,
         item: &ast::CommandPrefixOrSuffixItem,
+        declares: Declares,
         words: &mut Vec<Value>,
         stdin: &mut Stream,
         redirected: &mut bool,
@@ -397,9 +438,21 @@ impl Judge<'_> {
                 words.extend(self.words(env, &word.value)?)
             }
             ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
-                match &assignment.value {
-                    ast::AssignmentValue::Scalar(_) => words.extend(self.words(env, &word.value)?),
-                    ast::AssignmentValue::Array(_) => {
+                match (&assignment.value, declares) {
+                    (ast::AssignmentValue::Scalar(_), Declares::No) => {
+                        words.extend(self.words(env, &word.value)?);
+                    }
+                    (ast::AssignmentValue::Scalar(_), Declares::Yes) => {
+                        let (name, values) = self.assignment(env, assignment)?;
+                        let mut declared = Value::lit(format!("{name}="));
+                        for value in values {
+                            declared.splits |= value.splits;
+                            value.segs.into_iter().for_each(|seg| declared.push(seg));
+                        }
+                        words.push(declared);
+                    }
+                    (ast::AssignmentValue::Scalar(_), Declares::Perhaps)
+                    | (ast::AssignmentValue::Array(_), _) => {
                         let (name, _) = self.assignment(env, assignment)?;
                         let mut value = Value::lit(format!("{name}="));
                         value.push(Seg::Any);
@@ -485,4 +538,31 @@ impl Judge<'_> {
         self.active.pop();
         Ok(printed.stream())
     }
+}
+
+/// Whether a command takes words such as `a=$b` for assignments, which are not split.
+#[derive(Clone, Copy)]
+enum Declares {
+    Yes,
+    /// Behind `command` and `builtin` it depends on how the shell was started.
+    Perhaps,
+    No,
+}
+
+impl Declares {
+    /// Bash decides by the name as it is written.
+    fn of(name: &ast::Word) -> Self {
+        match name.value.as_str() {
+            "export" | "declare" | "typeset" | "local" | "readonly" => Self::Yes,
+            "command" | "builtin" => Self::Perhaps,
+            _ => Self::No,
+        }
+    }
+}
+
+/// The array whose keys the words of a loop are.
+fn array_of_keys(words: &[ast::Word]) -> Option<&str> {
+    let [word] = words else { return None };
+    let inner = word.value.trim_matches('"').strip_prefix("${!")?.strip_suffix('}')?;
+    keys(inner).map(|(name, _)| name)
 }
