@@ -4,7 +4,7 @@
 //! for more than it matches, never for less. What a pattern matches is `paths`' work.
 
 /// Longest bracket expression that is looked through, in bytes.
-const LONGEST: usize = 256;
+const LONGEST: usize = 128;
 
 /// What begins with a `[`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

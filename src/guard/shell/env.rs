@@ -58,8 +58,13 @@ impl Env {
 
     /// Sets a variable to one value, or an array to several.
     pub(super) fn put(&mut self, name: String, values: Vec<Value>) {
-        self.keys.remove(&name);
+        self.forget_keys(&name);
         self.vars.insert(name, values);
+    }
+
+    /// A variable is no longer a key, and no longer the array that others are keys of.
+    pub(in crate::guard) fn forget_keys(&mut self, name: &str) {
+        self.keys.retain(|key, array| key != name && array != name);
     }
 
     /// What a command that runs elsewhere in time may find: the same variables, and
@@ -68,7 +73,10 @@ impl Env {
         let any = || vec![Value { segs: vec![Seg::Any], splits: true }];
         let vars = self.vars.keys().map(|name| (name.clone(), any())).collect();
         let arguments = Some(any());
-        Self { vars, lost: true, arguments, ..Self::new(self.cwds[0].clone()) }
+        let cwds = self.cwds.clone();
+        let (functions, stdin) = (HashMap::new(), Stream::Opaque);
+        let (keys, unsure) = (HashMap::new(), Vec::new());
+        Self { vars, keys, cwds, lost: true, functions, arguments, stdin, unsure }
     }
 
     /// What another shell finds that this one starts, where each variable may have been

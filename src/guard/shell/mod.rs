@@ -14,6 +14,7 @@ mod expand;
 mod params;
 mod paths;
 mod redirect;
+mod simple;
 mod test_expr;
 mod value;
 mod walk;

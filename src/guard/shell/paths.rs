@@ -17,6 +17,12 @@ use super::value::{Seg, Value};
 /// Names of a folder that a pattern is matched against.
 const MOST_NAMES: usize = 2000;
 
+/// Wildcards of one word: a matcher of more takes long to make.
+const MOST_WILDCARDS: usize = 64;
+
+/// What it costs to look at one path, in commands.
+const COST_OF_A_PATH: usize = 12;
+
 /// Names of a pattern that are told apart.
 const MOST_NAMED: usize = 40;
 
@@ -146,6 +152,13 @@ impl Judge<'_> {
         env: &Env,
         value: &Value,
     ) -> Result<Vec<PathBuf>, Refusal> {
+        let wildcards = value.segs.iter().filter(|seg| matches!(seg, Seg::Glob(_))).count();
+        if wildcards > MOST_WILDCARDS {
+            return Err(Refusal::new("path.unknown", "the pattern has too many parts")
+                .instead("name the files, or the folder"));
+        }
+        // A pattern costs a look into a folder or more.
+        self.spend(COST_OF_A_PATH + if wildcards > 0 { 200 } else { 0 })?;
         let mut text = String::new();
         let mut pattern = String::new();
         let mut globs = false;
@@ -195,8 +208,6 @@ impl Judge<'_> {
             }
         }
         if globs {
-            // A pattern costs a look into a folder or more.
-            self.spend(200)?;
             likely_secret(&pattern)?;
         }
         Ok(found)
