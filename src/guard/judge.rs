@@ -65,6 +65,8 @@ pub(super) struct Judge<'a> {
     pub(super) links: Vec<PathBuf>,
     /// The parts looked at, if anybody wants to know.
     pub(super) parts: Parts,
+    /// What traps of the line run.
+    pub(super) traps: Vec<String>,
     /// Functions of the line that are being walked.
     pub(super) active: Vec<String>,
     /// Commands that may still be looked at.
@@ -100,6 +102,7 @@ impl<'a> Judge<'a> {
             built: false,
             links: Vec::new(),
             parts: Parts::default(),
+            traps: Vec::new(),
             active: Vec::new(),
             budget: 60_000,
             bytes: 2 * 1024 * 1024,

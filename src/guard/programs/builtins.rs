@@ -12,7 +12,7 @@ use super::options::{Does, Spec, parse};
 /// Names judged here.
 pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd dirs pwd export declare typeset local \
             readonly unset set shopt shift return exit break continue read mapfile readarray let \
-            wait jobs umask times type which whereis hash getopts sleep seq date whoami id groups \
+            wait jobs trap umask times type which whereis hash getopts sleep seq date whoami id groups \
             uname hostname arch nproc uptime tty expr basename dirname printenv locale cal tput \
             clear factor yes ulimit mktemp getconf sw_vers free lscpu ps logname fg bg disown caller \
             numfmt users who w pgrep pidof lsof ss netstat vmstat iostat pstree";
@@ -42,7 +42,13 @@ impl Judge<'_> {
                 _ => Stream::Opaque,
             }),
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(env, call),
+            "trap" => self.trap(env, call),
             "unset" | "getopts" | "let" => {
+                let set = match call.name {
+                    "unset" => Value::lit(""),
+                    "let" => Value::one(Seg::Token),
+                    _ => Value::one(Seg::Any),
+                };
                 for word in call.words {
                     self.names_variable(env, word)?;
                     if call.name == "let" {
@@ -53,7 +59,8 @@ impl Judge<'_> {
                         .chars()
                         .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
                         .collect();
-                    check_assignment(&name, &Value::one(Seg::Any))?;
+                    check_assignment(&name, &set)?;
+                    env.forget_keys(&name);
                     if env.vars.contains_key(&name) || call.name == "getopts" {
                         env.set(&name, Value::one(Seg::Any));
                     }
@@ -274,96 +281,34 @@ impl Judge<'_> {
         Ok(Stream::Text(String::new()))
     }
 
-    fn declare(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        let mut names = 0;
-        for word in call.words {
-            let head = word.head();
-            if word.text().is_some_and(|text| text.starts_with('-') && !text.contains('=')) {
-                if head.contains('i') {
-                    return Err(Refusal::new(
-                        "shell.arithmetic",
-                        format!("{} {head} makes every later value run as arithmetic", call.name),
-                    )
-                    .instead("set it to a number with `n=$((n + 1))`"));
-                }
-                if head.contains(['p', 'f', 'F', 'n']) {
-                    return Err(Refusal::new(
-                        "env.dump",
-                        format!(
-                            "{} {head} prints or exports what it should not, or makes names point elsewhere",
-                            call.name
-                        ),
-                    ));
-                }
-                continue;
+    /// What a trap runs is a line, of which nobody knows when it runs. No function is
+    /// followed in it: it may be another one by then.
+    fn trap(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let words = call.words.strip_prefix(&[Value::lit("--")]).unwrap_or(call.words);
+        let unknown = || {
+            Refusal::new("shell.opaque", "it is not known what the trap runs")
+                .instead("write what it runs in single quotes: `trap 'echo stopped' EXIT`")
+        };
+        let Some((body, signals)) = words.split_first() else { return Ok(Stream::Opaque) };
+        match body.text().ok_or_else(unknown)? {
+            "-p" | "-l" | "-P" => return Ok(Stream::Opaque),
+            "-" | "" => {}
+            text if text.starts_with('-') => return Err(unknown()),
+            _ if signals.is_empty() => {}
+            text => {
+                self.line(&mut env.some_time(), text)?;
+                self.traps.push(text.to_owned());
             }
-            names += 1;
-            let (name, value) = match head.split_once('=') {
-                Some((name, _)) => {
-                    (name.trim_end_matches('+'), Some(word.tail(head.find('=').unwrap_or(0) + 1)))
-                }
-                None if word.text().is_some() => (head, None),
-                None => {
-                    return Err(Refusal::new(
-                        "env.injection",
-                        "it is not known which variable is set",
-                    ));
-                }
-            };
-            let appended = head.split('=').next().is_some_and(|left| left.ends_with('+'));
-            match value {
-                Some(value) => {
-                    check_assignment(name, &value)?;
-                    // For an array bash expands the text in quotes once more.
-                    let again = |text: &str| !text.contains(['$', '`', '<', '>']);
-                    if value.head().starts_with('(') && !value.text().is_some_and(again) {
-                        return Err(Refusal::new(
-                            "shell.opaque",
-                            "an array's values in quotes are expanded once more",
-                        )
-                        .instead("write the values without quotes around the parentheses"));
-                    }
-                    let value = if appended { Value::one(Seg::Any) } else { value };
-                    env.set(name, value);
-                }
-                None => {
-                    let known = env.vars.get(name).and_then(|values| values.first()).cloned();
-                    check_assignment(name, &known.unwrap_or_else(|| Value::one(Seg::Any)))?;
-                }
-            }
-        }
-        if names == 0 {
-            return Err(dump(call.name));
         }
         Ok(Stream::Text(String::new()))
     }
 
-    fn read_builtin(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        const READ: Spec = Spec::open(&[
-            ("-d -n -N -p -t -u -a -i -O -s -c", Does::Data),
-            ("-C", Does::Refused("runs a command for every line")),
-        ]);
-        const PLAIN: Spec = Spec::open(&[("-d -n -N -p -t -u -a -i", Does::Data)]);
-        let spec = if call.name == "read" { &PLAIN } else { &READ };
-        let parsed = self.options(env, call.name, call.words, spec)?;
-        let value = match call.stdin {
-            Stream::Listing(root) => Value::one(Seg::Listed(root.clone())),
-            Stream::Tokens => Value::one(Seg::Token),
-            Stream::Text(_) | Stream::Lines(_) | Stream::Opaque => Value::one(Seg::Any),
-        };
-        let default = [Value::lit(if call.name == "read" { "REPLY" } else { "MAPFILE" })];
-        let array = parsed.value(&["-a"]).cloned();
-        let names = array.iter().chain(&parsed.operands);
-        let names: Vec<&Value> = names.collect();
-        let names = if names.is_empty() { default.iter().collect() } else { names };
-        for name in names {
-            let unknown = || Refusal::new("env.injection", "it is not known which variable is set");
-            self.names_variable(env, name).map_err(|_| unknown())?;
-            let name = name.text().ok_or_else(unknown)?;
-            check_assignment(name, &value)?;
-            env.set(name, value.clone());
+    /// Judges what the traps run once more, now that it is known what the line changes.
+    pub(in crate::guard) fn sprung(&mut self, env: &Env) -> Result<(), Refusal> {
+        for body in std::mem::take(&mut self.traps) {
+            self.line(&mut env.some_time(), &body)?;
         }
-        Ok(Stream::Text(String::new()))
+        Ok(())
     }
 
     fn date(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {

@@ -13,6 +13,7 @@ mod readers;
 mod refused;
 mod runners;
 mod sed;
+mod variables;
 mod wrappers;
 mod writers;
 

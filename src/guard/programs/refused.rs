@@ -69,7 +69,7 @@ pub(super) const GROUPS: &[Group] = &[
         rule: "program.opaque",
         why: "what it runs cannot be seen from this line",
         instead: "run the command itself, in a plain line",
-        names: "source . trap alias unalias enable bind complete compgen fc history script watch \
+        names: "source . alias unalias enable bind complete compgen fc history script watch \
             parallel entr expect unbuffer run-parts busybox toybox ex vi vim nvim emacs nano ed pico \
             sponge vipe m4 zsh fish csh tcsh ksh pwsh powershell cmd tclsh wish guile osh nu elvish \
             xonsh start-stop-daemon daemonize coproc patch rename split csplit mkfifo cpio ar \
@@ -94,7 +94,7 @@ const QUESTIONS: &[(&str, &str)] = &[
 ];
 
 /// Builtins of the shell: with them a first word is a file, never a question.
-const NEVER_ASKED: &str = "source . trap alias unalias enable bind complete compgen fc history";
+const NEVER_ASKED: &str = "source . alias unalias enable bind complete compgen fc history";
 
 /// Whether a command of a refused program only asks for its version or what it knows.
 pub(super) fn only_asks(name: &str, words: &[Value]) -> bool {

@@ -258,8 +258,7 @@ impl Judge<'_> {
         if inline {
             let line = first.text().ok_or_else(hidden)?.to_owned();
             let mut inner = env.clone();
-            inner.functions.clear();
-            inner.vars.retain(|_, _| false);
+            inner.for_a_child();
             inner.arguments = Some(rest.get(1..).unwrap_or_default().to_vec());
             inner.stdin = call.stdin.clone();
             return self.line(&mut inner, &line);

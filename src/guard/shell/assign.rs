@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use crate::guard::refusal::Refusal;
 
-use super::value::Value;
+use super::value::{Seg, Value};
 
 /// Names that are refused whatever the value.
 const DENIED: &str = "PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND CDPATH HOME SHELL EDITOR VISUAL \
@@ -17,7 +17,7 @@ const DENIED: &str = "PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND CD
     CARGO CARGO_HOME RUSTUP_HOME MAKEFILES MAKEFLAGS GNUMAKEFLAGS MFLAGS GOROOT GOPATH \
     GOPROXY GOENV GOTOOLDIR PYTEST_PLUGINS HTTP_PROXY HTTPS_PROXY ALL_PROXY FTP_PROXY \
     NO_PROXY DOCKER_HOST KUBECONFIG XDG_CONFIG_HOME XDG_DATA_HOME TMPDIR TMP TEMP PS1 PAGER \
-    GREP_OPTIONS TAR_OPTIONS ZDOTDIR INPUTRC RIPGREP_CONFIG_PATH GNUPGHOME AWS_CONFIG_FILE \
+    GLOBIGNORE GREP_OPTIONS TAR_OPTIONS ZDOTDIR INPUTRC RIPGREP_CONFIG_PATH GNUPGHOME AWS_CONFIG_FILE \
     OPENSSL_CONF SSLKEYLOGFILE CURL_HOME WGETRC NETRC FPATH HISTFILE TERMINFO LOCPATH \
     NLSPATH GCONV_PATH HOSTALIASES RESOLV_HOST_CONF MALLOC_TRACE UV_INDEX_URL PIP_INDEX_URL \
     PIP_EXTRA_INDEX_URL ERL_AFLAGS ERL_FLAGS ELIXIR_ERL_OPTIONS DOTNET_STARTUP_HOOKS \
@@ -31,6 +31,14 @@ const DENIED: &str = "PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND CD
 const DENIED_PREFIXES: &str = "LD_ DYLD_ GIT_ SSH_ GPG_ BASH_FUNC_ CARGO_TARGET_ CARGO_ALIAS_ CARGO_BUILD_RUSTC \
     CARGO_REGISTRIES_ CARGO_SOURCE_ CARGO_HTTP_ CARGO_NET_ NPM_CONFIG_ YARN_ PNPM_ COPILOT_ \
     RALPH_ ORIGINAL_XDG_";
+
+/// Beginnings of names that programs read in capitals and in small letters alike. Every
+/// other name in small letters is a variable of the script's own.
+const ANY_CASE: &[&str] = &["NPM_CONFIG_", "PNPM_CONFIG_", "YARN_"];
+
+/// Variables whose value bash evaluates as arithmetic as soon as they are set.
+const COUNTERS: &str = "RANDOM SRANDOM SECONDS OPTIND HISTSIZE HISTFILESIZE HISTCMD TMOUT COLUMNS LINES LINENO \
+    FUNCNEST BASH_COMPAT EPOCHSECONDS CHILD_MAX";
 
 /// Exceptions: harmless values of refused names.
 const HARMLESS: &[(&str, &[&str])] = &[
@@ -70,7 +78,10 @@ fn runs_in_arithmetic(text: &str) -> bool {
 
 /// Refuses an assignment that could make another program run.
 pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> {
-    let upper = name.to_uppercase();
+    let capitals = name.to_uppercase();
+    let any_case =
+        capitals.ends_with("_PROXY") || ANY_CASE.iter().any(|prefix| capitals.starts_with(prefix));
+    let upper = if any_case { capitals } else { name.to_owned() };
     let refuse = || {
         Refusal::new(
             "env.injection",
@@ -83,7 +94,20 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
         return Err(Refusal::new(
             "shell.arithmetic",
             format!("arithmetic would run the command in the subscript that {name} is set to"),
-        ));
+        )
+        .instead("write such a text to a file with the file tools"));
+    }
+    let number = |seg: &Seg| match seg {
+        Seg::Lit(text) => text.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte)),
+        Seg::Token => true,
+        Seg::Glob(_) | Seg::Listed(_) | Seg::Any => false,
+    };
+    if has(COUNTERS, name) && (value.splits || !value.segs.iter().all(number)) {
+        return Err(Refusal::new(
+            "shell.arithmetic",
+            format!("bash evaluates what {name} is set to, and that is not known to be a number"),
+        )
+        .instead("set it to a number, or use a variable of another name"));
     }
     let harmless = HARMLESS
         .iter()

@@ -15,6 +15,8 @@ use super::value::{Seg, Stream, Value};
 pub(in crate::guard) struct Env {
     /// Variables set in this line, with their words (one for a plain variable).
     pub(in crate::guard) vars: HashMap<String, Vec<Value>>,
+    /// Variables that hold a key of an array, and which array that is.
+    pub(super) keys: HashMap<String, String>,
     /// Every folder the shell may be in.
     pub(in crate::guard) cwds: Vec<PathBuf>,
     /// Whether it may be anywhere.
@@ -39,6 +41,7 @@ impl Env {
     pub(in crate::guard) fn new(cwd: PathBuf) -> Self {
         Self {
             vars: HashMap::new(),
+            keys: HashMap::new(),
             cwds: vec![cwd],
             lost: false,
             functions: HashMap::new(),
@@ -50,7 +53,42 @@ impl Env {
 
     /// Sets a plain variable.
     pub(in crate::guard) fn set(&mut self, name: &str, value: Value) {
-        self.vars.insert(name.to_owned(), vec![value]);
+        self.put(name.to_owned(), vec![value]);
+    }
+
+    /// Sets a variable to one value, or an array to several.
+    pub(super) fn put(&mut self, name: String, values: Vec<Value>) {
+        self.forget_keys(&name);
+        self.vars.insert(name, values);
+    }
+
+    /// A variable is no longer a key, and no longer the array that others are keys of.
+    pub(in crate::guard) fn forget_keys(&mut self, name: &str) {
+        self.keys.retain(|key, array| key != name && array != name);
+    }
+
+    /// What a command that runs elsewhere in time may find: the same variables, and
+    /// nothing known of them, of the arguments or of the place.
+    pub(in crate::guard) fn some_time(&self) -> Self {
+        let any = || vec![Value { segs: vec![Seg::Any], splits: true }];
+        let vars = self.vars.keys().map(|name| (name.clone(), any())).collect();
+        let arguments = Some(any());
+        let cwds = self.cwds.clone();
+        let (functions, stdin) = (HashMap::new(), Stream::Opaque);
+        let (keys, unsure) = (HashMap::new(), Vec::new());
+        Self { vars, keys, cwds, lost: true, functions, arguments, stdin, unsure }
+    }
+
+    /// What another shell finds that this one starts, where each variable may have been
+    /// exported or not.
+    pub(in crate::guard) fn for_a_child(&mut self) {
+        let numbers = |values: &[Value]| values.iter().all(Value::is_token);
+        self.vars.retain(|name, values| name != "IFS" && !numbers(values));
+        for values in self.vars.values_mut() {
+            *values = vec![Value { segs: vec![Seg::Any], splits: true }];
+        }
+        self.keys.clear();
+        self.functions.clear();
     }
 
     /// Adds folders that the shell may also be in.
@@ -90,6 +128,7 @@ impl Env {
                 self.vars.insert(name.clone(), unknown());
             }
         }
+        self.keys.retain(|name, array| other.keys.get(name) == Some(array));
         if self.arguments != other.arguments {
             self.arguments = Some(vec![Value { segs: vec![Seg::Any], splits: true }]);
         }
@@ -106,6 +145,7 @@ impl Env {
     /// Whether nothing changed between two moments, as far as a loop cares.
     pub(in crate::guard) fn same(&self, other: &Self) -> bool {
         self.vars == other.vars
+            && self.keys == other.keys
             && self.cwds == other.cwds
             && self.lost == other.lost
             && self.arguments == other.arguments

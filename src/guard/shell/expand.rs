@@ -6,6 +6,7 @@ use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
 
 use super::braces;
+use super::brackets::{Bracket, bracket};
 use super::env::Env;
 use super::params::{Op, Param, Which};
 use super::value::{Seg, Stream, Value};
@@ -87,7 +88,8 @@ impl Judge<'_> {
                                 format!(
                                     "arithmetic would evaluate the value of {name}, which is not known to be a number"
                                 ),
-                            ));
+                            )
+                            .instead(INSTEAD_OF_ARITHMETIC));
                         }
                         // Arithmetic can only assign numbers.
                         if env.vars.contains_key(name) {
@@ -102,7 +104,8 @@ impl Judge<'_> {
                         return Err(Refusal::new(
                             "shell.arithmetic",
                             "arithmetic on a value that is not known to be a number",
-                        ));
+                        )
+                        .instead(INSTEAD_OF_ARITHMETIC));
                     }
                 }
             }
@@ -244,9 +247,14 @@ impl Judge<'_> {
             let mut ignored = Value::default();
             self.piece(env, piece, &mut ignored)?;
         }
-        self.arithmetic_pieces(env, param.index)?;
         let name = param.name.as_str();
+        if !is_key(env, name, &param.index) {
+            self.arithmetic_pieces(env, param.index)?;
+        }
         secret_variable(env, name)?;
+        if param.op == Op::Keys {
+            return Ok(keys(env.vars.get(name)));
+        }
         if param.op == Op::Length {
             return Ok(vec![Value::one(Seg::Token)]);
         }
@@ -281,6 +289,11 @@ impl Judge<'_> {
             if let Ok(number) = name.parse::<usize>()
                 && number > 0
             {
+                // Behind a value that may be several, nobody knows which one it is.
+                let before = &arguments[..number.min(arguments.len())];
+                if before.iter().any(|value| value.splits) {
+                    return Ok(vec![Value { segs: vec![Seg::Any], splits: true }]);
+                }
                 return Ok(arguments.get(number - 1).cloned().into_iter().collect());
             }
         }
@@ -298,6 +311,32 @@ impl Judge<'_> {
             Value::lit(path.to_string_lossy())
         })])
     }
+}
+
+/// A way to calculate in which no name is looked up.
+const INSTEAD_OF_ARITHMETIC: &str =
+    "use `expr \"$n\" + 1`, or compare with `[ \"$n\" -gt 3 ]`, which evaluate nothing";
+
+/// The keys that an array may have: numbers, or any of its words if it was declared
+/// before to have words as keys.
+fn keys(values: Option<&Vec<Value>>) -> Vec<Value> {
+    match values {
+        Some(values) if !values.iter().any(Value::is_open) => {
+            [Value::one(Seg::Token)].into_iter().chain(values.iter().cloned()).collect()
+        }
+        _ => vec![Value { segs: vec![Seg::Any], splits: true }],
+    }
+}
+
+/// Whether a subscript is a variable that holds a key of this very array: a number where
+/// numbers are evaluated, and a word only where words are not.
+fn is_key(env: &Env, array: &str, index: &[Piece]) -> bool {
+    let variable = match index {
+        [Piece::Param(Param { name, op: Op::Value, which: Which::First, .. })] => name,
+        [Piece::Text(name)] => name,
+        _ => return false,
+    };
+    env.keys.get(variable).is_some_and(|known| known == array)
 }
 
 /// What working a change out costs, in commands.
@@ -358,7 +397,10 @@ fn is_number(env: &Env, value: &Value) -> bool {
 /// command line, and not every shell takes it for arithmetic.
 fn no_commands(text: &str) -> Result<(), Refusal> {
     let operand = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let refuse = || Refusal::new("shell.arithmetic", "this is no arithmetic");
+    let refuse = || {
+        Refusal::new("shell.arithmetic", "this is no arithmetic")
+            .instead("write it as `n=$(( n + 1 ))`")
+    };
     if text.contains(';') {
         return Err(refuse());
     }
@@ -416,19 +458,24 @@ fn patterns(text: &str, word: &mut Value) {
         word.push(Seg::Any);
         return;
     }
-    let mut plain = String::new();
-    for character in text.chars() {
-        if matches!(character, '*' | '?' | '[') {
-            if !plain.is_empty() {
-                word.push(Seg::Lit(std::mem::take(&mut plain)));
-            }
-            word.push(Seg::Glob(character.to_string()));
-        } else {
-            plain.push(character);
+    let mut rest = text;
+    while let Some(at) = rest.find(['*', '?', '[']) {
+        if at > 0 {
+            word.push(Seg::Lit(rest[..at].to_owned()));
         }
+        rest = &rest[at..];
+        let (glob, end) = match bracket(rest) {
+            _ if !rest.starts_with('[') => (rest[..1].to_owned(), 1),
+            Bracket::Plain(end) => (rest[..end].to_owned(), end),
+            Bracket::Classes(end) => ("?".to_owned(), end),
+            // What follows in the word may close it.
+            Bracket::Unclear | Bracket::Open => ("[".to_owned(), 1),
+        };
+        word.push(Seg::Glob(glob));
+        rest = &rest[end..];
     }
-    if !plain.is_empty() {
-        word.push(Seg::Lit(plain));
+    if !rest.is_empty() {
+        word.push(Seg::Lit(rest.to_owned()));
     }
 }
 

@@ -7,12 +7,14 @@
 
 mod assign;
 mod braces;
+mod brackets;
 mod ends;
 mod env;
 mod expand;
 mod params;
 mod paths;
 mod redirect;
+mod simple;
 mod test_expr;
 mod value;
 mod walk;
@@ -24,7 +26,9 @@ use std::path::PathBuf;
 use brush_parser::{ParserOptions, Token, ast};
 
 pub(super) use assign::check as check_assignment;
+pub(super) use brackets::widened;
 pub(super) use env::Env;
+pub(super) use params::subscript_end;
 pub(super) use test_expr::subscripts;
 pub(super) use value::{Seg, Stream, Value};
 
@@ -93,7 +97,9 @@ pub(super) fn judge(
                 let mut env = Env::new(policy.cwd.clone());
                 let judged = judge.line(&mut env, line);
                 *seen = std::mem::take(&mut judge.parts);
-                judged.map(|_| Looked { writes: judge.writes, ask: judge.ask })
+                // What a trap runs, it runs in the end: after all that the line did before.
+                let judged = judged.and_then(|_| judge.sprung(&env));
+                judged.map(|()| Looked { writes: judge.writes, ask: judge.ask })
             });
         match worker.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(judged)) => judged,

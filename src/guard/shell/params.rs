@@ -56,6 +56,8 @@ pub(super) enum Op {
     Value,
     /// Its length, or a number of things.
     Length,
+    /// The keys of an array.
+    Keys,
     /// Assigns a default.
     Assign,
     /// Anything else: a default, a part, a replacement.
@@ -69,11 +71,23 @@ pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Re
         Some(rest) if !rest.starts_with(['-', '?', ':', '%', '#', '/', '=', '+']) => (rest, true),
         _ => (inner, false),
     };
-    if text.starts_with('!') && text.len() > 1 {
-        return Err(Refusal::new(
-            "shell.indirect",
-            "an indirect expansion reads a variable whose name is not known",
-        ));
+    if let Some(pointed) = text.strip_prefix('!').filter(|pointed| !pointed.is_empty()) {
+        let (name, which) = keys(pointed).filter(|_| !length).ok_or_else(|| {
+            Refusal::new(
+                "shell.indirect",
+                "an indirect expansion reads a variable whose name is not known",
+            )
+            .instead(INSTEAD_OF_INDIRECT)
+        })?;
+        let (inner, index) = (Vec::new(), Vec::new());
+        return Ok(Piece::Param(Param {
+            name: name.to_owned(),
+            op: Op::Keys,
+            inner,
+            index,
+            which,
+            quoted,
+        }));
     }
     let end = match text.bytes().next() {
         Some(byte) if byte.is_ascii_alphabetic() || byte == b'_' => text
@@ -128,8 +142,23 @@ pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Re
     }))
 }
 
+/// A way to choose between variables that names them.
+const INSTEAD_OF_INDIRECT: &str =
+    "name the variables: `case $which in a) echo \"$a\";; b) echo \"$b\";; esac`";
+
+/// The array and which form is meant, of `name[@]` behind a `${!`.
+pub(super) fn keys(text: &str) -> Option<(&str, Which)> {
+    let all = |end: &str| text.strip_suffix(end);
+    let (name, which) = all("[@]")
+        .map(|name| (name, Which::Each))
+        .or_else(|| all("[*]").map(|name| (name, Which::Joined)))?;
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let fine = name.bytes().all(letters) && name.starts_with(|c: char| !c.is_ascii_digit());
+    fine.then_some((name, which))
+}
+
 /// Where the bracket closes that a text begins with.
-fn subscript_end(text: &str) -> Option<usize> {
+pub(in crate::guard) fn subscript_end(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate() {
         match byte {

@@ -17,6 +17,12 @@ use super::value::{Seg, Value};
 /// Names of a folder that a pattern is matched against.
 const MOST_NAMES: usize = 2000;
 
+/// Wildcards of one word: a matcher of more takes long to make.
+const MOST_WILDCARDS: usize = 64;
+
+/// What it costs to look at one path, in commands.
+const COST_OF_A_PATH: usize = 12;
+
 /// Names of a pattern that are told apart.
 const MOST_NAMED: usize = 40;
 
@@ -146,23 +152,44 @@ impl Judge<'_> {
         env: &Env,
         value: &Value,
     ) -> Result<Vec<PathBuf>, Refusal> {
+        let wildcards = value.segs.iter().filter(|seg| matches!(seg, Seg::Glob(_))).count();
+        if wildcards > MOST_WILDCARDS {
+            return Err(Refusal::new("path.unknown", "the pattern has too many parts")
+                .instead("name the files, or the folder"));
+        }
+        // A pattern costs a look into a folder or more.
+        self.spend(COST_OF_A_PATH + if wildcards > 0 { 200 } else { 0 })?;
         let mut text = String::new();
         let mut pattern = String::new();
         let mut globs = false;
+        // Behind a bracket that ends nobody knows where, a name may go on in any way.
+        let mut loose = false;
+        let mut unended = false;
         for seg in &value.segs {
             match seg {
                 Seg::Lit(literal) => {
                     text.push_str(literal);
-                    pattern.push_str(&globset::escape(literal));
+                    let from = if loose { literal.find('/') } else { Some(0) };
+                    if let Some(from) = from {
+                        loose = false;
+                        pattern.push_str(&globset::escape(&literal[from..]));
+                    }
                 }
                 Seg::Glob(glob) => {
                     globs = true;
                     text.push_str(glob);
-                    pattern.push_str(glob);
+                    let opens = glob == "[";
+                    if !loose {
+                        pattern.push_str(if opens { "*" } else { glob });
+                    }
+                    loose |= opens;
+                    unended |= opens;
                 }
                 Seg::Token => {
                     text.push('0');
-                    pattern.push('0');
+                    if !loose {
+                        pattern.push('0');
+                    }
                 }
                 Seg::Listed(_) | Seg::Any => {
                     return Err(Refusal::new("path.unknown", "it is not known which file this is"));
@@ -176,13 +203,11 @@ impl Judge<'_> {
                 self.matches(&cwd, &pattern, &mut found)?;
             }
             // A pattern that matches nothing stands for itself.
-            if found.len() == before {
+            if found.len() == before || unended {
                 found.push(cwd.join(&text));
             }
         }
         if globs {
-            // A pattern costs a look into a folder or more.
-            self.spend(200)?;
             likely_secret(&pattern)?;
         }
         Ok(found)

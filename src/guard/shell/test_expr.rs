@@ -51,13 +51,7 @@ impl Judge<'_> {
                     | BinaryPredicate::ArithmeticGreaterThan
                     | BinaryPredicate::ArithmeticGreaterThanOrEqualTo => {
                         for value in [left_value, right_value] {
-                            if !value.is_token() {
-                                return Err(Refusal::new(
-                                    "shell.arithmetic",
-                                    "`[[` would evaluate a value that is not known to be a number",
-                                )
-                                .instead("compare with `[ … ]`, which does not evaluate"));
-                            }
+                            self.evaluated(env, &value)?;
                         }
                         Ok(())
                     }
@@ -69,6 +63,19 @@ impl Judge<'_> {
 }
 
 impl Judge<'_> {
+    /// Judges a value that bash evaluates as arithmetic: names in it are looked up.
+    fn evaluated(&mut self, env: &mut Env, value: &Value) -> Result<(), Refusal> {
+        match value.text() {
+            Some(text) => self.arithmetic(env, text),
+            None if value.is_token() => Ok(()),
+            None => Err(Refusal::new(
+                "shell.arithmetic",
+                "`[[` would evaluate a value that is not known to be a number",
+            )
+            .instead("compare with `[ \"$n\" -gt 3 ]`, which does not evaluate")),
+        }
+    }
+
     /// Refuses a word that a builtin takes for a variable and of which it is not known that
     /// it is one: its subscript would be evaluated.
     pub(in crate::guard) fn names_variable(
@@ -76,7 +83,10 @@ impl Judge<'_> {
         env: &mut Env,
         value: &Value,
     ) -> Result<(), Refusal> {
-        let unknown = || Refusal::new("shell.arithmetic", "it is not known which variable this is");
+        let unknown = || {
+            Refusal::new("shell.arithmetic", "it is not known which variable this is")
+                .instead("write the variable's name as plain text")
+        };
         let text = value.text().ok_or_else(unknown)?;
         subscripts(text)?;
         text.find('[').map_or(Ok(()), |at| self.arithmetic(env, &text[at..]))
@@ -87,7 +97,8 @@ impl Judge<'_> {
 /// runs something: bash expands those even when they were quoted.
 pub(in crate::guard) fn subscripts(text: &str) -> Result<(), Refusal> {
     if text.contains('[') && (text.contains("$(") || text.contains('`')) {
-        return Err(Refusal::new("shell.arithmetic", "a subscript with a command in it"));
+        return Err(Refusal::new("shell.arithmetic", "a subscript with a command in it")
+            .instead("run the command before, as in `n=$(wc -l < README.md)`"));
     }
     Ok(())
 }

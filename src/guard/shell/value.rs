@@ -10,7 +10,8 @@ use std::path::PathBuf;
 pub(in crate::guard) enum Seg {
     /// Exactly these characters.
     Lit(String),
-    /// An unquoted pattern that the shell matches against file names.
+    /// An unquoted pattern that the shell matches against file names: `*`, `?`, a plain
+    /// bracket expression, or a `[` of which it is not known where it ends.
     Glob(String),
     /// Unknown, but only letters, digits, `_`, `.`, `:` and `-` behind a first
     /// letter or digit, and never `..`: a number, a date, a short hash.

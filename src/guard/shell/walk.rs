@@ -10,9 +10,8 @@ use crate::guard::refusal::Refusal;
 
 use super::assign;
 use super::env::{Env, MOST_VARIABLES};
-use super::expand::secret_variable;
+use super::params::keys;
 use super::parse;
-use super::redirect::is_stderr;
 use super::value::{Printed, Seg, Stream, Value, joined};
 
 /// Functions, substitutions and nested shells inside each other.
@@ -20,6 +19,9 @@ const MOST_DEPTH: usize = 24;
 
 /// What one more round of a loop costs, in commands.
 const COST_OF_A_ROUND: usize = 25;
+
+/// What a substitution costs, in commands: it is parsed, in a copy of all that is known.
+const COST_OF_A_SUBSTITUTION: usize = 30;
 
 /// Values of a loop that are walked one by one.
 const MOST_ROUNDS: usize = 40;
@@ -45,6 +47,7 @@ impl Judge<'_> {
 
     /// Judges what `$(…)` runs, in a copy of the environment.
     pub(super) fn substitution(&mut self, env: &Env, body: &str) -> Result<Stream, Refusal> {
+        self.spend(COST_OF_A_SUBSTITUTION)?;
         let mut inner = env.clone();
         self.line(&mut inner, body)
     }
@@ -267,6 +270,7 @@ impl Judge<'_> {
         clause: &ast::ForClauseCommand,
     ) -> Result<Stream, Refusal> {
         let mut values = Vec::new();
+        let array = clause.values.as_deref().and_then(array_of_keys);
         match &clause.values {
             Some(words) => {
                 for word in words {
@@ -300,6 +304,9 @@ impl Judge<'_> {
                 // Rounds multiply where loops stand in loops.
                 judge.spend(COST_OF_A_ROUND)?;
                 env.set(&clause.variable_name, value.clone());
+                if let Some(array) = array {
+                    env.keys.insert(clause.variable_name.clone(), array.to_owned());
+                }
                 printed.also(judge.list(env, &clause.body.list)?);
             }
             Ok(printed.stream())
@@ -327,130 +334,6 @@ impl Judge<'_> {
             }
         }
         Ok(printed.stream())
-    }
-
-    fn simple(
-        &mut self,
-        env: &mut Env,
-        simple: &ast::SimpleCommand,
-        stdin: Stream,
-    ) -> Result<Stream, Refusal> {
-        let mut words = Vec::new();
-        let mut assignments = Vec::new();
-        let mut stdin = stdin;
-        let mut redirected = false;
-        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
-        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
-        if let Some(name) = &simple.word_or_name {
-            words.extend(self.words(env, &name.value)?);
-        }
-        for item in prefix {
-            match item {
-                ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
-                    assignments.push(self.assignment(env, assignment)?);
-                }
-                other => self.item(env, other, &mut words, &mut stdin, &mut redirected)?,
-            }
-        }
-        for item in suffix.clone() {
-            self.item(env, item, &mut words, &mut stdin, &mut redirected)?;
-        }
-        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
-        let redirects = prefix.chain(suffix).filter_map(|item| match item {
-            ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => Some(redirect),
-            _ => None,
-        });
-        if words.is_empty() {
-            for (name, values) in assignments {
-                env.vars.insert(name, values);
-            }
-            let nothing = Stream::Text(String::new());
-            self.kept_from(env, &nothing, redirects.clone())?;
-            // `$(< file)` prints the file.
-            return Ok(if redirects.count() > 0 { Stream::Opaque } else { nothing });
-        }
-        let declares = words.first().and_then(Value::text).is_some_and(|name| name == "read");
-        if !declares && assignments.iter().any(|(name, _)| name == "IFS") {
-            env.set("IFS", Value::one(Seg::Any));
-        }
-        let stream = self.run(env, &words, &stdin)?;
-        self.kept_from(env, &stream, redirects)?;
-        Ok(if redirected { Stream::Opaque } else { stream })
-    }
-
-    fn item(
-        &mut self,
-        env: &mut Env,
-        item: &ast::CommandPrefixOrSuffixItem,
-        words: &mut Vec<Value>,
-        stdin: &mut Stream,
-        redirected: &mut bool,
-    ) -> Result<(), Refusal> {
-        match item {
-            ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
-                if let Some(stream) = self.redirect(env, redirect)? {
-                    *stdin = stream;
-                }
-                *redirected |= !is_stderr(redirect);
-            }
-            ast::CommandPrefixOrSuffixItem::Word(word) => {
-                words.extend(self.words(env, &word.value)?)
-            }
-            ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
-                match &assignment.value {
-                    ast::AssignmentValue::Scalar(_) => words.extend(self.words(env, &word.value)?),
-                    ast::AssignmentValue::Array(_) => {
-                        let (name, _) = self.assignment(env, assignment)?;
-                        let mut value = Value::lit(format!("{name}="));
-                        value.push(Seg::Any);
-                        words.push(value);
-                    }
-                }
-            }
-            ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-                self.deeper(|judge| judge.list(&mut env.clone(), &subshell.list))?;
-                words.push(Value::lit("/dev/fd/63"));
-            }
-        }
-        Ok(())
-    }
-
-    fn assignment(
-        &mut self,
-        env: &mut Env,
-        assignment: &ast::Assignment,
-    ) -> Result<(String, Vec<Value>), Refusal> {
-        let (name, indexed) = match &assignment.name {
-            ast::AssignmentName::VariableName(name) => (name.clone(), false),
-            ast::AssignmentName::ArrayElementName(name, index) => {
-                self.arithmetic(env, index)?;
-                (name.clone(), true)
-            }
-        };
-        let mut values = match &assignment.value {
-            ast::AssignmentValue::Scalar(word) => vec![self.single(env, &word.value)?],
-            ast::AssignmentValue::Array(elements) => {
-                let mut values = Vec::new();
-                for (key, element) in elements {
-                    if let Some(key) = key {
-                        self.arithmetic(env, &key.value)?;
-                    }
-                    values.extend(self.words(env, &element.value)?);
-                }
-                values
-            }
-        };
-        for value in &values {
-            assign::check(&name, value)?;
-        }
-        if assignment.append {
-            // What stands there already stays in it.
-            secret_variable(env, &name)?;
-        }
-        if assignment.append || indexed {
-            values = vec![Value { segs: vec![Seg::Any], splits: true }];
-        }
-        Ok((name, values))
     }
 
     /// Judges a call of a function that this line defines.
@@ -485,4 +368,11 @@ impl Judge<'_> {
         self.active.pop();
         Ok(printed.stream())
     }
+}
+
+/// The array whose keys the words of a loop are.
+fn array_of_keys(words: &[ast::Word]) -> Option<&str> {
+    let [word] = words else { return None };
+    let inner = word.value.trim_matches('"').strip_prefix("${!")?.strip_suffix('}')?;
+    keys(inner).map(|(name, _)| name)
 }

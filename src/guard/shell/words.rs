@@ -7,6 +7,7 @@
 
 use crate::guard::refusal::Refusal;
 
+use super::brackets::{Bracket, bracket};
 use super::ends::{MOST_DEPTH, command_end, param_end};
 use super::params::{Op, Param, Which, param};
 
@@ -15,7 +16,7 @@ use super::params::{Op, Param, Which, param};
 pub(super) enum Piece {
     /// Characters that stand for themselves.
     Text(String),
-    /// An unquoted `*`, `?` or bracket expression.
+    /// An unquoted `*`, `?` or bracket expression; a lone `[` where its end is not known.
     Glob(String),
     /// `~` or `~name` at the start.
     Tilde(String),
@@ -157,20 +158,23 @@ impl<'a> Scanner<'a> {
                     pieces.push(Piece::Glob(char::from(byte).to_string()));
                 }
                 b'[' => {
-                    // A bracket expression needs its end in the same word.
-                    let inside = self.rest();
-                    match inside.get(2..).and_then(|rest| rest.find(']')) {
-                        Some(end) if !inside[..end + 3].contains(['$', '`', '"', '\'', '\\']) => {
-                            pieces.push(Piece::Glob(inside[..end + 3].to_owned()));
-                            self.at += end + 3;
+                    let rest = self.rest();
+                    match bracket(rest) {
+                        Bracket::Plain(end) => {
+                            pieces.push(Piece::Glob(rest[..end].to_owned()));
+                            self.at += end;
                         }
-                        Some(_) => {
-                            self.at += 1;
+                        Bracket::Classes(end) => {
+                            pieces.push(Piece::Glob("?".to_owned()));
+                            self.at += end;
+                        }
+                        Bracket::Unclear => {
                             pieces.push(Piece::Glob("[".to_owned()));
-                        }
-                        None => {
                             self.at += 1;
+                        }
+                        Bracket::Open => {
                             push(&mut pieces, "[");
+                            self.at += 1;
                         }
                     }
                 }

@@ -4,7 +4,7 @@ use crate::guard::files::Kind;
 use crate::guard::judge::{COST_OF_A_GLOB, Judge, Read};
 use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, Stream, Value};
+use crate::guard::shell::{Env, Seg, Stream, Value, widened};
 
 mod table;
 
@@ -400,7 +400,7 @@ fn globs(parsed: &Parsed) -> impl Iterator<Item = &Value> {
 /// Whether a glob, in which `*` also stands for slashes, fits a path; one that is not
 /// understood fits everything.
 pub(in crate::guard::programs) fn fits(glob: &str, path: &Path) -> bool {
-    globset::GlobBuilder::new(glob)
+    globset::GlobBuilder::new(&widened(glob))
         .case_insensitive(true)
         .build()
         .map_or(true, |glob| glob.compile_matcher().is_match(path))
@@ -408,7 +408,8 @@ pub(in crate::guard::programs) fn fits(glob: &str, path: &Path) -> bool {
 
 /// Whether a glob spells part of a secret's name.
 pub(in crate::guard::programs) fn aims_at_secrets(glob: &str) -> bool {
-    let last = glob.rsplit('/').next().unwrap_or(glob);
+    let glob = widened(glob);
+    let last = glob.rsplit('/').next().unwrap_or(&glob);
     if last.chars().filter(|c| c.is_alphanumeric()).count() == 0 {
         return last.starts_with('.');
     }
