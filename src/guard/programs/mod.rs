@@ -8,6 +8,7 @@ mod find;
 mod git;
 mod interpreters;
 mod known;
+mod lifted;
 mod options;
 mod readers;
 mod refused;
@@ -18,6 +19,7 @@ mod writers;
 
 use known::Kind;
 pub(super) use known::is_program;
+pub(super) use lifted::exactly;
 use options::Spec;
 
 use std::path::{Path, PathBuf};
@@ -75,7 +77,10 @@ impl Judge<'_> {
         let policy = self.policy;
         if policy.allow.is_empty() && !policy.rules.about_commands() {
             return match judged {
-                Err(refusal) if self.defaults_to(&refusal, name) => Ok(Stream::Opaque),
+                Err(refusal) if self.defaults_to(&refusal, name) => {
+                    self.lifted(env, rest)?;
+                    Ok(Stream::Opaque)
+                }
                 judged => judged,
             };
         }
@@ -98,6 +103,7 @@ impl Judge<'_> {
                 if refusal.rule == "program.delete" {
                     self.deletes(env, base, rest)?;
                 }
+                self.lifted(env, rest)?;
                 Ok(Stream::Opaque)
             }
             judged => judged,

@@ -6,7 +6,7 @@ use crate::guard::shell::Value;
 
 /// Why a group of programs is refused, and what passes instead.
 pub(super) struct Group {
-    rule: &'static str,
+    pub(super) rule: &'static str,
     why: &'static str,
     instead: &'static str,
     pub(super) names: &'static str,

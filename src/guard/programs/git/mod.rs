@@ -45,6 +45,12 @@ const BRANCHES: Refused = (
     "stay on this branch; read with `git show REV:PATH`",
 );
 
+/// Whether a subcommand deletes or talks to a remote.
+pub(super) fn reaches(subcommand: &str) -> bool {
+    let rules = ["program.delete", "git.push", "git.network"];
+    refused(subcommand).is_some_and(|(rule, ..)| rules.contains(&rule))
+}
+
 fn refused(subcommand: &str) -> Option<Refused> {
     Some(match subcommand {
         "clean" | "filter-branch" | "filter-repo" | "gc" | "prune" | "repack" | "prune-packed" => {

@@ -17,7 +17,7 @@ use super::options::{Spec, lists};
 use tables::{INSTALLS, THROUGH};
 pub(super) use tables::{TOOLS, Tool};
 use told::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, refuse_verb};
-pub(super) use told::{destroys, publish, publishes};
+pub(super) use told::{destroys, installs, publish, publishes};
 
 /// Tools that have no table of their own.
 pub(super) const PLAIN_NAMES: &str =
