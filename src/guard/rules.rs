@@ -135,6 +135,11 @@ impl Rules {
         !self.0.allowed.is_empty() && find(&self.0.allowed, name).is_none()
     }
 
+    /// The tools that are listed, as they are written.
+    pub(super) fn allowed(&self) -> Vec<&str> {
+        self.0.allowed.iter().map(|tool| tool.name.as_str()).collect()
+    }
+
     /// Whether this tool is listed by name.
     pub(super) fn lists(&self, name: &str) -> bool {
         find(&self.0.allowed, name).is_some()

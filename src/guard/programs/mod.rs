@@ -6,6 +6,7 @@ mod awk;
 mod builtins;
 mod find;
 mod git;
+mod given;
 mod interpreters;
 mod known;
 mod lifted;
@@ -21,6 +22,7 @@ use known::Kind;
 pub(super) use known::is_program;
 pub(super) use lifted::exactly;
 use options::Spec;
+pub(super) use readers::{aims_at_secrets, names};
 
 use std::path::{Path, PathBuf};
 
@@ -192,6 +194,7 @@ impl Judge<'_> {
         } else {
             self.script(env, &Value::lit(name))?;
         }
+        self.given(env, rest)?;
         // A known program that lives in the workspace (`.venv/bin/python`,
         // `./node_modules/.bin/eslint`) is judged as what it is called.
         if is_program(&base) && !known::is_refused(&base) {
@@ -248,7 +251,8 @@ impl Judge<'_> {
             return Err(Refusal::new(
                 "program.script",
                 format!("there is no script {} in the workspace", value.show()),
-            ));
+            )
+            .instead("run one that is there: `git ls-files '*.sh' '*.py' '*.js'` names them"));
         }
         Ok(found)
     }
@@ -258,6 +262,7 @@ impl Judge<'_> {
         match known::kind(call.name) {
             Some(Kind::Refused(_)) if refused::only_asks(call.name, call.words) => {
                 self.harmless_words(env, call.name, call.words)?;
+                self.given(env, call.words)?;
                 Ok(Stream::Opaque)
             }
             Some(Kind::Refused(group)) => Err(group.refusal(call.name)),

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use brush_parser::{ParserOptions, Token, ast};
 
-pub(super) use assign::check as check_assignment;
+pub(super) use assign::{FOLDERS, check as check_assignment};
 pub(super) use env::Env;
 pub(super) use test_expr::subscripts;
 pub(super) use value::{Seg, Stream, Value};

@@ -441,7 +441,7 @@ impl Judge<'_> {
             }
         };
         for value in &values {
-            assign::check(&name, value)?;
+            self.assigned(env, &name, value)?;
         }
         if assignment.append {
             // What stands there already stays in it.
