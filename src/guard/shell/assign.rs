@@ -31,9 +31,13 @@ const DENIED: &str = "PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND CD
     CMAKE_GENERATOR_INSTANCE BUNDLE_GEMFILE NODE_OPTIONS_FILE PERL_MM_OPT PERL_MB_OPT \
     PKG_CONFIG COMPILER_PATH GCC_EXEC_PREFIX SBT_OPTS JVM_OPTS LEIN_JVM_OPTS ANT_OPTS ANT_ARGS \
     HARNESS_PERL_SWITCHES HARNESS_PERL PROVE_ARGS TS_NODE_COMPILER TS_NODE_REQUIRE \
-    TS_NODE_PROJECT TS_NODE_COMPILER_OPTIONS BAZEL_SH BAZEL_REAL KOTLIN_COMPILER \
+    BAZEL_SH BAZEL_REAL KOTLIN_COMPILER \
     SCALA_HOME KOTLIN_HOME ANT_HOME SBT_HOME GHCRTS DOTNET_ROOT MSBUILDSDKSPATH \
-    CARGO_BUILD_RUSTDOC CARGO_UNSTABLE_CONFIG_INCLUDE CONFIG_SHELL CONFIG_SITE";
+    CARGO_BUILD_RUSTDOC CARGO_UNSTABLE_CONFIG_INCLUDE CONFIG_SHELL CONFIG_SITE \
+    MAKE MAKEOVERRIDES GEM_HOME GEM_PATH R_PROFILE R_PROFILE_USER R_ENVIRON R_HOME \
+    JULIA_LOAD_PATH JULIA_DEPOT_PATH PERL5SHELL ERL_LIBS OCAMLPATH MSBUILD_EXE_PATH MAVEN_CONFIG \
+    BINDGEN_EXTRA_CLANG_ARGS RUSTC_LINKER PYTHONPLATLIBDIR PYTHONEXECUTABLE COREPACK_ROOT \
+    COREPACK_NPM_REGISTRY BAZELISK_BASE_URL COMPOSER_HOME";
 
 /// Names whose value is a place that tools write to: a write like any other.
 pub(in crate::guard) const FOLDERS: &str = "CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR CARGO_BUILD_BUILD_DIR CARGO_INSTALL_ROOT \
@@ -43,7 +47,8 @@ pub(in crate::guard) const FOLDERS: &str = "CARGO_TARGET_DIR CARGO_BUILD_TARGET_
     CCACHE_DIR LLVM_PROFILE_FILE RUSTC_LOG_OUTPUT NODE_V8_COVERAGE NODE_COMPILE_CACHE \
     JEST_JUNIT_OUTPUT_DIR JEST_JUNIT_OUTPUT_FILE ESLINT_CACHE_LOCATION PYTEST_DEBUG_TEMPROOT \
     GRADLE_RO_DEP_CACHE BUNDLE_PATH MIX_BUILD_PATH MIX_DEPS_PATH DENO_DIR PUB_CACHE \
-    TURBO_CACHE_DIR PLAYWRIGHT_HTML_REPORT TF_DATA_DIR";
+    TURBO_CACHE_DIR PLAYWRIGHT_HTML_REPORT TF_DATA_DIR TOX_WORK_DIR JEST_JUNIT_OUTPUT \
+    POETRY_VIRTUALENVS_PATH NUGET_PACKAGES INSTA_WORKSPACE_ROOT";
 
 /// Beginnings of names that are refused.
 const DENIED_PREFIXES: &str = "LD_ DYLD_ GIT_ SSH_ GPG_ BASH_FUNC_ CARGO_TARGET_ CARGO_ALIAS_ CARGO_BUILD_RUSTC \
@@ -190,6 +195,13 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
         "PYTEST_ADDOPTS" => {
             Some(|text| !text.contains("-p") && !text.contains("-c") && !text.contains("--root"))
         }
+        // A program by its name, or the machine's own.
+        "PROTOC" | "LLVM_CONFIG" | "CUDACXX" | "PHP_BINARY" | "UV_PYTHON" | "RC" | "ASM" => {
+            Some(|text| {
+                let own = ["/usr/", "/opt/"].iter().any(|folder| text.starts_with(folder));
+                !text.contains('/') || own && !text.contains("..")
+            })
+        }
         // A toolchain by its name; a path would be programs of whoever made that folder.
         "RUSTUP_TOOLCHAIN" | "GOTOOLCHAIN" => {
             Some(|text| !text.contains(['/', '\\']) && !text.starts_with('.'))
@@ -202,6 +214,8 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
             };
             !text.split_whitespace().any(loads)
         }),
+        // It can name a compiler, as any file of the workspace can.
+        "TS_NODE_PROJECT" => Some(|text| !text.starts_with(['/', '~']) && !text.contains("..")),
         "PYTHONPATH" => Some(|text| {
             text.split(':').all(|part| !part.starts_with(['/', '~']) && !part.contains(".."))
         }),

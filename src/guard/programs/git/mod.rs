@@ -202,14 +202,12 @@ impl Judge<'_> {
         if !QUESTIONS.iter().any(question) || !rest.iter().all(harmless) {
             return Ok(false);
         }
-        let named = rest.iter().filter(|word| !word.head().starts_with('-'));
+        let mut named = rest.iter().filter(|word| !word.head().starts_with('-'));
         match name {
-            "bundle" => named
-                .map(|file| self.read_value(env, file, Read::Content))
-                .collect::<Result<(), _>>()?,
+            "bundle" => named.try_for_each(|file| self.read_value(env, file, Read::Content))?,
             // Its name or nothing: an address would be told as it is.
             "ls-remote" => return Ok(rest.len() <= 1),
-            _ => named.map(|word| self.revision_or_path(env, word)).collect::<Result<(), _>>()?,
+            _ => named.try_for_each(|word| self.revision_or_path(env, word))?,
         }
         Ok(true)
     }
