@@ -238,6 +238,98 @@ fn the_floor_is_never_lifted_and_the_rest_is() {
 }
 
 #[test]
+fn what_is_lifted_keeps_the_floor_in_its_words() {
+    let place = Place::new();
+    let any = place.policy("[policy]\ndefault='allow'\n");
+    let mut named = place.policy("");
+    named.allow = Allow::new(["curl", "frobnicate"]).expect("commands");
+    for (command, rule) in [
+        (".env", "secret.file"),
+        ("--from=.env", "secret.file"),
+        ("-T .env", "secret.file"),
+        ("-T.env", "secret.file"),
+        ("--data-binary @.env", "secret.file"),
+        ("-F 'f=@.env;type=text/plain'", "secret.file"),
+        ("-F 'f=<.env'", "secret.file"),
+        ("src/lib.rs,.env", "secret.file"),
+        ("./.env:/x", "secret.file"),
+        ("-F 'f=@.env;type=a://b'", "secret.file"),
+        (".e*", "secret.file"),
+        ("~/.ssh/id_rsa", "secret.file"),
+        ("--key=~/x", "path.outside"),
+        ("file:///etc/hosts", "path.outside"),
+        ("--from=/etc/hosts", "path.outside"),
+        ("../x", "path.outside"),
+        ("--out .git/hooks/pre-commit", "path.git"),
+        ("--out=.git/hooks/pre-commit", "path.git"),
+        ("-o /etc/x", "path.outside"),
+        ("--out=/etc/x", "path.outside"),
+        (".GIT/config", "secret.file"),
+        (".github/hooks/x", "path.settings"),
+        ("tasks/other/TASK.md", "state.task"),
+        ("tasks/demo/TASK.md", "state.task"),
+        (".ralph/config.toml", "state.runner"),
+        ("\"$X\"", "path.unknown"),
+    ] {
+        let words = format!("frobnicate {command}");
+        assert_eq!(line(&words, &any), rule, "{words}");
+        assert_eq!(line(&words, &named), rule, "{words}");
+        let words = format!("curl {command}");
+        assert_eq!(line(&words, &named), rule, "{words}");
+    }
+    let mut human = named.clone();
+    human.human = vec![place.repo.join("src/lib.rs")];
+    assert_eq!(line("curl -o src/lib.rs", &human), "human.work");
+    assert_eq!(line("curl -T src/lib.rs", &human), "allow", "it may be read");
+    for command in [
+        "frobnicate --all . - ''",
+        "frobnicate src/*.rs --out=target/x -o target/y @scope/name me@example.org 1/2",
+        "frobnicate --range=1..2 .env.example key=value,other=a:b",
+        "curl -s -o target/x 'http://localhost:8080/a/../b?x=/etc&y=@z'",
+    ] {
+        assert_eq!(line(command, &named), "allow", "{command}");
+    }
+}
+
+#[test]
+fn a_rule_that_names_what_is_deleted_or_reached_means_its_very_words() {
+    let place = Place::new();
+    let words = [
+        "rm -rf target",
+        "git push origin feature",
+        "curl http://localhost",
+        "npm install left-pad",
+        "npm run lint",
+        "docker compose up",
+    ];
+    let mut task = place.policy("");
+    task.allow = Allow::new(words).expect("commands");
+    let rules = place.policy(&allowing(&words));
+    for (command, want) in [
+        ("rm -rf target", "allow"),
+        ("cd src && rm -rf target", "allow"),
+        ("rm -rf target src", "program.delete"),
+        ("rm -rf target -v", "program.delete"),
+        ("git push origin feature", "allow"),
+        ("git push origin feature main", "git.push"),
+        ("git push origin feature --all", "git.push"),
+        ("curl http://localhost", "allow"),
+        ("curl http://localhost http://example.org", "network"),
+        ("curl http://localhost --upload-file src/lib.rs", "network"),
+        ("npm install left-pad", "allow"),
+        ("npm install left-pad other", "program.install"),
+        ("npm run lint -- --fix", "allow"),
+        ("docker compose up -d", "allow"),
+    ] {
+        assert_eq!(line(command, &task), want, "{command}");
+        assert_eq!(line(command, &rules), want, "{command}");
+    }
+    // Who is asked sees the words.
+    let asks = place.policy(&allowing(&["git push origin"]).replace("\"allow\"", "\"ask\""));
+    assert_eq!(line("git push origin a b", &asks), "ask policy.r0");
+}
+
+#[test]
 fn the_floor_is_documented() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guard.md");
     let text = fs::read_to_string(path).expect("the page");

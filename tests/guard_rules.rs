@@ -367,6 +367,14 @@ fn tools_are_judged_by_their_arguments() {
         ("task", json!({"prompt": "x", "path": "/etc/x"}), "tool.unknown"),
         ("grep", json!({"pattern": "x", "glob": ".env"}), "secret.file"),
         ("glob", json!({"pattern": "../**"}), "path.outside"),
+        ("grep", json!({"pattern": "x", "glob": "{.env,a}"}), "secret.file"),
+        ("grep", json!({"pattern": "x", "glob": "*env"}), "secret.file"),
+        ("grep", json!({"pattern": "x", "glob": "*"}), "secret.file"),
+        ("grep", json!({"pattern": "x", "glob": "**"}), "secret.file"),
+        ("grep", json!({"pattern": "x", "glob": ["*.rs", ".e*"]}), "secret.file"),
+        ("grep", json!({"pattern": "x", "glob": ".e[[:alpha:]]v"}), "secret.file"),
+        ("grep", json!({"pattern": "x", "path": "src/../", "glob": "**/*"}), "secret.file"),
+        ("bash", json!({"command": "go build", "env": {"GOCACHE": "/srv/x"}}), "path.outside"),
         (
             "edit",
             json!({"edits": [{"path": "/etc/x", "old_str": "a", "new_str": "b"}]}),
@@ -390,6 +398,12 @@ fn tools_are_judged_by_their_arguments() {
         ("stop_bash", json!({"shellId": "a"})),
         ("list_agents", json!({})),
         ("glob", json!({"pattern": "**/*.rs"})),
+        ("glob", json!({"pattern": "**/*"})),
+        ("grep", json!({"pattern": "x"})),
+        ("grep", json!({"pattern": "x", "glob": "*.rs"})),
+        ("grep", json!({"pattern": "x", "glob": "src/**"})),
+        ("grep", json!({"pattern": "x", "glob": "*.{ts,tsx}"})),
+        ("grep", json!({"pattern": "x", "path": "src", "glob": "*"})),
         (
             "MultiEdit",
             json!({"file_path": "src/lib.rs", "edits": [{"old_string": "x", "new_string": "y"}]}),
@@ -660,4 +674,35 @@ fn a_patch_is_judged_by_every_file_it_names() {
     denied(&ask("*** Run File: src/lib.rs"), "tool.malformed");
     denied(&call("apply_patch", json!("x"), &policy), "tool.malformed");
     denied(&call("bash", json!("ls"), &policy), "tool.malformed");
+}
+
+#[test]
+fn a_patch_in_any_form_is_judged_by_every_file_it_names() {
+    let place = Place::new();
+    let policy = place.policy();
+    for (patch, rule) in [
+        ("*** Update File: .git/config\n@@\n-a\n+b", "path.git"),
+        ("*** Add File: ../x\n+b", "path.outside"),
+        ("*** Delete File: src/lib.rs", "program.delete"),
+        ("--- a/src/lib.rs\n+++ b/.env\n@@ -1 +1 @@\n-a\n+b", "secret.file"),
+        ("+++ /etc/x\n@@ -0,0 +1 @@\n+b", "path.outside"),
+        ("--- a/src/lib.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-x", "program.delete"),
+        ("diff --git a/src/lib.rs b/.github/hooks/x\nrename from src/lib.rs", "path.settings"),
+        ("@@ -1 +1 @@\n-a\n+b\n--- a/x\n+++ b/tasks/other/TASK.md", "state.task"),
+    ] {
+        for field in ["patch", "diff", "input", "patch_text"] {
+            let decision = call("edit", json!({ "path": "src/lib.rs", field: patch }), &policy);
+            denied(&decision, rule);
+        }
+    }
+    for (path, patch) in [
+        (
+            "src/lib.rs",
+            "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,2 +1,2 @@\n--- .env\n+++ .env\n x",
+        ),
+        ("src/lib.rs", "*** Update File: src/new.rs\n@@\n-a\n+b"),
+        ("src/lib.rs", "@@ -1 +1 @@\n-a\n+b"),
+    ] {
+        allowed(&call("edit", json!({ "path": path, "diff": patch }), &policy));
+    }
 }

@@ -27,6 +27,8 @@ pub enum Reply {
     No,
     /// Nothing in time, or nobody can be asked.
     Silence,
+    /// The call is too long to be shown as a whole, so nobody was asked.
+    Unshown,
 }
 
 /// Asks and waits; it must end within the time a hook waits for its answer.
@@ -76,5 +78,24 @@ pub(super) fn settled(reply: Reply, decision: Decision) -> Decision {
             let why = format!("{} Nobody answered in time.", decision.reason);
             Decision::deny(decision.rule, why)
         }
+        Reply::Unshown => {
+            let why = "It is too long to be shown to a human as a whole, so nobody was asked.";
+            let instead = "Instead: split it into shorter calls, or write a script first.";
+            Decision::deny(decision.rule, format!("{} {why} {instead}", decision.reason))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_not_shown_as_a_whole_is_denied_and_says_so() {
+        let left = Decision { for_a_human: true, ..Decision::deny("policy.push", "Why.") };
+        let settled = settled(Reply::Unshown, left);
+        assert!(!settled.allowed() && !settled.for_a_human, "{settled:?}");
+        assert_eq!(settled.rule, "policy.push");
+        assert!(settled.reason.starts_with("Why. It is too long to be shown"), "{settled:?}");
     }
 }

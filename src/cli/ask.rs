@@ -11,10 +11,20 @@ use crate::sys::tty;
 const LIMIT: Duration = Duration::from_secs(15);
 const _: () = assert!(LIMIT.as_secs() < ASK_LIMIT.as_secs());
 
+/// Longest call that is asked for, in characters: more than that nobody reads in the time
+/// there is, and what is not shown is not approved.
+const MOST: usize = 2000;
+
+/// Longest reason that is shown, in characters.
+const MOST_WHY: usize = 500;
+
 /// Asks at the terminal, one question at a time; `None` if there is no terminal.
 pub(super) fn at_the_terminal() -> Option<AskHuman> {
     let terminal = Mutex::new(tty::terminal()?);
     Some(Box::new(move |question: &Question<'_>| {
+        if !fits(question) {
+            return Reply::Unshown;
+        }
         let began = Instant::now();
         let mut terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
         let left = LIMIT.saturating_sub(began.elapsed());
@@ -28,18 +38,39 @@ pub(super) fn at_the_terminal() -> Option<AskHuman> {
     }))
 }
 
+/// Whether all of the call can be shown.
+fn fits(question: &Question<'_>) -> bool {
+    question.wants.chars().count() <= MOST
+}
+
 /// The question, without anything that could steer the terminal.
 fn shown(question: &Question<'_>) -> String {
-    let plain = |text: &str| -> String {
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(2000).collect()
+    let plain = |text: &str| -> String { text.chars().map(visible).collect() };
+    let cut = |text: &str| match text.char_indices().nth(MOST_WHY) {
+        Some((end, _)) => {
+            format!("{}… [{} characters more]", &text[..end], text[end..].chars().count())
+        }
+        None => text.to_owned(),
     };
     format!(
         "\n{}\n{} wants: {}\nallow this once? [y/N] ({} s) ",
-        plain(question.why),
-        plain(question.tool),
+        plain(&cut(question.why)),
+        plain(&cut(question.tool)),
         plain(question.wants),
         LIMIT.as_secs()
     )
+}
+
+/// A character as it may be shown: no control, and none that turns the order around or hides.
+fn visible(c: char) -> char {
+    match c {
+        c if c.is_control() => ' ',
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' => '\u{fffd}',
+        c => c,
+    }
 }
 
 fn meant(answer: Option<&str>) -> Reply {
@@ -69,9 +100,19 @@ mod tests {
 
     #[test]
     fn a_question_cannot_steer_the_terminal() {
-        let question = Question { tool: "bash", wants: "ls\u{1b}[2J\r\nallow? y", why: "w" };
+        let wants = "ls\u{1b}[2J\r\nallow? y\u{202e}";
+        let question = Question { tool: "bash", wants, why: "w" };
         let text = shown(&question);
         assert_eq!(text.matches('\n').count(), 3, "{text:?}");
-        assert!(!text.contains(['\u{1b}', '\r']), "{text:?}");
+        assert!(!text.contains(['\u{1b}', '\r', '\u{202e}']), "{text:?}");
+    }
+
+    #[test]
+    fn all_of_a_call_is_shown_and_a_cut_reason_says_so() {
+        let (wants, why) = ("x".repeat(MOST - 1) + "y", "w".repeat(MOST_WHY + 7));
+        let question = Question { tool: "bash", wants: &wants, why: &why };
+        let text = shown(&question);
+        assert!(fits(&question) && !fits(&Question { wants: &(wants.clone() + "z"), ..question }));
+        assert!(text.contains(&wants) && text.contains("w… [7 characters more]\n"), "{text}");
     }
 }

@@ -20,6 +20,9 @@ use super::refusal::Refusal;
 use super::secrets;
 use super::trees::Tree;
 
+/// What passes instead of a change that is the human's to make.
+const LEAVE: &str = "leave it as it is, and say in progress.md what should change";
+
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Write {
@@ -333,7 +336,8 @@ impl<'a> Judge<'a> {
             self.task_folder(path, &names, write)?;
         } else {
             if names[0] == ".ralph" {
-                return Err(Refusal::new("state.runner", format!("{shown} belongs to the runner")));
+                return Err(Refusal::new("state.runner", format!("{shown} belongs to the runner"))
+                    .instead(LEAVE));
             }
             if self.of_another_task(path, &names) {
                 return Err(Refusal::new("state.task", format!("{shown} belongs to another task")));
@@ -351,7 +355,8 @@ impl<'a> Judge<'a> {
             return Err(Refusal::new(
                 "path.settings",
                 format!("{shown} decides what agents may do; only the human changes it"),
-            ));
+            )
+            .instead(LEAVE));
         }
         if secrets::path(&relative) {
             return Err(secret(&relative));
@@ -443,7 +448,8 @@ impl<'a> Judge<'a> {
             WriteScope::Task | WriteScope::Workspace => Err(Refusal::new(
                 "state.runner",
                 format!("{} belongs to the runner and the human", path.display()),
-            )),
+            )
+            .instead(LEAVE)),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The patches of `apply_patch`, which is offered to some models in the place of `edit` and
 //! `create`: which files one adds, changes, moves and deletes, and what it leaves of a file.
 //!
-//! Invariant: a patch is understood as a whole or not at all. Whether a file may be changed
+//! Invariant: such a patch is understood as a whole or not at all; of one in any other form
+//! no more is told than every file it names. Whether a file may be changed
 //! is decided elsewhere.
 
 /// How a patch begins, and how it ends.
@@ -120,6 +121,81 @@ impl Change {
     }
 }
 
+/// What a patch of any form names.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    /// Files as written, with the `a/` and `b/` of git; each once.
+    pub(super) files: Vec<String>,
+    /// Whether one of them is deleted.
+    pub(super) deletes: bool,
+}
+
+/// The files in the headers of a unified diff, of git's extended one, and of a patch without
+/// its frame. Lines inside a hunk name nothing, whatever they look like.
+pub(super) fn named(text: &str) -> Named {
+    let mut named = Named::default();
+    let (mut old, mut new) = (0_usize, 0_usize);
+    for line in text.lines() {
+        if old > 0 || new > 0 {
+            match line.as_bytes().first() {
+                Some(b'-') => old = old.saturating_sub(1),
+                Some(b'+') => new = new.saturating_sub(1),
+                Some(b'\\') => {}
+                _ => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
+            }
+            // A count may lie: what begins a file does so anywhere.
+            if !line.starts_with("diff --git ") {
+                continue;
+            }
+            (old, new) = (0, 0);
+        }
+        if let Some(counts) = line.strip_prefix("@@ -").and_then(counts) {
+            (old, new) = counts;
+            continue;
+        }
+        named.deletes |= line.starts_with("deleted file mode");
+        if let Some((what, path)) = header(line).filter(|(_, path)| !path.is_empty()) {
+            named.deletes |= what == "Delete File";
+            named.file(path);
+        }
+        for before in
+            ["--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to ", "Index: "]
+        {
+            if let Some(path) = line.strip_prefix(before) {
+                named.deletes |= before == "+++ " && path.trim_end() == "/dev/null";
+                named.file(path.split('\t').next().unwrap_or(path));
+            }
+        }
+        if let Some((from, to)) =
+            line.strip_prefix("diff --git ").and_then(|both| both.split_once(" b/"))
+        {
+            named.file(from);
+            named.file(&format!("b/{to}"));
+        }
+    }
+    named
+}
+
+/// How many lines a hunk has on both sides: `1,3 +1,4 @@`.
+fn counts(header: &str) -> Option<(usize, usize)> {
+    let (old, rest) = header.split_once(" +")?;
+    let new = rest.split([' ', '@']).next()?;
+    let count = |range: &str| match range.split_once(',') {
+        Some((_, count)) => count.parse().ok(),
+        None => Some(1),
+    };
+    Some((count(old)?, count(new)?))
+}
+
+impl Named {
+    fn file(&mut self, path: &str) {
+        let path = path.trim().trim_matches('"').to_owned();
+        if !matches!(path.as_str(), "" | "/dev/null") && !self.files.contains(&path) {
+            self.files.push(path);
+        }
+    }
+}
+
 /// What hunks leave of a text; `None` where lines stand nowhere in it or more than once.
 pub(super) fn apply(before: &str, hunks: &[Hunk]) -> Option<String> {
     let mut lines: Vec<&str> = before.split('\n').collect();
@@ -161,6 +237,25 @@ mod tests {
         assert_eq!(moved.as_deref(), Some("c"));
         assert_eq!(apply("0\nz\n1\n\n3\n", hunks).as_deref(), Some("0\nz\n2\n\n3\n"));
         assert_eq!(files[2].change, Change::Delete);
+    }
+
+    #[test]
+    fn a_patch_of_any_form_names_its_files() {
+        for (text, files, deletes) in [
+            ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", &["a/x", "b/x"][..], false),
+            ("+++ .env\t2026-01-01\n", &[".env"], false),
+            ("@@ -1,2 +1,2 @@\n--- a\n-x\n+++ b\n+y\n+++ b/z", &["b/z"], false),
+            ("@@ -1,9 +1,9 @@\n-x\ndiff --git a/x b/y\n", &["a/x", "b/y"], false),
+            ("rename from x\nrename to y\n", &["x", "y"], false),
+            ("*** Update File: x\n*** Move to: y\n", &["x", "y"], false),
+            ("*** Delete File: x\n", &["x"], true),
+            ("--- a/x\n+++ /dev/null\n", &["a/x"], true),
+            ("*** three stars of a text\n-- two\n", &[], false),
+        ] {
+            let want =
+                Named { files: files.iter().map(|&file| file.to_owned()).collect(), deletes };
+            assert_eq!(named(text), want, "{text}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::model::{RulePlace, WriteScope};
 
+use super::programs::exactly;
 use super::rules::Rules;
 
 /// Everything a decision depends on besides the call itself and the files.
@@ -149,10 +150,17 @@ impl Globs {
 }
 
 /// Extra commands, each a list of first words: `npm run lint` allows
-/// `npm run lint -- --fix`. They are words, never a pattern or shell code.
+/// `npm run lint -- --fix`. One that names what is deleted, or whom a program talks to,
+/// allows its very words. They are words, never a pattern or shell code.
 #[derive(Clone, Debug, Default)]
 pub struct Allow {
-    prefixes: Vec<Vec<String>>,
+    commands: Vec<Allowed>,
+}
+
+#[derive(Clone, Debug)]
+struct Allowed {
+    words: Vec<String>,
+    exactly: bool,
 }
 
 impl Allow {
@@ -161,30 +169,38 @@ impl Allow {
     /// # Errors
     /// The first command that is empty or has an open quote.
     pub fn new<S: AsRef<str>>(commands: impl IntoIterator<Item = S>) -> Result<Self, PolicyError> {
-        let mut prefixes = Vec::new();
+        let mut allowed = Vec::new();
         for command in commands {
             let written = command.as_ref();
             match shlex::split(written) {
-                Some(words) if !words.is_empty() => prefixes.push(words),
+                Some(words) if !words.is_empty() => {
+                    let exactly = exactly(&words);
+                    allowed.push(Allowed { words, exactly });
+                }
                 _ => return Err(PolicyError::Allow { command: written.to_owned() }),
             }
         }
-        Ok(Self { prefixes })
+        Ok(Self { commands: allowed })
     }
 
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.prefixes.is_empty()
+        self.commands.is_empty()
     }
 
     /// Whether a command, word by word, begins with an allowed one. `None` is a
     /// word that cannot be known before it runs; it matches no word of a prefix.
     pub(super) fn covers(&self, words: &[Option<String>]) -> bool {
-        self.prefixes.iter().any(|prefix| {
-            prefix.len() <= words.len()
-                && prefix.iter().zip(words).all(|(want, word)| Some(want) == word.as_ref())
+        self.commands.iter().any(|allowed| {
+            fits(allowed.words.len(), words.len(), allowed.exactly)
+                && allowed.words.iter().zip(words).all(|(want, word)| Some(want) == word.as_ref())
         })
     }
+}
+
+/// Whether so many words of a rule can be those of a command.
+pub(super) fn fits(rule: usize, command: usize, exactly: bool) -> bool {
+    rule == command || rule < command && !exactly
 }
 
 /// Why a policy could not be built.

@@ -13,7 +13,8 @@ use crate::model::{
     Access, CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RuleDecision, RulePlace,
 };
 
-use super::policy::PolicyError;
+use super::policy::{self, PolicyError};
+use super::programs::exactly;
 use super::tools::same_kind;
 
 /// Built-in rules that no configuration lifts, by the beginning of their ids, and what
@@ -78,6 +79,7 @@ struct Tool {
 struct Command {
     ruling: Ruling,
     words: Vec<String>,
+    exactly: bool,
 }
 
 #[derive(Debug)]
@@ -131,6 +133,11 @@ impl Rules {
     /// Whether tools are listed at all, and this one is not.
     pub(super) fn leaves_out(&self, name: &str) -> bool {
         !self.0.allowed.is_empty() && find(&self.0.allowed, name).is_none()
+    }
+
+    /// The tools that are listed, as they are written.
+    pub(super) fn allowed(&self) -> Vec<&str> {
+        self.0.allowed.iter().map(|tool| tool.name.as_str()).collect()
     }
 
     /// Whether this tool is listed by name.
@@ -245,7 +252,9 @@ fn command(written: &CommandRule) -> Result<Command, PolicyError> {
     let words = shlex::split(&written.command).filter(|words| !words.is_empty());
     let words = words.ok_or_else(|| bad(id, place, "its command cannot be split into words"))?;
     let ruling = ruling(id, written.decision, &written.reason, place)?;
-    let command = Command { ruling, words };
+    // A human who is asked sees every word.
+    let exactly = written.decision == RuleDecision::Allow && exactly(&words);
+    let command = Command { ruling, words, exactly };
     examples(id, place, &written.r#match, &written.not_match, |example| {
         let words = shlex::split(example).unwrap_or_default();
         command.fits(&words.into_iter().map(Some).collect::<Vec<_>>())
@@ -261,7 +270,8 @@ impl Command {
             // What is not known may be the word: that narrows, and never widens.
             None => strict || want == "*",
         };
-        self.words.len() <= words.len() && self.words.iter().zip(words).all(fits)
+        policy::fits(self.words.len(), words.len(), self.exactly)
+            && self.words.iter().zip(words).all(fits)
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Seen {
     /// Whether all of the arguments is one patch, as text.
     pub(super) patch: bool,
     pub(super) malformed: bool,
+    /// Files that a patch names beside the arguments, as written there.
+    named: Vec<String>,
 }
 
 const COMMANDS: &[&str] = &[
@@ -91,6 +93,19 @@ const CONTENTS: &[&str] = &[
     "newstring",
 ];
 
+/// Fields that hold a patch.
+const PATCHES: &[&str] = &[
+    "diff",
+    "diffs",
+    "input",
+    "patch",
+    "patches",
+    "patch_text",
+    "patchtext",
+    "unified_diff",
+    "unifieddiff",
+];
+
 /// How deep arguments are looked into.
 const MOST_DEPTH: usize = 12;
 
@@ -102,6 +117,7 @@ impl Seen {
             seen.patch(text);
         }
         seen.value(input, 0);
+        seen.also_named();
         seen.commands.dedup();
         seen
     }
@@ -160,12 +176,15 @@ impl Seen {
                             }
                             _ => self.malformed |= !field.is_null(),
                         }
-                    } else if matches!(key, "input" | "patch" | "diff")
+                    } else if PATCHES.contains(&key)
                         && field.as_str().is_some_and(|text| text.contains(patches::BEGIN))
                     {
                         self.patch(field.as_str().unwrap_or_default());
-                    } else if CONTENTS.contains(&key) {
-                        self.writes = true;
+                    } else if CONTENTS.contains(&key) || PATCHES.contains(&key) {
+                        self.writes |= CONTENTS.contains(&key);
+                        if PATCHES.contains(&key) {
+                            self.patched(field);
+                        }
                     } else {
                         self.writes |= key == "edits";
                         self.value(field, depth + 1);
@@ -174,6 +193,38 @@ impl Seen {
             }
             Value::Array(items) => items.iter().for_each(|item| self.value(item, depth + 1)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// What a patch of any other form names: a tool may go by that, and not by its arguments.
+    fn patched(&mut self, field: &Value) {
+        match field {
+            Value::String(text) => {
+                let named = patches::named(text);
+                self.writes |= !named.files.is_empty();
+                self.deletes |= named.deletes;
+                self.named.extend(named.files);
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.patched(item)),
+            Value::Object(_) => self.value(field, 1),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Adds the files that a patch names, but for those that the arguments name, too.
+    fn also_named(&mut self) {
+        for named in std::mem::take(&mut self.named) {
+            let plain = named.strip_prefix("a/").or_else(|| named.strip_prefix("b/"));
+            let same = |path: &String| {
+                let bare = path.trim_start_matches("./");
+                // The Copilot CLI writes `a` and the absolute path.
+                plain.is_some_and(|plain| bare == plain || path.strip_prefix('/') == Some(plain))
+                    || bare == named
+                    || ["a", "b"].iter().any(|side| named.strip_prefix(side) == Some(path))
+            };
+            if !self.paths.iter().any(same) {
+                self.paths.push(plain.unwrap_or(&named).to_owned());
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use super::explain::{Explained, Parts};
 use super::files::Files;
 use super::judge::{Judge, Read, Write};
 use super::policy::{Approval, Policy};
+use super::programs;
 use super::refusal::{Refusal, blocked_pattern};
 use super::secrets;
 use super::seen::Seen;
@@ -138,7 +139,8 @@ impl Call<'_> {
         let (decision, ask) = self.understood(input, parts)?;
         if rules.leaves_out(tool) {
             let why = format!("the tool {tool} is none of those in allowed_tools");
-            return Err(Refusal::new("policy.not-allowed-tool", why));
+            return Err(Refusal::new("policy.not-allowed-tool", why)
+                .instead(format!("use one of those: {}", rules.allowed().join(", "))));
         }
         let named = rules.asks_for(tool).map(|name| {
             let why = format!("a human has to approve {tool} (`{name}` in ask_tools)");
@@ -264,7 +266,8 @@ impl Call<'_> {
             judge.write(&self.absolute(path)?, Write::Change)?;
         }
         for (name, value) in &seen.variables {
-            shell::check_assignment(name, &shell::Value::lit(value.clone()))?;
+            let value = shell::Value::lit(value.clone());
+            judge.assigned(&shell::Env::new(policy.cwd.clone()), name, &value)?;
         }
         let mut writes: Vec<PathBuf> = judge.writes.into_iter().collect();
         let mut ask = judge.ask;
@@ -384,12 +387,15 @@ impl Call<'_> {
             judge.read(&absolute, Read::Content).map_err(|refusal| refusal.within(path))?;
         }
         if searching {
-            for name in ["glob", "include", "pattern", "filePattern"] {
-                let globbing = name != "pattern" || self.request.tool.eq_ignore_ascii_case("glob");
-                let Some(glob) = input.get(name).and_then(Value::as_str).filter(|_| globbing)
-                else {
-                    continue;
-                };
+            // A tool that finds files shows their names alone.
+            let finds = self.request.tool.eq_ignore_ascii_case("glob");
+            let roots: Vec<PathBuf> = match seen.paths.as_slice() {
+                [] => vec![self.policy.cwd.clone()],
+                paths => paths.iter().map(|path| self.absolute(path)).collect::<Result<_, _>>()?,
+            };
+            let fields = ["glob", "globs", "include", "includes", "filePattern", "pattern"];
+            let fields = fields.iter().filter(|name| finds || **name != "pattern");
+            for glob in fields.filter_map(|name| input.get(name)).flat_map(texts) {
                 let outside = glob.starts_with(['/', '~'])
                     && !Path::new(glob).starts_with(&self.policy.workspace)
                     || Path::new(glob)
@@ -401,15 +407,32 @@ impl Call<'_> {
                         format!("{glob} reaches out of the workspace"),
                     ));
                 }
-                if secrets::path(Path::new(glob)) {
+                let wanted = !finds && !glob.starts_with('!');
+                let meets = |root: &PathBuf| {
+                    let secrets = &judge.entries(root).secrets;
+                    let below = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
+                    secrets.iter().any(|secret| programs::names(glob, &below(secret)))
+                };
+                let aims = wanted && (programs::aims_at_secrets(glob) || roots.iter().any(meets));
+                if aims || secrets::path(Path::new(glob)) {
                     return Err(Refusal::new(
                         "secret.file",
                         format!("{glob} is aimed at files that may hold secrets"),
-                    ));
+                    )
+                    .instead("search without a glob, or for an ending such as `*.rs`"));
                 }
             }
         }
         Ok((Decision::allow("path.read", "it reads inside the workspace"), judge.ask))
+    }
+}
+
+/// A text, or the texts of a list.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     }
 }
 

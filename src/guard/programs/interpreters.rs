@@ -80,6 +80,13 @@ const BUN: Language = Language {
     checks: "--version -v",
     verbs: "test run build",
 };
+const CRYSTAL: Language = Language {
+    flags: "",
+    valued: "",
+    module: None,
+    checks: "--version -v -h --help",
+    verbs: "spec tool docs build",
+};
 const PLAIN: Language =
     Language { flags: "", valued: "", module: None, checks: "--version -v -V", verbs: "" };
 
@@ -94,8 +101,9 @@ pub(super) fn language(name: &str) -> Option<&'static Language> {
         "php" => &PHP,
         "deno" => &DENO,
         "bun" => &BUN,
-        "lua" | "luajit" | "Rscript" | "julia" | "escript" | "elixir" | "crystal" | "tsx"
-        | "ts-node" | "racket" | "octave" | "groovy" | "swipl" | "sbcl" => &PLAIN,
+        "crystal" => &CRYSTAL,
+        "lua" | "luajit" | "Rscript" | "julia" | "escript" | "elixir" | "tsx" | "ts-node"
+        | "racket" | "octave" | "groovy" | "swipl" | "sbcl" => &PLAIN,
         _ => return None,
     })
 }
@@ -120,6 +128,7 @@ impl Judge<'_> {
             )
             .instead("write it to a file with the create tool, then run that file")
         };
+        self.given(env, call.words)?;
         let mut rest = call.words;
         let mut tests = false;
         while let Some((first, more)) = rest.split_first() {

@@ -6,8 +6,10 @@ mod awk;
 mod builtins;
 mod find;
 mod git;
+mod given;
 mod interpreters;
 mod known;
+mod lifted;
 mod options;
 mod readers;
 mod refused;
@@ -19,7 +21,9 @@ mod writers;
 
 use known::Kind;
 pub(super) use known::is_program;
+pub(super) use lifted::exactly;
 use options::Spec;
+pub(super) use readers::{aims_at_secrets, names};
 
 use std::path::{Path, PathBuf};
 
@@ -76,7 +80,10 @@ impl Judge<'_> {
         let policy = self.policy;
         if policy.allow.is_empty() && !policy.rules.about_commands() {
             return match judged {
-                Err(refusal) if self.defaults_to(&refusal, name) => Ok(Stream::Opaque),
+                Err(refusal) if self.defaults_to(&refusal, name) => {
+                    self.lifted(env, rest)?;
+                    Ok(Stream::Opaque)
+                }
                 judged => judged,
             };
         }
@@ -99,6 +106,7 @@ impl Judge<'_> {
                 if refusal.rule == "program.delete" {
                     self.deletes(env, base, rest)?;
                 }
+                self.lifted(env, rest)?;
                 Ok(Stream::Opaque)
             }
             judged => judged,
@@ -187,6 +195,7 @@ impl Judge<'_> {
         } else {
             self.script(env, &Value::lit(name))?;
         }
+        self.given(env, rest)?;
         // A known program that lives in the workspace (`.venv/bin/python`,
         // `./node_modules/.bin/eslint`) is judged as what it is called.
         if is_program(&base) && !known::is_refused(&base) {
@@ -243,7 +252,8 @@ impl Judge<'_> {
             return Err(Refusal::new(
                 "program.script",
                 format!("there is no script {} in the workspace", value.show()),
-            ));
+            )
+            .instead("run one that is there: `git ls-files '*.sh' '*.py' '*.js'` names them"));
         }
         Ok(found)
     }
@@ -253,6 +263,7 @@ impl Judge<'_> {
         match known::kind(call.name) {
             Some(Kind::Refused(_)) if refused::only_asks(call.name, call.words) => {
                 self.harmless_words(env, call.name, call.words)?;
+                self.given(env, call.words)?;
                 Ok(Stream::Opaque)
             }
             Some(Kind::Refused(group)) => Err(group.refusal(call.name)),

@@ -6,7 +6,7 @@ use crate::guard::shell::Value;
 
 /// Why a group of programs is refused, and what passes instead.
 pub(super) struct Group {
-    rule: &'static str,
+    pub(super) rule: &'static str,
     why: &'static str,
     instead: &'static str,
     pub(super) names: &'static str,
@@ -72,8 +72,8 @@ pub(super) const GROUPS: &[Group] = &[
         names: "source . alias unalias enable bind complete compgen fc history script watch \
             parallel entr expect unbuffer run-parts busybox toybox ex vi vim nvim emacs nano ed pico \
             sponge vipe m4 zsh fish csh tcsh ksh pwsh powershell cmd tclsh wish guile osh nu elvish \
-            xonsh start-stop-daemon daemonize coproc patch rename split csplit mkfifo cpio ar \
-            sqlite3 gunzip bunzip2 unxz gzip bzip2 xz zstd unzip 7z unrar install logrotate \
+            xonsh start-stop-daemon daemonize coproc patch rename csplit mkfifo cpio ar \
+            sqlite3 gunzip bunzip2 unxz zstd unzip 7z unrar install logrotate \
             ralph-copilot copilot claude codex gemini aider opencode",
     },
 ];
@@ -89,7 +89,6 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("brew", "list --prefix"),
     ("unzip", "-l -Z"),
     ("7z", "l"),
-    ("gzip", "-l"),
     ("dpkg", "-l -s -L"),
 ];
 

@@ -3,7 +3,7 @@
 
 use crate::guard::judge::{Judge, Write};
 use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment};
+use crate::guard::shell::{Env, Seg, Stream, Value};
 
 use super::Call;
 use super::builtins::dump;
@@ -11,7 +11,7 @@ use super::options::{Does, Spec};
 
 /// Names judged here.
 pub(super) const NAMES: &str = "env command builtin exec timeout gtimeout nice ionice nohup setsid stdbuf time xargs \
-            eval bash sh dash chronic caffeinate flock not valgrind hyperfine";
+            eval bash sh dash chronic caffeinate flock not valgrind hyperfine cross-env xvfb-run";
 
 const NO_OPTIONS: Spec = Spec::closed(&[], "");
 
@@ -43,6 +43,32 @@ impl Judge<'_> {
             "setsid" => {
                 const SPEC: Spec = Spec::closed(&[], "-w --wait -f --fork");
                 self.through(env, call, &SPEC, 0)
+            }
+            "cross-env" => self.cross_env(env, call),
+            "xvfb-run" => {
+                const SPEC: Spec = Spec::closed(
+                    &[
+                        ("-n --server-num -w --wait -p --xauth-protocol", Does::Data),
+                        ("-e --error-file -f --auth-file", Does::Writes),
+                        ("-s --server-args", Does::Refused("starts the display with options")),
+                    ],
+                    "-a --auto-servernum -d --auto-display",
+                );
+                // What a screen looks like is no more than that.
+                let own = own_words(call.words, &SPEC);
+                let screen = |text: &str| {
+                    let text = text.strip_prefix("--server-args=").unwrap_or(text);
+                    text.strip_prefix("-screen ").is_some_and(|rest| {
+                        rest.bytes().all(|b| b.is_ascii_digit() || b == b'x' || b == b' ')
+                    })
+                };
+                let plain = |at: usize| call.words[at].text().is_some_and(screen);
+                let names =
+                    |at: usize| matches!(call.words[at].text(), Some("-s" | "--server-args"));
+                let dropped = |at: usize| plain(at) || names(at) && at + 1 < own && plain(at + 1);
+                let kept = (0..call.words.len()).filter(|at| *at >= own || !dropped(*at));
+                let words: Vec<Value> = kept.map(|at| call.words[at].clone()).collect();
+                self.through(env, &Call { words: &words, ..*call }, &SPEC, 0)
             }
             "chronic" | "not" => self.through(env, call, &NO_OPTIONS, 0),
             "caffeinate" => {
@@ -143,13 +169,28 @@ impl Judge<'_> {
                 continue;
             }
             let Some((name, _)) = head.split_once('=') else { break };
-            check_assignment(name, &first.tail(name.len() + 1))?;
+            self.assigned(&inner, name, &first.tail(name.len() + 1))?;
             rest = more;
         }
         if rest.is_empty() {
             return Err(dump("env"));
         }
         self.plain(&mut inner, rest, call.stdin)
+    }
+
+    /// `cross-env NAME=VALUE … COMMAND`.
+    fn cross_env(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        let mut rest = call.words;
+        while let Some((first, more)) = rest.split_first() {
+            let Some((name, _)) = first.head().split_once('=') else { break };
+            self.assigned(env, name, &first.tail(name.len() + 1))?;
+            rest = more;
+        }
+        match rest.first() {
+            None => Ok(Stream::Text(String::new())),
+            Some(first) if first.head().starts_with('-') => Err(unseen(call.name)),
+            Some(_) => self.plain(env, rest, call.stdin),
+        }
     }
 
     fn command_wrapper(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -264,6 +305,7 @@ impl Judge<'_> {
             return self.line(&mut inner, &line);
         }
         self.script(env, first)?;
+        self.given(env, rest)?;
         Ok(Stream::Opaque)
     }
 

@@ -13,7 +13,8 @@ use super::options::{Does, Parsed, Spec};
 use Does::{Data, FlagRefused, Refused};
 
 /// Names judged here.
-pub(super) const NAMES: &str = "tee cp gcp mv gmv ln mkdir touch truncate chmod dos2unix unix2dos";
+pub(super) const NAMES: &str =
+    "tee cp gcp mv gmv ln mkdir touch truncate chmod dos2unix unix2dos gzip bzip2 xz split";
 
 impl Judge<'_> {
     pub(super) fn writer(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
@@ -23,6 +24,8 @@ impl Judge<'_> {
             "mv" | "gmv" => self.rename(env, call),
             "ln" => self.link(env, call),
             "mkdir" | "touch" | "truncate" | "dos2unix" | "unix2dos" => self.make(env, call),
+            "gzip" | "bzip2" | "xz" => return self.compress(env, call),
+            "split" => self.parts(env, call),
             _ => self.chmod(env, call),
         }?;
         // `-v` and `chmod -c` print the names.
@@ -42,6 +45,71 @@ impl Judge<'_> {
             self.write_value(env, operand, how)?;
         }
         Ok(call.stdin.clone())
+    }
+
+    /// A compressed copy beside a file, as long as the file stays.
+    fn compress(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[("-T --threads", Data)],
+            "-k --keep -c --stdout --to-stdout -l --list -t --test -v --verbose -q --quiet -n --no-name \
+            -1 -2 -3 -4 -5 -6 -7 -8 -9 --fast --best --version --help",
+        );
+        let parsed = self.options(env, call.name, call.words, &SPEC)?;
+        let shows = ["-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test"];
+        let shows = parsed.has(&shows) || parsed.has(&["--version", "--help"]);
+        if !shows && !parsed.operands.is_empty() && !parsed.has(&["-k", "--keep"]) {
+            let why = format!("{} removes the file that it compresses", call.name);
+            return Err(Refusal::new("program.delete", why)
+                .instead(format!("keep it: `{} -k FILE`", call.name)));
+        }
+        let ending = match call.name {
+            "gzip" => ".gz",
+            "bzip2" => ".bz2",
+            _ => ".xz",
+        };
+        for operand in &parsed.operands {
+            if operand.text() == Some("-") {
+                continue;
+            }
+            self.read_value(env, operand, Read::Content)?;
+            if !shows {
+                for path in self.paths(env, operand)? {
+                    let target = format!("{}{ending}", path.display());
+                    self.write(std::path::Path::new(&target), Write::Change)?;
+                }
+            }
+        }
+        Ok(Stream::Opaque)
+    }
+
+    /// Parts of a file, under names that begin with a given one.
+    fn parts(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::closed(
+            &[
+                ("-l --lines -b --bytes -n --number -C --line-bytes -t --separator", Data),
+                ("--filter", Refused("runs a program")),
+            ],
+            "-d -x -e -u --numeric-suffixes --hex-suffixes --elide-empty-files --unbuffered --verbose",
+        );
+        let parsed = self.options(env, "split", call.words, &SPEC)?;
+        let (source, prefix) = match parsed.operands.as_slice() {
+            [source, prefix] => (Some(source), Some(prefix)),
+            others => (others.first(), None),
+        };
+        if let Some(source) = source.filter(|source| source.text() != Some("-")) {
+            self.read_value(env, source, Read::Content)?;
+        }
+        // Two letters are added to the name: they must not make it another one.
+        let name = prefix.and_then(Value::text).filter(|name| name.ends_with(['-', '_']));
+        let Some(name) = name else {
+            return Err(Refusal::new(
+                "path.unknown",
+                "it is not known which files the parts would be",
+            )
+            .instead("let the name of the parts end in `-`, as in `split -l 100 FILE part-`"));
+        };
+        self.write_value(env, &Value::lit(format!("{name}aa")), Write::Change)?;
+        Ok(Stream::Opaque)
     }
 
     fn make(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {

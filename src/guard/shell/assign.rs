@@ -2,10 +2,14 @@
 //! program load or run something else.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::LazyLock;
 
+use crate::guard::judge::{Judge, Write};
+use crate::guard::places::is_system;
 use crate::guard::refusal::Refusal;
 
+use super::env::Env;
 use super::value::{Seg, Value};
 
 /// Names that are refused whatever the value.
@@ -25,11 +29,31 @@ const DENIED: &str = "PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND CD
     LUA_CPATH PYTHONWARNINGS EXINIT VIMINIT RUSTFMT CLIPPY_DRIVER LESSKEY LESSKEYIN \
     LESSKEY_CONTENT MORE M2_HOME MAVEN_HOME MAVEN_ARGS GRADLE_HOME GRADLE_USER_HOME \
     CMAKE_TOOLCHAIN_FILE CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER \
-    CMAKE_GENERATOR_INSTANCE BUNDLE_GEMFILE NODE_OPTIONS_FILE PERL_MM_OPT PERL_MB_OPT";
+    CMAKE_GENERATOR_INSTANCE BUNDLE_GEMFILE NODE_OPTIONS_FILE PERL_MM_OPT PERL_MB_OPT \
+    PKG_CONFIG COMPILER_PATH GCC_EXEC_PREFIX SBT_OPTS JVM_OPTS LEIN_JVM_OPTS ANT_OPTS ANT_ARGS \
+    HARNESS_PERL_SWITCHES HARNESS_PERL PROVE_ARGS TS_NODE_COMPILER TS_NODE_REQUIRE \
+    BAZEL_SH BAZEL_REAL KOTLIN_COMPILER \
+    SCALA_HOME KOTLIN_HOME ANT_HOME SBT_HOME GHCRTS DOTNET_ROOT MSBUILDSDKSPATH \
+    CARGO_BUILD_RUSTDOC CARGO_UNSTABLE_CONFIG_INCLUDE CONFIG_SHELL CONFIG_SITE \
+    MAKE MAKEOVERRIDES GEM_HOME GEM_PATH R_PROFILE R_PROFILE_USER R_ENVIRON R_HOME \
+    JULIA_LOAD_PATH JULIA_DEPOT_PATH PERL5SHELL ERL_LIBS OCAMLPATH MSBUILD_EXE_PATH MAVEN_CONFIG \
+    BINDGEN_EXTRA_CLANG_ARGS RUSTC_LINKER PYTHONPLATLIBDIR PYTHONEXECUTABLE COREPACK_ROOT \
+    COREPACK_NPM_REGISTRY BAZELISK_BASE_URL COMPOSER_HOME";
+
+/// Names whose value is a place that tools write to: a write like any other.
+pub(in crate::guard) const FOLDERS: &str = "CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR CARGO_BUILD_BUILD_DIR CARGO_INSTALL_ROOT \
+    COVERAGE_FILE GOCACHE GOMODCACHE GOBIN GOTMPDIR GOCOVERDIR PYTHONPYCACHEPREFIX \
+    RUFF_CACHE_DIR MYPY_CACHE_DIR BLACK_CACHE_DIR UV_CACHE_DIR UV_PROJECT_ENVIRONMENT \
+    PIP_CACHE_DIR POETRY_CACHE_DIR PRE_COMMIT_HOME XDG_CACHE_HOME XDG_STATE_HOME SCCACHE_DIR \
+    CCACHE_DIR LLVM_PROFILE_FILE RUSTC_LOG_OUTPUT NODE_V8_COVERAGE NODE_COMPILE_CACHE \
+    JEST_JUNIT_OUTPUT_DIR JEST_JUNIT_OUTPUT_FILE ESLINT_CACHE_LOCATION PYTEST_DEBUG_TEMPROOT \
+    GRADLE_RO_DEP_CACHE BUNDLE_PATH MIX_BUILD_PATH MIX_DEPS_PATH DENO_DIR PUB_CACHE \
+    TURBO_CACHE_DIR PLAYWRIGHT_HTML_REPORT TF_DATA_DIR TOX_WORK_DIR JEST_JUNIT_OUTPUT \
+    POETRY_VIRTUALENVS_PATH NUGET_PACKAGES INSTA_WORKSPACE_ROOT";
 
 /// Beginnings of names that are refused.
 const DENIED_PREFIXES: &str = "LD_ DYLD_ GIT_ SSH_ GPG_ BASH_FUNC_ CARGO_TARGET_ CARGO_ALIAS_ CARGO_BUILD_RUSTC \
-    CARGO_REGISTRIES_ CARGO_SOURCE_ CARGO_HTTP_ CARGO_NET_ NPM_CONFIG_ YARN_ PNPM_ COPILOT_ \
+    CARGO_REGISTRIES_ CARGO_REGISTRY_ CARGO_SOURCE_ CARGO_HTTP_ CARGO_NET_ NPM_CONFIG_ YARN_ PNPM_ COPILOT_ \
     RALPH_ ORIGINAL_XDG_";
 
 /// Beginnings of names that programs read in capitals and in small letters alike. Every
@@ -76,6 +100,23 @@ fn runs_in_arithmetic(text: &str) -> bool {
     })
 }
 
+impl Judge<'_> {
+    /// Judges an assignment in front of a command: what it could make run, and where it makes
+    /// tools write.
+    pub(in crate::guard) fn assigned(
+        &mut self,
+        env: &Env,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), Refusal> {
+        check(name, value)?;
+        if has(FOLDERS, name) && value.text() != Some("") {
+            self.write_value(env, value, Write::Change)?;
+        }
+        Ok(())
+    }
+}
+
 /// Refuses an assignment that could make another program run.
 pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> {
     let capitals = name.to_uppercase();
@@ -116,12 +157,22 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
         return Ok(());
     }
     static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| DENIED.split_whitespace().collect());
-    // The one of its prefix that names a folder, and no program.
+    // The ones of their prefix that name a folder, and no program.
     let below = |text: &str| {
         !text.starts_with(['/', '~', '.']) && !text.contains("..") && !text.contains(".git")
     };
     if upper == "CARGO_TARGET_DIR" && text.is_some_and(below) {
         return Ok(());
+    }
+    // What is absolute is judged where the workspace is known.
+    let machine = |text: &str| {
+        (text.starts_with('/') && is_system(Path::new(text)))
+            || text.starts_with('~')
+            || text.contains("..")
+    };
+    if has(FOLDERS, &upper) && text.is_some_and(machine) {
+        let why = format!("{name} would make a tool write outside the workspace");
+        return Err(Refusal::new("path.outside", why).instead("run the command without setting it"));
     }
     let shows = ["_PAGER", "_EDITOR"].iter().any(|end| upper.ends_with(end));
     if shows
@@ -157,12 +208,38 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
                     .any(|known| word.starts_with(known))
             })
         }),
-        "RUSTFLAGS" | "RUSTDOCFLAGS" | "CARGO_ENCODED_RUSTFLAGS" => Some(|text| {
+        "RUSTFLAGS"
+        | "RUSTDOCFLAGS"
+        | "CARGO_ENCODED_RUSTFLAGS"
+        | "CARGO_BUILD_RUSTFLAGS"
+        | "CARGO_BUILD_RUSTDOCFLAGS"
+        | "CARGO_HOST_RUSTFLAGS" => Some(|text| {
             !["linker", "runner", "load", "plugin", "link-arg"].iter().any(|bad| text.contains(bad))
         }),
         "PYTEST_ADDOPTS" => {
             Some(|text| !text.contains("-p") && !text.contains("-c") && !text.contains("--root"))
         }
+        // A program by its name, or the machine's own.
+        "PROTOC" | "LLVM_CONFIG" | "CUDACXX" | "PHP_BINARY" | "UV_PYTHON" | "RC" | "ASM" => {
+            Some(|text| {
+                let own = ["/usr/", "/opt/"].iter().any(|folder| text.starts_with(folder));
+                !text.contains('/') || own && !text.contains("..")
+            })
+        }
+        // A toolchain by its name; a path would be programs of whoever made that folder.
+        "RUSTUP_TOOLCHAIN" | "GOTOOLCHAIN" => {
+            Some(|text| !text.contains(['/', '\\']) && !text.starts_with('.'))
+        }
+        "SPEC_OPTS" | "RUBYTESTOPT" | "TESTOPTS" | "JEST_OPTS" | "MOCHA_OPTS" => Some(|text| {
+            let loads = |word: &str| {
+                ["-r", "--r", "-I", "-O", "--o", "-P", "--conf"]
+                    .iter()
+                    .any(|bad| word.starts_with(bad))
+            };
+            !text.split_whitespace().any(loads)
+        }),
+        // It can name a compiler, as any file of the workspace can.
+        "TS_NODE_PROJECT" => Some(|text| !text.starts_with(['/', '~']) && !text.contains("..")),
         "PYTHONPATH" => Some(|text| {
             text.split(':').all(|part| !part.starts_with(['/', '~']) && !part.contains(".."))
         }),

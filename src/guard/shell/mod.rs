@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 use brush_parser::{ParserOptions, Token, ast};
 
-pub(super) use assign::check as check_assignment;
+pub(super) use assign::{FOLDERS, check as check_assignment};
 pub(super) use brackets::widened;
 pub(super) use env::Env;
 pub(super) use params::subscript_end;

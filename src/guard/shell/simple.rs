@@ -7,7 +7,6 @@ use brush_parser::ast;
 use crate::guard::judge::Judge;
 use crate::guard::refusal::Refusal;
 
-use super::assign;
 use super::env::Env;
 use super::expand::secret_variable;
 use super::redirect::is_stderr;
@@ -174,7 +173,7 @@ impl Judge<'_> {
             }
         };
         for value in &values {
-            assign::check(&name, value)?;
+            self.assigned(env, &name, value)?;
         }
         if assignment.append {
             // What stands there already stays in it.

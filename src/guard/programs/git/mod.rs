@@ -5,7 +5,7 @@ mod change;
 mod query;
 mod tracked;
 
-use crate::guard::judge::Judge;
+use crate::guard::judge::{Judge, Read};
 use crate::guard::refusal::Refusal;
 use crate::guard::shell::{Env, Stream, Value};
 
@@ -45,6 +45,12 @@ const BRANCHES: Refused = (
     "stay on this branch; read with `git show REV:PATH`",
 );
 
+/// Whether a subcommand deletes or talks to a remote.
+pub(super) fn reaches(subcommand: &str) -> bool {
+    let rules = ["program.delete", "git.push", "git.network"];
+    refused(subcommand).is_some_and(|(rule, ..)| rules.contains(&rule))
+}
+
 fn refused(subcommand: &str) -> Option<Refused> {
     Some(match subcommand {
         "clean" | "filter-branch" | "filter-repo" | "gc" | "prune" | "repack" | "prune-packed" => {
@@ -68,6 +74,24 @@ fn refused(subcommand: &str) -> Option<Refused> {
         _ => return None,
     })
 }
+
+/// Refused subcommands, as far as their first word makes them look and no more.
+const QUESTIONS: &[(&str, &str)] = &[
+    ("submodule", "status summary"),
+    ("lfs", "ls-files status version"),
+    ("bisect", "log terms"),
+    ("sparse-checkout", "list"),
+    ("bundle", "verify list-heads"),
+    ("commit-graph multi-pack-index", "verify"),
+    ("rerere", "status diff remaining"),
+    ("ls-remote", "--get-url"),
+    ("replace", "-l --list"),
+    ("archive", "-l --list"),
+];
+
+/// Flags that change what a question tells, and nothing else.
+const QUESTION_FLAGS: &str = "-q --quiet -v --verbose --recursive --cached -l --long -s --size -n --name-only -a --all \
+            --json --porcelain --";
 
 /// Settings that may be given for one command.
 const HARMLESS_SETTINGS: &[&str] = &[
@@ -166,6 +190,28 @@ impl Judge<'_> {
         Ok(Stream::Opaque)
     }
 
+    /// Whether a subcommand that is refused otherwise only looks here; its words are judged.
+    fn asks(&mut self, env: &Env, name: &str, words: &[Value]) -> Result<bool, Refusal> {
+        let Some((first, rest)) = words.split_first() else { return Ok(name == "submodule") };
+        let first = first.text().unwrap_or_default();
+        let question = |(names, firsts): &(&str, &str)| lists(names, name) && lists(firsts, first);
+        let harmless = |word: &Value| {
+            let text = word.text().unwrap_or("-");
+            !text.starts_with('-') || lists(QUESTION_FLAGS, text)
+        };
+        if !QUESTIONS.iter().any(question) || !rest.iter().all(harmless) {
+            return Ok(false);
+        }
+        let mut named = rest.iter().filter(|word| !word.head().starts_with('-'));
+        match name {
+            "bundle" => named.try_for_each(|file| self.read_value(env, file, Read::Content))?,
+            // Its name or nothing: an address would be told as it is.
+            "ls-remote" => return Ok(rest.len() <= 1),
+            _ => named.try_for_each(|word| self.revision_or_path(env, word))?,
+        }
+        Ok(true)
+    }
+
     fn git_command(
         &mut self,
         env: &mut Env,
@@ -184,6 +230,9 @@ impl Judge<'_> {
         if matches!(name, "checkout" | "switch") && self.discards(env, name, words) {
             return Err(Refusal::new("git.destructive", format!("git {name}: {}", WORK_LOST.1))
                 .instead(WORK_LOST.2));
+        }
+        if self.asks(env, name, words)? {
+            return Ok(Stream::Opaque);
         }
         if let Some((rule, why, instead)) = refused(name) {
             return Err(Refusal::new(rule, format!("git {name}: {why}")).instead(instead));

@@ -171,7 +171,7 @@ impl Judge<'_> {
     }
 
     /// Refuses what names a secret, by path or inside a commit, or lies outside.
-    fn revision_or_path(&mut self, env: &Env, operand: &Value) -> Result<(), Refusal> {
+    pub(super) fn revision_or_path(&mut self, env: &Env, operand: &Value) -> Result<(), Refusal> {
         let Some(text) = operand.text() else {
             if operand.is_open() {
                 return Err(Refusal::new(
@@ -377,6 +377,17 @@ impl Judge<'_> {
             )
             .instead("read one value: `git config --get user.name`")
         };
+        let verb = call.words.first().and_then(Value::text).unwrap_or_default();
+        let lists_names = matches!(verb, "list" | "-l" | "--list" | "--name-only")
+            && call.words.iter().any(|word| word.text() == Some("--name-only"))
+            && call.words.iter().any(|word| matches!(word.text(), Some("list" | "-l" | "--list")))
+            && call
+                .words
+                .iter()
+                .all(|word| word.text().is_some_and(|word| lists(LISTS_NAMES, word)));
+        if lists_names {
+            return Ok(Stream::Opaque);
+        }
         let (searches, words): (Vec<_>, Vec<_>) =
             call.words.iter().partition(|word| word.text() == Some("--get-regexp"));
         let words: Vec<Value> = words.into_iter().cloned().collect();
@@ -409,6 +420,9 @@ impl Judge<'_> {
         }
     }
 }
+
+/// What makes `git config` show names and no values.
+const LISTS_NAMES: &str = "list -l --list --name-only --local -z --null --show-scope --show-origin";
 
 /// Sections of git's settings that hold no tokens.
 const SECTIONS: &str = "user core branch color diff merge log status commit tag push pull fetch rebase \

@@ -6,6 +6,7 @@ use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
 use crate::guard::shell::{Env, Seg, Stream, Value, widened};
 
+mod archive;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ impl Judge<'_> {
         let jq = matches!(call.name, "jq" | "gojq" | "jaq");
         let words = if jq { self.jq_words(env, call)? } else { call.words.to_vec() };
         let call = &Call { name: call.name, words: &words, stdin: call.stdin };
+        if lists(reader.names, "tar") && archive::packs(call.words) {
+            return self.packed(env, call);
+        }
         if matches!(call.name, "less" | "more") {
             let harmless = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'G');
             let runs = |word: &Value| word.head().strip_prefix('+').is_some_and(|c| !harmless(c));
@@ -67,19 +71,7 @@ impl Judge<'_> {
             self.options(env, call.name, call.words, &reader.spec)?
         };
         if lists(reader.names, "tar") {
-            // Without `-t` it packs or unpacks, also in the old way of writing `tar xf`.
-            let lists = parsed.has(&["-t", "--list"])
-                && parsed.operands.iter().all(|operand| operand.text().is_some());
-            let old = call.words.first().and_then(Value::text).is_some_and(|first| {
-                first.contains('t') && first.bytes().all(|letter| b"tvzjJf".contains(&letter))
-            });
-            if !lists && !old {
-                return Err(Refusal::new(
-                    "program.option",
-                    "tar packs or unpacks files that are not named here",
-                )
-                .instead("list it: `tar -tf FILE`"));
-            }
+            archive::only_lists(call.words, &parsed)?;
             self.each(env, &parsed.operands, Read::Name)?;
         }
         match reader.operands {
@@ -206,7 +198,9 @@ impl Judge<'_> {
                             .is_some_and(|how| lists("read skip", how))
                 });
         let names_only = matches!(call.name, "fd" | "fdfind");
-        let guarded = git_aware && !unhides(call.name, parsed)
+        // A glob that says which files are searched takes hidden and ignored ones along.
+        let lifts = git_aware && !names_only && self.includes_secret(env, parsed, operands);
+        let guarded = git_aware && !lifts && !unhides(call.name, parsed)
             || greps && self.includes_no_secret(env, parsed, operands);
         let how = match (names_only, recursive, guarded) {
             (true, _, _) => Read::Name,
@@ -267,6 +261,18 @@ impl Judge<'_> {
             let name = path.file_name().unwrap_or_default();
             globs.iter().any(|glob| fits(glob, Path::new(name)))
         })
+    }
+
+    /// Whether a secret that is there fits a glob of the files that are searched.
+    fn includes_secret(&mut self, env: &Env, parsed: &Parsed, operands: &[Value]) -> bool {
+        let all: Vec<String> = globs(parsed).map(Value::show).collect();
+        let wanted: Vec<&String> = all.iter().filter(|glob| !glob.starts_with('!')).collect();
+        if wanted.is_empty() {
+            return false;
+        }
+        let here = [Value::lit(".")];
+        let roots = if operands.is_empty() { &here } else { operands };
+        self.meets_secret(env, roots, |path| wanted.iter().any(|glob| names(glob, path)))
     }
 
     /// Whether a secret that is there below one of these folders is meant.
@@ -406,8 +412,17 @@ pub(in crate::guard::programs) fn fits(glob: &str, path: &Path) -> bool {
         .map_or(true, |glob| glob.compile_matcher().is_match(path))
 }
 
+/// Whether a glob that says which files are searched fits one of them: without a slash by
+/// its name, else by its path.
+pub(in crate::guard) fn names(glob: &str, path: &Path) -> bool {
+    let glob = glob.trim_start_matches("./").trim_start_matches('/');
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let name = Path::new(path.file_name().unwrap_or_default());
+    fits(glob, if glob.contains('/') { path } else { name })
+}
+
 /// Whether a glob spells part of a secret's name.
-pub(in crate::guard::programs) fn aims_at_secrets(glob: &str) -> bool {
+pub(in crate::guard) fn aims_at_secrets(glob: &str) -> bool {
     let glob = widened(glob);
     let last = glob.rsplit('/').next().unwrap_or(&glob);
     if last.chars().filter(|c| c.is_alphanumeric()).count() == 0 {

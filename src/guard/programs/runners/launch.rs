@@ -87,6 +87,32 @@ impl Judge<'_> {
         files.iter().try_for_each(|file| self.read_value(env, file, Read::Content))
     }
 
+    /// `sass IN OUT` or `sass IN:OUT …`.
+    pub(super) fn sass(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+        const SPEC: Spec = Spec::open(&[
+            ("-I --load-path", Does::Tree),
+            ("-s --style --source-map-urls --fatal-deprecation --future-deprecation", Data),
+            ("--silence-deprecation", Data),
+            ("-p --pkg-importer", Refused(RUNS)),
+        ]);
+        let parsed = self.options(env, "sass", call.words, &SPEC)?;
+        let mut pairs = parsed.operands.iter().filter(|word| word.head().contains(':')).peekable();
+        if pairs.peek().is_none() {
+            if let Some(source) = parsed.operands.first() {
+                self.read_value(env, source, Read::Tree)?;
+            }
+            for target in parsed.operands.iter().skip(1) {
+                self.write_value(env, target, crate::guard::judge::Write::Change)?;
+            }
+        }
+        for pair in pairs {
+            let at = pair.head().find(':').unwrap_or_default();
+            self.read_value(env, &Value::lit(&pair.head()[..at]), Read::Tree)?;
+            self.write_value(env, &pair.tail(at + 1), crate::guard::judge::Write::Change)?;
+        }
+        Ok(Stream::Opaque)
+    }
+
     /// A script of the workspace, or of the machine itself.
     fn included(&mut self, env: &Env, script: &Value) -> Result<(), Refusal> {
         self.read_value(env, script, Read::Content)?;

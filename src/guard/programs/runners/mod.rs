@@ -12,16 +12,36 @@ mod told;
 mod verbs;
 
 use super::Call;
+use super::builtins::dump;
 use super::known::{is_program, is_refused, is_runner};
-use super::options::{Spec, lists};
+use super::options::{Does, Spec, lists};
 use tables::{INSTALLS, THROUGH};
 pub(super) use tables::{TOOLS, Tool};
 use told::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, refuse_verb};
-pub(super) use told::{destroys, publish, publishes};
+pub(super) use told::{destroys, installs, publish, publishes};
+
+/// Words that ask a tool for what it is.
+const VERSION: &str =
+    "--version -V -v --help -h --list version help -version -list -showsdks -license";
+
+/// Files that hold the commands a tool runs, in lower case.
+const RECIPES: &[(&str, &str)] = &[
+    ("make gmake bmake", "makefile gnumakefile bsdmakefile"),
+    ("npm npx pnpm pnpx yarn bunx lerna nx turbo", "package.json"),
+    ("just", "justfile .justfile"),
+    ("task", "taskfile.yml taskfile.yaml taskfile.dist.yml taskfile.dist.yaml"),
+    ("composer", "composer.json"),
+    ("rake", "rakefile rakefile.rb"),
+    ("tox", "tox.ini"),
+    ("mix", "mix.exs"),
+    ("pre-commit", ".pre-commit-config.yaml"),
+    ("ninja", "build.ninja"),
+    ("cargo", "makefile.toml"),
+];
 
 /// Tools that have no table of their own.
 pub(super) const PLAIN_NAMES: &str =
-    "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java nyc c8";
+    "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java nyc c8 sass";
 
 impl Judge<'_> {
     pub(super) fn runner(
@@ -30,9 +50,43 @@ impl Judge<'_> {
         call: &Call<'_>,
         tool: Option<&Tool>,
     ) -> Result<Stream, Refusal> {
+        self.given(env, call.words)?;
+        self.own_recipes(call.name)?;
+        self.places_set(env)?;
         let judged = self.runs_tool(env, call, tool);
         self.built |= judged.is_ok();
         judged
+    }
+
+    /// Refuses a tool whose commands stand in a file that this same call writes: nobody has
+    /// seen them, as with a script.
+    fn own_recipes(&self, tool: &str) -> Result<(), Refusal> {
+        let lower = |path: &std::path::Path| {
+            path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
+        };
+        let written = self.changed.iter().find(|path| {
+            let in_cargo = path.parent().is_some_and(|folder| lower(folder) == ".cargo");
+            RECIPES.iter().any(|(tools, files)| lists(tools, tool) && lists(files, &lower(path)))
+                || tool == "cargo" && in_cargo
+        });
+        match written {
+            None => Ok(()),
+            Some(path) => Err(Refusal::new(
+                "program.script",
+                format!("{tool} runs what stands in {}, which this same call writes", lower(path)),
+            )
+            .instead(format!("write the file first, and run {tool} in a call of its own"))),
+        }
+    }
+
+    /// Folders that variables of the line make tools write to.
+    fn places_set(&mut self, env: &Env) -> Result<(), Refusal> {
+        for name in crate::guard::shell::FOLDERS.split_whitespace() {
+            for value in env.vars.get(name).into_iter().flatten() {
+                self.write_value(env, value, Write::Change)?;
+            }
+        }
+        Ok(())
     }
 
     fn runs_tool(
@@ -49,6 +103,9 @@ impl Judge<'_> {
         }
         if call.name == "java" {
             return self.java(env, call);
+        }
+        if call.name == "sass" {
+            return self.sass(env, call);
         }
         if matches!(call.name, "nyc" | "c8") {
             return self.counts_lines(env, call);
@@ -81,7 +138,22 @@ impl Judge<'_> {
                 && call.words.get(1).and_then(Value::text).is_some_and(|text| {
                     matches!(text, "list" | "show" | "freeze" | "check" | "tree")
                 });
-            return if fine { Ok(Stream::Opaque) } else { Err(install(call.name, verb)) };
+            let checks = call.name == "uv"
+                && verb == "lock"
+                && call
+                    .words
+                    .iter()
+                    .any(|word| matches!(word.text(), Some("--check" | "--locked")));
+            if !fine && !checks {
+                return Err(install(call.name, verb));
+            }
+            const SPEC: Spec = Spec::open(&[("-o --out-dir --output", Does::Writes)]);
+            let parsed = self.options(env, call.name, &call.words[1..], &SPEC)?;
+            for (_, value) in &parsed.options {
+                value.iter().try_for_each(|value| self.outside(env, call.name, value))?;
+            }
+            self.harmless_words(env, call.name, &parsed.operands)?;
+            return Ok(Stream::Opaque);
         }
         match tool {
             Some(tool) => self.tool(env, call, tool),
@@ -105,7 +177,12 @@ impl Judge<'_> {
             words = &kept;
         }
         let asked = words.first().and_then(Value::text).unwrap_or_default();
-        let version = lists("--version -V -v --help -h --list version help", asked);
+        let version = lists(VERSION, asked) && (call.name, asked) != ("lerna", "version");
+        let asks_help = |word: &Value| matches!(word.text(), Some("--help" | "-h"));
+        let own_help = lists("cargo npm go rustup dotnet", call.name) && !asked.starts_with('-');
+        if own_help && words.len() == 2 && asks_help(&words[1]) {
+            return Ok(Stream::Opaque);
+        }
         if version && words.len() <= if asked == "help" { 2 } else { 1 } {
             return Ok(Stream::Opaque);
         }
@@ -125,6 +202,19 @@ impl Judge<'_> {
             );
             return Err(Refusal::new("program.option", why)
                 .instead("use a configuration file of the repository"));
+        }
+        if lists("make gmake bmake", call.name) {
+            let short = |text: &str| text.starts_with('-') && !text.starts_with("--");
+            let bundle =
+                |text: &str| short(text) && text.bytes().skip(1).all(|b| b.is_ascii_alphabetic());
+            let prints = |word: &&Value| {
+                let head = word.head();
+                bundle(head) && head.contains('p') && !head.contains(['C', 'f', 'I', 'o', 'W', 'E'])
+                    || head.len() > 4 && "--print-data-base".starts_with(head)
+            };
+            if let Some(word) = own.iter().find(prints) {
+                return Err(dump(&format!("{} {}", call.name, word.show())));
+            }
         }
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
         let before = self.changed.clone();
@@ -360,11 +450,12 @@ impl Judge<'_> {
             }
         }
         let name = rest.first().and_then(Value::text).unwrap_or_default().to_owned();
-        if matches!(name.as_str(), "tsx" | "ts-node") {
+        if matches!(name.as_str(), "tsx" | "ts-node" | "cross-env") {
             return self.run(env, rest, call.stdin);
         }
-        let javascript = |names: &str| lists(names, "eslint") || lists(names, "vite");
-        let known = matches!(name.as_str(), "nyc" | "c8")
+        let javascript =
+            |names: &str| ["eslint", "vite", "prisma"].iter().any(|name| lists(names, name));
+        let known = matches!(name.as_str(), "nyc" | "c8" | "lerna" | "sass")
             || TOOLS.iter().any(|tool| javascript(tool.names) && lists(tool.names, &name));
         let local = !name.is_empty()
             && !name.contains('/')

@@ -114,11 +114,11 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
             next turbo nx tsup swc babel karma cypress standard xo oxlint dprint \
             svelte-check vue-tsc astro ng nuxt tap jasmine tslint rome markdownlint \
             markdownlint-cli2 cspell commitlint knip depcheck madge size-limit tsd parcel textlint \
-            htmlhint",
+            htmlhint typedoc tailwindcss",
         verbs: "",
         options: &[
             (
-                "--output-file -o --outDir --outFile --out-dir --outfile --outputFile --cache-location \
+                "--output-file -o --output --out --outDir --outFile --out-dir --outfile --outputFile --cache-location \
                 --cacheDirectory --coverageDirectory --tsBuildInfoFile --declarationDir",
                 Writes,
             ),
@@ -136,6 +136,39 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
         verbs: "",
         options: &[("--outDir --output", Does::Empties), ("-c --config", Reads)],
         dashed: false,
+    },
+    Tool {
+        names: "prisma",
+        verbs: "validate format generate version",
+        options: &[("--schema --config", Reads)],
+        dashed: false,
+    },
+    Tool {
+        names: "pint",
+        verbs: "",
+        options: &[
+            ("--config", Reads),
+            ("--output-to-file --cache-file", Writes),
+            ("--preset --format --diff", Data),
+        ],
+        dashed: false,
+    },
+    Tool {
+        names: "xcodebuild",
+        verbs: "build test build-for-testing test-without-building analyze clean",
+        options: &[
+            ("-derivedDataPath -resultBundlePath -resultStreamPath -exportPath", Writes),
+            ("-project -workspace -xcconfig -testPlan -xctestrun", Reads),
+            (
+                "-scheme -target -configuration -destination -sdk -arch -jobs -only-testing \
+                -skip-testing -maximum-concurrent-test-simulator-destinations -parallel-testing-enabled \
+                -enableCodeCoverage -toolchain",
+                Data,
+            ),
+            ("-exportArchive -exportNotarizedApp", Does::FlagRefused("publishes")),
+            ("-allowProvisioningUpdates", Does::FlagRefused("talks to the network")),
+        ],
+        dashed: true,
     },
     Tool {
         names: "mkdocs",
@@ -164,7 +197,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
             errcheck rustfmt shellcheck shfmt hadolint yamllint actionlint typos taplo clang-format \
             clang-tidy cppcheck cpplint swiftlint swiftformat ktlint detekt checkstyle rubocop \
             standardrb reek brakeman minitest erb_lint prove perltidy perlcritic phpunit \
-            phpstan psalm phpcs phpcbf php-cs-fixer pest pint infection luacheck stylua busted hlint \
+            phpstan psalm phpcs phpcbf php-cs-fixer pest infection luacheck stylua busted hlint \
             ormolu fourmolu stylish-haskell elm-test elm-format elm tidy vale ec \
             editorconfig-checker buf sqlfluff tflint bats shellspec cucumber behave \
             sphinx-build doxygen ctest ninja just task scons meson waf dialyzer credo",
@@ -249,7 +282,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
     },
     Tool {
         names: "swift zig mix stack cabal dart flutter sbt lein rebar3 gleam nimble dune spago rails \
-            bazel bazelisk buck2 pre-commit xcodebuild ant shards haxe hatch django-admin lerna moon \
+            bazel bazelisk buck2 pre-commit ant shards haxe hatch django-admin lerna moon \
             pants please clj boot",
         verbs: "build test fmt format compile check analyze lint run spec clean credo dialyzer ct eunit \
             Test testOnly Test/compile assemble query package docs doc version --version ast-check \

@@ -5,7 +5,7 @@ use crate::guard::programs::options::lists;
 use crate::guard::refusal::Refusal;
 use crate::guard::shell::Value;
 
-use super::tables::PUBLISH;
+use super::tables::{INSTALLS, PUBLISH};
 
 /// What makes programs out of files.
 pub(super) const COMPILERS: &str =
@@ -70,6 +70,11 @@ pub(super) fn inline_config(words: &[Value]) -> Option<&Value> {
         let next = words.get(at + 1).filter(|next| behind && json(next.head()));
         (attached.is_some_and(json) || next.is_some()).then_some(word)
     })
+}
+
+/// Whether a verb fetches or installs.
+pub(in crate::guard::programs) fn installs(verb: &str) -> bool {
+    lists(INSTALLS, verb)
 }
 
 pub(in crate::guard::programs) fn publishes(target: &str) -> bool {

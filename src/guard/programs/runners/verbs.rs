@@ -130,6 +130,10 @@ impl Judge<'_> {
                 }
                 self.harmless_words(env, tool, rest)?;
             }
+            // It counts up, commits, tags and pushes.
+            ("lerna", "version") => return Err(publish(tool, verb)),
+            ("lerna", "clean") => return Err(refuse_verb(tool, verb)),
+            ("xcodebuild", _) => self.targets_of(env, tool, rest)?,
             // They take several commands.
             ("sbt" | "ant" | "pants" | "moon" | "lerna", _) => {
                 let bad = rest.iter().filter_map(Value::text).find(|word| {

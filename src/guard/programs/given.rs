@@ -1,0 +1,69 @@
+//! What the tools and scripts of a project are given: whatever they do with a file, it may end
+//! in their output, so none of them is handed a secret.
+
+use std::path::Path;
+
+use crate::guard::files::Kind;
+use crate::guard::judge::{Judge, secret};
+use crate::guard::refusal::Refusal;
+use crate::guard::secrets;
+use crate::guard::shell::{Env, Seg, Value};
+
+/// Words in the names of options that leave something out.
+const LEAVES_OUT: [&str; 4] = ["exclude", "ignore", "omit", "skip"];
+
+impl Judge<'_> {
+    /// Refuses words that name a file that holds secrets.
+    pub(super) fn given(&mut self, env: &Env, words: &[Value]) -> Result<(), Refusal> {
+        let mut left_out = false;
+        for word in words {
+            let shown = word.show();
+            let leaves =
+                shown.starts_with('-') && LEAVES_OUT.iter().any(|part| shown.contains(part));
+            let value = std::mem::replace(&mut left_out, leaves && !shown.contains('='));
+            if !leaves && !value {
+                self.given_one(env, word, &shown)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn given_one(&mut self, env: &Env, word: &Value, shown: &str) -> Result<(), Refusal> {
+        let listed = |seg: &Seg| matches!(seg, Seg::Listed(_));
+        if word.is_open() || word.segs.iter().any(listed) {
+            return Ok(());
+        }
+        if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
+            // Too many files are no concern of this.
+            let found = match self.paths(env, word) {
+                Err(refusal) if refusal.rule == "secret.file" => return Err(refusal),
+                found => found.unwrap_or_default(),
+            };
+            let hit = found.iter().find(|path| secrets::path(path));
+            return hit.map_or(Ok(()), |path| Err(secret(path)));
+        }
+        let attached = shown.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let attached =
+            attached.and_then(|rest| rest.char_indices().nth(1).map(|(at, _)| &rest[at..]));
+        let parts = shown.split(['=', '@', ',']).chain(attached);
+        for part in std::iter::once(shown).chain(parts) {
+            let path = Path::new(part);
+            if part.contains(char::is_whitespace) || !secrets::path(path) {
+                continue;
+            }
+            // Tests and targets may be called like files, and folders may hold code.
+            let kind = env.cwds.first().map(|cwd| self.files.kind(&cwd.join(path)));
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = name.unwrap_or_default();
+            let meant = match kind {
+                Some(Kind::Missing) | None => name.contains('.'),
+                Some(Kind::Dir) => name.starts_with('.'),
+                Some(_) => true,
+            };
+            if meant {
+                return Err(secret(path));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! Programs that run because the user's configuration says so: how far such a rule reaches,
+//! and what the words of a program that nobody knows may name.
+//!
+//! Invariant: whatever a rule lifts, the floor stays below it. What the program itself does
+//! with its words cannot be told, so a word that may name a place of the floor is refused.
+
+use crate::guard::judge::{Judge, Read, Write};
+use crate::guard::refusal::Refusal;
+use crate::guard::shell::{Env, Seg, Value};
+
+use super::git;
+use super::known::{Kind, kind};
+use super::options::lists;
+use super::runners::{installs, publishes};
+
+/// Programs whose first words are commands: `gh pr view 12`.
+const WITH_COMMANDS: &str = "gh glab hub aws az gcloud gsutil doctl heroku vercel netlify fly flyctl wrangler \
+            firebase rclone s3cmd";
+
+/// Parts of the floor that hold for whatever a lifted program is given.
+const KEPT: &[&str] = &["path.git", "path.settings", "path.unclear", "state.", "secret."];
+
+/// No file has a longer name, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// Whether an allowed command stands for its very words: it names what is deleted, or whom
+/// it talks to, and one more word would name something else besides.
+pub(in crate::guard) fn exactly(words: &[String]) -> bool {
+    let Some((program, rest)) = words.split_first() else { return false };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let mut named = rest.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
+    let plain = |word: &&str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    match kind(name) {
+        Some(Kind::Refused(_)) if lists(WITH_COMMANDS, name) => !named.all(|word| plain(&word)),
+        Some(Kind::Refused(group)) => match group.rule {
+            "program.delete" | "network" => named.next().is_some(),
+            "program.install" => named.nth(1).is_some(),
+            _ => false,
+        },
+        Some(Kind::Find) => named.next().is_some(),
+        Some(Kind::Git) => named.next().is_some_and(git::reaches) && named.next().is_some(),
+        Some(Kind::Runner(_)) => {
+            let reaches = |verb: &str| installs(verb) || publishes(verb);
+            named.next().is_some_and(reaches) && named.next().is_some()
+        }
+        Some(
+            Kind::Builtin
+            | Kind::Wrapper
+            | Kind::Reader(_)
+            | Kind::Writer
+            | Kind::Sed
+            | Kind::Awk
+            | Kind::Interpreter(_),
+        )
+        | None => false,
+    }
+}
+
+impl Judge<'_> {
+    /// Checks the words of a program that only the user's configuration lets run.
+    pub(super) fn lifted(&mut self, env: &Env, words: &[Value]) -> Result<(), Refusal> {
+        let mut before = "";
+        for word in words {
+            self.lifted_word(env, word, before)?;
+            before = word.head();
+        }
+        Ok(())
+    }
+
+    fn lifted_word(&mut self, env: &Env, word: &Value, before: &str) -> Result<(), Refusal> {
+        let listed = word.segs.iter().any(|seg| matches!(seg, Seg::Listed(_)));
+        if word.is_open() || listed {
+            return self.read_value(env, word, Read::Content);
+        }
+        let shown = word.show();
+        let (text, address) = without_address(&shown);
+        if address.is_some_and(|address| address.starts_with("file:")) {
+            let why = format!("{shown} names a file by its address");
+            return Err(Refusal::new("path.outside", why).instead("name the file by its path"));
+        }
+        if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
+            self.named_to_lifted(env, word)?;
+        }
+        let attached = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let attached =
+            attached.and_then(|rest| rest.char_indices().nth(1).map(|(at, _)| &rest[at..]));
+        let parts = text.split(['=', '@', ',', ';', '<']);
+        // A place in a container or on another machine stands behind a colon.
+        let behind = text.split(':').filter(|part| !part.starts_with(['/', '~']));
+        for part in std::iter::once(text).chain(attached).chain(parts).chain(behind) {
+            if !matches!(part, "" | "-" | ".") {
+                self.named_to_lifted(env, &Value::lit(part))?;
+            }
+        }
+        let writes = |option: &str| matches!(option, "-o" | "-O") || option.starts_with("--out");
+        let target = match text.split_once('=') {
+            Some((option, target)) if writes(option) => target,
+            Some(_) => "",
+            None if writes(before) => text,
+            None => "",
+        };
+        if !matches!(target, "" | "-" | ".") {
+            self.write_value(env, &Value::lit(target), Write::Change)?;
+        }
+        Ok(())
+    }
+
+    fn named_to_lifted(&mut self, env: &Env, value: &Value) -> Result<(), Refusal> {
+        let text = value.show();
+        // The shell leaves it alone behind `=`, and many programs do not.
+        if text == "~" || text.starts_with("~/") {
+            let why = format!("{text} is outside the workspace");
+            return Err(Refusal::new("path.outside", why).instead("work below the workspace"));
+        }
+        if text.split('/').any(|name| name.len() > LONGEST_NAME) {
+            return Ok(());
+        }
+        self.read_value(env, value, Read::Content)?;
+        for path in self.paths(env, value)? {
+            let real = self.resolve(&path)?;
+            if !self.inside(&real.path) {
+                continue;
+            }
+            match self.protected(&real.path, Write::Change) {
+                Err(refusal) if KEPT.iter().any(|kept| refusal.rule.starts_with(kept)) => {
+                    return Err(refusal.instead("name other files, or use a tool that is known"));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What stands before an address, and the address.
+fn without_address(text: &str) -> (&str, Option<&str>) {
+    let Some(at) = text.find("://") else { return (text, None) };
+    let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let from = text[..at].rfind(|c| !scheme(c)).map_or(0, |before| before + 1);
+    // An option is no scheme: `-Lhttp://…`.
+    (&text[..from], Some(&text[from..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_its_object_is_meant_to_the_word() {
+        for (command, exact) in [
+            ("rm", false),
+            ("rm -rf", false),
+            ("rm -rf target", true),
+            ("/bin/rm target", true),
+            ("find target -delete", true),
+            ("curl", false),
+            ("curl http://localhost", true),
+            ("git push", false),
+            ("git push origin", true),
+            ("git push origin feature", true),
+            ("git fetch", false),
+            ("git fetch origin", true),
+            ("git log main", false),
+            ("npm install", false),
+            ("npm install left-pad", true),
+            ("npm run lint", false),
+            ("pip install x", true),
+            ("gh pr view", false),
+            ("aws s3 cp a s3://x/y", true),
+            ("terraform plan", false),
+            ("frobnicate x", false),
+        ] {
+            let words = shlex::split(command).expect("words");
+            assert_eq!(exactly(&words), exact, "{command}");
+        }
+    }
+}
