@@ -74,7 +74,7 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
     exclude(&at.place, audited_here)?;
     let ended = end_the_last_run(&runs).await?;
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
-    let known = at.place.repo.identity()?;
+    let known = at.place.repo.identity(&launch::variable)?;
     let resumed = put_in_order(&at, &runs, known.as_ref(), |layout| {
         let settings = &last_settings;
         let premium = launch::find_agent(settings).map_or(Premium::Free, |command| {
@@ -122,8 +122,7 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
         Some(identity) => (identity, None),
         None => {
             let ours = Identity::of_the_runner();
-            let notice =
-                format!("git knows no identity: commits are by {} <{}>", ours.name, ours.email);
+            let notice = format!("git knows no identity: commits are by {}", ours.author);
             (ours, Some(notice))
         }
     };

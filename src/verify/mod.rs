@@ -47,6 +47,8 @@ pub use mend::{KeepTick, Mended, Repair, mend};
 pub use names::{is_test, named_by};
 pub use plan::{OTHERS, Phase, PlannedCheck, plan};
 pub use protect::Protection;
-pub use repo::{Branch, COMMITS, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
+pub use repo::{
+    Ancestor, Branch, COMMITS, Dirt, Identity, Kept, Person, Preflight, Repo, Since, Status,
+};
 pub use shell::{Redact, ShellChecks};
 pub use state::{StateFiles, kept};
