@@ -8,6 +8,9 @@ mod repo;
 #[path = "durable/dead.rs"]
 mod dead;
 
+#[path = "durable/elsewhere.rs"]
+mod elsewhere;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

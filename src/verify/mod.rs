@@ -41,7 +41,7 @@ pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::GitRepo;
 pub use ignored::{Environment, Linked};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
-pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, TASK};
+pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use leftovers::{Leftovers, left_work, leftovers};
 pub use mend::{KeepTick, Mended, Repair, mend};
 pub use names::{is_test, named_by};

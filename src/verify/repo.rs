@@ -141,6 +141,18 @@ pub struct Since {
     pub in_progress: Option<&'static str>,
 }
 
+/// A commit of the branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its id.
+    pub id: Oid,
+    /// Its first parent; none of the first commit, and of the last one that a shallow clone
+    /// holds.
+    pub parent: Option<Oid>,
+    /// The first line of its message.
+    pub subject: String,
+}
+
 /// More commits than this in one turn are not looked at one by one. What they change in
 /// all is seen by comparing the ends.
 pub const COMMITS: usize = 1000;
@@ -217,6 +229,13 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// If commits cannot be read.
     fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError>;
+
+    /// HEAD and its first parents, newest first, at most [`COMMITS`]; nothing where HEAD is on
+    /// no branch.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError>;
 
     /// Whether HEAD is a commit or has grown from it; not, where there is no such commit.
     ///

@@ -25,7 +25,7 @@ use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
 use super::ignored::Linked;
 use super::layout::Layout;
-use super::repo::{Branch, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
+use super::repo::{Ancestor, Branch, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
 use crate::model::{Checkpoint, Oid, PathChange};
 
 /// A repository on disk.
@@ -194,6 +194,10 @@ impl Repo for GitRepo {
 
     fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError> {
         self.since_in(&self.lock(), checkpoint, prefix)
+    }
+
+    fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError> {
+        self.ancestors_in(&self.lock())
     }
 
     fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError> {
