@@ -8,6 +8,9 @@ mod repo;
 #[path = "durable/dead.rs"]
 mod dead;
 
+#[path = "durable/elsewhere.rs"]
+mod elsewhere;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -360,9 +363,12 @@ fn a_later_tick_does_not_rest_on_work_that_is_not_there_any_more() {
 }
 
 /// Runs it with files limited to so many blocks of 512 bytes, as a full disk limits them.
-fn run_limited(repo: &Repo, script: &str, blocks: u32) -> Ran {
-    run_with(repo, script, &format!("trap '' XFSZ; ulimit -f {blocks}"))
+fn run_limited(repo: &Repo, script: &str, signal: &str, blocks: u32) -> Ran {
+    run_with(repo, script, &format!("{signal}ulimit -f {blocks}"))
 }
+
+/// What goes with such a limit is a signal that ends whoever does not expect it.
+const SIGNALS: [&str; 2] = ["trap '' XFSZ; ", ""];
 
 /// Runs it after a shell's preparations.
 fn run_with(repo: &Repo, script: &str, before: &str) -> Ran {
@@ -371,14 +377,16 @@ fn run_with(repo: &Repo, script: &str, before: &str) -> Ran {
 
 #[test]
 fn without_room_it_does_not_begin() {
-    let repo = Repo::new(TWO);
-    let ran = run_limited(&repo, HONEST, 100);
-    assert_eq!(ran.code, Some(11), "{}", ran.stderr);
-    assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("hint: make room"), "{}", ran.stderr);
-    assert_eq!(journals(&repo.root()), Vec::<PathBuf>::new(), "no agent without a journal");
-    assert_eq!(repo.status(), "");
-    assert_eq!(repo.run(HONEST, &[]).code, Some(0));
+    for (signal, blocks) in SIGNALS.into_iter().flat_map(|it| [(it, 8), (it, 100)]) {
+        let repo = Repo::new(TWO);
+        let ran = run_limited(&repo, HONEST, signal, blocks);
+        assert_eq!(ran.code, Some(11), "{signal}{blocks}: {}", ran.stderr);
+        assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("hint: make room"), "{}", ran.stderr);
+        assert_eq!(journals(&repo.root()), Vec::<PathBuf>::new(), "no agent without a journal");
+        assert_eq!(repo.status(), "");
+        assert_eq!(repo.run(HONEST, &[]).code, Some(0));
+    }
 }
 
 #[test]
@@ -389,19 +397,20 @@ fn a_disk_that_fills_up_in_a_run_stops_it_and_the_last_good_state_is_there() {
     let script = format!(
         "turns:\n- match: a is there\n  steps: [{{write: {{path: a.txt, text: a}}}}, {{tick: \"{{criterion}}\"}}, {{commit: a}}]\n- match: b is there\n  steps: [{steps}{{hang: null}}]\n"
     );
-    let repo = Repo::new(TWO);
-    let ran = run_limited(&repo, &script, 600);
-    assert_eq!(ran.code, Some(11), "{}", ran.stderr);
-    assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
-    let state = repo.state();
-    assert_eq!(state["criteria"][0]["proof"], "check", "{state}");
-    let ran = repo.run(HONEST, &[]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert_eq!(repo.status(), "");
-    assert_eq!(iterations(&repo.root()), [1, 2, 3]);
-    assert!(
-        repo.git(&["ls-tree", "--name-only", "refs/ralph/demo/attempts/1"]).contains("big0.txt")
-    );
+    for signal in SIGNALS {
+        let repo = Repo::new(TWO);
+        let ran = run_limited(&repo, &script, signal, 600);
+        assert_eq!(ran.code, Some(11), "{signal}: {}", ran.stderr);
+        assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
+        let state = repo.state();
+        assert_eq!(state["criteria"][0]["proof"], "check", "{state}");
+        let ran = repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(repo.status(), "");
+        assert_eq!(iterations(&repo.root()), [1, 2, 3]);
+        let kept = repo.git(&["ls-tree", "--name-only", "refs/ralph/demo/attempts/1"]);
+        assert!(kept.contains("big0.txt"), "{signal}: {kept}");
+    }
 }
 
 /// With file systems of its own, where this user may make them.

@@ -73,10 +73,11 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     // Not before the tree is ours: a run that goes on here watches git's settings.
     exclude(&at.place, audited_here)?;
-    let ended = end_the_last_run(&runs).await?;
+    let mut untold = notices::Untold::default();
+    untold.add(end_the_last_run(&runs).await?);
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
-    let known = at.place.repo.identity()?;
-    let resumed = put_in_order(&at, &runs, known.as_ref(), |layout| {
+    let known = at.place.repo.identity(&launch::variable)?;
+    let mut resumed = put_in_order(&at, &runs, known.as_ref(), |layout| {
         let settings = &last_settings;
         let premium = launch::find_agent(settings).map_or(Premium::Free, |command| {
             let model = launch::model(settings, command.kind);
@@ -84,6 +85,7 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
         });
         screen::catching_up(at.place.root(), layout, clock, premium)
     })?;
+    untold.add(resumed.notices.drain(..));
     // Only now TASK.md is what the human left, or what was proven.
     let task = at.usable()?;
     let settings = settings(&at.place, args, &task)?;
@@ -123,8 +125,7 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
         Some(identity) => (identity, None),
         None => {
             let ours = Identity::of_the_runner();
-            let notice =
-                format!("git knows no identity: commits are by {} <{}>", ours.name, ours.email);
+            let notice = format!("git knows no identity: commits are by {}", ours.author);
             (ours, Some(notice))
         }
     };
@@ -157,9 +158,7 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
         let what = if unattended { "denied, since nobody is asked" } else { "asked for here" };
         notices.push(format!("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is {what}"));
     }
-    notices.extend(ended);
     notices.extend(super::quota::warning(run.as_str(), at.place.root()).await);
-    notices.extend(resumed.notices);
     let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
@@ -174,6 +173,7 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
         via: settings.via,
     });
     let guardian = guardian(&run, scratch.path(), &events)?;
+    notices.extend(untold.take());
     let parts = Parts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(ShellChecks::new(

@@ -190,10 +190,9 @@ fn repository(
             Err(error) => findings.push(Finding::bad("repository", &Failure::from(error))),
         }
     }
-    match place.repo.identity() {
+    match place.repo.identity(&launch::variable) {
         Ok(Some(identity)) => {
-            findings
-                .push(Finding::good("identity", format!("{} <{}>", identity.name, identity.email)));
+            findings.push(Finding::good("identity", identity.author.to_string()));
         }
         Ok(None) => findings.push(Finding::note(
             "identity",

@@ -231,13 +231,13 @@ pub(super) fn environment(
 
 pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, String)> {
     let Some(identity) = identity else { return Vec::new() };
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    vec![
-        pair("GIT_AUTHOR_NAME", &identity.name),
-        pair("GIT_AUTHOR_EMAIL", &identity.email),
-        pair("GIT_COMMITTER_NAME", &identity.name),
-        pair("GIT_COMMITTER_EMAIL", &identity.email),
-    ]
+    let variables = identity.environment().into_iter();
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// A variable of our own environment.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// The values of our own secret variables: they must appear nowhere.

@@ -50,6 +50,7 @@ use self::failure::{Failure, Kind};
 use self::refusal::{Asked, misunderstood};
 use crate::guard::GUARD_THREAD;
 use crate::report::harmless;
+use crate::sys::stop::outlive_full_files;
 pub use exit::{EXIT_CODES, ExitCode, document};
 
 /// Parses, runs, and gives the exit code.
@@ -188,10 +189,12 @@ fn unreadable(error: std::io::Error) -> Failure {
 
 /// A runtime for the commands that wait for something.
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(32)
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Kind::Internal, error))
+        .map_err(|error| Failure::new(Kind::Internal, error))?;
+    runtime.block_on(async { outlive_full_files() })?;
+    Ok(runtime)
 }

@@ -63,7 +63,8 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         text.push('\n');
         atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
         let repo = &at.place.repo;
-        let identity = repo.identity()?.unwrap_or_else(Identity::of_the_runner);
+        let identity =
+            repo.identity(&super::launch::variable)?.unwrap_or_else(Identity::of_the_runner);
         let files = [at.layout.file("state.json")];
         let branch = repo.checkpoint()?.branch;
         repo.commit_paths(&branch, &files, &at.layout.state_message(), &identity)?;

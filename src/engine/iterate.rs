@@ -90,6 +90,7 @@ impl Run {
             Turned::Failed(turn, fault) => {
                 let turn = turn.unwrap_or_default();
                 let settled = self.settle(iteration, turn, Ending::CutOff).await?;
+                self.spent.iterations += u32::from(settled.proven);
                 if settled.proven || settled.outcome.is_some() {
                     return Ok(settled.outcome);
                 }
@@ -98,6 +99,7 @@ impl Run {
             Turned::Stopped(turn, outcome) => {
                 let settled =
                     self.settle(iteration, turn.unwrap_or_default(), Ending::CutOff).await?;
+                self.spent.iterations += u32::from(settled.proven);
                 Ok(Some(settled.outcome.unwrap_or(outcome)))
             }
         }
@@ -214,13 +216,11 @@ impl Run {
     /// Closes a session; an agent that does not let go of it is stopped. So is any agent
     /// when the run is ended from outside: that has 7 s in all, and no time for farewells.
     async fn let_go(&mut self, session: Box<dyn Session>) {
-        if self.interrupted().is_some() {
-            drop(session);
-            return self.stop_agent().await;
-        }
-        match session.close(CLOSE).await {
-            Closed::LetGo => {}
-            Closed::Unanswered => self.stop_agent().await,
+        let ended = self.interrupted().is_some();
+        let limit = if ended { Duration::ZERO } else { CLOSE };
+        match session.close(limit).await {
+            Closed::LetGo if !ended => {}
+            Closed::LetGo | Closed::Unanswered => self.stop_agent().await,
         }
     }
 

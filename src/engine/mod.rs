@@ -20,6 +20,7 @@ mod settle;
 mod state;
 #[cfg(test)]
 mod tests;
+mod unjudged;
 mod until_stopped;
 mod watch;
 mod words;

@@ -14,15 +14,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::EngineError;
-use super::state::{self, STATE};
+use super::state;
+use super::unjudged::{open_again, open_unjudged};
 use crate::events::{CurrentIteration, Recount, RunStart, first, journals, last, recount};
 use crate::model::{CriterionKey, Event, EventKind, Obstacle, Oid, Outcome, Reporter, RunId};
 use crate::sys::append::{AppendFile, Tail};
-use crate::sys::{Access, Durability, atomic};
-use crate::task::{self, Tick};
+use crate::sys::{Access, atomic};
+use crate::task;
 use crate::verify::{
-    Fingerprints, Identity, Layout, Leftovers, PROGRESS, RECORDS, Repo, StateFiles, TASK,
-    left_work, leftovers,
+    Fingerprints, Identity, Layout, Leftovers, PROGRESS, RECORDS, Repo, STATE, TASK, left_work,
+    leftovers,
 };
 
 /// The file in a run's folder whose time says when the run was last alive.
@@ -76,6 +77,7 @@ pub fn resume(here: &Aftermath<'_>, layout: &Layout) -> Result<Resumed, EngineEr
     if let Some(journal) = journals.first() {
         here.aftermath(journal, layout, &mut resumed)?;
     }
+    open_unjudged(here.repo, layout, &mut resumed)?;
     resumed.iteration = newest_number(&journals, layout)?;
     Ok(resumed)
 }
@@ -354,29 +356,12 @@ impl Aftermath<'_> {
             resumed.worked.push((current.criterion.clone(), commit));
         }
         let Some(before) = repo.held(&current.checkpoint.head, &file)? else { return Ok(()) };
-        let files = StateFiles::read(repo.root(), layout)?;
-        // Without a TASK.md the run ends soon enough, and says so.
-        let Some(now) = files.bytes(&file) else { return Ok(()) };
-        let mut bytes = now.to_vec();
-        let before = task::parse(layout.task(), &before);
+        let before = task::parse(layout.task(), &before).criteria.into_iter();
         let state = state::known(repo, layout)?.state;
-        for criterion in before.criteria.into_iter().filter(|criterion| !criterion.checked) {
-            let key = criterion.key;
-            let now = task::parse(layout.task(), &bytes);
-            let proven = state.find(&key).is_some_and(|entry| entry.proof.is_some());
-            let ticked = task::find(&now, &key).filter(|now| now.checked && !proven);
-            let Some(ticked) = ticked else { continue };
-            bytes = task::tick(&bytes, ticked.mark, Tick::Open)?;
-            resumed.notices.push(format!(
-                "`{}` was ticked in an iteration that died before it was judged: it is open again",
-                key.text
-            ));
-        }
-        if bytes != now {
-            let path = repo.root().join(&file);
-            atomic::write(&path, &bytes, Durability::Machine, Access::Umask)?;
-        }
-        Ok(())
+        let proven =
+            |key: &CriterionKey| state.find(key).is_some_and(|entry| entry.proof.is_some());
+        let open = before.filter(|criterion| !criterion.checked).map(|criterion| criterion.key);
+        open_again(repo, layout, open.filter(|key| !proven(key)), &mut resumed.notices)
     }
 
     /// Writes the lines that the dead run had in memory. What it concluded of an iteration

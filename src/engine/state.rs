@@ -9,10 +9,8 @@ use std::path::Path;
 use super::EngineError;
 use crate::model::TaskState;
 use crate::sys::{Access, Durability, atomic};
-use crate::verify::{Layout, Repo};
+use crate::verify::{Layout, Repo, STATE};
 
-/// The file that outlives a machine.
-pub(super) const STATE: &str = "state.json";
 /// Its format.
 const VERSION: u32 = 1;
 

@@ -64,6 +64,24 @@ impl Stop {
     }
 }
 
+/// From now on a file that may not grow any more, as `ulimit -f` has it, is an error of whoever
+/// writes it, as on a full disk, and not a signal that ends this process. Children have the
+/// signal as it was: taken by nobody, or ignored where whoever started us had it so.
+///
+/// # Errors
+/// If the signal cannot be listened to.
+pub fn outlive_full_files() -> Result<(), Error> {
+    let full = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+    if !is_ignored(full) {
+        // What takes it stays in force when this is dropped.
+        drop(
+            signal(full)
+                .map_err(|source| Error::Process { operation: "listen for signals", source })?,
+        );
+    }
+    Ok(())
+}
+
 /// The next signal, which never comes where it is not listened to.
 pub async fn next(signal: Option<&mut Signal>) {
     match signal {

@@ -11,10 +11,11 @@ pub const TASK: &str = "TASK.md";
 pub const PROGRESS: &str = "progress.md";
 /// The signs, written by human and runner.
 pub const GUARDRAILS: &str = "guardrails.md";
+/// What must outlive a machine, written by the runner.
+pub const STATE: &str = "state.json";
 /// The files that the runner alone writes. A log that is full is moved aside, once: what
 /// is older still is in git.
-pub const RECORDS: [&str; 5] =
-    ["state.json", "activity.log", "cost.log", "activity.log.1", "cost.log.1"];
+pub const RECORDS: [&str; 5] = [STATE, "activity.log", "cost.log", "activity.log.1", "cost.log.1"];
 
 /// The subject of the runner's own commits, after the prefix.
 const STATE_UPDATE: &str = "state update";
@@ -76,6 +77,13 @@ impl Layout {
     /// The message of the runner's own commits.
     pub fn state_message(&self) -> String {
         format!("{}{STATE_UPDATE}", self.prefix())
+    }
+
+    /// Whether a commit with this subject is one of the runner's own, as far as that can be
+    /// told from its words.
+    pub fn is_state_message(&self, subject: &str) -> bool {
+        let rest = subject.strip_prefix(&self.state_message());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
     }
 
     /// The ref that keeps an attempt. Whatever git does not take in a ref's name is

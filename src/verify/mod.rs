@@ -41,12 +41,14 @@ pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::GitRepo;
 pub use ignored::{Environment, Linked};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
-pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, TASK};
+pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use leftovers::{Leftovers, left_work, leftovers};
 pub use mend::{KeepTick, Mended, Repair, mend};
 pub use names::{is_test, named_by};
 pub use plan::{OTHERS, Phase, PlannedCheck, plan};
 pub use protect::Protection;
-pub use repo::{Branch, COMMITS, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
+pub use repo::{
+    Ancestor, Branch, COMMITS, Dirt, Identity, Kept, Person, Preflight, Repo, Since, Status,
+};
 pub use shell::{Redact, ShellChecks};
 pub use state::{StateFiles, kept};

@@ -1,6 +1,7 @@
 //! What the runner asks of a repository, and the nouns of the answers.
 //!
-//! Invariant: no answer depends on the environment's `GIT_*` variables, no call runs a
+//! Invariant: no answer depends on the environment's `GIT_*` variables but the identity, for
+//! which a caller hands them in; no call runs a
 //! hook, a filter program, a pager or an editor, and none signs. Calls block; an async
 //! caller moves them off its thread. What does NOT live here: git itself (`git`), and
 //! what the answers mean (`collect`, `judge`).
@@ -17,26 +18,46 @@ use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange}
 
 /// Name and address for commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct Person {
     /// As in `Ada Lovelace`.
     pub name: String,
     /// As in `ada@example.org`.
     pub email: String,
 }
 
+impl std::fmt::Display for Person {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} <{}>", self.name, self.email)
+    }
+}
+
+/// Whose commits they are, as git tells it apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Who wrote what is committed.
+    pub author: Person,
+    /// Who commits it.
+    pub committer: Person,
+}
+
 impl Identity {
     /// What agent and runner are given where git knows nobody.
     pub fn of_the_runner() -> Self {
-        Self { name: "ralph-copilot".into(), email: "ralph-copilot@localhost".into() }
+        Self::of(Person { name: "ralph-copilot".into(), email: "ralph-copilot@localhost".into() })
+    }
+
+    /// One person for both.
+    pub fn of(person: Person) -> Self {
+        Self { author: person.clone(), committer: person }
     }
 
     /// The variables that make a child's git commit as this identity.
     pub fn environment(&self) -> [(&'static str, &str); 4] {
         [
-            ("GIT_AUTHOR_NAME", &self.name),
-            ("GIT_AUTHOR_EMAIL", &self.email),
-            ("GIT_COMMITTER_NAME", &self.name),
-            ("GIT_COMMITTER_EMAIL", &self.email),
+            ("GIT_AUTHOR_NAME", &self.author.name),
+            ("GIT_AUTHOR_EMAIL", &self.author.email),
+            ("GIT_COMMITTER_NAME", &self.committer.name),
+            ("GIT_COMMITTER_EMAIL", &self.committer.email),
         ]
     }
 }
@@ -120,6 +141,18 @@ pub struct Since {
     pub in_progress: Option<&'static str>,
 }
 
+/// A commit of the branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its id.
+    pub id: Oid,
+    /// Its first parent; none of the first commit, and of the last one that a shallow clone
+    /// holds.
+    pub parent: Option<Oid>,
+    /// The first line of its message.
+    pub subject: String,
+}
+
 /// More commits than this in one turn are not looked at one by one. What they change in
 /// all is seen by comparing the ends.
 pub const COMMITS: usize = 1000;
@@ -143,11 +176,15 @@ pub trait Repo: Send + Sync {
     /// The git directory of this working tree (of a linked one: its own).
     fn git_dir(&self) -> &Path;
 
-    /// Who git would commit as, from its configuration.
+    /// Who git would commit as, from its configuration and from the variables that are
+    /// stronger, `GIT_AUTHOR_NAME` and its like. Nobody, where it would refuse to commit.
     ///
     /// # Errors
     /// If the configuration cannot be read.
-    fn identity(&self) -> Result<Option<Identity>, VerifyError>;
+    fn identity(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<Identity>, VerifyError>;
 
     /// Whether a run may begin, and on what. Changes nothing but HEAD, and that only for
     /// [`Branch::Named`]. [`Repo::exclude`] comes before it, or the runner's own files are
@@ -192,6 +229,13 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// If commits cannot be read.
     fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError>;
+
+    /// HEAD and its first parents, newest first, at most [`COMMITS`]; nothing where HEAD is on
+    /// no branch.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError>;
 
     /// Whether HEAD is a commit or has grown from it; not, where there is no such commit.
     ///

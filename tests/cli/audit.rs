@@ -2,11 +2,12 @@
 //! there, without secrets, and nothing runs where it cannot be written.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use chrono::{NaiveDate, Utc};
 use serde_json::Value;
 
-use crate::repo::{Ran, Repo, finish, story};
+use crate::repo::{Ran, Repo, collect, finish, signal, story, until};
 
 const TASK: &str = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n";
 
@@ -136,6 +137,25 @@ fn an_error_of_the_agent_is_audited() {
     let errors = of(&lines, "error");
     assert!(!errors.is_empty());
     assert!(errors[0]["output"].to_string().contains("401"), "{}", errors[0]);
+}
+
+#[test]
+fn the_session_of_a_run_that_is_ended_has_an_end() {
+    let repo = Repo::new(TASK);
+    let mut command = repo.run_command("turns: [{steps: [{say: hm}, {hang: }]}]", &["--json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let folder = repo.path(".ralph/audit");
+    until("the prompt", || {
+        let mut entries = std::fs::read_dir(&folder).ok()?.flatten();
+        let text = std::fs::read_to_string(entries.next()?.path()).ok()?;
+        text.contains(r#""hookType":"prompt""#).then_some(())
+    });
+    signal(child.id(), rustix::process::Signal::TERM);
+    let ran = collect(child);
+    assert_eq!(ran.code, Some(143), "{}", ran.stderr);
+    let lines = lines(&folder);
+    assert_eq!(of(&lines, "session_end").len(), 1, "{lines:?}");
+    assert_eq!(lines.last().expect("a line")["hookType"], "session_end");
 }
 
 #[test]

@@ -72,6 +72,21 @@ fn a_task_that_is_gone_after_a_death_and_a_humans_work_is_named_with_the_way_bac
     assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
 }
 
+/// There is a ref that nobody would know of: it is named although nothing begins.
+#[test]
+fn what_was_put_in_order_is_told_although_no_run_begins() {
+    let dead = Dead::new();
+    let ran = dead.repo.ralph(&["run", "demo", "--agent", "/no/such/agent"]);
+    assert_eq!(ran.code, Some(5), "{}", ran.stderr);
+    let said = "notice: the last run died in iteration 2: what it left is kept under refs/ralph/demo/attempts/1";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    // Of a run that begins they are events.
+    let dead = Dead::new();
+    let ran = dead.repo.run(HONEST, &[]);
+    assert!(ran.stdout.contains(&said["notice: ".len()..]), "{}", ran.stdout);
+    assert!(!ran.stderr.contains("notice: "), "{}", ran.stderr);
+}
+
 /// What the human did after a run had died stays, and what the run had ticked and nobody
 /// judged is no proof for that.
 #[test]

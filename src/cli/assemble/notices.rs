@@ -1,8 +1,33 @@
 //! What people are told before the work begins.
 
 use crate::agent::{AgentCommand, AgentKind};
+use crate::cli::complain;
 use crate::config::Settings;
 use crate::verify::{Fingerprint, Preflight};
+
+/// What was done before the run has a journal to say it in. Should it come to no run, it is
+/// said on standard error: there are refs that nobody would know of.
+#[derive(Debug, Default)]
+pub(super) struct Untold(Vec<String>);
+
+impl Untold {
+    pub(super) fn add(&mut self, notices: impl IntoIterator<Item = String>) {
+        self.0.extend(notices);
+    }
+
+    /// They are told by somebody else.
+    pub(super) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Untold {
+    fn drop(&mut self) {
+        for notice in &self.0 {
+            complain(&format!("notice: {notice}"));
+        }
+    }
+}
 
 /// What there is to say about the repository and the agent.
 pub(super) fn notices(

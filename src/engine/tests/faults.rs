@@ -5,7 +5,7 @@ use super::scene::{Scene, TASK};
 use super::told::only;
 use crate::agent::AgentError;
 use crate::agent::PluginError;
-use crate::model::{Fault, FaultClass, Outcome, RecordError, Reset, Turn, TurnEnd};
+use crate::model::{Fault, FaultClass, Limit, Outcome, RecordError, Reset, Turn, TurnEnd};
 
 fn died() -> Act {
     failing(TurnEnd::Lost, FaultClass::Died)
@@ -69,6 +69,19 @@ async fn what_was_proven_resets_the_patience() {
     let acts = vec![limited(), limited(), honest("one"), limited(), limited(), honest("two")];
     let mut scene = Scene::new(TASK, acts);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
+}
+
+/// The work is done and seen; that the model failed afterwards does not make it free.
+#[tokio::test(start_paused = true)]
+async fn an_iteration_that_proved_something_counts_whatever_ended_its_turn() {
+    let cut: Act = Box::new(|place| {
+        let fault = Some(Fault::new(FaultClass::RateLimit, "it said so"));
+        Turn { fault, ..honest("one")(place) }
+    });
+    let mut scene = Scene::new(TASK, vec![cut]);
+    scene.limits().iterations = 1;
+    let limit = Outcome::LimitReached { limit: Limit::Iterations };
+    assert_eq!(scene.run().await, Ok(limit));
 }
 
 #[tokio::test(start_paused = true)]

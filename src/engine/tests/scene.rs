@@ -24,7 +24,7 @@ use crate::prompt::Templates;
 use crate::recipe::{Around, Bridge, Nested};
 use crate::sys::clock::Clock;
 use crate::sys::stop::Stop;
-use crate::verify::{Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, Repo as _};
+use crate::verify::{Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, Person, Repo as _};
 
 pub(super) struct Scene {
     _dir: tempfile::TempDir,
@@ -130,7 +130,7 @@ impl Scene {
             layout,
             folder,
             preflight,
-            identity: Identity { name: "Ada".into(), email: "ada@example.org".into() },
+            identity: Identity::of(Person { name: "Ada".into(), email: "ada@example.org".into() }),
             rules,
             limits: Limits {
                 iterations: 10,

@@ -5,13 +5,13 @@
 
 use std::path::Path;
 
-use git2::{Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree};
+use git2::{Commit, Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree};
 
 use super::preflight::in_progress;
 use super::{GitRepo, oid, path};
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
 use crate::verify::error::VerifyError;
-use crate::verify::repo::{COMMITS, Since};
+use crate::verify::repo::{Ancestor, COMMITS, Since};
 
 /// Where HEAD points.
 pub(super) enum Head {
@@ -89,6 +89,23 @@ impl GitRepo {
         Ok(Since { history, commits, in_progress })
     }
 
+    pub(super) fn ancestors_in(&self, repo: &Repository) -> Result<Vec<Ancestor>, VerifyError> {
+        let failed = self.failed("read the history");
+        let mut next = match self.head(repo)? {
+            Head::Branch(_, id) => Some(id),
+            Head::Unborn(_) | Head::Detached(_) => None,
+        };
+        let mut ancestors = Vec::new();
+        while let Some(id) = next.filter(|_| ancestors.len() < COMMITS) {
+            let commit = repo.find_commit(id).map_err(&failed)?;
+            // What a shallow clone was not given is no parent.
+            next = commit.parent_id(0).ok().filter(|parent| repo.find_commit(*parent).is_ok());
+            let (id, parent) = (oid(id), next.map(oid));
+            ancestors.push(Ancestor { id, parent, subject: subject(&commit) });
+        }
+        Ok(ancestors)
+    }
+
     pub(super) fn reaches_in(&self, repo: &Repository, commit: &Oid) -> Result<bool, VerifyError> {
         let known = git2::Oid::from_str(commit.as_str()).and_then(|id| repo.find_commit(id));
         let (Ok(known), Head::Branch(_, head) | Head::Detached(head)) = (known, self.head(repo)?)
@@ -113,8 +130,7 @@ impl GitRepo {
             Err(error) => return Err(failed(error)),
         };
         let tree = commit.tree().map_err(&failed)?;
-        let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
-        let subject = message.lines().next().unwrap_or_default().to_owned();
+        let subject = subject(&commit);
         Ok(CommitSeen {
             id: oid(id),
             ours: subject.starts_with(prefix),
@@ -179,6 +195,12 @@ impl GitRepo {
             Err(error) => Err(self.failed("read a tree")(error)),
         }
     }
+}
+
+/// The first line of a commit's message.
+fn subject(commit: &Commit<'_>) -> String {
+    let message = String::from_utf8_lossy(commit.message_bytes());
+    message.lines().next().unwrap_or_default().to_owned()
 }
 
 /// The paths of a difference.

@@ -8,6 +8,7 @@
 mod back;
 mod clean;
 mod history;
+mod identity;
 mod preflight;
 mod settings;
 mod status;
@@ -24,7 +25,7 @@ use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
 use super::ignored::Linked;
 use super::layout::Layout;
-use super::repo::{Branch, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
+use super::repo::{Ancestor, Branch, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
 use crate::model::{Checkpoint, Oid, PathChange};
 
 /// A repository on disk.
@@ -159,18 +160,11 @@ impl Repo for GitRepo {
         &self.git_dir
     }
 
-    fn identity(&self) -> Result<Option<Identity>, VerifyError> {
-        let repo = self.lock();
-        let mut config = repo.config().map_err(self.failed("read the configuration"))?;
-        let config = config.snapshot().map_err(self.failed("read the configuration"))?;
-        let text = |key: &str| match config.get_str(key) {
-            Ok(value) if !value.trim().is_empty() => Ok(Some(value.to_owned())),
-            Ok(_) => Ok(None),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(self.failed("read the configuration")(error)),
-        };
-        let (name, email) = (text("user.name")?, text("user.email")?);
-        Ok(name.zip(email).map(|(name, email)| Identity { name, email }))
+    fn identity(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<Identity>, VerifyError> {
+        self.identity_in(&self.lock(), variable)
     }
 
     fn preflight(
@@ -200,6 +194,10 @@ impl Repo for GitRepo {
 
     fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError> {
         self.since_in(&self.lock(), checkpoint, prefix)
+    }
+
+    fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError> {
+        self.ancestors_in(&self.lock())
     }
 
     fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError> {

@@ -20,7 +20,7 @@ use crate::sys::crash;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
-use crate::verify::repo::{Identity, Kept};
+use crate::verify::repo::{Identity, Kept, Person};
 
 /// Another git process holds its locks for milliseconds; a lock that is still there after
 /// these two seconds is left where it is and reported.
@@ -103,11 +103,11 @@ impl GitRepo {
             return Ok(None);
         }
         let tree = repo.find_tree(tree).map_err(&failed)?;
-        let signature = Signature::now(&identity.name, &identity.email).map_err(&failed)?;
+        let author = signature(&identity.author).map_err(&failed)?;
+        let committer = signature(&identity.committer).map_err(&failed)?;
         crash::point("tree written");
-        let id = repo
-            .commit(None, &signature, &signature, message, &tree, &[&parent])
-            .map_err(&failed)?;
+        let id =
+            repo.commit(None, &author, &committer, message, &tree, &[&parent]).map_err(&failed)?;
         // The index first: were the branch first and the index then failed, the agent's
         // next commit would silently take these paths back.
         crash::point("commit made");
@@ -209,11 +209,11 @@ impl GitRepo {
             }
             Head::Unborn(_) => Vec::new(),
         };
-        let runner = Identity::of_the_runner();
-        let signature = Signature::now(&runner.name, &runner.email).map_err(&failed)?;
+        let runner = Identity::of_the_runner().author;
+        let runner = signature(&runner).map_err(&failed)?;
         let parents: Vec<_> = parents.iter().collect();
         let commit =
-            repo.commit(None, &signature, &signature, message, &tree, &parents).map_err(&failed)?;
+            repo.commit(None, &runner, &runner, message, &tree, &parents).map_err(&failed)?;
         crash::point("attempt made");
         for number in number.. {
             let name = layout.attempt_ref(number);
@@ -336,6 +336,11 @@ impl GitRepo {
 fn is_executable(meta: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     meta.permissions().mode() & 0o100 != 0
+}
+
+/// A person and now.
+fn signature(person: &Person) -> Result<Signature<'static>, git2::Error> {
+    Signature::now(&person.name, &person.email)
 }
 
 #[cfg(not(unix))]

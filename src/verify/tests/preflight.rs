@@ -335,10 +335,26 @@ fn the_exclude_file_keeps_what_it_has_and_grows_once() {
 #[test]
 fn nobody_is_an_identity_only_if_git_says_so() {
     let scene = Scene::new();
-    let ada = scene.repo().identity().expect("readable").expect("somebody");
-    assert_eq!((ada.name.as_str(), ada.email.as_str()), ("Ada", "ada@example.org"));
+    let known = |variables: &[(&str, &str)]| {
+        let variable = |name: &str| {
+            variables.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned())
+        };
+        let known = scene.repo().identity(&variable).expect("readable");
+        known.map(|known| format!("{}, {}", known.author, known.committer))
+    };
+    let ada = "Ada <ada@example.org>";
+    assert_eq!(known(&[]), Some(format!("{ada}, {ada}")));
+    assert_eq!(known(&[("EMAIL", "m@x")]), Some(format!("{ada}, {ada}")));
+    // The variables are stronger, each for itself.
+    let bot = [("GIT_AUTHOR_NAME", "Bot"), ("GIT_COMMITTER_EMAIL", "bot@x")];
+    assert_eq!(known(&bot), Some("Bot <ada@example.org>, Ada <bot@x>".to_owned()));
+    assert_eq!(known(&[("GIT_AUTHOR_NAME", "")]), None, "git refuses to commit");
+    scene.git(&["config", "committer.name", "Machine"]);
+    assert_eq!(known(&[]), Some(format!("{ada}, Machine <ada@example.org>")));
     scene.git(&["config", "user.email", ""]);
-    assert_eq!(scene.repo().identity().expect("readable"), None);
+    assert_eq!(known(&[]), None);
+    assert_eq!(known(&[("GIT_AUTHOR_EMAIL", "a@x")]), None, "nobody commits");
+    assert_eq!(known(&[("EMAIL", "m@x")]), Some("Ada <m@x>, Machine <m@x>".to_owned()));
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn a_commit_of_paths_takes_nothing_else_along() {
         fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).expect("executable");
     }
     let repo = scene.repo();
-    let ada = repo.identity().expect("readable").expect("somebody");
+    let ada = repo.identity(&|_| None).expect("readable").expect("somebody");
     let files = layout().state_files();
     let id = repo
         .commit_paths("refs/heads/main", &files, "ralph(demo): state update", &ada)

@@ -261,6 +261,24 @@ fn no_git_identity_is_no_obstacle_and_is_said() {
     assert_eq!(authors, "ralph-copilot <ralph-copilot@localhost>\n".repeat(2));
 }
 
+/// As CI gives an identity.
+#[test]
+fn an_identity_in_the_environment_is_the_one_of_agent_and_runner() {
+    let repo = Repo::new(THREE);
+    repo.git(&["config", "--unset", "user.name"]);
+    repo.git(&["config", "--unset", "user.email"]);
+    let mut command = repo.run_command(HONEST, &["--json"]);
+    for (role, name) in [("AUTHOR", "Ada"), ("COMMITTER", "CI")] {
+        command.env(format!("GIT_{role}_NAME"), name);
+        command.env(format!("GIT_{role}_EMAIL"), format!("{name}@example.org"));
+    }
+    let ran = crate::repo::finish(command);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("git knows no identity"), "{}", ran.stdout);
+    let authors = repo.git(&["log", "--format=%an <%ae>, %cn <%ce>", "-2"]);
+    assert_eq!(authors, "Ada <Ada@example.org>, CI <CI@example.org>\n".repeat(2));
+}
+
 #[test]
 fn flags_that_exclude_each_other_and_unknown_ones() {
     let repo = Repo::new(THREE);

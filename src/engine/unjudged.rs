@@ -1,0 +1,154 @@
+//! Ticks that nobody judged are opened again before anything is chosen.
+//!
+//! Invariant: one byte of TASK.md for each, and nothing else of the tree; no attempt is
+//! counted. Which ticks these are is told by a dead run's journal (`resume`), or, where
+//! there is none as in a fresh clone, by the history: the runner commits the state of an
+//! iteration after it is judged, so a commit that carries the task's prefix and comes after
+//! the newest of those is an agent's whose run died. A tick in any other commit is a human's
+//! word.
+
+use std::collections::BTreeSet;
+
+use super::EngineError;
+use super::resume::Resumed;
+use super::state;
+use crate::model::{Checkpoint, CriterionKey, Oid, TaskState};
+use crate::sys::{Access, Durability, atomic};
+use crate::task::{self, Tick};
+use crate::verify::{Ancestor, Layout, Repo, STATE, StateFiles, TASK, left_work};
+
+/// Opens what an agent ticked in a commit after which nothing was judged. Work that it
+/// committed stays, and counts as it would on the machine where its run died.
+pub(super) fn open_unjudged(
+    repo: &dyn Repo,
+    layout: &Layout,
+    resumed: &mut Resumed,
+) -> Result<(), EngineError> {
+    let Some(Unjudged { before, ticked, judged }) = unjudged(repo, layout)? else { return Ok(()) };
+    let state = state::known(repo, layout)?.state;
+    // A judgement that is written down and not committed yet is one, too.
+    let since = |key: &CriterionKey| {
+        let entry = state.find(key).filter(|entry| entry.proof.is_some());
+        entry.and_then(|entry| entry.iteration).is_some_and(|iteration| iteration > judged)
+    };
+    let ticked = ticked.into_iter().filter(|key| !since(key));
+    open_again(repo, layout, ticked, &mut resumed.notices)?;
+    let Some(head) = before else { return Ok(()) };
+    let held = repo.held(&head, &layout.file(TASK))?.unwrap_or_default();
+    let blocked =
+        |key: &CriterionKey| state.find(key).is_some_and(|entry| entry.blocked || since(key));
+    let then = task::parse(layout.task(), &held);
+    let focus = then.criteria.into_iter().find(|it| !it.checked && !blocked(&it.key));
+    let Some(key) = focus.map(|criterion| criterion.key) else { return Ok(()) };
+    if resumed.worked.iter().all(|(worked, _)| *worked != key) {
+        let checkpoint = Checkpoint { head, ..repo.checkpoint()? };
+        let commit = left_work(repo, layout, &checkpoint)?;
+        resumed.worked.extend(commit.map(|commit| (key, commit)));
+    }
+    Ok(())
+}
+
+/// Opens the boxes of these criteria, where they are ticked now.
+pub(super) fn open_again(
+    repo: &dyn Repo,
+    layout: &Layout,
+    keys: impl IntoIterator<Item = CriterionKey>,
+    notices: &mut Vec<String>,
+) -> Result<(), EngineError> {
+    let file = layout.file(TASK);
+    let files = StateFiles::read(repo.root(), layout)?;
+    // Without a TASK.md the run ends soon enough, and says so.
+    let Some(before) = files.bytes(&file) else { return Ok(()) };
+    let mut bytes = before.to_vec();
+    for key in keys {
+        let now = task::parse(layout.task(), &bytes);
+        let Some(ticked) = task::find(&now, &key).filter(|now| now.checked) else { continue };
+        bytes = task::tick(&bytes, ticked.mark, Tick::Open)?;
+        notices.push(format!(
+            "`{}` was ticked in an iteration that died before it was judged: it is open again",
+            key.text
+        ));
+    }
+    if bytes != before {
+        let path = repo.root().join(&file);
+        atomic::write(&path, &bytes, Durability::Machine, Access::Umask)?;
+    }
+    Ok(())
+}
+
+/// Commits of agents that nobody judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Unjudged {
+    /// The commit before the first of them; none where the history begins with it, as that of
+    /// a shallow clone can.
+    before: Option<Oid>,
+    /// Criteria that they ticked, and that are ticked in HEAD.
+    ticked: BTreeSet<CriterionKey>,
+    /// The last iteration whose judgement was committed before them; 0 where that is not known.
+    judged: u32,
+}
+
+/// Looks for them; none, if everything was judged.
+fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, EngineError> {
+    let prefix = layout.prefix();
+    let agents = |commit: &Ancestor| {
+        commit.subject.starts_with(&prefix) && !layout.is_state_message(&commit.subject)
+    };
+    let mut commits = Vec::new();
+    for commit in repo.ancestors()? {
+        if layout.is_state_message(&commit.subject) && judges(repo, layout, &commit)? {
+            break;
+        }
+        commits.push(commit);
+    }
+    let Some(first) = commits.iter().rposition(agents) else { return Ok(None) };
+    commits.truncate(first + 1);
+    let before = commits[first].parent.clone();
+    let mut ticked = BTreeSet::new();
+    let mut then = ticked_at(repo, layout, before.as_ref())?;
+    for commit in commits.iter().rev() {
+        let now = ticked_at(repo, layout, Some(&commit.id))?;
+        for key in now.difference(&then) {
+            if agents(commit) {
+                ticked.insert(key.clone());
+            } else {
+                ticked.remove(key);
+            }
+        }
+        ticked.retain(|key| now.contains(key));
+        then = now;
+    }
+    let judged = iteration_at(repo, layout, before.as_ref())?;
+    Ok(Some(Unjudged { before, ticked, judged }))
+}
+
+/// Whether a commit of the runner's tells of one more iteration. One that only commits what
+/// was prepared, or clears attempts, says nothing of what came before it.
+fn judges(repo: &dyn Repo, layout: &Layout, commit: &Ancestor) -> Result<bool, EngineError> {
+    let now = iteration_at(repo, layout, Some(&commit.id))?;
+    Ok(now > iteration_at(repo, layout, commit.parent.as_ref())?)
+}
+
+/// The last iteration that state.json tells of in a commit.
+fn iteration_at(
+    repo: &dyn Repo,
+    layout: &Layout,
+    commit: Option<&Oid>,
+) -> Result<u32, EngineError> {
+    let Some(commit) = commit else { return Ok(0) };
+    let held = repo.held(commit, &layout.file(STATE))?;
+    let state = held.and_then(|held| serde_json::from_slice::<TaskState>(&held).ok());
+    Ok(state.map_or(0, |state| state.iteration))
+}
+
+/// The criteria that are ticked in a commit.
+fn ticked_at(
+    repo: &dyn Repo,
+    layout: &Layout,
+    commit: Option<&Oid>,
+) -> Result<BTreeSet<CriterionKey>, EngineError> {
+    let Some(commit) = commit else { return Ok(BTreeSet::new()) };
+    let held = repo.held(commit, &layout.file(TASK))?.unwrap_or_default();
+    let criteria = task::parse(layout.task(), &held).criteria.into_iter();
+    Ok(criteria.filter(|criterion| criterion.checked).map(|criterion| criterion.key).collect())
+}
