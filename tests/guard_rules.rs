@@ -533,6 +533,36 @@ fn long_and_deep_lines_are_decided() {
     denied(&bash(":(){ :|:& };:", &policy), "shell.shadowed");
 }
 
+/// The tokenizer asks for more and more memory over these, and never comes back.
+#[test]
+fn a_here_document_that_ends_at_a_substitution_is_refused() {
+    let place = Place::new();
+    let policy = place.policy();
+    for line in [
+        "x <<$(  ",
+        "x <<$(  ) $(  ",
+        "x << $(  ",
+        "x <<-$(  ",
+        "x <<a$(  ",
+        "x <<\"a b\"$(  ",
+        "x <<\\\n$(  ",
+        "x <<$((  ",
+        "<<$[\t\tA\t",
+        "x <<A <<$(  ",
+        "echo $(x <<$(  )",
+        "bash -c 'x <<$(  '",
+    ] {
+        let decision = bash(line, &policy);
+        denied(&decision, "shell.unparsed");
+        assert!(decision.reason.contains("substitution behind it"), "{line}: {}", decision.reason);
+    }
+    for line in
+        ["cat <<A\n$(date)\nA", "cat <<'A'\n$(\nA", "cat <<< $(date)", "cat <<A; echo $(date)\nA"]
+    {
+        allowed(&bash(line, &policy));
+    }
+}
+
 #[test]
 fn links_are_followed_for_reads_and_refused_for_writes() {
     let place = Place::new();

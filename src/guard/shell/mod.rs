@@ -134,6 +134,13 @@ fn parse(line: &str) -> Result<ast::Program, Refusal> {
         )
         .instead("write the line without it; in quoted text use an escape such as `$'\\r'`"));
     }
+    if has_computed_end_word(line) {
+        return Err(Refusal::new(
+            "shell.unparsed",
+            "a `<<` with a substitution behind it cannot be parsed",
+        )
+        .instead("end a here-document with a plain word: `cat <<'EOF'`"));
+    }
     let options = ParserOptions::default();
     let unparsed = |error: &dyn std::fmt::Display| {
         let text = error.to_string();
@@ -145,6 +152,28 @@ fn parse(line: &str) -> Result<ast::Program, Refusal> {
         .map_err(|error| unparsed(&error))?;
     measure(&tokens)?;
     brush_parser::parse_tokens(&tokens, &options).map_err(|error| unparsed(&error))
+}
+
+/// Whether a substitution stands in the word that ends a here-document. The tokenizer does not
+/// come back from one that is not closed, and takes all memory meanwhile; bash expands none
+/// there. A shift of bits by what a command prints is taken for one, too.
+fn has_computed_end_word(line: &str) -> bool {
+    line.match_indices("<<").any(|(at, operator)| {
+        let rest = line[at + operator.len()..].trim_start_matches(['-', ' ', '\t', '\\', '\n']);
+        let mut quote = None;
+        let mut dollar = false;
+        for c in rest.chars() {
+            match (quote, c) {
+                (Some(open), _) if open == c => quote = None,
+                (None, '(' | '[') if dollar => return true,
+                (None, '"' | '\'') => quote = Some(c),
+                (None, ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>') => return false,
+                (None | Some(_), _) => {}
+            }
+            dollar = c == '$';
+        }
+        false
+    })
 }
 
 /// Characters that people do not see and that layers read differently.
