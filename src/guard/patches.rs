@@ -9,6 +9,9 @@
 pub(super) const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
+/// The side of a diff on which there is no file, as git writes it and as the CLI does.
+const NOWHERE: [&str; 3] = ["/dev/null", "a/dev/null", "b/dev/null"];
+
 /// What happens to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Patched {
@@ -162,7 +165,7 @@ pub(super) fn named(text: &str) -> Named {
             ["--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to ", "Index: "]
         {
             if let Some(path) = line.strip_prefix(before) {
-                named.deletes |= before == "+++ " && path.trim_end() == "/dev/null";
+                named.deletes |= before == "+++ " && NOWHERE.contains(&path.trim_end());
                 named.file(path.split('\t').next().unwrap_or(path));
             }
         }
@@ -190,7 +193,8 @@ fn counts(header: &str) -> Option<(usize, usize)> {
 impl Named {
     fn file(&mut self, path: &str) {
         let path = path.trim().trim_matches('"').to_owned();
-        if !matches!(path.as_str(), "" | "/dev/null") && !self.files.contains(&path) {
+        let nothing = path.is_empty() || NOWHERE.contains(&path.as_str());
+        if !nothing && !self.files.contains(&path) {
             self.files.push(path);
         }
     }
@@ -250,6 +254,8 @@ mod tests {
             ("*** Update File: x\n*** Move to: y\n", &["x", "y"], false),
             ("*** Delete File: x\n", &["x"], true),
             ("--- a/x\n+++ /dev/null\n", &["a/x"], true),
+            ("--- a/dev/null\n+++ b/w/x\n", &["b/w/x"], false),
+            ("--- a/w/x\n+++ b/dev/null\n", &["a/w/x"], true),
             ("*** three stars of a text\n-- two\n", &[], false),
         ] {
             let want =
