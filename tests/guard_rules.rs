@@ -500,6 +500,8 @@ fn long_and_deep_lines_are_decided() {
     allowed(&bash(&format!("{}true", "true && ".repeat(12_800)), &policy));
     denied(&bash(&format!("{}git push", "true && ".repeat(12_800)), &policy), "git.push");
     denied(&bash(&format!("echo '{}'", "a".repeat(300 * 1024)), &policy), "shell.too-long");
+    allowed(&bash(&"a=1 ".repeat(2_500), &policy));
+    denied(&bash(&"a=1 ".repeat(25_600), &policy), "shell.too-long");
     for (open, close) in [
         ("(", ")"),
         ("( ", " )"),

@@ -12,6 +12,9 @@ use super::expand::secret_variable;
 use super::redirect::is_stderr;
 use super::value::{Seg, Stream, Value};
 
+/// What a value costs that a variable is set to.
+const COST_OF_A_VALUE: usize = 8;
+
 impl Judge<'_> {
     pub(super) fn simple(
         &mut self,
@@ -173,6 +176,7 @@ impl Judge<'_> {
             }
         };
         for value in &values {
+            self.spend(COST_OF_A_VALUE)?;
             self.assigned(env, &name, value)?;
         }
         if assignment.append {
