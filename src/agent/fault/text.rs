@@ -174,20 +174,30 @@ fn stated(text: &str, told: bool) -> Option<FaultClass> {
         let words = || classify_message(&last?[2]);
         return status.and_then(of_status).or_else(words).or(Some(FaultClass::Network));
     }
-    let statements: [(&Regex, FaultClass); 7] = [
-        (&RATE, FaultClass::RateLimit),
-        (&AUTH, FaultClass::Auth),
-        (&MODEL, FaultClass::ModelUnavailable),
-        (&NETWORK, FaultClass::Network),
-        (&TRANSIENT, FaultClass::Transient),
-        (&ABSENT, FaultClass::FileNotFound),
-        (&DENIED, FaultClass::PermissionDenied),
+    // A pattern takes memory from its first use on: those that are large wait for a text with
+    // a word that they demand.
+    let statements: [(&LazyLock<Regex>, &[&str], FaultClass); 7] = [
+        (&RATE, &[], FaultClass::RateLimit),
+        (&AUTH, &[], FaultClass::Auth),
+        (&MODEL, &["model"], FaultClass::ModelUnavailable),
+        (&NETWORK, &[], FaultClass::Network),
+        (&TRANSIENT, &[], FaultClass::Transient),
+        (
+            &ABSENT,
+            &["enoent", "no such file", "not found", "not exist", "n't exist", "cannot find"],
+            FaultClass::FileNotFound,
+        ),
+        (&DENIED, &["eacces", "eperm", "denied", "not permitted"], FaultClass::PermissionDenied),
     ];
+    let small = text.to_lowercase();
+    let demanded =
+        |words: &[&str]| words.is_empty() || words.iter().any(|word| small.contains(word));
     if told && BARE.is_match(text) {
         return Some(FaultClass::RateLimit);
     }
-    let found = statements.into_iter().find(|(pattern, _)| begins(pattern, text));
-    found.map(|(_, class)| class).or_else(|| of_system(text, told))
+    let found =
+        statements.into_iter().find(|(pattern, words, _)| demanded(words) && begins(pattern, text));
+    found.map(|(_, _, class)| class).or_else(|| of_system(text, told))
 }
 
 /// `429 Too Many Requests`, `Request failed with status code 503`, `… (HTTP 401).`
