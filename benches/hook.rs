@@ -7,7 +7,9 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
 
-use std::error::Error;
+#[expect(dead_code, reason = "the benchmarks of whole runs use the rest of it")]
+mod support;
+
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,9 +17,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use support::{Outcome, Place, RUNNER};
 
-const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
 const ROUNDS: usize = 301;
 /// How often it is looked whether the guard is there, a hundredth of a second apart.
 const LOOKS: u32 = 1_000;
@@ -29,101 +30,71 @@ const CLI: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > args.part\nmv args.part ar
 /// A hook of the project's own that has nothing against it.
 const HOOK: &str = "#!/bin/sh\nread -r call\ntouch asked\n";
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
 fn main() -> Outcome<()> {
     println!("the hook's round trip, median (and 95th of 100) of {ROUNDS}:");
-    let place = Place::new()?;
-    let nothing = Figures::of(|| place.ask(&mut Command::new("cat")))?;
+    let place = Place::new(1, "")?;
+    executable(&place.repo().join("cli.sh"), CLI)?;
+    let nothing = Figures::of(|| ask(&mut place.command("cat")))?;
     nothing.print("cat, which does nothing", &nothing);
 
-    let mut cli = place.launch()?;
-    let socket = place.socket()?;
-    Figures::of(|| place.ask(place.hook().arg("--socket").arg(&socket)))?
+    let mut cli = launch(&place)?;
+    let socket = socket(&place)?;
+    Figures::of(|| ask(hook(&place).arg("--socket").arg(&socket)))?
         .print("a run's guard, by its socket", &nothing);
     drop(cli.stdin.take());
     cli.wait()?;
 
-    Figures::of(|| place.ask(&mut place.hook()))?.print("the adapter, deciding itself", &nothing);
-    executable(&place.path().join("hooks/core/pre-tool-use.sh"), HOOK)?;
-    Figures::of(|| place.ask(&mut place.hook()))?.print("the adapter, with a hook", &nothing);
+    Figures::of(|| ask(&mut hook(&place)))?.print("the adapter, deciding itself", &nothing);
+    executable(&place.repo().join("hooks/core/pre-tool-use.sh"), HOOK)?;
+    Figures::of(|| ask(&mut hook(&place)))?.print("the adapter, with a hook", &nothing);
     // A figure of a hook that was passed over would say nothing.
-    fs::metadata(place.path().join("asked"))?;
+    fs::metadata(place.repo().join("asked"))?;
     Ok(())
 }
 
-/// A repository.
-struct Place(TempDir);
+fn hook(place: &Place) -> Command {
+    let mut hook = place.command(RUNNER);
+    hook.args(["hook", "preToolUse"]);
+    hook
+}
 
-impl Place {
-    fn new() -> Outcome<Self> {
-        let place = Self(TempDir::new()?);
-        let made = place.command("git").args(["init", "-q"]).status()?;
-        if !made.success() {
-            return Err(format!("git init: {made}").into());
+/// Launches the CLI, which serves the guard for as long as its input is open.
+fn launch(place: &Place) -> Outcome<Child> {
+    let mut launch = place.command(RUNNER);
+    launch.args(["copilot", "--no-stage", "--", "-p", "hello"]);
+    launch.env("COPILOT_CLI_PATH", place.repo().join("cli.sh"));
+    Ok(launch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
+}
+
+/// Where the guard listens, as its plugin tells the CLI.
+fn socket(place: &Place) -> Outcome<String> {
+    for _ in 0..LOOKS {
+        if let Ok(args) = fs::read_to_string(place.repo().join("args")) {
+            let plugin = args.lines().skip_while(|it| *it != "--plugin-dir").nth(1);
+            let hooks = Path::new(plugin.ok_or("no plugin")?).join("hooks.json");
+            let hooks: serde_json::Value = serde_json::from_slice(&fs::read(hooks)?)?;
+            let socket = &hooks["hooks"]["preToolUse"][0]["args"][3];
+            return Ok(socket.as_str().ok_or("no socket")?.to_owned());
         }
-        executable(&place.path().join("cli.sh"), CLI)?;
-        Ok(place)
+        std::thread::sleep(Duration::from_millis(10));
     }
+    Err("the CLI was not launched".into())
+}
 
-    fn path(&self) -> &Path {
-        self.0.path()
+/// Hands the call to a program; how long until it has ended.
+fn ask(command: &mut Command) -> Outcome<Duration> {
+    let started = Instant::now();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(CALL.as_bytes())?;
     }
-
-    fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        command
-            .current_dir(self.path())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.path());
-        command
+    let output = child.wait_with_output()?;
+    let took = started.elapsed();
+    let said = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || said.contains("deny") {
+        return Err(format!("{}: {said}", output.status).into());
     }
-
-    fn hook(&self) -> Command {
-        let mut hook = self.command(RUNNER);
-        hook.args(["hook", "preToolUse"]);
-        hook
-    }
-
-    /// Launches the CLI, which serves the guard for as long as its input is open.
-    fn launch(&self) -> Outcome<Child> {
-        let mut launch = self.command(RUNNER);
-        launch.args(["copilot", "--no-stage", "--", "-p", "hello"]);
-        launch.env("COPILOT_CLI_PATH", self.path().join("cli.sh"));
-        Ok(launch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?)
-    }
-
-    /// Where the guard listens, as its plugin tells the CLI.
-    fn socket(&self) -> Outcome<String> {
-        for _ in 0..LOOKS {
-            if let Ok(args) = fs::read_to_string(self.path().join("args")) {
-                let plugin = args.lines().skip_while(|it| *it != "--plugin-dir").nth(1);
-                let hooks = Path::new(plugin.ok_or("no plugin")?).join("hooks.json");
-                let hooks: serde_json::Value = serde_json::from_slice(&fs::read(hooks)?)?;
-                let socket = &hooks["hooks"]["preToolUse"][0]["args"][3];
-                return Ok(socket.as_str().ok_or("no socket")?.to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Err("the CLI was not launched".into())
-    }
-
-    /// Hands the call to a program; how long until it has ended.
-    fn ask(&self, command: &mut Command) -> Outcome<Duration> {
-        let started = Instant::now();
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        if let Some(mut input) = child.stdin.take() {
-            input.write_all(CALL.as_bytes())?;
-        }
-        let output = child.wait_with_output()?;
-        let took = started.elapsed();
-        let said = String::from_utf8_lossy(&output.stdout);
-        if !output.status.success() || said.contains("deny") {
-            return Err(format!("{}: {said}", output.status).into());
-        }
-        Ok(took)
-    }
+    Ok(took)
 }
 
 /// Sorted times of one way to ask.
