@@ -191,7 +191,8 @@ impl Run {
     }
 
     /// Whether the run's branch can be committed to.
-    fn ready(&self) -> Result<(), EngineError> {
+    pub(super) fn ready(&self) -> Result<(), EngineError> {
+        self.unlock()?;
         Ok(self.parts.repo.ready(&self.parts.preflight.checkpoint.branch)?)
     }
 

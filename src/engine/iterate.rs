@@ -122,7 +122,7 @@ impl Run {
         };
         // Where somebody changed the branch or began a merge since the last turn, an agent
         // would only make it worse.
-        repo.ready(&parts.preflight.checkpoint.branch)?;
+        self.ready()?;
         let checkpoint = repo.checkpoint()?;
         let origin =
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());

@@ -11,6 +11,7 @@ mod decide;
 mod error;
 mod focus;
 mod iterate;
+mod locks;
 mod prove;
 mod recipe;
 mod recover;

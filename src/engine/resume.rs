@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::EngineError;
+use super::locks::unlocked;
 use super::state;
 use super::unjudged::{open_again, open_unjudged};
 use crate::events::{CurrentIteration, Recount, RunStart, first, journals, last, recount};
@@ -68,12 +69,15 @@ pub fn resume(here: &Aftermath<'_>, layout: &Layout) -> Result<Resumed, EngineEr
     let mut resumed = Resumed::default();
     let notices = &mut resumed.notices;
     atomic::clear(&here.repo.root().join(layout.folder()))?;
-    notices.extend(state::mend(here.repo, layout, here.runs)?);
     let mut journals = journals(here.runs)?;
     if let Some(newest) = journals.first() {
         notices.extend(cut(newest)?);
     }
     journals.retain(|journal| spoke(journal));
+    if let Some(journal) = journals.first() {
+        notices.extend(here.unlock(journal)?);
+    }
+    notices.extend(state::mend(here.repo, layout, here.runs)?);
     if let Some(journal) = journals.first() {
         here.aftermath(journal, layout, &mut resumed)?;
     }
@@ -101,6 +105,11 @@ pub fn cut_off(runs: &Path) -> Result<Option<Layout>, EngineError> {
 /// Whether a run said anything; one that died before its first word did nothing.
 fn spoke(journal: &Path) -> bool {
     journal.metadata().is_ok_and(|meta| meta.len() > 0)
+}
+
+/// When the run last gave a sign of life.
+fn beat(journal: &Path) -> Option<SystemTime> {
+    journal.with_file_name(PULSE).metadata().and_then(|meta| meta.modified()).ok()
 }
 
 /// Cuts a journal back to its last whole record.
@@ -191,6 +200,13 @@ struct Dead<'d> {
 }
 
 impl Aftermath<'_> {
+    /// Removes the locks of git that came to be while the last run lived, however it ended.
+    fn unlock(&self, journal: &Path) -> Result<Option<String>, EngineError> {
+        let (Some(began), Some(beat)) = (first(journal)?, beat(journal)) else { return Ok(None) };
+        let lived = SystemTime::from(began.time)..=beat + AFTER;
+        Ok(unlocked(&self.repo.unlock(&|born| lived.contains(&born))?))
+    }
+
     fn aftermath(
         &self,
         journal: &Path,
@@ -269,8 +285,7 @@ impl Aftermath<'_> {
             (false, false, Some(current)) => Progress::Unfinished(current),
             (_, true, _) | (_, _, None) => Progress::Recorded,
         };
-        let pulse = journal.with_file_name(PULSE).metadata().and_then(|meta| meta.modified());
-        let lived = pulse.map_or(SystemTime::from(spoke), |beat| beat.max(spoke.into()));
+        let lived = beat(journal).map_or(spoke.into(), |beat| beat.max(spoke.into()));
         let later = |path: &Path, than: SystemTime| {
             let meta = std::fs::symlink_metadata(repo.root().join(path));
             meta.and_then(|meta| meta.modified()).is_ok_and(|modified| modified > than)

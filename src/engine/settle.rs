@@ -46,6 +46,7 @@ impl Run {
         turn: Turn,
         mut ending: Ending,
     ) -> Result<Settled, EngineError> {
+        self.unlock()?;
         let Collected { mut evidence, status } = self.look(&iteration, &turn)?;
         let rules = JudgeRules {
             layout: &self.parts.layout.clone(),
@@ -363,6 +364,7 @@ impl Run {
         let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
         let keep = kept(repo.root(), &parts.preflight.human, parts.layout.peoples_files())?;
         let ran = run_checks(repo, checks, planned, &options, status, &keep).await?;
+        self.tell_unlocked(&ran.unlocked)?;
         if let Some(tree) = &ran.as_it_was {
             let paths: Vec<_> = ran.put_back.iter().map(|it| it.display().to_string()).collect();
             self.notice(&format!(

@@ -59,9 +59,11 @@ pub struct CheckRun {
     pub put_back: Vec<PathBuf>,
     /// The working tree as a git tree, right before they were put back.
     pub as_it_was: Option<Oid>,
+    /// Git's locks that were left by whoever died over them, and removed.
+    pub unlocked: Vec<PathBuf>,
 }
 
-/// Runs a plan in the repository's root and tidies up after it. `before` is the status of
+/// Runs a plan in the repository's root, which is a run's, and tidies up after it. `before` is the status of
 /// the moment ([`super::Collected::status`] after a turn).
 ///
 /// # Errors
@@ -80,6 +82,7 @@ pub async fn run_checks(
     }
     let branch = repo.checkpoint()?.branch;
     let results = run_all(checks, planned, options).await;
+    let unlocked = repo.unlock(&|_| true)?;
     // Where a human changed the branch or began a merge meanwhile, what differs is theirs.
     repo.ready(&branch)?;
     let head = repo.checkpoint()?.head;
@@ -99,7 +102,7 @@ pub async fn run_checks(
         repo.restore(&head, &put_back)?;
     }
     let artefacts = after.untracked.difference(&before.untracked).cloned().collect();
-    Ok(CheckRun { results, artefacts, put_back, as_it_was })
+    Ok(CheckRun { results, artefacts, put_back, as_it_was, unlocked })
 }
 
 /// Runs a plan in a clean worktree of HEAD, which is thrown away afterwards. Gives the

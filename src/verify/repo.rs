@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::clean::CleanTree;
 use super::error::{RepoProblem, VerifyError};
@@ -276,6 +277,13 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// What is in the way.
     fn ready(&self, branch: &str) -> Result<(), VerifyError>;
+
+    /// Removes the locks of a commit that nobody holds: those that came to be when `born`
+    /// says, are still there two seconds later, and can be no living git's. Gives them.
+    ///
+    /// # Errors
+    /// If one cannot be removed.
+    fn unlock(&self, born: &dyn Fn(SystemTime) -> bool) -> Result<Vec<PathBuf>, VerifyError>;
 
     /// Commits these paths as they are in the working tree, on top of this branch, which
     /// must be checked out, and nothing else: what is staged stays staged. A path that is gone is removed; one that git

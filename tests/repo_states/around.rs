@@ -22,7 +22,7 @@ fn trap(repo: &Repo, path: &str) -> String {
     repo.path(path).display().to_string()
 }
 
-fn program(path: &Path, text: &str) {
+pub(super) fn program(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     std::fs::write(path, text).expect("written");
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("made to run");

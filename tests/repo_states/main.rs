@@ -7,6 +7,7 @@
 mod repo;
 
 mod around;
+mod locks;
 mod midrun;
 mod odd;
 mod start;

@@ -15,14 +15,14 @@ fn in_the_turn(hand: &str) -> String {
 }
 
 /// A repository in which the agent may wait until the hand has done what it does.
-fn with_a_hand() -> Repo {
+pub(super) fn with_a_hand() -> Repo {
     let task = format!("---\nallow: [\"sh wait.sh\"]\n---\n{TASK}");
     let wait = "until test -e ../done; do sleep 0.01; done\n";
     Repo::with(&task, &[("wait.sh", wait), ("notes.txt", "notes\n")])
 }
 
 /// Lets the hand do something in the first turn of a run.
-fn hand(repo: &Repo, does: &str, args: &[&str]) -> Ran {
+pub(super) fn hand(repo: &Repo, does: &str, args: &[&str]) -> Ran {
     std::fs::write(repo.beside("hand.sh"), format!("{does}\ntouch ../done\n")).expect("written");
     repo.run(&in_the_turn("sh ../hand.sh"), args)
 }
@@ -132,7 +132,6 @@ fn what_the_human_begins_between_turns_ends_the_run_and_stays_as_it_is() {
             "a merge is in progress",
             "git merge --abort",
         ),
-        ("touch .git/index.lock", "index.lock", "remove the lock file"),
     ];
     std::thread::scope(|scope| {
         for (does, says, way) in cases {
@@ -154,41 +153,6 @@ fn what_the_human_begins_between_turns_ends_the_run_and_stays_as_it_is() {
             });
         }
     });
-}
-
-#[test]
-fn a_locked_index_in_a_turn_ends_the_run_and_the_next_one_goes_on_when_it_is_gone() {
-    let repo = with_a_hand();
-    let ran = hand(&repo, "touch .git/index.lock", &[]);
-    assert_eq!(ran.code, Some(8), "{}", ran.stderr);
-    assert!(ran.stderr.contains(".git/index.lock"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("hint: wait for the other git process"), "{}", ran.stderr);
-    ended(&repo, &ran);
-    assert!(repo.path(".git/index.lock").exists(), "it is not ours to remove");
-    let next = repo.run(HONEST, &[]);
-    assert_eq!(next.code, Some(8), "{}", next.stderr);
-    std::fs::remove_file(repo.path(".git/index.lock")).expect("removed");
-    let next = repo.run(HONEST, &[]);
-    assert_eq!(next.code, Some(0), "{}", next.stderr);
-    assert_eq!(repo.status(), "");
-}
-
-/// A git process that is at work for a moment is waited for.
-#[test]
-fn a_lock_that_is_released_in_time_is_no_obstacle() {
-    let repo = Repo::new(TASK);
-    repo.write(".git/index.lock", "");
-    let mut command = repo.run_command(HONEST, &["--json"]);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let child = command.spawn().expect("it starts");
-    // The tree's lock is taken right before the repository is looked at.
-    crate::repo::until("the run's own lock", || {
-        let text = std::fs::read_to_string(repo.path(".ralph/runs/lock")).ok()?;
-        (!text.is_empty()).then_some(())
-    });
-    std::fs::remove_file(repo.path(".git/index.lock")).expect("removed");
-    let ran = crate::repo::collect(child);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
 
 #[test]

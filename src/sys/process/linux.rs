@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::{LazyLock, Once};
 use std::time::Duration;
 
@@ -151,6 +153,23 @@ pub fn reap_orphans() -> usize {
         .count()
 }
 
+/// Whether a living program whose name begins so may be at work in one of the folders, which
+/// are canonical: it stands there, or it may not be asked where it stands.
+pub fn may_be_at_work(program: &str, folders: &[&Path]) -> bool {
+    if !counts_as_we_do() {
+        return true;
+    }
+    let named = |pid: u32| {
+        fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with(program.as_bytes()))
+    };
+    let stands_here = |pid: u32| match fs::read_link(format!("/proc/{pid}/cwd")) {
+        Ok(at) => folders.iter().any(|folder| at.starts_with(folder)),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    };
+    let mut all = Table::read().all.into_values();
+    all.any(|found| !found.zombie && named(found.pid) && stands_here(found.pid))
+}
+
 /// Whether `/proc` counts processes as we do. A container may show that of another process
 /// namespace: its numbers are other processes here, or none, and nothing is told by them.
 fn counts_as_we_do() -> bool {
@@ -222,6 +241,26 @@ mod tests {
         assert_eq!(child.try_wait().expect("child"), None, "the number is somebody else's");
         deliver(&found, pid, Signal::TERM, Err(Errno::NOSYS));
         assert_eq!(child.wait().expect("child").signal(), Some(15));
+    }
+
+    #[test]
+    fn a_program_is_at_work_where_it_stands_as_long_as_it_lives() {
+        let folder = tempfile::tempdir().expect("folder");
+        let here = folder.path().canonicalize().expect("canonical");
+        let below = here.join("below");
+        std::fs::create_dir(&below).expect("created");
+        let elsewhere = here.join("elsewhere");
+        let mut sleep = std::process::Command::new("sleep");
+        let mut sleep = sleep.arg("60").current_dir(&below).spawn().expect("sleep");
+        let at_work = |name, folder: &Path| may_be_at_work(name, &[&elsewhere, folder]);
+        assert!(at_work("sleep", &here) && at_work("sl", &below));
+        assert!(!at_work("sleep", &elsewhere) && !at_work("slee-p", &here));
+        sleep.kill().expect("kill");
+        // A zombie does nothing.
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", sleep.id()));
+        while !state().expect("its state").contains(") Z ") {}
+        assert!(!at_work("sleep", &here));
+        sleep.wait().expect("wait");
     }
 
     #[test]

@@ -35,7 +35,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Error;
-pub use system::reap_orphans;
+pub use system::{may_be_at_work, reap_orphans};
 
 /// Carried by every process of a run; its value is the run's name.
 pub const RUN_VARIABLE: &str = "RALPH_RUN_ID";

@@ -5,6 +5,7 @@
 //! that was given away between the look and the signal is hit.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -95,6 +96,20 @@ pub(super) fn signal(found: &[Found], signal: Signal) {
             let _ = kill_process(pid, Signal::CONT);
         }
     }
+}
+
+/// Whether a living program whose name begins so may be at work in one of the folders. Where a
+/// process stands is not told here, so each of that name may.
+pub fn may_be_at_work(program: &str, _folders: &[&Path]) -> bool {
+    let table = Table::read();
+    // Not even we are in a table that could not be read.
+    let unread = table.all.is_empty();
+    let named = |words: &String| {
+        let first = words.split(' ').next().unwrap_or_default();
+        first.rsplit('/').next().is_some_and(|name| name.starts_with(program))
+    };
+    let living = |pid: &u32| table.all.get(pid).is_some_and(|found| !found.zombie);
+    unread || table.words.iter().any(|(pid, words)| living(pid) && named(words))
 }
 
 /// Orphans do not come to us here.

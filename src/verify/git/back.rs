@@ -13,7 +13,7 @@ use git2::build::CheckoutBuilder;
 use git2::{ErrorCode, ObjectType, Repository};
 
 use super::GitRepo;
-use super::write::patiently;
+use super::locks::patiently;
 use crate::model::{Checkpoint, Oid};
 use crate::sys::crash;
 use crate::verify::error::VerifyError;

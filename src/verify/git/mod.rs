@@ -9,6 +9,7 @@ mod back;
 mod clean;
 mod history;
 mod identity;
+mod locks;
 mod preflight;
 mod settings;
 mod status;
@@ -17,6 +18,7 @@ mod write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
@@ -222,6 +224,10 @@ impl Repo for GitRepo {
 
     fn ready(&self, branch: &str) -> Result<(), VerifyError> {
         self.ready_in(&self.lock(), branch)
+    }
+
+    fn unlock(&self, born: &dyn Fn(SystemTime) -> bool) -> Result<Vec<PathBuf>, VerifyError> {
+        self.unlock_in(&self.lock(), born)
     }
 
     fn commit_paths(

@@ -10,7 +10,7 @@ use std::path::{Component, PathBuf};
 use git2::{BranchType, ErrorCode, Repository, RepositoryState};
 
 use super::history::Head;
-use super::write::released;
+use super::locks::released;
 use super::{GitRepo, oid};
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;

@@ -6,13 +6,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, ObjectType, Repository, Signature, Tree};
 
 use super::history::Head;
+use super::locks::{patiently, released};
 use super::preflight::in_progress;
 use super::{GitRepo, oid};
 use crate::model::Oid;
@@ -21,36 +20,6 @@ use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
 use crate::verify::repo::{Identity, Kept, Person};
-
-/// Another git process holds its locks for milliseconds; a lock that is still there after
-/// these two seconds is left where it is and reported.
-const TRIES: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(20);
-
-/// Repeats what fails because of somebody else's lock.
-pub(super) fn patiently<T>(
-    mut attempt: impl FnMut() -> Result<T, git2::Error>,
-) -> Result<T, git2::Error> {
-    for _ in 1..TRIES {
-        match attempt() {
-            Err(error) if error.code() == ErrorCode::Locked => thread::sleep(PAUSE),
-            other => return other,
-        }
-    }
-    attempt()
-}
-
-/// Gives a lock of somebody else the time to go; says whether it is gone.
-pub(super) fn released(lock: &Path) -> bool {
-    let held = || lock.symlink_metadata().is_ok();
-    for _ in 1..TRIES {
-        if !held() {
-            return true;
-        }
-        thread::sleep(PAUSE);
-    }
-    !held()
-}
 
 impl GitRepo {
     /// The commit of a branch, which must be checked out, with nothing in progress.
