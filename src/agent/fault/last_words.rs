@@ -8,10 +8,7 @@
 //! answer, a quotation or a file does, are none. What the words of one line mean is known
 //! to `text`; whether anything speaks against them is for the caller.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use super::pattern::Pattern;
 use super::text::{classify_line, is_marked, statement};
 use super::{fenced, reset_in};
 use crate::model::{Fault, FaultClass};
@@ -21,33 +18,22 @@ const KEPT: usize = 8 << 10;
 /// Longest report, in bytes.
 const LONGEST: usize = 1500;
 
-fn compiled(pattern: &str) -> Regex {
-    // The patterns are constants, and a test uses each of them.
-    Regex::new(&format!("(?i){pattern}")).unwrap_or_else(|error| unreachable!("{error}"))
-}
-
 /// How a report goes on after its statement: when to come back, whom to ask, what it is
 /// known by. Anything else makes an answer about failures of it.
-static FOLLOWS: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(
-        r"^(?:please\b|try\b|retry\b|retry-after|wait\b|you(?:r|'ve|’ve)?\b|this (?:limit|request|quota)|it (?:will )?resets?\b|(?:the |your )?(?:limits?|quota|rate limit) ?(?:will |resets?\b|\d)|resets?\b|available\b|expected available\b|used \d|requested \d|remaining\b|limit\b|\(?request|see\b|visit\b|check your\b|check the\b|upgrade\b|contact\b|run\b|for more (?:info|details)|learn more|more info|https?:|details?:|code\b|status\b|sorry\b|to (?:continue|increase|request|log)|if you (?:need|want|think|believe|would|reach)|last error|service unavailable|too many requests|quota\b|rate[ -]?limit|slow down|later\b|or\b|and (?:then )?(?:try|retry)|[({\[]|\d|at \S+ \(|x-|[\w.:-]*\d[\w.:-]*\)?$|\w+\)$|$)",
-    )
-});
+static FOLLOWS: Pattern = Pattern::new(
+    r"^(?:please\b|try\b|retry\b|retry-after|wait\b|you(?:r|'ve|’ve)?\b|this (?:limit|request|quota)|it (?:will )?resets?\b|(?:the |your )?(?:limits?|quota|rate limit) ?(?:will |resets?\b|\d)|resets?\b|available\b|expected available\b|used \d|requested \d|remaining\b|limit\b|\(?request|see\b|visit\b|check your\b|check the\b|upgrade\b|contact\b|run\b|for more (?:info|details)|learn more|more info|https?:|details?:|code\b|status\b|sorry\b|to (?:continue|increase|request|log)|if you (?:need|want|think|believe|would|reach)|last error|service unavailable|too many requests|quota\b|rate[ -]?limit|slow down|later\b|or\b|and (?:then )?(?:try|retry)|[({\[]|\d|at \S+ \(|x-|[\w.:-]*\d[\w.:-]*\)?$|\w+\)$|$)",
+);
 /// Where a sentence or a clause ends.
-static CLAUSE: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?:[.!?…]+|[:;,–—·∙|]|\s-)(?:\s+|$)|\n+|\s+\("));
+static CLAUSE: Pattern = Pattern::new(r"(?:(?:[.!?]|…)+|[:;,|]|–|—|·|∙|\s-)(?:\s+|$)|\n+|\s+\(");
 /// The apology before a statement.
-static SORRY: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"^(?:i(?:'m|’m| am) )?sorry[,.!:]?\s+(?:but\s+)?"));
+static SORRY: Pattern = Pattern::new(r"^(?:i(?:'m|’m| am) )?sorry[,.!:]?\s+(?:but\s+)?");
 /// Words of somebody who tells what was done, or how a program behaves.
-static TELLS: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(
-        r"\b(?:i|i'll|i’ll|i've|i’ve|we|let me|let's|my|gets?|gives?|yields?|leads?|causes?|triggers?|results? in|becomes?|produces?|answers?|makes|waits|sleeps|done|created|updated|works|passe[sd]|the (?:client|caller|function|readme|code|program|user|handler))\b",
-    )
-});
+static TELLS: Pattern = Pattern::new(
+    r"\b(?:i|i'll|i’ll|i've|i’ve|we|let me|let's|my|gets?|gives?|yields?|leads?|causes?|triggers?|results? in|becomes?|produces?|answers?|makes|waits|sleeps|done|created|updated|works|passe[sd]|the (?:client|caller|function|readme|code|program|user|handler))\b",
+);
 /// What a longer answer about limits speaks of before it quotes one.
-static TOPIC: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"\b429\b|limit|quota|too many|throttl|retr(?:y|ies)|back-?off"));
+static TOPIC: Pattern =
+    Pattern::new(r"\b429\b|limit|quota|too many|throttl|retr(?:y|ies)|back-?off");
 
 /// What was said since the last tool call.
 #[derive(Debug, Default)]
@@ -230,7 +216,7 @@ impl Line<'_> {
             // What to do about a failure that another line tells.
             return None;
         }
-        classify_line(self.text).or_else(|| classify_line(&SORRY.replace(self.text, "")))
+        classify_line(self.text).or_else(|| classify_line(&SORRY.taken_from(self.text)))
     }
 
     /// Whether it only goes on with a report that began before.
@@ -243,7 +229,7 @@ impl Line<'_> {
 
     /// Whether it is a report and nothing more, without anything that marks it as one.
     fn reports(&self) -> bool {
-        let text = SORRY.replace(statement(self.text), "");
+        let text = SORRY.taken_from(statement(self.text));
         let mut clauses = CLAUSE.split(&text).map(str::trim);
         let first = clauses.next().unwrap_or_default();
         let first = classify_line(first).is_some() || first.parse::<u64>().is_ok();

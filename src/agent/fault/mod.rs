@@ -6,6 +6,7 @@
 
 mod json;
 mod last_words;
+mod pattern;
 mod reset;
 mod status;
 mod text;
