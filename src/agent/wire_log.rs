@@ -9,7 +9,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use chrono::Utc;
@@ -21,8 +21,8 @@ use crate::sys::append::rotate;
 const FRAME: usize = 64 << 10;
 /// Bytes beyond them that are still redacted: half a secret is not recognized as one.
 const SLACK: usize = 8 << 10;
-/// Bytes that may wait in the queue.
-const QUEUED: usize = 2 << 20;
+/// Bytes that may wait in the queue, what a frame itself takes included.
+const QUEUED: usize = 1 << 20;
 /// How long the end of the run waits for the last frames.
 const LAST: Duration = Duration::from_secs(1);
 /// Bytes of a file; then it is moved aside, where the one before it goes.
@@ -44,6 +44,13 @@ struct Frame {
     whole: usize,
 }
 
+impl Frame {
+    /// Bytes that it takes in the queue.
+    fn size(&self) -> usize {
+        self.text.len() + size_of::<Self>()
+    }
+}
+
 struct Shared {
     queued: AtomicUsize,
     missed: AtomicU64,
@@ -52,7 +59,7 @@ struct Shared {
 /// The file's entrance.
 #[derive(Clone)]
 pub(super) struct WireLog {
-    entrance: SyncSender<Frame>,
+    entrance: Sender<Frame>,
     shared: Arc<Shared>,
 }
 
@@ -77,13 +84,13 @@ impl WireLog {
     ) -> std::io::Result<(Self, WireWriter)> {
         let file = open(path)?;
         let path = path.to_owned();
-        let (entrance, exit) = sync_channel(4096);
+        let (entrance, exit) = channel();
         let shared = Arc::new(Shared { queued: AtomicUsize::new(0), missed: AtomicU64::new(0) });
         let of_thread = Arc::clone(&shared);
-        let (done, written) = sync_channel(0);
+        let (done, written) = channel();
         std::thread::Builder::new().name("wire-log".to_owned()).spawn(move || {
             // Dropped when everything is written: that is the sign.
-            let _done: SyncSender<()> = done;
+            let _done: Sender<()> = done;
             write(&path, file, &exit, &of_thread, &redactor);
         })?;
         Ok((Self { entrance, shared }, WireWriter(written)))
@@ -92,14 +99,12 @@ impl WireLog {
     /// Hands a frame over, or counts it as missed.
     pub(super) fn note(&self, way: Way, line: &str) {
         let end = line.floor_char_boundary((FRAME + SLACK).min(line.len()));
-        if self.shared.queued.load(Ordering::Relaxed) + end > QUEUED {
-            self.shared.missed.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        self.shared.queued.fetch_add(end, Ordering::Relaxed);
         let frame = Frame { way, text: line[..end].to_owned(), whole: line.len() };
-        if self.entrance.try_send(frame).is_err() {
-            self.shared.queued.fetch_sub(end, Ordering::Relaxed);
+        let size = frame.size();
+        if self.shared.queued.fetch_add(size, Ordering::Relaxed) + size > QUEUED
+            || self.entrance.send(frame).is_err()
+        {
+            self.shared.queued.fetch_sub(size, Ordering::Relaxed);
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -124,7 +129,7 @@ fn write(path: &Path, file: File, exit: &Receiver<Frame>, shared: &Shared, redac
     let mut out = BufWriter::new(file);
     let mut failed = false;
     while let Ok(frame) = exit.recv() {
-        shared.queued.fetch_sub(frame.text.len(), Ordering::Relaxed);
+        shared.queued.fetch_sub(frame.size(), Ordering::Relaxed);
         if failed {
             shared.missed.fetch_add(1, Ordering::Relaxed);
             continue;

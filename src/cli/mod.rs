@@ -43,7 +43,8 @@ use std::path::Path;
 use std::process::ExitCode as ProcessExit;
 
 use clap::{CommandFactory as _, Parser as _};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 
 use self::args::{Cli, Command};
 use self::failure::{Failure, Kind};
@@ -97,13 +98,11 @@ fn keep_the_guard_quiet() {
 /// What the rooms trace goes to standard error where RALPH_COPILOT_LOG asks for it, as in
 /// `RALPH_COPILOT_LOG=debug`.
 fn listen_to_tracing() {
-    let Ok(filter) = EnvFilter::try_from_env("RALPH_COPILOT_LOG") else { return };
+    let asked = std::env::var("RALPH_COPILOT_LOG").ok();
+    let Some(Ok(targets)) = asked.map(|asked| asked.parse::<Targets>()) else { return };
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     // A second subscriber is the only thing that can fail here, and there is none.
-    let _first = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .try_init();
+    let _first = tracing_subscriber::registry().with(lines).with(targets).try_init();
 }
 
 fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {

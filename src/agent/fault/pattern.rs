@@ -20,6 +20,12 @@ impl Pattern {
         Self { text, regex: OnceLock::new() }
     }
 
+    /// As it is written.
+    #[cfg(test)]
+    pub(super) fn text(&self) -> String {
+        self.text.to_owned()
+    }
+
     fn get(&self) -> &Regex {
         self.regex.get_or_init(|| {
             let compiled =

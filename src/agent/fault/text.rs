@@ -52,21 +52,46 @@ patterns! {
     RETRIED = r"^failed to get response from the ai model\b";
     LAST = r"\blast error\s*:\s*(?:[a-z]*error:\s*)?(?:([45]\d\d)\b)?(.*)$";
 
-    RATE = r"^(?:(?:(?:the|your|an?|api|secondary|primary|global|model|user|daily|weekly|hourly|monthly|session|usage|request|token|github|copilot|openai|anthropic)\s+){0,4}(?:rate[ -]?limits?|(?:\d+-hour|daily|weekly|monthly|hourly|session) limit)\s*(?:error)?\s*(?:(?:was|has been|is|have been)\s+)?(?:exceeded|reached|hit)|too many (?:requests|tokens)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve|'re|’re| have| are)?\s+(?:been\s+|being\s+|currently\s+|temporarily\s+)*(?:rate[ -]?limited|throttled)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)?\s+(?:hit|reached|exceeded|exhausted|used(?: up)?)\s+(?:an?|the|your|all)\b[^.]{0,60}?\b(?:rate[ -]?limits?|quota|limits?|allowance|premium requests|token usage|credits)|(?:(?:the|your|monthly|premium|request|requests|api|daily|weekly|usage|token|model|claude|ai)\s+){0,5}(?:quota|usage limit|premium requests?(?: limit| allowance)?)\s+(?:(?:has been|was|is|have been)\s+)?(?:exceeded|exhausted|reached|used up)|no (?:more )?(?:quota|premium requests) (?:left|remaining)|this request would exceed\b.{0,60}\brate limit|rate[ -]?limited\s*(?:$|[.!])|(?:sorry[,.:]?\s+)?(?:(?:the|your|this)\s+)?requests? (?:was|were|has been|have been|is being|are being) (?:throttled|rate[ -]?limited)|your (?:account|organization|key) (?:was|is|has been) (?:rate[ -]?limited|throttled)|(?:we )?(?:have )?hit (?:an? |the |your )?rate[ -]?limit|request rejected \(429\)|exceeded retry limit, last status: 429(?: too many requests)?|(?:resource|quota)(?: has been|_)? ?exhausted|rate exceeded|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)(?: got)? no (?:more |remaining )?(?:quota|premium requests|credits)(?: left| remaining)?|rate_limit_(?:exceeded|error|reached)|insufficient_quota)";
+    RATE = r"^(?:(?:(?:the|your|an?|api|secondary|primary|global|model|user|daily|weekly|hourly|monthly|session|usage|request|token|github|copilot|openai|anthropic)\s+)*(?:rate[ -]?limits?|(?:\d+-hour|daily|weekly|monthly|hourly|session) limit)\s*(?:error)?\s*(?:(?:was|has been|is|have been)\s+)?(?:exceeded|reached|hit)|too many (?:requests|tokens)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve|'re|’re| have| are)?\s+(?:been\s+|being\s+|currently\s+|temporarily\s+)*(?:rate[ -]?limited|throttled)|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)?\s+(?:hit|reached|exceeded|exhausted|used(?: up)?)\s+(?:an?|the|your|all)\b[^.]{0,60}?\b(?:rate[ -]?limits?|quota|limits?|allowance|premium requests|token usage|credits)|(?:(?:the|your|monthly|premium|request|requests|api|daily|weekly|usage|token|model|claude|ai)\s+)*(?:quota|usage limit|premium requests?(?: limit| allowance)?)\s+(?:(?:has been|was|is|have been)\s+)?(?:exceeded|exhausted|reached|used up)|no (?:more )?(?:quota|premium requests) (?:left|remaining)|this request would exceed\b.{0,60}\brate limit|rate[ -]?limited\s*(?:$|[.!])|(?:sorry[,.:]?\s+)?(?:(?:the|your|this)\s+)?requests? (?:was|were|has been|have been|is being|are being) (?:throttled|rate[ -]?limited)|your (?:account|organization|key) (?:was|is|has been) (?:rate[ -]?limited|throttled)|(?:we )?(?:have )?hit (?:an? |the |your )?rate[ -]?limit|request rejected \(429\)|exceeded retry limit, last status: 429(?: too many requests)?|(?:resource|quota)(?: has been|_)? ?exhausted|rate exceeded|(?:sorry[,.:]?\s+)?you(?:'ve|’ve| have)(?: got)? no (?:more |remaining )?(?:quota|premium requests|credits)(?: left| remaining)?|rate_limit_(?:exceeded|error|reached)|insufficient_quota)";
     AUTH = r"^(?:(?:auth|authentication|authorization) (?:is |has |was )?(?:required|failed|failure|error|expired|token)|not (?:logged|signed) in|you(?:'re|’re| are) not (?:logged|signed) in|not authenticated|no authentication information(?: was)?(?: found)?|you (?:must|need to) (?:be logged in|log in|sign in|authenticate)|no authentication information|unauthorized|unauthenticated|bad credentials|(?:invalid|expired|incorrect|missing|no|bad) (?:api key|access token|token|credentials|login)|(?:the |your )?(?:github |access |oauth |copilot |api )?(?:token|session|credentials?|login|api key|key)\s+(?:has |have |is |are |was )?(?:expired|invalid|revoked|not valid|no longer valid)|please (?:log|sign) in|login required|requires authentication|access denied by policy|to authenticate, you can use|forbidden\s*(?:$|[.!]))";
     MODEL = r"^(?:(?:the )?(?:requested )?model\b.{0,120}?\b(?:not found|is not available|not available|does not exist|is not supported|not supported|is not enabled|is unavailable)|(?:unknown|no such|unsupported) model|(?:unknown|unsupported) model (?:name|id)|(?:an )?invalid model(?: (?:name|id|identifier))?\b|(?:the )?model (?:name|id|identifier) is (?:invalid|unknown|not valid)|(?:the )?model unavailable|(?:the )?model ['\x22\x60]?\S*[\d'\x22\x60] unavailable|model_not_(?:found|supported|available))";
-    NETWORK = r"^(?:(?:could|can) ?not connect|(?:unable|failed) to connect|connection (?:refused|reset|closed|lost|timed out|error|aborted|terminated|dropped|failed|broken|to \S+ (?:failed|refused|lost|closed|timed out))|network (?:error|failure|is unreachable|unreachable|connection|timeout|timed out)|fetch failed|socket hang up|could not resolve|getaddrinfo e[a-z_]+(?: \S+)?|getaddrinfo|dns (?:error|(?:name )?(?:lookup|resolution|query)(?: (?:for|of) \S+)? (?:failed|failure|error|timed out))|name resolution (?:failed|failure)|no route to host|error sending request|temporary failure in name resolution|name or service not known|(?:read|write|connect) e[a-z]{4,}\b|(?:the )?stream (?:was |has been )?(?:closed|disconnected|interrupted|ended unexpectedly)|(?:the )?connection (?:was|has been) (?:refused|reset|closed|lost|dropped|aborted)|request to \S+ failed|tls (?:handshake|connection)|unable to access\b.{0,200}could not resolve host|server closed the connection|broken pipe|you (?:are|seem to be) offline|lost connection)";
+    NETWORK = r"^(?:(?:could|can) ?not connect|(?:unable|failed) to connect|connection (?:refused|reset|closed|lost|timed out|error|aborted|terminated|dropped|failed|broken|to \S+ (?:failed|refused|lost|closed|timed out))|network (?:error|failure|is unreachable|unreachable|connection|timeout|timed out)|fetch failed|socket hang up|could not resolve|getaddrinfo e[a-z_]+(?: \S+)?|getaddrinfo|dns (?:error|(?:name )?(?:lookup|resolution|query)(?: (?:for|of) \S+)? (?:failed|failure|error|timed out))|name resolution (?:failed|failure)|no route to host|error sending request|temporary failure in name resolution|name or service not known|(?:read|write|connect) e[a-z]{4,}\b|(?:the )?stream (?:was |has been )?(?:closed|disconnected|interrupted|ended unexpectedly)|(?:the )?connection (?:was|has been) (?:refused|reset|closed|lost|dropped|aborted)|request to \S+ failed|tls (?:handshake|connection)|unable to access\b.*could not resolve host|server closed the connection|broken pipe|you (?:are|seem to be) offline|lost connection)";
     TRANSIENT = r"^(?:internal server error|bad gateway|service (?:is )?(?:temporarily )?unavailable|gateway time-?out|overloaded\s*(?:$|[.!])|(?:the )?(?:server|model|api|service|engine|provider|system|upstream)\s+(?:is |had |has )?(?:currently |temporarily )?(?:overloaded|busy|at capacity|unavailable|an error)|(?:the )?(?:request|operation|model|api call|call|response)\s+(?:has )?timed out|timed out\s*(?:$|[.!]|after|waiting)|timeout(?: error)?\s*(?:$|[.!])|deadline exceeded|(?:a )?transient (?:api |network )?(?:error|failure)|request failed due to a transient(?: api)? error|temporary failure|temporarily unavailable|server[_ ]error|server had an error|overloaded_error|please try again later)";
-    ABSENT = r"^(?:enoent\b|no such file or directory|(?:file|path|directory|folder)\b.{0,200}?\b(?:not found|does not exist|was not found|doesn't exist)|cannot find (?:the |a )?(?:file|path)|(?:the )?(?:file|path|directory) (?:does not exist|was not found)|(?:the )?file .{0,200}(?:does not exist|not found|was not found)|(?:[^:]{1,120}: ){0,3}no such file or directory)";
-    DENIED = r"^(?:eacces\b|eperm\b|permission denied|operation not permitted|permission to use\b.{0,80}denied|(?:[^:]{1,120}: ){0,3}(?:permission denied|operation not permitted))";
+    ABSENT = r"^(?:enoent\b|no such file or directory|(?:file|path|directory|folder)\b.*?\b(?:not found|does not exist|was not found|doesn't exist)|cannot find (?:the |a )?(?:file|path)|(?:the )?(?:file|path|directory) (?:does not exist|was not found)|(?:the )?file .*(?:does not exist|not found|was not found)|(?:[^:]+: ){0,3}no such file or directory)";
+    DENIED = r"^(?:eacces\b|eperm\b|permission denied|operation not permitted|permission to use\b.*denied|(?:[^:]+: ){0,3}(?:permission denied|operation not permitted))";
     OS_ERROR = r"\(os error (2|13|1|104|111|110)\)";
     // How a statement may go on; anything else makes it a part of some other sentence.
     END = r"^\s*(?:$|[.!,;:()\[\]'\x22\-|]|–|—|…|·|∙|\d|(?:for|on|by|that|host|please|in|with|to|until|try|retry|at|after|while|from|of|at|code|error|status)\b)";
 }
 
+/// Words of which every line that tells of a failure has one, if no status. Most lines have
+/// none, and the patterns, which take memory from their first use on, wait for one that has.
+const SIGNS: &str = "\
+    error|exception|fail|limit|quota|too many|throttl|exhausted|exceed|premium request\
+    |credits|allowance|token|auth|logged in|signed in|log in|sign in|login|credential\
+    |session|key|forbidden|denied|model|connect|network|socket|resol|getaddrinfo|dns\
+    |no route|name or service|read e|write e|stream|tls|unable to access|broken pipe\
+    |offline|gateway|unavailable|timed out|timeout|time-out|overloaded|busy|capacity\
+    |deadline|transient|temporary|try again|no such file|not found|not exist|n't exist\
+    |cannot find|not permitted";
+
+/// Whether a line may tell of a failure at all: it has a sign, a number from 400 to 599, or
+/// the name of a system's error.
+fn may_tell(line: &str) -> bool {
+    let small = line.to_lowercase();
+    let status = |digits: &[u8]| matches!(digits, [b'4' | b'5', b'0'..=b'9', b'0'..=b'9']);
+    let named = |word: &str| is_network_code(word) || matches!(word, "enoent" | "eacces" | "eperm");
+    SIGNS.split('|').any(|sign| small.contains(sign))
+        || small.as_bytes().windows(3).any(status)
+        || small.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(named)
+}
+
 /// The class of a line of plain text, which must show by itself that it tells of a failure.
 pub fn classify_line(line: &str) -> Option<FaultClass> {
     let line = bounded(line);
+    if !may_tell(line) {
+        return None;
+    }
     let (rest, named, told) = unwrapped(line);
     let prose = || PROSE.is_match(&ADDED.taken_from(rest)) || CODE.is_match(rest);
     if RETRIED.is_match(rest) {
@@ -168,30 +193,20 @@ fn stated(text: &str, told: bool) -> Option<FaultClass> {
         let words = || last.and_then(|[_, words]| classify_message(words));
         return status.and_then(of_status).or_else(words).or(Some(FaultClass::Network));
     }
-    // A pattern takes memory from its first use on: those that are large wait for a text with
-    // a word that they demand.
-    let statements: [(&Pattern, &[&str], FaultClass); 7] = [
-        (&RATE, &[], FaultClass::RateLimit),
-        (&AUTH, &[], FaultClass::Auth),
-        (&MODEL, &["model"], FaultClass::ModelUnavailable),
-        (&NETWORK, &[], FaultClass::Network),
-        (&TRANSIENT, &[], FaultClass::Transient),
-        (
-            &ABSENT,
-            &["enoent", "no such file", "not found", "not exist", "n't exist", "cannot find"],
-            FaultClass::FileNotFound,
-        ),
-        (&DENIED, &["eacces", "eperm", "denied", "not permitted"], FaultClass::PermissionDenied),
+    let statements: [(&Pattern, FaultClass); 7] = [
+        (&RATE, FaultClass::RateLimit),
+        (&AUTH, FaultClass::Auth),
+        (&MODEL, FaultClass::ModelUnavailable),
+        (&NETWORK, FaultClass::Network),
+        (&TRANSIENT, FaultClass::Transient),
+        (&ABSENT, FaultClass::FileNotFound),
+        (&DENIED, FaultClass::PermissionDenied),
     ];
-    let small = text.to_lowercase();
-    let demanded =
-        |words: &[&str]| words.is_empty() || words.iter().any(|word| small.contains(word));
     if told && BARE.is_match(text) {
         return Some(FaultClass::RateLimit);
     }
-    let found =
-        statements.into_iter().find(|(pattern, words, _)| demanded(words) && begins(pattern, text));
-    found.map(|(_, _, class)| class).or_else(|| of_system(text, told))
+    let found = statements.into_iter().find(|(pattern, _)| begins(pattern, text));
+    found.map(|(_, class)| class).or_else(|| of_system(text, told))
 }
 
 /// `429 Too Many Requests`, `Request failed with status code 503`, `… (HTTP 401).`
@@ -263,7 +278,43 @@ fn of_system(text: &str, told: bool) -> Option<FaultClass> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::strategy::{Strategy as _, ValueTree as _};
+    use proptest::string::string_regex;
+    use proptest::test_runner::TestRunner;
+
     use super::*;
+
+    /// Whatever a pattern matches gets as far as the pattern.
+    #[test]
+    fn no_statement_is_without_a_sign() {
+        let statements = [
+            &NAMED,
+            &NAME,
+            &STATUS,
+            &IN_PARENTHESES,
+            &BARE,
+            &RETRIED,
+            &RATE,
+            &AUTH,
+            &MODEL,
+            &NETWORK,
+            &TRANSIENT,
+            &ABSENT,
+            &DENIED,
+            &OS_ERROR,
+        ];
+        for pattern in statements {
+            // Edges cannot be generated, and nothing but ASCII is meant.
+            let text = pattern.text().replace(r"\d", "[0-9]").replace(r"\s", " ");
+            let text = ["^", "$", r"\b"].iter().fold(text, |text, edge| text.replace(edge, ""));
+            let any = string_regex(&text).expect("a strategy");
+            let mut runner = TestRunner::deterministic();
+            for _ in 0..2000 {
+                let line = any.new_tree(&mut runner).expect("a text").current();
+                assert!(may_tell(&line), "{line:?}");
+            }
+        }
+    }
 
     #[test]
     fn every_pattern_compiles() {
