@@ -228,7 +228,8 @@ pub(crate) struct SettingArgs {
     /// Stop after this many tokens, as far as the agent reports them
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_tokens: Option<u64>,
-    /// Wait at most this long for a rate limit to pass [default: 2h]
+    /// Wait at most this long in a row for rate limits, network and server to pass
+    /// [default: 2h]
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_wait: Option<Span>,
     /// Attempts on a criterion before it counts as stuck [default: 3]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::EngineError;
 use super::run::{BaselineRun, Run};
 use super::state;
-use super::words::folder_of;
+use super::words::{self, folder_of};
 use crate::model::{
     CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, Record as _, RunSummary, Task,
     Totals,
@@ -118,8 +118,8 @@ impl Run {
         }
         let date = self.parts.clock.today();
         let why = self.parts.gate.redactor().redact_str(why).replace('\n', " ");
-        let sign =
-            format!("- {mark} ({date}, iteration {iteration}, {attempts} attempts failed): {why}");
+        let attempts = words::attempts(attempts);
+        let sign = format!("- {mark} ({date}, iteration {iteration}, {attempts} failed): {why}");
         if !text.ends_with(b"\n") {
             text.push(b'\n');
         }

@@ -6,6 +6,7 @@ use super::EngineError;
 use super::decide::{After, after};
 use super::iterate::Iteration;
 use super::run::Run;
+use super::words;
 use crate::guard::secret_name;
 use crate::model::{
     Attribution, ChangeKind, CriterionKey, EventKind, Evidence, Finding, FindingKind, History,
@@ -327,7 +328,7 @@ impl Run {
         Ok(match then {
             OnStuck::Skip => None,
             OnStuck::Stop => {
-                let reason = format!("`{}` failed {attempts} attempts: {why}", key.text);
+                let reason = format!("`{}` failed {}: {why}", key.text, words::attempts(attempts));
                 Some(Outcome::Stuck { reason })
             }
         })

@@ -84,6 +84,11 @@ pub(super) fn folder_of(layout: &crate::verify::Layout) -> String {
     if folder.is_empty() { ".".to_owned() } else { folder }
 }
 
+/// As in `3 attempts`.
+pub(super) fn attempts(number: u32) -> String {
+    format!("{number} attempt{}", if number == 1 { "" } else { "s" })
+}
+
 /// The findings that tell an agent what to do better.
 fn useful(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings.iter().filter(|finding| match finding.weight {
