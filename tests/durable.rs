@@ -14,7 +14,7 @@ mod elsewhere;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ralph_copilot::engine::{Aftermath, resume};
+use ralph_copilot::engine::{Aftermath, Resumed, resume};
 use ralph_copilot::model::{Event, EventKind};
 use ralph_copilot::verify::{GitRepo, Identity, Layout, Repo as _};
 use serde_json::Value;
@@ -110,7 +110,8 @@ impl Copy {
             reporters: &|_| Vec::new(),
         };
         let layout = Layout::new("demo", "tasks/demo");
-        let resumed = resume(&aftermath, &layout).map_err(|error| error.to_string())?;
+        let mut resumed = Resumed::default();
+        resume(&aftermath, &layout, &mut resumed).map_err(|error| error.to_string())?;
         assert!(repo.status().expect("status").all().is_empty() || resumed.notices.is_empty());
         Ok(resumed.notices)
     }

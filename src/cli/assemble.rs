@@ -25,7 +25,7 @@ use super::screen::{self, Show};
 use super::{audit, recipe};
 use crate::agent::{AgentError, Gate, Greeting, TurnLimits};
 use crate::config::{Settings, resolve};
-use crate::engine::{BaselineRun, Limits, Parts};
+use crate::engine::{BaselineRun, Limits, Parts, Resumed};
 use crate::events::{Audited, Emitter, JOURNAL_FILE, run_id_after};
 use crate::guard::{OsFiles, Redactor};
 use crate::hooks::SESSION_EVENTS;
@@ -37,7 +37,9 @@ use crate::sys::clock::Clock;
 use crate::sys::depth::Depth;
 use crate::sys::lock::TreeLock;
 use crate::sys::stop::Stop;
-use crate::verify::{Branch, CommitsAlone, Dirt, Identity, Preflight, Repo as _, ShellChecks};
+use crate::verify::{
+    Branch, CommitsAlone, Dirt, Identity, Layout, Preflight, Repo as _, ShellChecks,
+};
 
 /// Bytes that a run must be able to write wherever it writes, or it does not begin.
 const ROOM: usize = 256 << 10;
@@ -77,15 +79,18 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
     untold.add(end_the_last_run(&runs).await?);
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
     let known = at.place.repo.identity(&launch::variable)?;
-    let mut resumed = put_in_order(&at, &runs, known.as_ref(), |layout| {
+    let mut resumed = Resumed::default();
+    let reporters = |layout: &Layout| {
         let settings = &last_settings;
         let premium = launch::find_agent(settings).map_or(Premium::Free, |command| {
             let model = launch::model(settings, command.kind);
             launch::premium(settings, command.kind, model.as_deref())
         });
         screen::catching_up(at.place.root(), layout, clock, premium)
-    })?;
+    };
+    let ordered = put_in_order(&at, &runs, known.as_ref(), reporters, &mut resumed);
     untold.add(resumed.notices.drain(..));
+    ordered?;
     // Only now TASK.md is what the human left, or what was proven.
     let task = at.usable()?;
     let settings = settings(&at.place, args, &task)?;

@@ -59,14 +59,17 @@ pub struct Resumed {
     pub notices: Vec<String>,
 }
 
-/// Puts in order what the last run left, whichever task it worked on. To be called with
-/// the lock held.
+/// Puts in order what the last run left, whichever task it worked on, and adds what it did to
+/// `resumed`, also where it fails then. To be called with the lock held.
 ///
 /// # Errors
 /// If a journal or the repository cannot be read, or the leftovers cannot be kept; then the
 /// tree is as it was.
-pub fn resume(here: &Aftermath<'_>, layout: &Layout) -> Result<Resumed, EngineError> {
-    let mut resumed = Resumed::default();
+pub fn resume(
+    here: &Aftermath<'_>,
+    layout: &Layout,
+    resumed: &mut Resumed,
+) -> Result<(), EngineError> {
     let notices = &mut resumed.notices;
     atomic::clear(&here.repo.root().join(layout.folder()))?;
     let mut journals = journals(here.runs)?;
@@ -79,11 +82,11 @@ pub fn resume(here: &Aftermath<'_>, layout: &Layout) -> Result<Resumed, EngineEr
     }
     notices.extend(state::mend(here.repo, layout, here.runs)?);
     if let Some(journal) = journals.first() {
-        here.aftermath(journal, layout, &mut resumed)?;
+        here.aftermath(journal, layout, resumed)?;
     }
-    open_unjudged(here.repo, layout, &mut resumed)?;
+    open_unjudged(here.repo, layout, resumed)?;
     resumed.iteration = newest_number(&journals, layout)?;
-    Ok(resumed)
+    Ok(())
 }
 
 /// The task of the last run, if that died: its TASK.md may have gone with it.

@@ -51,9 +51,12 @@ fn a_task_that_is_gone_after_a_death_and_a_humans_work_is_named_with_the_way_bac
     dead.repo.write("human.txt", "by hand");
     dead.repo.git(&["rm", "--quiet", "tasks/demo/TASK.md"]);
     dead.repo.commit("by hand");
+    dead.repo.write(".git/HEAD.lock", "");
     let ran = dead.repo.run(HONEST, &[]);
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("tasks/demo/TASK.md is gone"), "{}", ran.stderr);
+    // What was done before it failed is told.
+    assert!(ran.stderr.contains("notice: removed, since the git"), "{}", ran.stderr);
     assert!(ran.stderr.contains("died in iteration 2"), "{}", ran.stderr);
     let way = ran.stderr.split_once("git restore ").expect("the way back").1;
     let way: Vec<&str> = way.split([',', '\n']).next().expect("arguments").split(' ').collect();

@@ -42,9 +42,10 @@ pub(super) fn put_in_order(
     runs: &Path,
     identity: Option<&Identity>,
     reporters: impl Fn(&Layout) -> Vec<Box<dyn Reporter>>,
-) -> Result<Resumed, Failure> {
+    resumed: &mut Resumed,
+) -> Result<(), Failure> {
     let nobody = Identity::of_the_runner();
     let identity = identity.unwrap_or(&nobody);
     let aftermath = Aftermath { repo: &at.place.repo, runs, identity, reporters: &reporters };
-    resume(&aftermath, &at.layout).map_err(crate::cli::run::failure)
+    resume(&aftermath, &at.layout, resumed).map_err(crate::cli::run::failure)
 }
