@@ -103,6 +103,19 @@ fn children_of(pid: u32) -> Vec<u32> {
         .collect()
 }
 
+/// Our own children. Where the kernel lists them nobody else is looked at: this happens all
+/// the time, and a machine has many processes.
+fn own_children() -> Vec<Found> {
+    static LISTED: LazyLock<bool> =
+        LazyLock::new(|| Path::new("/proc/thread-self/children").exists());
+    let own = std::process::id();
+    if *LISTED && counts_as_we_do() {
+        return children_of(own).into_iter().filter_map(stat).collect();
+    }
+    let all = Table::read().all.into_values();
+    all.filter(|found| found.parent == own).collect()
+}
+
 /// Sends a signal to each of them that is still the process that was found.
 pub(super) fn signal(found: &[Found], signal: Signal) {
     for one in found {
@@ -136,18 +149,11 @@ fn deliver(one: &Found, pid: Pid, signal: Signal, descriptor: Result<OwnedFd, Er
 /// are left to whoever waits for them: who gives a child a group of its own starts it
 /// as `Supervised`.
 pub fn reap_orphans() -> usize {
-    let own = getpid().as_raw_pid().cast_unsigned();
     let group = own_group();
     let children = children();
-    Table::read()
-        .all
-        .values()
-        .filter(|found| {
-            found.zombie
-                && found.parent == own
-                && found.group != group
-                && !children.contains(&found.pid)
-        })
+    own_children()
+        .iter()
+        .filter(|found| found.zombie && found.group != group && !children.contains(&found.pid))
         .filter_map(|found| Pid::from_raw(found.pid.cast_signed()))
         .filter(|pid| matches!(waitpid(Some(*pid), WaitOptions::NOHANG), Ok(Some(_))))
         .count()
