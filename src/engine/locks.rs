@@ -1,7 +1,7 @@
 //! Locks of git that whoever died left behind.
 //!
-//! Invariant: only a run removes any, and only what came to be in the time of a run: there
-//! was none when it began. How it is known that nobody holds one lives in `verify`.
+//! Invariant: only a run removes any, and only what came to be in its time, or in that of the
+//! last one. How it is known that nobody holds one lives in `verify`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::run::Run;
 impl Run {
     /// Removes them, and says so.
     pub(super) fn unlock(&self) -> Result<(), EngineError> {
-        self.tell_unlocked(&self.parts.repo.unlock(&|_| true)?)
+        self.tell_unlocked(&self.parts.repo.unlock(None)?)
     }
 
     /// Says which were removed.

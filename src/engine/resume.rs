@@ -207,7 +207,7 @@ impl Aftermath<'_> {
     fn unlock(&self, journal: &Path) -> Result<Option<String>, EngineError> {
         let (Some(began), Some(beat)) = (first(journal)?, beat(journal)) else { return Ok(None) };
         let lived = SystemTime::from(began.time)..=beat + AFTER;
-        Ok(unlocked(&self.repo.unlock(&|born| lived.contains(&born))?))
+        Ok(unlocked(&self.repo.unlock(Some(&lived))?))
     }
 
     fn aftermath(

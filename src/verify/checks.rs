@@ -63,8 +63,9 @@ pub struct CheckRun {
     pub unlocked: Vec<PathBuf>,
 }
 
-/// Runs a plan in the repository's root, which is a run's, and tidies up after it. `before` is the status of
-/// the moment ([`super::Collected::status`] after a turn).
+/// Runs a plan in the repository's root and tidies up after it. `before` is the status of
+/// the moment ([`super::Collected::status`] after a turn). Only a run may call it: the tree
+/// is its own.
 ///
 /// # Errors
 /// If the tree cannot be looked at or not be put back, or the branch is no longer checked
@@ -82,7 +83,7 @@ pub async fn run_checks(
     }
     let branch = repo.checkpoint()?.branch;
     let results = run_all(checks, planned, options).await;
-    let unlocked = repo.unlock(&|_| true)?;
+    let unlocked = repo.unlock(None)?;
     // Where a human changed the branch or began a merge meanwhile, what differs is theirs.
     repo.ready(&branch)?;
     let head = repo.checkpoint()?.head;

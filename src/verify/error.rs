@@ -196,9 +196,9 @@ pub enum RepoProblem {
         /// What git calls to end it.
         abort: &'static str,
     },
-    /// Another git process holds the index, or died while it did.
+    /// Another git process holds what a commit needs, or died while it did.
     #[error("{path} exists: another git process is at work, or one died")]
-    IndexLocked {
+    Locked {
         /// The lock file.
         path: PathBuf,
     },
@@ -273,7 +273,7 @@ impl RepoProblem {
                 "name a branch with --branch NAME, or change to one: git switch NAME".into()
             }
             Self::InProgress { abort, .. } => format!("finish it, or end it: {abort}"),
-            Self::IndexLocked { path } => {
+            Self::Locked { path } => {
                 format!("wait for the other process; if there is none: rm {}", path.display())
             }
             Self::Dirty { .. } => "commit it, put it away with git stash -u, or go on beside it \

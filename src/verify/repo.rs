@@ -7,6 +7,7 @@
 //! what the answers mean (`collect`, `judge`).
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -278,12 +279,16 @@ pub trait Repo: Send + Sync {
     /// What is in the way.
     fn ready(&self, branch: &str) -> Result<(), VerifyError>;
 
-    /// Removes the locks of a commit that nobody holds: those that came to be when `born`
-    /// says, are still there two seconds later, and can be no living git's. Gives them.
+    /// Removes the locks of a commit that nobody holds: those that came to be in a time, or
+    /// else since the repository was opened here, are still there two seconds later, and can
+    /// be no living git's. Gives them.
     ///
     /// # Errors
     /// If one cannot be removed.
-    fn unlock(&self, born: &dyn Fn(SystemTime) -> bool) -> Result<Vec<PathBuf>, VerifyError>;
+    fn unlock(
+        &self,
+        born: Option<&RangeInclusive<SystemTime>>,
+    ) -> Result<Vec<PathBuf>, VerifyError>;
 
     /// Commits these paths as they are in the working tree, on top of this branch, which
     /// must be checked out, and nothing else: what is staged stays staged. A path that is gone is removed; one that git

@@ -112,6 +112,18 @@ const STATES: &[State] = &[
         way: "if there is none: rm ",
     },
     State {
+        name: "a locked HEAD",
+        make: |repo| repo.write(".git/HEAD.lock", ""),
+        says: "HEAD.lock exists: another git process is at work, or one died",
+        way: "if there is none: rm ",
+    },
+    State {
+        name: "a locked branch",
+        make: |repo| repo.write(".git/refs/heads/main.lock", ""),
+        says: "refs/heads/main.lock exists: another git process is at work, or one died",
+        way: "if there is none: rm ",
+    },
+    State {
         name: "work that is not committed",
         make: |repo| {
             repo.write("README.md", "changed\n");

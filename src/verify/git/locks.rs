@@ -1,10 +1,11 @@
 //! Lock files of git: waited for, and removed where nobody is left to do it.
 //!
-//! Invariant: a lock goes only if the caller knows when it can have come to be, it stays for
-//! two seconds, and no git is at work here; one of a living git is the other's, however long
-//! it takes. What does NOT live here: whose time it was.
+//! Invariant: a lock goes only if it came to be in a time that is ours, stays for two seconds,
+//! and no git is at work here; one of a living git is the other's, however long it takes.
+//! What does NOT live here: which other time than this process's was a run's.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -67,8 +68,9 @@ impl GitRepo {
     pub(super) fn unlock_in(
         &self,
         repo: &Repository,
-        born: &dyn Fn(SystemTime) -> bool,
+        born: Option<&RangeInclusive<SystemTime>>,
     ) -> Result<Vec<PathBuf>, VerifyError> {
+        let born = |time| born.map_or(time >= self.opened, |born| born.contains(&time));
         let mut locks: Vec<_> = self.locks(repo).into_iter().filter_map(Lock::there).collect();
         locks.retain(|lock| born(lock.written));
         for _ in 1..TRIES {
@@ -89,7 +91,7 @@ impl GitRepo {
     }
 
     /// The locks that a commit takes, and any of which keeps us from one.
-    fn locks(&self, repo: &Repository) -> Vec<PathBuf> {
+    pub(super) fn locks(&self, repo: &Repository) -> Vec<PathBuf> {
         let mut locks = vec![self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock")];
         let head = repo.find_reference("HEAD").ok();
         if let Some(branch) = head.as_ref().and_then(|head| head.symbolic_target_bytes()) {

@@ -16,6 +16,7 @@ mod status;
 mod write;
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -37,6 +38,7 @@ pub struct GitRepo {
     root: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
+    opened: SystemTime,
     /// Where throw-away trees are made; the system's temporary place if that is not said.
     scratch: Option<PathBuf>,
 }
@@ -78,7 +80,8 @@ impl GitRepo {
         };
         let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
         let common_dir = canonical(found.commondir())?;
-        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir, scratch: None })
+        let opened = SystemTime::now();
+        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir, opened, scratch: None })
     }
 
     /// From now on throw-away trees are made in this folder, which goes with the run even if
@@ -226,7 +229,10 @@ impl Repo for GitRepo {
         self.ready_in(&self.lock(), branch)
     }
 
-    fn unlock(&self, born: &dyn Fn(SystemTime) -> bool) -> Result<Vec<PathBuf>, VerifyError> {
+    fn unlock(
+        &self,
+        born: Option<&RangeInclusive<SystemTime>>,
+    ) -> Result<Vec<PathBuf>, VerifyError> {
         self.unlock_in(&self.lock(), born)
     }
 

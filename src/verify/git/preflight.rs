@@ -29,9 +29,8 @@ impl GitRepo {
         if let Some((what, abort)) = in_progress(repo.state()) {
             return Err(RepoProblem::InProgress { what, abort });
         }
-        let lock = self.git_dir.join("index.lock");
-        if !released(&lock) {
-            return Err(RepoProblem::IndexLocked { path: lock });
+        if let Some(path) = self.locks(&repo).into_iter().find(|lock| !released(lock)) {
+            return Err(RepoProblem::Locked { path });
         }
         let head = match self.head(&repo)? {
             Head::Unborn(_) => return Err(RepoProblem::Unborn),

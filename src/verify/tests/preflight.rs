@@ -212,7 +212,7 @@ fn a_locked_index_is_named_with_its_path() {
     let scene = Scene::new();
     scene.write(".git/index.lock", "");
     let found = problem(&scene);
-    assert!(matches!(found, RepoProblem::IndexLocked { .. }), "{found}");
+    assert!(matches!(found, RepoProblem::Locked { .. }), "{found}");
     assert!(found.to_string().contains(".git/index.lock"));
 }
 
