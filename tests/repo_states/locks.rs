@@ -1,4 +1,5 @@
-//! Locks of git: waited for, left to a git that lives, and removed after one that died.
+//! Locks of git: left to a git that lives, and removed after one that died. On Linux, where it
+//! is known where a git stands: elsewhere the git of any other test keeps them.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -41,25 +42,6 @@ fn removed(ran: &Ran) -> Vec<String> {
         _ => None,
     });
     told.collect()
-}
-
-/// A git process that is at work for a moment is waited for.
-#[test]
-fn a_lock_that_is_released_in_time_is_no_obstacle() {
-    let repo = Repo::new(TASK);
-    repo.write(INDEX, "");
-    let mut command = repo.run_command(HONEST, &["--json"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("it starts");
-    // The tree's lock is taken right before the repository is looked at.
-    crate::repo::until("the run's own lock", || {
-        let text = std::fs::read_to_string(repo.path(".ralph/runs/lock")).ok()?;
-        (!text.is_empty()).then_some(())
-    });
-    std::fs::remove_file(repo.path(INDEX)).expect("removed");
-    let ran = crate::repo::collect(child);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert_eq!(removed(&ran), Vec::<String>::new());
 }
 
 #[test]

@@ -7,6 +7,7 @@
 mod repo;
 
 mod around;
+#[cfg(target_os = "linux")]
 mod locks;
 mod midrun;
 mod odd;

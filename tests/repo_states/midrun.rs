@@ -155,6 +155,25 @@ fn what_the_human_begins_between_turns_ends_the_run_and_stays_as_it_is() {
     });
 }
 
+/// A git process that is at work for a moment is waited for.
+#[test]
+fn a_lock_that_is_released_in_time_is_no_obstacle() {
+    let repo = Repo::new(TASK);
+    repo.write(".git/index.lock", "");
+    let mut command = repo.run_command(HONEST, &["--json"]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    // The tree's lock is taken right before the repository is looked at.
+    crate::repo::until("the run's own lock", || {
+        let text = std::fs::read_to_string(repo.path(".ralph/runs/lock")).ok()?;
+        (!text.is_empty()).then_some(())
+    });
+    std::fs::remove_file(repo.path(".git/index.lock")).expect("removed");
+    let ran = crate::repo::collect(child);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("removed, since"), "{}", ran.stdout);
+}
+
 #[test]
 fn a_secret_that_is_swept_into_a_commit_is_taken_back_and_stays_on_this_machine() {
     let repo = with_a_hand();

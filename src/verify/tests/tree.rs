@@ -1,11 +1,11 @@
 //! Status, history and commits of single paths.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::scene::{Scene, layout};
 use crate::model::{ChangeKind, History, PathChange};
-use crate::verify::{Fingerprints, Identity, Repo, VerifyError};
+use crate::verify::{Identity, Repo, VerifyError};
 
 fn change(path: &str, kind: ChangeKind) -> PathChange {
     PathChange { path: path.into(), kind }
@@ -80,7 +80,7 @@ fn a_change_that_git_was_told_not_to_see_is_seen() {
 fn names_that_are_no_utf8_survive_every_way() {
     use std::os::unix::ffi::OsStrExt;
     let scene = Scene::new();
-    let odd = PathBuf::from(std::ffi::OsStr::from_bytes(b"odd\xff\n name"));
+    let odd = std::path::PathBuf::from(std::ffi::OsStr::from_bytes(b"odd\xff\n name"));
     fs::write(scene.root.join(&odd), "x").expect("written");
     let repo = scene.repo();
     let seen = repo.status().expect("status").all();
@@ -99,8 +99,9 @@ fn names_that_are_no_utf8_survive_every_way() {
     assert_eq!(since.commits[0].paths, seen);
     assert!(repo.exists_at(&since.commits[0].id, &odd).expect("looked"));
     fs::write(scene.root.join(&odd), "agent").expect("written");
-    repo.save_attempt(&layout(), 1, "kept", &Fingerprints::default()).expect("kept");
-    repo.back_to(&checkpoint, &Fingerprints::default()).expect("back");
+    let nobodys = crate::verify::Fingerprints::default();
+    repo.save_attempt(&layout(), 1, "kept", &nobodys).expect("kept");
+    repo.back_to(&checkpoint, &nobodys).expect("back");
     assert!(!scene.root.join(&odd).exists());
 }
 

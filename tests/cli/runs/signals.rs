@@ -3,11 +3,15 @@
 use std::io::Read as _;
 use std::process::{Child, Stdio};
 
-use ralph_copilot::model::{Event, EventKind, Outcome};
+#[cfg(target_os = "linux")]
+use ralph_copilot::model::Outcome;
+use ralph_copilot::model::{Event, EventKind};
 use rustix::process::Signal;
 
 use super::{HONEST, THREE};
-use crate::repo::{Ran, Repo, collect, finish, in_place_of, processes_of, signal, story, until};
+#[cfg(target_os = "linux")]
+use crate::repo::in_place_of;
+use crate::repo::{Ran, Repo, collect, finish, processes_of, signal, story, until};
 
 /// Starts a run and waits until its journal tells what is waited for.
 fn start(
