@@ -192,8 +192,7 @@ impl Run {
 
     /// Whether the run's branch can be committed to.
     pub(super) fn ready(&self) -> Result<(), EngineError> {
-        self.unlock()?;
-        Ok(self.parts.repo.ready(&self.parts.preflight.checkpoint.branch)?)
+        self.tell_unlocked(&self.parts.repo.ready(&self.parts.preflight.checkpoint.branch)?)
     }
 
     /// Looks at the run's own records for the last time: what ran after the last verdict, as

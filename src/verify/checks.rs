@@ -83,9 +83,8 @@ pub async fn run_checks(
     }
     let branch = repo.checkpoint()?.branch;
     let results = run_all(checks, planned, options).await;
-    let unlocked = repo.unlock(None)?;
     // Where a human changed the branch or began a merge meanwhile, what differs is theirs.
-    repo.ready(&branch)?;
+    let unlocked = repo.ready(&branch)?;
     let head = repo.checkpoint()?.head;
     let after = repo.status()?;
     let dirty: BTreeSet<&PathBuf> = before.tracked.iter().map(|change| &change.path).collect();

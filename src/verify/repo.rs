@@ -273,11 +273,12 @@ pub trait Repo: Send + Sync {
     fn settings(&self) -> Result<Fingerprints, VerifyError>;
 
     /// Whether work can go on here on this branch: it is checked out, no merge or the like
-    /// is in progress, and no git process holds the index for longer than a moment.
+    /// is in progress, and no git process holds the index for longer than a moment. Locks that
+    /// nobody holds are removed as by [`Repo::unlock`], and given.
     ///
     /// # Errors
     /// What is in the way.
-    fn ready(&self, branch: &str) -> Result<(), VerifyError>;
+    fn ready(&self, branch: &str) -> Result<Vec<PathBuf>, VerifyError>;
 
     /// Removes the locks of a commit that nobody holds: those that came to be in a time, or
     /// else since the repository was opened here, are still there two seconds later, and can

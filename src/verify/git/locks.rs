@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -34,21 +34,9 @@ pub(super) fn patiently<T>(
     attempt()
 }
 
-/// Gives a lock of somebody else the time to go; says whether it is gone.
-pub(super) fn released(lock: &Path) -> bool {
-    let held = || lock.symlink_metadata().is_ok();
-    for _ in 1..TRIES {
-        if !held() {
-            return true;
-        }
-        thread::sleep(PAUSE);
-    }
-    !held()
-}
-
 /// A lock as it was met.
-struct Lock {
-    path: PathBuf,
+pub(super) struct Lock {
+    pub(super) path: PathBuf,
     written: SystemTime,
 }
 
@@ -64,34 +52,49 @@ impl Lock {
     }
 }
 
+/// What became of the locks that stayed.
+pub(super) struct Stayed {
+    /// Nobody held them.
+    pub(super) removed: Vec<PathBuf>,
+    /// They are somebody else's.
+    pub(super) held: Vec<PathBuf>,
+}
+
 impl GitRepo {
+    /// The locks that are there and stay, although they were given the time to go.
+    pub(super) fn staying(&self, repo: &Repository) -> Vec<Lock> {
+        let mut locks: Vec<_> = self.locks(repo).into_iter().filter_map(Lock::there).collect();
+        for _ in 1..TRIES {
+            if locks.is_empty() {
+                break;
+            }
+            thread::sleep(PAUSE);
+            locks.retain(Lock::is_there);
+        }
+        locks
+    }
+
     pub(super) fn unlock_in(
         &self,
         repo: &Repository,
         born: Option<&RangeInclusive<SystemTime>>,
-    ) -> Result<Vec<PathBuf>, VerifyError> {
+    ) -> Result<Stayed, VerifyError> {
         let born = |time| born.map_or(time >= self.opened, |born| born.contains(&time));
-        let mut locks: Vec<_> = self.locks(repo).into_iter().filter_map(Lock::there).collect();
-        locks.retain(|lock| born(lock.written));
-        for _ in 1..TRIES {
-            locks.retain(Lock::is_there);
-            if locks.is_empty() {
-                return Ok(Vec::new());
-            }
-            thread::sleep(PAUSE);
+        let (mut ours, mut others): (Vec<_>, Vec<_>) =
+            self.staying(repo).into_iter().partition(|lock| born(lock.written));
+        if !ours.is_empty() && may_be_at_work("git", &[&self.root, &self.git_dir]) {
+            others.append(&mut ours);
         }
-        if may_be_at_work("git", &[&self.root, &self.git_dir]) {
-            return Ok(Vec::new());
-        }
-        locks.retain(Lock::is_there);
-        for lock in &locks {
+        ours.retain(Lock::is_there);
+        for lock in &ours {
             fs::remove_file(&lock.path).map_err(Self::io("remove", &lock.path))?;
         }
-        Ok(locks.into_iter().map(|lock| lock.path).collect())
+        let paths = |locks: Vec<Lock>| locks.into_iter().map(|lock| lock.path).collect();
+        Ok(Stayed { removed: paths(ours), held: paths(others) })
     }
 
     /// The locks that a commit takes, and any of which keeps us from one.
-    pub(super) fn locks(&self, repo: &Repository) -> Vec<PathBuf> {
+    fn locks(&self, repo: &Repository) -> Vec<PathBuf> {
         let mut locks = vec![self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock")];
         let head = repo.find_reference("HEAD").ok();
         if let Some(branch) = head.as_ref().and_then(|head| head.symbolic_target_bytes()) {

@@ -225,7 +225,7 @@ impl Repo for GitRepo {
         self.settings_in(&self.lock())
     }
 
-    fn ready(&self, branch: &str) -> Result<(), VerifyError> {
+    fn ready(&self, branch: &str) -> Result<Vec<PathBuf>, VerifyError> {
         self.ready_in(&self.lock(), branch)
     }
 
@@ -233,7 +233,7 @@ impl Repo for GitRepo {
         &self,
         born: Option<&RangeInclusive<SystemTime>>,
     ) -> Result<Vec<PathBuf>, VerifyError> {
-        self.unlock_in(&self.lock(), born)
+        Ok(self.unlock_in(&self.lock(), born)?.removed)
     }
 
     fn commit_paths(

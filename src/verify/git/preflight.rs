@@ -10,7 +10,6 @@ use std::path::{Component, PathBuf};
 use git2::{BranchType, ErrorCode, Repository, RepositoryState};
 
 use super::history::Head;
-use super::locks::released;
 use super::{GitRepo, oid};
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
@@ -29,8 +28,8 @@ impl GitRepo {
         if let Some((what, abort)) = in_progress(repo.state()) {
             return Err(RepoProblem::InProgress { what, abort });
         }
-        if let Some(path) = self.locks(&repo).into_iter().find(|lock| !released(lock)) {
-            return Err(RepoProblem::Locked { path });
+        if let Some(lock) = self.staying(&repo).into_iter().next() {
+            return Err(RepoProblem::Locked { path: lock.path });
         }
         let head = match self.head(&repo)? {
             Head::Unborn(_) => return Err(RepoProblem::Unborn),

@@ -11,7 +11,7 @@ use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, ObjectType, Repository, Signature, Tree};
 
 use super::history::Head;
-use super::locks::{patiently, released};
+use super::locks::patiently;
 use super::preflight::in_progress;
 use super::{GitRepo, oid};
 use crate::model::Oid;
@@ -38,11 +38,16 @@ impl GitRepo {
         }
     }
 
-    pub(super) fn ready_in(&self, repo: &Repository, branch: &str) -> Result<(), VerifyError> {
+    pub(super) fn ready_in(
+        &self,
+        repo: &Repository,
+        branch: &str,
+    ) -> Result<Vec<PathBuf>, VerifyError> {
         self.at_rest_on(repo, branch)?;
+        let stayed = self.unlock_in(repo, None)?;
         let lock = self.git_dir.join("index.lock");
-        if released(&lock) {
-            return Ok(());
+        if !stayed.held.contains(&lock) {
+            return Ok(stayed.removed);
         }
         let source = format!("{} exists", lock.display()).into();
         Err(VerifyError::Locked { operation: "lock the index", path: self.root.clone(), source })
