@@ -46,6 +46,11 @@ impl Lock {
         Some(Self { path, written })
     }
 
+    /// Whether anybody's lock is there.
+    fn is_held(&self) -> bool {
+        self.path.symlink_metadata().is_ok()
+    }
+
     /// Whether this very lock is there: it may have gone, and another one come.
     fn is_there(&self) -> bool {
         Self::there(self.path.clone()).is_some_and(|now| now.written == self.written)
@@ -69,7 +74,7 @@ impl GitRepo {
                 break;
             }
             thread::sleep(PAUSE);
-            locks.retain(Lock::is_there);
+            locks.retain(Lock::is_held);
         }
         locks
     }
@@ -81,11 +86,12 @@ impl GitRepo {
     ) -> Result<Stayed, VerifyError> {
         let born = |time| born.map_or(time >= self.opened, |born| born.contains(&time));
         let (mut ours, mut others): (Vec<_>, Vec<_>) =
-            self.staying(repo).into_iter().partition(|lock| born(lock.written));
+            self.staying(repo).into_iter().partition(|lock| born(lock.written) && lock.is_there());
         if !ours.is_empty() && may_be_at_work("git", &[&self.root, &self.git_dir]) {
             others.append(&mut ours);
         }
         ours.retain(Lock::is_there);
+        others.retain(Lock::is_held);
         for lock in &ours {
             fs::remove_file(&lock.path).map_err(Self::io("remove", &lock.path))?;
         }
