@@ -49,11 +49,12 @@ pub(super) fn redact(text: &str) -> Option<String> {
 /// Where the line begins of the first such secret that may go on behind the text, which has
 /// whole lines.
 pub(super) fn open(text: &str) -> Option<usize> {
-    if let Some(name) = name_alone(text) {
-        return Some(open(&text[..name]).unwrap_or(name));
+    let (mut text, mut name) = (text, None);
+    while let Some(at) = name_alone(text) {
+        (text, name) = (&text[..at], Some(at));
     }
     if !(hinted(text) || text.contains("ata")) {
-        return None;
+        return name;
     }
     let lines: Vec<Line<'_>> = text.split_inclusive('\n').map(Line::new).collect();
     let mut start = 0;
@@ -75,7 +76,7 @@ pub(super) fn open(text: &str) -> Option<usize> {
         }
         start += line.text.len();
     }
-    None
+    name
 }
 
 /// Where the last line begins if it names a secret whose value stands in the next one: in a
@@ -285,6 +286,12 @@ fn inline(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_any_number_of_lines_are_one_that_may_go_on() {
+        assert_eq!(open(&"login a\n".repeat(100_000)), Some(0));
+        assert_eq!(open(&format!("a: 1\n{}", "login a\n".repeat(3))), Some("a: 1\n".len()));
+    }
 
     #[test]
     fn blocks_and_manifests_lose_their_values_and_keep_their_shape() {
