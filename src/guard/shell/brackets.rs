@@ -34,7 +34,7 @@ pub(super) fn bracket(text: &str) -> Bracket {
             }
             Some(b'[') if matches!(bytes.get(at + 1), Some(b':' | b'.' | b'=')) => {
                 let end = [bytes[at + 1], b']'];
-                let rest = &bytes[at + 2..bytes.len().min(LONGEST)];
+                let rest = bytes.get(at + 2..bytes.len().min(LONGEST)).unwrap_or_default();
                 let Some(length) = rest.windows(2).position(|pair| pair == end) else {
                     return Bracket::Unclear;
                 };
@@ -109,6 +109,10 @@ mod tests {
             assert_eq!(bracket(text), want, "{text}");
         }
         assert_eq!(bracket(&"[".repeat(1000)), Bracket::Unclear);
+        // A class that begins where no more is looked at.
+        for filled in LONGEST - 4..LONGEST + 2 {
+            assert_eq!(bracket(&format!("[{}[:", "a".repeat(filled))), Bracket::Unclear);
+        }
     }
 
     #[test]
