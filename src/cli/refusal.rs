@@ -31,15 +31,18 @@ impl Asked {
     /// Looks at the words alone, since the parser may not have understood them.
     pub(super) fn by(words: &[OsString]) -> Option<Self> {
         let mut typed = words.iter().skip(1).take_while(|word| *word != "--");
-        let shape = match words.get(1)?.to_str()? {
+        // What is cheap comes first: a hook's process passes here at every call.
+        if !typed.any(|word| word == "--json") {
+            return None;
+        }
+        Some(Self(match words.get(1)?.to_str()? {
             "check" => Shape::Task,
             "log" | "run" | "demo" => Shape::Lines,
             "status" | "init" | "retry" | "tick" | "doctor" | "policy" | "hooks" => Shape::Object,
             other if super::is_command(other) => return None,
             // Without a command it is a run.
             _ => Shape::Lines,
-        };
-        typed.any(|word| word == "--json").then_some(Self(shape))
+        }))
     }
 
     /// Prints why it cannot be done. `task` is the one that was named, as far as is known.
