@@ -21,6 +21,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::Instant;
 
+pub(super) use self::adapter::NESTED;
 pub(super) use self::xpia::find_defender;
 use super::complain;
 use crate::hooks::{HOOK_USAGE, HookKind, ask, ask_limit, blocked, denial, observes, pass};

@@ -26,6 +26,7 @@ use crate::hooks::{Mounted, Plugin};
 use crate::model::{Premium, RunId, Via};
 use crate::report::PremiumTable;
 use crate::sys::env;
+use crate::sys::process::RUN_VARIABLE;
 use crate::verify::Identity;
 
 /// The model that is asked for unless the user or their provider says otherwise.
@@ -51,10 +52,7 @@ pub(super) fn find_copilot() -> Result<AgentCommand, Failure> {
 fn lookup(named: Option<&str>) -> Result<AgentCommand, AgentError> {
     AgentCommand::find(
         named,
-        &Lookup {
-            variable: &|name| std::env::var(name).ok(),
-            which: &|name| which::which(name).ok(),
-        },
+        &Lookup { variable: &variable, which: &|name| which::which(name).ok() },
     )
 }
 
@@ -240,6 +238,11 @@ pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// The run that this process is part of, if any.
+pub(super) fn run_around() -> Option<String> {
+    variable(RUN_VARIABLE).filter(|run| !run.is_empty())
+}
+
 /// The values of our own secret variables: they must appear nowhere.
 pub(super) fn secrets() -> Vec<String> {
     std::env::vars_os()
@@ -275,7 +278,7 @@ fn own_provider() -> bool {
 
 /// The CLI's variables for a provider that was named in the bridge's.
 fn provider() -> Result<Vec<(&'static str, String)>, ProviderError> {
-    provider_variables(&|name| std::env::var(name).ok())
+    provider_variables(&variable)
 }
 
 pub(super) fn describe(command: &AgentCommand, redactor: &Redactor) -> String {

@@ -129,7 +129,7 @@ impl Place {
 
 /// Variables of ours that are no settings: one of the user's, and what we hand to children.
 const NO_SETTINGS: [&str; 4] =
-    ["RALPH_COPILOT_LOG", DEPTH_VARIABLE, SOCKET_VARIABLE, "RALPH_COPILOT_HOOK_NESTED"];
+    ["RALPH_COPILOT_LOG", DEPTH_VARIABLE, SOCKET_VARIABLE, super::hook::NESTED];
 
 /// Variables that are named as ours are and mean nothing to us. One that is set to nothing
 /// is as good as none.
@@ -150,7 +150,7 @@ pub(super) fn layers(
         Layer { source: Source::Flag, written: flags },
         Layer {
             source: Source::Environment,
-            written: config::from_environment(&|name| std::env::var(name).ok())?,
+            written: config::from_environment(&super::launch::variable)?,
         },
     ];
     if let Some(task) = task {

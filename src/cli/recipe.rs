@@ -21,7 +21,7 @@ use crate::guard::Redactor;
 use crate::recipe::{Around, Bridge, Nested, RecipeError, Runner, SOCKET_VARIABLE, Secret};
 use crate::sys::depth::Depth;
 use crate::sys::env::is_secret;
-use crate::sys::process::{RUN_VARIABLE, kill_now, reap_orphans};
+use crate::sys::process::{kill_now, reap_orphans};
 
 /// What `recipe` can do.
 #[derive(Debug, Subcommand)]
@@ -180,20 +180,15 @@ fn explain(error: &RecipeError, redactor: &Redactor) -> String {
     text
 }
 
-/// The run that this is part of, if any.
-fn run_around() -> Option<String> {
-    std::env::var(RUN_VARIABLE).ok().filter(|run| !run.is_empty())
-}
-
 /// The name that processes started here carry: the run's that this is part of, or our own.
 fn run_name() -> String {
-    run_around().unwrap_or_else(|| format!("recipe-{}", std::process::id()))
+    launch::run_around().unwrap_or_else(|| format!("recipe-{}", std::process::id()))
 }
 
 /// The second signal: everything that carries our own name ends now. What belongs to a run
 /// around us is left to that run; our own child dies with us.
 fn end_now(signal: i32) {
-    if run_around().is_none() {
+    if launch::run_around().is_none() {
         kill_now(&run_name());
         reap_orphans();
     }

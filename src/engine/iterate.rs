@@ -254,7 +254,7 @@ impl Run {
                 return Ok(Turned::Stopped(Some(turn), outcome));
             }
             match turn.fault.clone() {
-                Some(fault) if is_skipped(fault.class) => {
+                Some(fault) if fault.class.is_skipped() => {
                     self.notice(&format!("skipped: {}", fault.message))?;
                     return Ok(Turned::Ended(turn));
                 }
@@ -332,23 +332,6 @@ impl Run {
                 other => EngineError::Agent(other),
             }),
         }
-    }
-}
-
-/// Whether a failure is noted and passed over: what it kept the agent from doing is seen in
-/// the evidence.
-fn is_skipped(class: FaultClass) -> bool {
-    match class {
-        FaultClass::FileNotFound | FaultClass::PermissionDenied => true,
-        FaultClass::NotFound
-        | FaultClass::Auth
-        | FaultClass::ModelUnavailable
-        | FaultClass::RateLimit
-        | FaultClass::Network
-        | FaultClass::Transient
-        | FaultClass::Died
-        | FaultClass::Protocol
-        | FaultClass::Fatal => false,
     }
 }
 

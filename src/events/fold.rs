@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::model::{
-    AgentIdentity, Answer, Checkpoint, CriterionKey, Event, EventKind, FaultClass, Outcome, Proof,
-    RunId, RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
+    AgentIdentity, Answer, Checkpoint, CriterionKey, Event, EventKind, Outcome, Proof, RunId,
+    RunSummary, SessionId, Totals, Turn, TurnEnd, Verdict, VerdictResult,
 };
 use crate::sys::lock::Holder;
 
@@ -350,9 +350,8 @@ impl RunView {
 /// Whether a turn came to its own end. What only its report says cannot be read or done is
 /// no reason to cut it off.
 fn whole(turn: &Turn) -> bool {
-    match turn.fault.as_ref().map(|fault| fault.class) {
-        Some(FaultClass::FileNotFound | FaultClass::PermissionDenied) => true,
-        Some(_) => false,
+    match &turn.fault {
+        Some(fault) => fault.class.is_skipped(),
         None => !matches!(turn.end, TurnEnd::Lost | TurnEnd::Interrupted),
     }
 }

@@ -189,3 +189,22 @@ pub enum FaultClass {
     /// Anything else: nothing is known that would mend it.
     Fatal,
 }
+
+impl FaultClass {
+    /// Whether it is noted and passed over: what it kept the agent from doing is seen in the
+    /// evidence.
+    pub fn is_skipped(self) -> bool {
+        match self {
+            Self::FileNotFound | Self::PermissionDenied => true,
+            Self::NotFound
+            | Self::Auth
+            | Self::ModelUnavailable
+            | Self::RateLimit
+            | Self::Network
+            | Self::Transient
+            | Self::Died
+            | Self::Protocol
+            | Self::Fatal => false,
+        }
+    }
+}

@@ -13,13 +13,13 @@ use tokio::time::Instant;
 
 use super::ground::Ground;
 use super::{Contract, find_defender};
+use crate::cli::launch;
 use crate::hooks::{
     AskedCall, ENGINE_VARIABLE, HookCall, HookEngine, HookSays, ScriptRun, ask_human, blocked,
     blocked_reason, claude_input, combine, find_engine, hook_says, is_staged, matching, pass,
     payload_of, read_asked, run_script, strictest,
 };
 use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId};
-use crate::sys::process::RUN_VARIABLE;
 
 /// The two stacks, below the project.
 const XPIA: &str = ".claude/tools/xpia/hooks/pre_tool_use.py";
@@ -33,7 +33,7 @@ const CORE: &str = "hooks/core/pre-tool-use.sh";
 
 /// Carried by what a hook starts. A project's hook that asks us again gets the guard's
 /// answer, and no circle.
-const NESTED: &str = "RALPH_COPILOT_HOOK_NESTED";
+pub(in crate::cli) const NESTED: &str = "RALPH_COPILOT_HOOK_NESTED";
 
 /// An answer with what made it.
 struct Decided {
@@ -292,8 +292,7 @@ async fn script(ground: &Ground, mut command: Command, input: &[u8], until: Inst
 
 /// What the processes of a script carry: the name of the run that they belong to, if any.
 pub(super) fn run_name() -> String {
-    let run = std::env::var(RUN_VARIABLE).ok().filter(|run| !run.is_empty());
-    run.unwrap_or_else(|| format!("hook-{}", std::process::id()))
+    launch::run_around().unwrap_or_else(|| format!("hook-{}", std::process::id()))
 }
 
 /// A script that names its interpreter and may be executed is; any other is Python.

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::{complain, guardian, launch, place, runtime, say, say_json};
 use super::{
-    RunRecipeArgs, bridge, code, end_now, error_json, explain, plain, run_around, run_name,
-    runner_json,
+    RunRecipeArgs, bridge, code, end_now, error_json, explain, plain, run_name, runner_json,
 };
 use crate::cli::failure::{Failure, Kind};
 use crate::guard::Redactor;
@@ -107,7 +106,7 @@ fn go(
     let bridge = bridge(depth, scratch.path().to_owned())?;
     runtime()?.block_on(async {
         // A run around us has a guardian, which finds what we start by the run's name.
-        let guardian = match run_around() {
+        let guardian = match launch::run_around() {
             Some(_) => None,
             None => Some(guardian::stand_by(&RunId::new(run_name()), scratch.path())?),
         };

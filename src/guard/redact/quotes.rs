@@ -28,7 +28,7 @@ impl Quoted<'_> {
                     slashes += 1;
                     continue;
                 }
-                b'\n' => return border.unwrap_or(at - slashes.min(at - self.from)),
+                b'\n' => return border.unwrap_or(at - slashes),
                 byte if *byte == quote => {
                     // As many backslashes as before the first quote, behind whole escaped ones.
                     if slashes % (2 * (level + 1)) == level {

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use regex::Captures;
 
 use super::pattern::Pattern;
-use super::{REDACTED, blocks, keys, tokens, value};
+use super::{REDACTED, blocks, keys, replace, tokens, value};
 
 /// Shapes of which the group `s` goes and the rest stays, each behind a part that every
 /// match has, in lower case.
@@ -76,16 +76,9 @@ pub(super) fn redact(text: &str) -> Option<String> {
 /// As [`redact`]; `None` outside if a table is broken.
 fn apply(text: &str) -> Option<Option<String>> {
     let shapes = SHAPES.as_ref()?;
-    let mut out = Cow::Borrowed(text);
-    if let Some(changed) = keys::redact(text) {
-        out = Cow::Owned(changed);
-    }
-    if let Some(changed) = blocks::redact(&out) {
-        out = Cow::Owned(changed);
-    }
-    if let Some(changed) = tokens::redact(&out) {
-        out = Cow::Owned(changed);
-    }
+    let mut out = replace(Cow::Borrowed(text), keys::redact);
+    out = replace(out, blocks::redact);
+    out = replace(out, tokens::redact);
     let mut hinted = [false; PARTS.len()];
     for found in shapes.hints.find_overlapping_iter(out.as_ref()) {
         hinted[found.pattern().as_usize()] = true;
@@ -122,10 +115,7 @@ fn part(found: &Captures<'_>) -> String {
 
 /// Whether text is no word: it has a digit, or capitals inside.
 fn random(text: &str) -> bool {
-    text.bytes().any(|byte| byte.is_ascii_digit())
-        || text.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
-            && text.bytes().any(|byte| byte.is_ascii_lowercase())
-        || text.ends_with('=')
+    value::has_digit(text) || value::has_capital_inside(text) || text.ends_with('=')
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! compiled when its beginning is first met, so that a runner that never sees a secret
 //! carries none of them.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
@@ -193,20 +194,23 @@ static FINDER: LazyLock<Option<Tokens>> = LazyLock::new(|| {
 /// The text without tokens of known services; `None` if it has none.
 pub(super) fn redact(text: &str) -> Option<String> {
     // If a table itself were broken, nothing may pass.
-    let Some(finder) = FINDER.as_ref() else { return Some(REDACTED.to_owned()) };
-    let Some(mut out) = finder.begun(text) else { return Some(REDACTED.to_owned()) };
+    apply(text).unwrap_or_else(|| Some(REDACTED.to_owned()))
+}
+
+/// As [`redact`]; `None` outside if a table is broken.
+fn apply(text: &str) -> Option<Option<String>> {
+    let finder = FINDER.as_ref()?;
+    let mut out = finder.begun(text)?;
     for (hint, pattern) in &finder.inner {
         let now = out.as_deref().unwrap_or(text);
-        if now.contains(hint) {
-            let Some(regex) = pattern.get() else { return Some(REDACTED.to_owned()) };
-            if let std::borrow::Cow::Owned(changed) =
-                regex.replace_all(now, format!("${{p}}{REDACTED}").as_str())
-            {
-                out = Some(changed);
-            }
+        if now.contains(hint)
+            && let Cow::Owned(changed) =
+                pattern.get()?.replace_all(now, format!("${{p}}{REDACTED}").as_str())
+        {
+            out = Some(changed);
         }
     }
-    out
+    Some(out)
 }
 
 impl Tokens {

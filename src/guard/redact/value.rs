@@ -93,7 +93,7 @@ pub(super) fn has_digit(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-fn has_capital_inside(value: &str) -> bool {
+pub(super) fn has_capital_inside(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_lowercase())
         && value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
 }

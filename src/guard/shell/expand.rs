@@ -464,14 +464,17 @@ fn patterns(text: &str, word: &mut Value) {
             word.push(Seg::Lit(rest[..at].to_owned()));
         }
         rest = &rest[at..];
-        let (glob, end) = match bracket(rest) {
-            _ if !rest.starts_with('[') => (rest[..1].to_owned(), 1),
-            Bracket::Plain(end) => (rest[..end].to_owned(), end),
-            Bracket::Classes(end) => ("?".to_owned(), end),
-            // What follows in the word may close it.
-            Bracket::Unclear | Bracket::Open => ("[".to_owned(), 1),
+        let (glob, end) = if rest.starts_with('[') {
+            match bracket(rest) {
+                Bracket::Plain(end) => (&rest[..end], end),
+                Bracket::Classes(end) => ("?", end),
+                // What follows in the word may close it.
+                Bracket::Unclear | Bracket::Open => ("[", 1),
+            }
+        } else {
+            (&rest[..1], 1)
         };
-        word.push(Seg::Glob(glob));
+        word.push(Seg::Glob(glob.to_owned()));
         rest = &rest[end..];
     }
     if !rest.is_empty() {

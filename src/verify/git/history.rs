@@ -92,16 +92,15 @@ impl GitRepo {
     pub(super) fn ancestors_in(&self, repo: &Repository) -> Result<Vec<Ancestor>, VerifyError> {
         let failed = self.failed("read the history");
         let mut next = match self.head(repo)? {
-            Head::Branch(_, id) => Some(id),
+            Head::Branch(_, id) => Some(repo.find_commit(id).map_err(&failed)?),
             Head::Unborn(_) | Head::Detached(_) => None,
         };
         let mut ancestors = Vec::new();
-        while let Some(id) = next.filter(|_| ancestors.len() < COMMITS) {
-            let commit = repo.find_commit(id).map_err(&failed)?;
+        while let Some(commit) = next.filter(|_| ancestors.len() < COMMITS) {
             // What a shallow clone was not given is no parent.
-            next = commit.parent_id(0).ok().filter(|parent| repo.find_commit(*parent).is_ok());
-            let (id, parent) = (oid(id), next.map(oid));
-            ancestors.push(Ancestor { id, parent, subject: subject(&commit) });
+            next = commit.parent(0).ok();
+            let parent = next.as_ref().map(|parent| oid(parent.id()));
+            ancestors.push(Ancestor { id: oid(commit.id()), parent, subject: subject(&commit) });
         }
         Ok(ancestors)
     }

@@ -255,9 +255,7 @@ impl Judge<'_> {
         if globs.is_empty() || globs.iter().any(|glob| alphanumerics(glob) == 0) {
             return false;
         }
-        let here = [Value::lit(".")];
-        let roots = if operands.is_empty() { &here } else { operands };
-        !self.meets_secret(env, roots, |path| {
+        !self.meets_secret(env, operands, |path| {
             let name = path.file_name().unwrap_or_default();
             globs.iter().any(|glob| fits(glob, Path::new(name)))
         })
@@ -270,18 +268,19 @@ impl Judge<'_> {
         if wanted.is_empty() {
             return false;
         }
-        let here = [Value::lit(".")];
-        let roots = if operands.is_empty() { &here } else { operands };
-        self.meets_secret(env, roots, |path| wanted.iter().any(|glob| names(glob, path)))
+        self.meets_secret(env, operands, |path| wanted.iter().any(|glob| names(glob, path)))
     }
 
-    /// Whether a secret that is there below one of these folders is meant.
+    /// Whether a secret that is there below one of these folders is meant; below where one
+    /// stands, if there are none.
     pub(in crate::guard::programs) fn meets_secret(
         &mut self,
         env: &Env,
         roots: &[Value],
         means: impl Fn(&Path) -> bool,
     ) -> bool {
+        let here = [Value::lit(".")];
+        let roots = if roots.is_empty() { &here } else { roots };
         roots.iter().any(|root| {
             let shown = PathBuf::from(root.show());
             let Ok(folders) = self.paths(env, root) else { return true };
