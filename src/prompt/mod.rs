@@ -6,13 +6,13 @@
 //! for a command of its own. Redaction does not live here: the caller hands values
 //! that are already redacted. Nor does choosing the criterion.
 
-mod budget;
 mod error;
-mod names;
-mod samples;
+mod sample_values;
+mod shorten;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod unknown_value;
 mod values;
 
 pub use error::PromptError;

@@ -10,10 +10,10 @@ use handlebars::{Handlebars, RenderErrorReason, Template, no_escape};
 use serde_json::Value;
 
 use super::{
-    PromptError,
-    budget::{self, Keep},
-    names, samples,
-    samples::as_data,
+    PromptError, sample_values,
+    sample_values::as_data,
+    shorten::{self, CutStyle},
+    unknown_value,
     values::{ContinuationValues, IterationValues, ScaffoldValues, StopValues},
 };
 use crate::model::{Cut, Prompt};
@@ -45,12 +45,12 @@ const PROGRESS: &str = "progress.md";
 
 /// A part of a prompt that may be cut, in the order in which they are.
 const PARTS: [Part; 6] = [
-    Part { cut: "context", value: "project_context", floor: 0, keep: |_| Keep::Ends },
-    Part { cut: "progress", value: "progress_content", floor: 2048, keep: |_| Keep::Tail },
-    Part { cut: "guardrails", value: "guardrails_content", floor: 8192, keep: |_| Keep::Ends },
-    Part { cut: "feedback", value: "feedback", floor: 4096, keep: |_| Keep::Head },
-    Part { cut: "task", value: "task_content", floor: 8192, keep: Keep::Around },
-    Part { cut: "reason", value: "reason", floor: 0, keep: |_| Keep::Head },
+    Part { cut: "context", value: "project_context", floor: 0, keep: |_| CutStyle::Ends },
+    Part { cut: "progress", value: "progress_content", floor: 2048, keep: |_| CutStyle::Tail },
+    Part { cut: "guardrails", value: "guardrails_content", floor: 8192, keep: |_| CutStyle::Ends },
+    Part { cut: "feedback", value: "feedback", floor: 4096, keep: |_| CutStyle::Head },
+    Part { cut: "task", value: "task_content", floor: 8192, keep: CutStyle::Around },
+    Part { cut: "reason", value: "reason", floor: 0, keep: |_| CutStyle::Head },
 ];
 
 struct Part {
@@ -61,7 +61,7 @@ struct Part {
     /// What it keeps, in bytes, while others have more than their own floor.
     floor: usize,
     /// Which of its ends matters, given the line of the criterion.
-    keep: fn(usize) -> Keep,
+    keep: fn(usize) -> CutStyle,
 }
 
 /// All templates, ready to be rendered.
@@ -146,7 +146,7 @@ impl Templates {
     /// If the template cannot be rendered, or what must not be cut is too long.
     pub fn iteration(&self, values: &IterationValues) -> Result<Prompt, PromptError> {
         let mut data = as_data(values)?;
-        let progress = budget::last_lines(&values.progress_content, PROGRESS_LINES);
+        let progress = shorten::last_lines(&values.progress_content, PROGRESS_LINES);
         data["progress_content"] = progress.trim_end().into();
         data["guardrails_content"] = values.guardrails_content.trim_end().into();
         data["task_content"] = values.task_content.trim_end().into();
@@ -217,9 +217,9 @@ impl Templates {
                 reason: error.reason().to_string(),
             }
         })?;
-        let samples = samples::of(name)?;
+        let samples = sample_values::of(name)?;
         let known: BTreeSet<&str> = samples.iter().flat_map(names_in).collect();
-        if let Some(unknown) = names::first_unknown(&template, &known) {
+        if let Some(unknown) = unknown_value::first_unknown(&template, &known) {
             return Err(PromptError::Unknown {
                 file,
                 line: unknown.line,
@@ -278,7 +278,7 @@ impl Templates {
         let mut without = |bytes: usize| {
             let mut cuts = Vec::new();
             for (open, limit) in parts.iter().zip(limits(&parts, bytes)) {
-                let short = budget::shorten(&open.whole, limit, (open.part.keep)(line));
+                let short = shorten::shorten(&open.whole, limit, (open.part.keep)(line));
                 data[open.part.value] = short.text.into();
                 if short.left_out > 0 {
                     cuts.push(Cut { part: open.part.cut.to_owned(), bytes: short.left_out });

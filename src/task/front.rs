@@ -16,9 +16,9 @@ use serde::{
 use serde_saphyr::{Location, MessageFormatter, Spanned, UserMessageFormatter};
 
 use super::{
-    front_policy::{Policy, rule_place},
+    diagnostics::{Diagnostics, quote},
+    front_policy::{FrontPolicy, rule_place},
     lines::Lines,
-    remarks::{Remarks, quote},
 };
 use crate::model::TaskSettings;
 
@@ -42,7 +42,7 @@ pub(super) const KEYS: [(&str, &str); 12] = [
 const ALIKE: f64 = 0.8;
 
 /// Where the front matter and the Markdown stand in the file.
-pub(super) struct Parts {
+pub(super) struct Sections {
     /// The YAML between the fences, if there is front matter.
     yaml: Option<Range<usize>>,
     /// The byte offset where the Markdown begins.
@@ -51,26 +51,26 @@ pub(super) struct Parts {
 
 /// Finds the front matter: it begins on the first line with `---` alone and ends at
 /// the next line with `---` or `...` alone.
-pub(super) fn split(lines: &Lines<'_>, remarks: &mut Remarks<'_>) -> Parts {
+pub(super) fn split(lines: &Lines<'_>, diagnostics: &mut Diagnostics<'_>) -> Sections {
     let text = |line| &lines.source()[lines.range(line)];
     let first = lines.range(1);
     if text(1).trim_ascii_end() != "---" {
-        return Parts { yaml: None, body: first.start };
+        return Sections { yaml: None, body: first.start };
     }
     let closing =
         (2..=lines.count()).find(|line| matches!(text(*line).trim_ascii_end(), "---" | "..."));
     match closing {
-        Some(line) => Parts {
+        Some(line) => Sections {
             yaml: Some(lines.next_start(1)..lines.range(line).start),
             body: lines.next_start(line),
         },
         None => {
-            remarks.error(
+            diagnostics.error(
                 first,
                 "the front matter has no end",
                 "close it with a line `---`, or put an empty line before a rule at the top",
             );
-            Parts { yaml: None, body: lines.next_start(1) }
+            Sections { yaml: None, body: lines.next_start(1) }
         }
     }
 }
@@ -78,8 +78,8 @@ pub(super) fn split(lines: &Lines<'_>, remarks: &mut Remarks<'_>) -> Parts {
 /// Reads the settings; whatever is wrong with them becomes an error at its place.
 pub(super) fn settings(
     lines: &Lines<'_>,
-    parts: &Parts,
-    remarks: &mut Remarks<'_>,
+    parts: &Sections,
+    diagnostics: &mut Diagnostics<'_>,
 ) -> TaskSettings {
     let Some(yaml) = parts.yaml.clone() else { return TaskSettings::default() };
     let text = &lines.source()[yaml.clone()];
@@ -91,7 +91,7 @@ pub(super) fn settings(
         Ok(Some(mut read)) => {
             read.settings.policy = read.policy.placed(|at| rule_place(lines, place(at)));
             for complaint in read.complaints {
-                remarks.error(place(complaint.at), complaint.message, complaint.hint);
+                diagnostics.error(place(complaint.at), complaint.message, complaint.hint);
             }
             read.settings
         }
@@ -105,7 +105,7 @@ pub(super) fn settings(
                 || "docs/task-format.md shows what front matter looks like".to_owned(),
                 |takes| format!("`{key}` takes {takes}"),
             );
-            remarks.error(span, format!("the front matter cannot be read: {message}"), hint);
+            diagnostics.error(span, format!("the front matter cannot be read: {message}"), hint);
             TaskSettings::default()
         }
     }
@@ -149,7 +149,7 @@ struct Complaint {
 #[derive(Default)]
 struct FrontMatter {
     settings: TaskSettings,
-    policy: Policy,
+    policy: FrontPolicy,
     complaints: Vec<Complaint>,
 }
 

@@ -15,7 +15,7 @@ use crate::model::{CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, R
 /// [`PolicyRules`] as the YAML has them: each rule knows its place.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Policy {
+pub(super) struct FrontPolicy {
     default: Option<PolicyDefault>,
     allowed_tools: Vec<Spanned<Pattern>>,
     blocked_tools: Vec<Spanned<Pattern>>,
@@ -25,7 +25,7 @@ pub(super) struct Policy {
     path: Vec<Spanned<PathRule>>,
 }
 
-impl Policy {
+impl FrontPolicy {
     /// The rules with their places in the file.
     pub(super) fn placed(self, place: impl Fn(Location) -> RulePlace) -> PolicyRules {
         let patterns = |list: Vec<Spanned<Pattern>>| {

@@ -4,7 +4,7 @@
 //! human probably believes there is one.
 
 use super::{
-    remarks::{Remarks, quote},
+    diagnostics::{Diagnostics, quote},
     scan::Segment,
     verify_item::is_verify,
 };
@@ -40,12 +40,12 @@ impl<'a> Brackets<'a> {
 }
 
 /// Looks at the first text of a list item that has no box.
-pub(super) fn item(segments: &[Segment<'_>], remarks: &mut Remarks<'_>) {
+pub(super) fn item(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
     let Some((first, others)) = segments.split_first() else { return };
-    lines(others, remarks);
+    lines(others, diagnostics);
     let unstyled = first.text.trim_start_matches(['*', '_']);
     if unstyled.len() < first.text.len() && is_styled_verify(unstyled) {
-        remarks.warning(
+        diagnostics.warning(
             first.span(),
             "this is not taken for a verify command",
             "write the word plainly: `verify: …`",
@@ -53,7 +53,7 @@ pub(super) fn item(segments: &[Segment<'_>], remarks: &mut Remarks<'_>) {
         return;
     }
     let Some(brackets) = Brackets::read(first.text) else {
-        lines(&segments[..1], remarks);
+        lines(&segments[..1], diagnostics);
         return;
     };
     let span = first.start..first.start + brackets.inner.len() + 2;
@@ -61,20 +61,20 @@ pub(super) fn item(segments: &[Segment<'_>], remarks: &mut Remarks<'_>) {
     let mark = brackets.inner.trim();
     if brackets.is_box() {
         if brackets.after.is_empty() {
-            remarks.error(
+            diagnostics.error(
                 span,
                 "a criterion without text",
                 "write behind the box what must be true, or take the item away",
             );
         } else if !brackets.after.starts_with(|after: char| after.is_ascii_whitespace()) {
-            remarks.warning(
+            diagnostics.warning(
                 span,
                 "this is not a box: the text follows it without a space",
                 format!("write {shown} and a space behind it"),
             );
         }
     } else if mark.is_empty() {
-        remarks.warning(
+        diagnostics.warning(
             span,
             format!("{shown} is not a box"),
             "write `[ ]`, with exactly one space in it",
@@ -85,7 +85,7 @@ pub(super) fn item(segments: &[Segment<'_>], remarks: &mut Remarks<'_>) {
         } else {
             "write `[x]` for done and `[ ]` for open; there are no other marks"
         };
-        remarks.warning(span, format!("{shown} is not a box"), hint);
+        diagnostics.warning(span, format!("{shown} is not a box"), hint);
     }
 }
 
@@ -97,10 +97,10 @@ fn is_styled_verify(text: &str) -> bool {
 }
 
 /// Looks at lines that are no list items.
-pub(super) fn lines(segments: &[Segment<'_>], remarks: &mut Remarks<'_>) {
+pub(super) fn lines(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
     for segment in segments {
         if is_verify(segment.text) {
-            remarks.warning(
+            diagnostics.warning(
                 segment.span(),
                 "this is not taken for a verify command: it belongs to the text above it",
                 "make it a list item below its criterion: `- verify: …`",
@@ -113,7 +113,7 @@ pub(super) fn lines(segments: &[Segment<'_>], remarks: &mut Remarks<'_>) {
         let boxlike = brackets.is_box() || (brackets.inner.is_empty() && !bullet.is_empty());
         if boxlike && open {
             let end = segment.start + (segment.text.len() - brackets.after.len());
-            remarks.warning(
+            diagnostics.warning(
                 segment.start..end,
                 "this looks like a criterion, but is not a list item",
                 "write it as `- [ ] text`, with both spaces; an empty line before the list and less indentation may be missing too",
@@ -135,7 +135,7 @@ pub(super) enum Hidden {
 const LEFT_ALONE: [&str; 5] = ["<!--", "<pre", "<script", "<style", "<textarea"];
 
 /// Looks at lines that Markdown does not read.
-pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, remarks: &mut Remarks<'_>) {
+pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, diagnostics: &mut Diagnostics<'_>) {
     let (message, hint) = match place {
         Hidden::Code => (
             "this box stands in code: the line is indented by four spaces or more",
@@ -157,7 +157,7 @@ pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, remarks: &mut Rema
             && !bullet.is_empty()
         {
             let end = segment.start + (segment.text.len() - brackets.after.len());
-            remarks.warning(segment.start..end, message, hint);
+            diagnostics.warning(segment.start..end, message, hint);
         }
     }
 }

@@ -6,18 +6,18 @@
 //! `verify`, and writing the file in the rooms that call [`tick`] and [`restore`].
 
 mod compare;
-mod depth;
+mod diagnostics;
 mod discover;
 mod error;
-mod explain;
 mod find;
 mod front;
 mod front_policy;
 mod lines;
 mod lookalike;
+mod nesting;
 mod parse;
 mod recipe_item;
-mod remarks;
+mod render;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ mod verify_item;
 pub use compare::compare;
 pub use discover::{TASK_FILE, TaskFolder, discover, load, wrong_with_name};
 pub use error::TaskError;
-pub use explain::render_diagnostic;
 pub use find::{at_line, find, usable};
 pub use parse::parse;
+pub use render::render_diagnostic;
 pub use tick::{Tick, restore, tick};

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::{
-    depth::too_deep,
+    diagnostics::{Diagnostics, quote},
     front,
     lines::Lines,
-    remarks::{Remarks, quote},
+    nesting::too_deep,
     scan::{Scanned, scan},
 };
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
@@ -30,10 +30,10 @@ pub fn parse(name: &str, bytes: &[u8]) -> Task {
 /// A task whose file is too large to be read.
 pub(super) fn too_large(name: &str) -> Task {
     let lines = Lines::of("");
-    let mut remarks = Remarks::on(&lines);
+    let mut diagnostics = Diagnostics::on(&lines);
     let help = "a task is a page or two of text: keep long material in files of its own";
-    remarks.error(0..0, "the file is larger than 16 MiB", help);
-    let diagnostics = remarks.finish();
+    diagnostics.error(0..0, "the file is larger than 16 MiB", help);
+    let diagnostics = diagnostics.finish();
     Task {
         name: name.to_owned(),
         title: None,
@@ -46,33 +46,33 @@ pub(super) fn too_large(name: &str) -> Task {
 
 fn parse_text(name: &str, source: &str) -> Task {
     let lines = Lines::of(source);
-    let mut remarks = Remarks::on(&lines);
-    let parts = front::split(&lines, &mut remarks);
-    let settings = front::settings(&lines, &parts, &mut remarks);
+    let mut diagnostics = Diagnostics::on(&lines);
+    let parts = front::split(&lines, &mut diagnostics);
+    let settings = front::settings(&lines, &parts, &mut diagnostics);
     let too_deep = too_deep(&lines);
     let mut found = match too_deep {
         Some(_) => Scanned::default(),
-        None => scan(&lines, parts.body, &mut remarks),
+        None => scan(&lines, parts.body, &mut diagnostics),
     };
-    number(&mut found.criteria, &mut remarks);
+    number(&mut found.criteria, &mut diagnostics);
     if let Some(line) = too_deep {
         let start = lines.range(line).start;
-        remarks.error(
+        diagnostics.error(
             start..start,
             "lists or quotes are nested more than a thousand levels deep",
             "take the indentation and the marks away from the beginning of this line",
         );
     } else if source.trim_start_matches('\u{feff}').trim().is_empty() {
-        remarks.error(0..0, "the file is empty", HOW_TO_BEGIN);
+        diagnostics.error(0..0, "the file is empty", HOW_TO_BEGIN);
     } else if found.criteria.is_empty() {
-        remarks.error(parts.body..parts.body, "there are no criteria", HOW_TO_BEGIN);
+        diagnostics.error(parts.body..parts.body, "there are no criteria", HOW_TO_BEGIN);
     }
     Task {
         name: name.to_owned(),
         title: found.title,
         criteria: found.criteria,
         settings,
-        diagnostics: remarks.finish(),
+        diagnostics: diagnostics.finish(),
         source: source.to_owned(),
     }
 }
@@ -80,13 +80,13 @@ fn parse_text(name: &str, source: &str) -> Task {
 const HOW_TO_BEGIN: &str = "add at least one list item with a box: `- [ ] what must be true`";
 
 /// Counts equal texts, and speaks up where that or a text's length may be a mistake.
-fn number(criteria: &mut [Criterion], remarks: &mut Remarks<'_>) {
+fn number(criteria: &mut [Criterion], diagnostics: &mut Diagnostics<'_>) {
     let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
     let mut repeated = Vec::new();
     for (index, criterion) in criteria.iter_mut().enumerate() {
         let text = &criterion.key.text;
         if text.len() > LONG_TEXT {
-            remarks.warning(
+            diagnostics.warning(
                 criterion.mark - 1..criterion.mark + 2,
                 format!("this criterion is {} bytes long", text.len()),
                 "say in one line what must be true, and put the rest into the free text",
@@ -102,7 +102,7 @@ fn number(criteria: &mut [Criterion], remarks: &mut Remarks<'_>) {
     for index in repeated {
         let criterion = &criteria[index];
         let same = &lines[&criterion.key.text];
-        remarks.warning(
+        diagnostics.warning(
             criterion.mark - 1..criterion.mark + 2,
             format!("{} is written more than once: on {}", quote(&criterion.key.text), list(same)),
             "equal texts are told apart by their order alone; better give each its own words",

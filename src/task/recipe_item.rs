@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::scan::Segment;
-use super::verify_item::{Problem, value};
+use super::verify_item::{ItemError, value};
 use crate::model::{RecipeName, RecipeNameError};
 
 /// The word an item begins with.
@@ -16,7 +16,7 @@ const WORD: &str = "recipe:";
 pub(super) const EXAMPLE: &str = "write it as in - recipe: `my-recipe`";
 
 /// A `recipe:` item that was read.
-pub(super) struct Read {
+pub(super) struct RecipeItem {
     /// Its first line's bytes in the file.
     pub(super) span: Range<usize>,
     /// The recipe, or what is wrong.
@@ -29,24 +29,27 @@ pub(super) fn is_recipe(text: &str) -> bool {
 }
 
 /// Reads an item's first block of text, where it is a recipe item at all.
-pub(super) fn read(segments: &[Segment<'_>], code: &[(Range<usize>, String)]) -> Option<Read> {
+pub(super) fn read(
+    segments: &[Segment<'_>],
+    code: &[(Range<usize>, String)],
+) -> Option<RecipeItem> {
     let first = segments.first().filter(|first| is_recipe(first.text))?;
     let name = if segments[1..].iter().all(|segment| segment.text.is_empty()) {
         value(first, WORD, code).map_err(explain).and_then(|text| {
             RecipeName::parse(text).map_err(|error: RecipeNameError| error.to_string())
         })
     } else {
-        Err(explain(Problem::Lines))
+        Err(explain(ItemError::Lines))
     };
-    Some(Read { span: first.span(), name })
+    Some(RecipeItem { span: first.span(), name })
 }
 
-fn explain(problem: Problem) -> String {
+fn explain(problem: ItemError) -> String {
     match problem {
-        Problem::Empty => "a recipe item without a name",
-        Problem::Lines => "a recipe's name must stand on one line",
-        Problem::Mixed => "it is not plain which part of this line is the recipe's name",
-        Problem::Nul => "a recipe's name with a NUL byte in it",
+        ItemError::Empty => "a recipe item without a name",
+        ItemError::Lines => "a recipe's name must stand on one line",
+        ItemError::Mixed => "it is not plain which part of this line is the recipe's name",
+        ItemError::Nul => "a recipe's name with a NUL byte in it",
     }
     .to_owned()
 }

@@ -10,11 +10,11 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
+    diagnostics::Diagnostics,
     lines::Lines,
     lookalike::{self, Hidden},
-    recipe_item,
-    remarks::Remarks,
-    verify_item,
+    recipe_item::{self, RecipeItem},
+    verify_item::{self, VerifyItem},
 };
 use crate::model::{Criterion, CriterionKey, VerifyCommand};
 
@@ -28,14 +28,18 @@ pub(super) struct Scanned {
 }
 
 /// Reads the Markdown that begins at `body`.
-pub(super) fn scan<'a>(lines: &Lines<'a>, body: usize, remarks: &mut Remarks<'a>) -> Scanned {
+pub(super) fn scan<'a>(
+    lines: &Lines<'a>,
+    body: usize,
+    diagnostics: &mut Diagnostics<'a>,
+) -> Scanned {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_FOOTNOTES;
     let mut walk = Walk {
         lines,
-        remarks,
+        diagnostics,
         found: Scanned::default(),
         items: Vec::new(),
         quotes: 0,
@@ -110,7 +114,7 @@ struct Item {
 
 struct Walk<'w, 'a> {
     lines: &'w Lines<'a>,
-    remarks: &'w mut Remarks<'a>,
+    diagnostics: &'w mut Diagnostics<'a>,
     found: Scanned,
     items: Vec<Item>,
     quotes: usize,
@@ -236,7 +240,7 @@ impl Walk<'_, '_> {
         };
         let block = Block { range, ..Block::new(Kind::Paragraph, 0, self.quotes) };
         let segments = segments(self.lines.source(), &block);
-        lookalike::hidden(&segments, place, self.remarks);
+        lookalike::hidden(&segments, place, self.diagnostics);
     }
 
     /// Marks the open item's content as begun; says whether it was fresh till now.
@@ -300,14 +304,14 @@ impl Walk<'_, '_> {
             Kind::Item => match verify_item::read(&segments, &block.code) {
                 Some(read) => {
                     self.verify(within, read);
-                    lookalike::lines(&segments[1..], self.remarks);
+                    lookalike::lines(&segments[1..], self.diagnostics);
                 }
                 None => match recipe_item::read(&segments, &block.code) {
                     Some(read) => self.recipe(within, read),
-                    None => lookalike::item(&segments, self.remarks),
+                    None => lookalike::item(&segments, self.diagnostics),
                 },
             },
-            Kind::Paragraph => lookalike::lines(&segments, self.remarks),
+            Kind::Paragraph => lookalike::lines(&segments, self.diagnostics),
         }
     }
 
@@ -318,7 +322,7 @@ impl Walk<'_, '_> {
         criterion.key.text = texts.join(" ");
         let bracket = bracket_of(criterion);
         if texts.is_empty() {
-            self.remarks.error(
+            self.diagnostics.error(
                 bracket,
                 "a criterion without text",
                 "write behind the box what must be true, or take the item away",
@@ -328,7 +332,7 @@ impl Walk<'_, '_> {
         if let [first, ..] = segments
             && verify_item::is_verify(first.text)
         {
-            self.remarks.warning(
+            self.diagnostics.warning(
                 bracket,
                 "this is a criterion of its own, not a verify command",
                 "take the box away: `- verify: …`, indented below its criterion",
@@ -337,19 +341,19 @@ impl Walk<'_, '_> {
         if let [first, ..] = segments
             && recipe_item::is_recipe(first.text)
         {
-            self.remarks.warning(
+            self.diagnostics.warning(
                 bracket_of(&self.found.criteria[number]),
                 "this is a criterion of its own, and names no recipe",
                 "take the box away: `- recipe: …`, indented below its criterion",
             );
         }
-        lookalike::lines(segments.get(1..).unwrap_or_default(), self.remarks);
+        lookalike::lines(segments.get(1..).unwrap_or_default(), self.diagnostics);
     }
 
-    fn recipe(&mut self, within: Option<usize>, read: recipe_item::Read) {
-        let recipe_item::Read { span, name } = read;
+    fn recipe(&mut self, within: Option<usize>, read: RecipeItem) {
+        let RecipeItem { span, name } = read;
         let Some(number) = within else {
-            self.remarks.warning(
+            self.diagnostics.warning(
                 span,
                 "this recipe belongs to no criterion and is never run",
                 "indent it below its criterion",
@@ -357,8 +361,8 @@ impl Walk<'_, '_> {
             return;
         };
         match name {
-            Err(message) => self.remarks.error(span, message, recipe_item::EXAMPLE),
-            Ok(_) if self.found.criteria[number].recipe.is_some() => self.remarks.error(
+            Err(message) => self.diagnostics.error(span, message, recipe_item::EXAMPLE),
+            Ok(_) if self.found.criteria[number].recipe.is_some() => self.diagnostics.error(
                 span,
                 "this criterion names a second recipe",
                 "give each recipe a criterion of its own",
@@ -367,8 +371,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn verify(&mut self, within: Option<usize>, read: verify_item::Read) {
-        let verify_item::Read { span, command } = read;
+    fn verify(&mut self, within: Option<usize>, read: VerifyItem) {
+        let VerifyItem { span, command } = read;
         match (within, command) {
             (Some(number), Ok(command)) => {
                 let line = self.lines.line_at(span.start);
@@ -376,9 +380,9 @@ impl Walk<'_, '_> {
             }
             (Some(_), Err(problem)) => {
                 let (message, hint) = problem.explain();
-                self.remarks.error(span, message, hint);
+                self.diagnostics.error(span, message, hint);
             }
-            (None, _) => self.remarks.warning(
+            (None, _) => self.diagnostics.warning(
                 span,
                 "this verify command belongs to no criterion and is never run",
                 "indent it below its criterion, or put it into the front matter: `verify: …`",

@@ -12,16 +12,16 @@ use super::scan::Segment;
 const WORD: &str = "verify:";
 
 /// A `verify:` item that was read.
-pub(super) struct Read {
+pub(super) struct VerifyItem {
     /// Its first line's bytes in the file.
     pub(super) span: Range<usize>,
     /// The command for `sh -c`, as written.
-    pub(super) command: Result<String, Problem>,
+    pub(super) command: Result<String, ItemError>,
 }
 
 /// Why nothing can be taken from an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum ItemError {
     /// Nothing stands behind the word.
     Empty,
     /// It goes on over more than one line.
@@ -32,7 +32,7 @@ pub(super) enum Problem {
     Nul,
 }
 
-impl Problem {
+impl ItemError {
     /// Message and hint.
     pub(super) fn explain(self) -> (&'static str, &'static str) {
         const EXAMPLE: &str = "write it as in - verify: `cargo test`";
@@ -57,14 +57,17 @@ pub(super) fn is_verify(text: &str) -> bool {
 }
 
 /// Reads an item's first block of text, where it is a verify item at all.
-pub(super) fn read(segments: &[Segment<'_>], code: &[(Range<usize>, String)]) -> Option<Read> {
+pub(super) fn read(
+    segments: &[Segment<'_>],
+    code: &[(Range<usize>, String)],
+) -> Option<VerifyItem> {
     let first = segments.first().filter(|first| is_verify(first.text))?;
     let command = if segments[1..].iter().all(|segment| segment.text.is_empty()) {
         value(first, WORD, code).map(str::to_owned)
     } else {
-        Err(Problem::Lines)
+        Err(ItemError::Lines)
     };
-    Some(Read { span: first.span(), command })
+    Some(VerifyItem { span: first.span(), command })
 }
 
 /// What stands behind an item's word.
@@ -72,19 +75,19 @@ pub(super) fn value<'a>(
     first: &Segment<'a>,
     word: &str,
     code: &'a [(Range<usize>, String)],
-) -> Result<&'a str, Problem> {
+) -> Result<&'a str, ItemError> {
     let rest = first.text[word.len()..].trim_ascii_start();
     let end = first.start + first.text.len();
     let range = end - rest.len()..end;
     let value = match code {
         [(span, code)] if *span == range => code.trim_ascii(),
         _ if rest.trim_matches('`').trim_ascii().is_empty() => "",
-        _ if rest.contains('`') => return Err(Problem::Mixed),
+        _ if rest.contains('`') => return Err(ItemError::Mixed),
         _ => rest,
     };
     match value {
-        "" => Err(Problem::Empty),
-        _ if first.text.contains('\0') => Err(Problem::Nul),
+        "" => Err(ItemError::Empty),
+        _ if first.text.contains('\0') => Err(ItemError::Nul),
         _ => Ok(value),
     }
 }

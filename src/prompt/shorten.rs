@@ -13,7 +13,7 @@ const NEAR: usize = 200;
 
 /// Which end of a text matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum CutStyle {
     /// The beginning.
     Head,
     /// The end.
@@ -34,17 +34,17 @@ pub(super) struct Shortened {
 
 /// Cuts a text to `limit` bytes; below some 130 bytes only the line about the cut is
 /// left, and a text shorter than that line is left alone.
-pub(super) fn shorten(text: &str, limit: usize, keep: Keep) -> Shortened {
+pub(super) fn shorten(text: &str, limit: usize, keep: CutStyle) -> Shortened {
     if text.len() <= limit.max(MARK) {
         return Shortened { text: text.to_owned(), left_out: 0 };
     }
     let room = limit.saturating_sub(2 * MARK);
     let end = text.len();
     let kept = match keep {
-        Keep::Head => [0..room, end..end],
-        Keep::Tail => [0..0, end - room..end],
-        Keep::Ends => [0..room / 2, end - room / 2..end],
-        Keep::Around(line) => around(text, room, line),
+        CutStyle::Head => [0..room, end..end],
+        CutStyle::Tail => [0..0, end - room..end],
+        CutStyle::Ends => [0..room / 2, end - room / 2..end],
+        CutStyle::Around(line) => around(text, room, line),
     };
     join(text, kept)
 }
@@ -133,9 +133,9 @@ mod tests {
     #[test]
     fn what_fits_is_left_alone() {
         let text = hundred();
-        let short = shorten(&text, text.len(), Keep::Head);
+        let short = shorten(&text, text.len(), CutStyle::Head);
         assert_eq!((short.text, short.left_out), (text, 0));
-        let short = shorten("a short text", 0, Keep::Tail);
+        let short = shorten("a short text", 0, CutStyle::Tail);
         assert_eq!((short.text.as_str(), short.left_out), ("a short text", 0));
     }
 
@@ -143,21 +143,21 @@ mod tests {
     fn each_way_of_cutting_says_what_is_missing() {
         let text = hundred();
         let cut = |keep| shorten(&text, 128 + 44, keep);
-        let head = cut(Keep::Head);
+        let head = cut(CutStyle::Head);
         assert_eq!(
             lines_of(&head.text),
             ["line 1", "line 2", "line 3", "line 4", "[… 1056 bytes left out …]"]
         );
         assert_eq!(head.left_out, 1056);
         assert_eq!(
-            lines_of(&cut(Keep::Tail).text),
+            lines_of(&cut(CutStyle::Tail).text),
             ["[… 1056 bytes left out …]", "line 97", "line 98", "line 99", "line 100"]
         );
         assert_eq!(
-            lines_of(&cut(Keep::Ends).text),
+            lines_of(&cut(CutStyle::Ends).text),
             ["line 1", "line 2", "[… 1056 bytes left out …]", "line 99", "line 100"]
         );
-        let around = cut(Keep::Around(50));
+        let around = cut(CutStyle::Around(50));
         assert_eq!(
             lines_of(&around.text),
             [
@@ -176,7 +176,7 @@ mod tests {
     fn the_focus_stays_wherever_it_is() {
         let text = hundred();
         for line in 1..=100 {
-            let short = shorten(&text, 128 + 88, Keep::Around(line));
+            let short = shorten(&text, 128 + 88, CutStyle::Around(line));
             assert!(lines_of(&short.text).contains(&format!("line {line}").as_str()), "{line}");
             assert!(short.text.len() <= 128 + 88, "{line}: {}", short.text.len());
         }
@@ -186,7 +186,7 @@ mod tests {
     fn a_cut_never_splits_a_character() {
         let text = "😀".repeat(500);
         for limit in 0..600 {
-            for keep in [Keep::Head, Keep::Tail, Keep::Ends, Keep::Around(1)] {
+            for keep in [CutStyle::Head, CutStyle::Tail, CutStyle::Ends, CutStyle::Around(1)] {
                 let short = shorten(&text, limit, keep);
                 assert!(short.text.len() <= limit.max(MARK), "{limit} {keep:?}");
                 let kept = short.text.matches('😀').count() * 4;

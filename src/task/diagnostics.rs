@@ -8,14 +8,14 @@ use crate::model::{Diagnostic, Severity};
 /// The longest piece of the user's text that a message repeats, in characters.
 const QUOTED: usize = 60;
 
-/// The remarks made so far on one file.
-pub(super) struct Remarks<'a> {
+/// The diagnostics made so far on one file.
+pub(super) struct Diagnostics<'a> {
     lines: &'a Lines<'a>,
     list: Vec<Diagnostic>,
 }
 
-impl<'a> Remarks<'a> {
-    /// No remarks yet.
+impl<'a> Diagnostics<'a> {
+    /// No diagnostics yet.
     pub(super) fn on(lines: &'a Lines<'a>) -> Self {
         Self { lines, list: Vec::new() }
     }
@@ -45,7 +45,7 @@ impl<'a> Remarks<'a> {
         self.list.push(Diagnostic { severity, line, column, message, hint: Some(hint), span });
     }
 
-    /// All remarks, errors first, each kind in the order of the file.
+    /// All diagnostics, errors first, each kind in the order of the file.
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|remark| (remark.severity != Severity::Error, remark.span.start));
         self.list

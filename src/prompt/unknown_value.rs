@@ -12,14 +12,14 @@ use handlebars::{
 };
 
 /// A value that does not exist, and the 1-based line and column where it is asked for.
-pub(super) struct Unknown {
+pub(super) struct UnknownValue {
     pub(super) name: String,
     pub(super) line: usize,
     pub(super) column: usize,
 }
 
 /// The first name in the template that is none of `known`.
-pub(super) fn first_unknown(template: &Template, known: &BTreeSet<&str>) -> Option<Unknown> {
+pub(super) fn first_unknown(template: &Template, known: &BTreeSet<&str>) -> Option<UnknownValue> {
     Search { known, scope: Vec::new() }.template(template)
 }
 
@@ -30,10 +30,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn template(&mut self, template: &Template) -> Option<Unknown> {
+    fn template(&mut self, template: &Template) -> Option<UnknownValue> {
         template.elements.iter().enumerate().find_map(|(index, element)| {
             let (line, column) = template.mapping.get(index).map_or((0, 0), |at| (at.0, at.1));
-            let found = |name| Unknown { name, line, column };
+            let found = |name| UnknownValue { name, line, column };
             match element {
                 TemplateElement::RawString(_) | TemplateElement::Comment(_) => None,
                 TemplateElement::Expression(call) | TemplateElement::HtmlExpression(call) => {
@@ -59,7 +59,7 @@ impl Search<'_> {
         })
     }
 
-    fn block(&mut self, call: &HelperTemplate) -> Option<Unknown> {
+    fn block(&mut self, call: &HelperTemplate) -> Option<UnknownValue> {
         let outside = self.scope.len();
         match &call.block_param {
             Some(BlockParam::Single(name)) => self.define(name),
