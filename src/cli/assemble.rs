@@ -26,7 +26,7 @@ use super::{audit, recipe};
 use crate::agent::{AgentError, Gate, Greeting, TurnLimits};
 use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, Limits, Parts, Resumed};
-use crate::events::{Audited, Emitter, JOURNAL_FILE, run_id_after};
+use crate::events::{Emitter, JOURNAL_FILE, WithAudit, run_id_after};
 use crate::guard::{OsFiles, Redactor};
 use crate::hooks::SESSION_EVENTS;
 use crate::model::{Premium, Record, Task};
@@ -115,7 +115,7 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
             .map_err(|error| Failure::new(Kind::Write, error))?,
     );
     let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;
-    let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::clone(&events) as _, audit));
+    let record: Arc<dyn Record> = Arc::new(WithAudit::new(Arc::clone(&events) as _, audit));
     let asks = args.ask || !settings.auto_approve;
     let human = if asks { super::ask::at_the_terminal() } else { None };
     let unattended = human.is_none();

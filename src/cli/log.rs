@@ -7,7 +7,7 @@ use super::args::LogArgs;
 use super::failure::{Failure, Kind};
 use super::place::Place;
 use super::runtime;
-use crate::events::{JOURNAL_FILE, Journal, Line, follow, newest};
+use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
 use crate::model::Reporter;
 use crate::report::{Json, Plain};
 use crate::sys::clock::Clock;
@@ -22,10 +22,10 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
     } else {
         Box::new(Plain::new(out, Clock::system(), 100))
     };
-    let mut show = move |line: Line| match line {
+    let mut show = move |line: JournalLine| match line {
         // Whoever closed the stream does not want to read on.
-        Line::Event(event) => reporter.on_event(&event).is_ok(),
-        Line::Unknown { line, kind } => {
+        JournalLine::Event(event) => reporter.on_event(&event).is_ok(),
+        JournalLine::Unknown { line, kind } => {
             let note = format!("event {line} is of a kind that this version does not know: {kind}");
             writeln!(std::io::stderr(), "{note}").is_ok()
         }

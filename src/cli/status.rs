@@ -9,7 +9,7 @@ use super::failure::{Failure, Kind};
 use super::place::TaskPlace;
 use super::{say, say_json};
 use crate::engine::known;
-use crate::events::{Journal, Line, RunView, Standing, journals};
+use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{Proof, Task, TaskState};
 use crate::report::count;
 
@@ -20,8 +20,8 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
     let state = read_state(&at)?;
     let mut run = last_run(&at)?;
     let holder = at.place.holder();
-    let standing = run.as_ref().map(|view| view.standing(holder.as_ref()));
-    if let Some(view) = run.as_mut().filter(|_| standing != Some(Standing::Waiting)) {
+    let standing = run.as_ref().map(|view| view.status(holder.as_ref()));
+    if let Some(view) = run.as_mut().filter(|_| standing != Some(RunStatus::Waiting)) {
         // A run that is dead waits for nothing any more, whatever it did last.
         view.waiting = None;
     }
@@ -45,7 +45,7 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
 }
 
 /// state.json, or the state of a task that was never worked on. A broken one is looked
-/// past, to the one that was committed last; the next run mends it.
+/// past, to the one that was committed last; the next run repairs it.
 pub(super) fn read_state(at: &TaskPlace) -> Result<TaskState, Failure> {
     Ok(known(&at.place.repo, &at.layout).map_err(super::run::failure)?.state)
 }
@@ -58,8 +58,8 @@ fn last_run(at: &TaskPlace) -> Result<Option<RunView>, Failure> {
         let mut view = RunView::default();
         while let Some(line) = journal.read_line().map_err(invalid)? {
             match line {
-                Line::Event(event) => view.apply(&event),
-                Line::Unknown { .. } => {}
+                JournalLine::Event(event) => view.apply(&event),
+                JournalLine::Unknown { .. } => {}
             }
             // Another task's run is told by its first event.
             if view.start.as_ref().is_some_and(|start| start.task != at.layout.task()) {
@@ -112,7 +112,7 @@ fn overview(task: &Task, state: &TaskState) -> String {
     text
 }
 
-fn describe(view: &RunView, standing: Standing) -> String {
+fn describe(view: &RunView, standing: RunStatus) -> String {
     let run = view.start.as_ref().map_or("-", |start| start.run.as_str());
     let mut text = format!("run {run}: {}", format!("{standing:?}").to_lowercase());
     if let Some(current) = &view.current {

@@ -159,7 +159,7 @@ mod tests {
     fn verdict(result: VerdictResult, weight: Weight) -> Verdict {
         let finding =
             Finding { kind: FindingKind::NoCommit, weight, message: "nothing was done".into() };
-        Verdict { result, findings: vec![finding], mends: Vec::new() }
+        Verdict { result, findings: vec![finding], repairs: Vec::new() }
     }
 
     fn entry(attempts: u32) -> CriterionState {

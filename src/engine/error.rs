@@ -70,7 +70,7 @@ pub enum EngineError {
     },
     /// The journal of an earlier run cannot be read.
     #[error(transparent)]
-    Journal(#[from] crate::events::Error),
+    Journal(#[from] crate::events::JournalError),
     /// A recipe cannot be given what it needs.
     #[error(transparent)]
     Recipe(#[from] RecipeError),

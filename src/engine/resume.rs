@@ -17,7 +17,7 @@ use super::EngineError;
 use super::locks::unlocked;
 use super::state;
 use super::unjudged::{open_again, open_unjudged};
-use crate::events::{CurrentIteration, Recount, RunStart, first, journals, last, recount};
+use crate::events::{CurrentIteration, Replay, RunStart, first, journals, last, replay};
 use crate::model::{CriterionKey, Event, EventKind, Obstacle, Oid, Outcome, Reporter, RunId};
 use crate::sys::append::{AppendFile, Tail};
 use crate::sys::{Access, atomic};
@@ -135,7 +135,7 @@ fn newest_number(journals: &[PathBuf], layout: &Layout) -> Result<u32, EngineErr
         if committed(journal) {
             return Ok(0);
         }
-        let number = recount(journal, |_| {})?.iteration;
+        let number = replay(journal, |_| {})?.iteration;
         if number > 0 {
             return Ok(number);
         }
@@ -191,7 +191,7 @@ enum Progress<'d> {
 /// A run that died.
 struct Dead<'d> {
     journal: &'d Path,
-    told: &'d Recount,
+    told: &'d Replay,
     run: &'d RunId,
     layout: &'d Layout,
     whose: Whose,
@@ -219,7 +219,7 @@ impl Aftermath<'_> {
         if ending(journal).is_some() {
             return Ok(());
         }
-        let told = recount(journal, |_| {})?;
+        let told = replay(journal, |_| {})?;
         if let Some(damage) = &told.damage {
             resumed.notices.push(format!("the last run's journal is damaged: {damage}"));
         }
@@ -266,7 +266,7 @@ impl Aftermath<'_> {
     fn look<'d>(
         &self,
         journal: &'d Path,
-        told: &'d Recount,
+        told: &'d Replay,
         start: &'d RunStart,
         layout: &'d Layout,
     ) -> Result<Option<Dead<'d>>, EngineError> {
@@ -391,7 +391,7 @@ impl Aftermath<'_> {
         };
         let mut reporters = (self.reporters)(dead.layout);
         let mut open = false;
-        recount(dead.journal, |event| {
+        replay(dead.journal, |event| {
             open |= matches!(&event.kind, EventKind::IterationStarted { iteration, .. }
                 if Some(*iteration) == unfinished);
             let concluded = matches!(

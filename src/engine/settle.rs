@@ -10,14 +10,14 @@ use super::words;
 use crate::guard::secret_name;
 use crate::model::{
     Attribution, ChangeKind, CriterionKey, EventKind, Evidence, Finding, FindingKind, History,
-    Mend, OnStuck, Outcome, PathChange, Record as _, Stuck, TaskEdit, TaskFileChange, Turn,
+    OnStuck, Outcome, PathChange, Record as _, Repair, Stuck, TaskEdit, TaskFileChange, Turn,
     TurnEnd, Verdict, VerdictResult, Weight,
 };
 use crate::task;
 use crate::verify::{
     CheckOptions, CheckRun, Collected, Inputs, JudgeRules, KeepTick, Mended, Phase, PlannedCheck,
-    Repair, StateFiles, Status, collect, edited_meanwhile, judge, kept, mend, plan, run_checks,
-    worked,
+    RepairContext, StateFiles, Status, collect, edited_meanwhile, judge, kept, mend, plan,
+    run_checks, worked,
 };
 
 /// How a turn ended, as far as the count of attempts goes.
@@ -194,11 +194,11 @@ impl Run {
         if let Some(commit) = worked(&evidence) {
             self.state.entry(&key).worked = Some(commit.clone());
         }
-        let mended = self.repair(iteration, &verdict.mends)?;
+        let mended = self.repair(iteration, &verdict.repairs)?;
         self.tell_left(&mended.left)?;
         if let Some(kept) = &mended.kept {
             self.state.attempt_refs = kept.number.saturating_add(1);
-            if verdict.mends.contains(&Mend::BackToCheckpoint) {
+            if verdict.repairs.contains(&Repair::BackToCheckpoint) {
                 self.state.entry(&key).worked = None;
             }
         }
@@ -230,9 +230,9 @@ impl Run {
             After::Continue
         };
         if counts {
-            let mends = verdict.mends.clone();
-            self.record_verdict(iteration, evidence, verdict, mends)?;
-        } else if verdict.mends.iter().any(takes_back) {
+            let repairs = verdict.repairs.clone();
+            self.record_verdict(iteration, evidence, verdict, repairs)?;
+        } else if verdict.repairs.iter().any(takes_back) {
             self.notice("the iteration was cut off; what it had claimed is taken back")?;
         }
         let outcome = match consequence {
@@ -259,19 +259,19 @@ impl Run {
         iteration: &Iteration,
         evidence: Evidence,
         verdict: Verdict,
-        mended: Vec<Mend>,
+        repairs: Vec<Repair>,
     ) -> Result<(), EngineError> {
         self.parts.events.record(EventKind::VerdictReached {
             iteration: iteration.number,
             criterion: iteration.criterion.key.clone(),
             evidence: Box::new(evidence),
             verdict,
-            mended,
+            repairs,
         })?;
         Ok(())
     }
 
-    fn repair(&self, iteration: &Iteration, mends: &[Mend]) -> Result<Mended, EngineError> {
+    fn repair(&self, iteration: &Iteration, repairs: &[Repair]) -> Result<Mended, EngineError> {
         let parts = &self.parts;
         let key = &iteration.criterion.key;
         let name = parts.layout.task();
@@ -288,8 +288,8 @@ impl Run {
         };
         Ok(mend(
             parts.repo.as_ref(),
-            mends,
-            &Repair {
+            repairs,
+            &RepairContext {
                 layout: &parts.layout,
                 checkpoint: &iteration.checkpoint,
                 origin: &iteration.origin,
@@ -434,12 +434,13 @@ pub(super) fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
 }
 
 /// Whether a repair undoes something that was claimed.
-fn takes_back(mend: &Mend) -> bool {
+fn takes_back(mend: &Repair) -> bool {
     match mend {
-        Mend::RestoreTask { .. } | Mend::BackToCheckpoint | Mend::Untick | Mend::RestoreFile(_) => {
-            true
-        }
-        Mend::ProgressLine | Mend::StateCommit => false,
+        Repair::RestoreTask { .. }
+        | Repair::BackToCheckpoint
+        | Repair::Untick
+        | Repair::RestoreFile(_) => true,
+        Repair::ProgressLine | Repair::StateCommit => false,
     }
 }
 

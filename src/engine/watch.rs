@@ -1,7 +1,7 @@
 //! A turn while it lasts: the run's own end, and the check of the work when the agent
 //! wants to stop.
 //!
-//! Invariant: the check only tells. It mends nothing, counts nothing and passes nothing: the
+//! Invariant: the check only tells. It repairs nothing, counts nothing and passes nothing: the
 //! verdict after the turn looks anew. Only what the agent can still put in order is sent
 //! back, a bounded number of times; whatever the check cannot say in its time is left to
 //! the verdict, and so is everything else.

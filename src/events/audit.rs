@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::emitter::refused;
-use super::ours::{Ours, Writers};
+use super::tamper_log::{TamperLog, Writers};
 use crate::model::{Answer, Asked, AuditEntry, EventKind, HookType, Record, RecordError};
 use crate::sys::Access;
 use crate::sys::append::AppendFile;
@@ -50,7 +50,7 @@ pub struct Audit {
     clock: Clock,
     redact: Redact,
     /// What was written, by file. Lines of one process keep their order.
-    written: Mutex<BTreeMap<PathBuf, Ours>>,
+    written: Mutex<BTreeMap<PathBuf, TamperLog>>,
 }
 
 #[derive(Serialize)]
@@ -126,7 +126,7 @@ impl Audit {
         file.append(&bytes).map_err(|error| refused(&path, error))?;
         // Still under the file's lock: its end is the end of this line.
         let after = seen(&file)?;
-        let ours = written.entry(path).or_insert_with(|| Ours::new(&before, Writers::Several));
+        let ours = written.entry(path).or_insert_with(|| TamperLog::new(&before, Writers::Several));
         ours.wrote(&bytes, &after);
         Ok(())
     }
@@ -184,19 +184,19 @@ fn truncated(text: &str) -> Option<String> {
 }
 
 /// Takes events down in one place and entries of the audit in the other.
-pub struct Audited {
+pub struct WithAudit {
     events: Arc<dyn Record>,
     audit: Audit,
 }
 
-impl Audited {
+impl WithAudit {
     /// What is recorded by `events`, and audited here.
     pub fn new(events: Arc<dyn Record>, audit: Audit) -> Self {
         Self { events, audit }
     }
 }
 
-impl Record for Audited {
+impl Record for WithAudit {
     fn record(&self, kind: EventKind) -> Result<(), RecordError> {
         self.events.record(kind)
     }

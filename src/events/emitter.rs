@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::ours::{Ours, Writers};
+use super::tamper_log::{TamperLog, Writers};
 use crate::model::{Event, EventKind, Record, RecordError, ReportError, Reporter, RunId};
 use crate::sys::append::AppendFile;
 use crate::sys::clock::Clock;
@@ -25,7 +25,7 @@ struct Inner {
     last: u64,
     journal: AppendFile,
     /// What was written to the journal.
-    written: Ours,
+    written: TamperLog,
     reporters: Vec<Box<dyn Reporter>>,
 }
 
@@ -43,7 +43,7 @@ impl Emitter {
         let journal =
             AppendFile::create(journal, Access::Owner).map_err(|error| refused(journal, error))?;
         let file = journal.metadata().map_err(|error| refused(journal.path(), error))?;
-        let written = Ours::new(&file, Writers::One);
+        let written = TamperLog::new(&file, Writers::One);
         let inner = Inner { run, clock, last: 0, journal, written, reporters };
         Ok(Self { inner: Mutex::new(inner) })
     }
@@ -306,7 +306,7 @@ mod tests {
         let reporter = Collector { name: "one", seen: Arc::clone(&seen), fails_on: None };
         let journal = AppendFile::open(Path::new("/dev/full"), Access::Owner, Tail::Open)
             .expect("a device that is always full");
-        let written = Ours::new(&journal.metadata().expect("a device"), Writers::One);
+        let written = TamperLog::new(&journal.metadata().expect("a device"), Writers::One);
         let emitter = Emitter {
             inner: Mutex::new(Inner {
                 run: RunId::new("r1"),

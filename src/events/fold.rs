@@ -41,7 +41,7 @@ pub struct RunView {
     /// What it waits for.
     pub waiting: Option<Wait>,
     /// How it ended.
-    pub end: Option<End>,
+    pub end: Option<RunEnd>,
     /// Whether the last turn of the iteration in progress came to its own end.
     #[serde(skip)]
     whole: bool,
@@ -153,7 +153,7 @@ pub struct Wait {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct End {
+pub struct RunEnd {
     /// When.
     pub at: DateTime<Utc>,
     /// Why.
@@ -168,7 +168,7 @@ pub struct End {
 /// Where a run stands now, which its journal alone cannot tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum RunStatus {
     /// It works.
     Running,
     /// It waits.
@@ -292,7 +292,7 @@ impl RunView {
             EventKind::RunEnded { outcome, exit_code, summary } => {
                 // The run itself knows best.
                 self.iterations = summary.iterations;
-                self.end = Some(End {
+                self.end = Some(RunEnd {
                     at: event.time,
                     outcome: outcome.clone(),
                     exit_code: *exit_code,
@@ -310,16 +310,16 @@ impl RunView {
     }
 
     /// Where the run stands, given who holds the working tree's lock now.
-    pub fn standing(&self, holder: Option<&Holder>) -> Standing {
+    pub fn status(&self, holder: Option<&Holder>) -> RunStatus {
         let alive = match (&self.start, holder) {
             (Some(start), Some(holder)) => holder.run == start.run.as_str(),
             (_, _) => false,
         };
         match (&self.end, alive, &self.waiting) {
-            (Some(_), _, _) => Standing::Ended,
-            (None, false, _) => Standing::Died,
-            (None, true, Some(_)) => Standing::Waiting,
-            (None, true, None) => Standing::Running,
+            (Some(_), _, _) => RunStatus::Ended,
+            (None, false, _) => RunStatus::Died,
+            (None, true, Some(_)) => RunStatus::Waiting,
+            (None, true, None) => RunStatus::Running,
         }
     }
 

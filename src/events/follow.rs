@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Error, Journal, Line};
+use super::{Journal, JournalError, JournalLine};
 use crate::model::EventKind;
 
 /// How often the journal is looked at.
@@ -20,14 +20,14 @@ const LOOK: Duration = Duration::from_millis(200);
 pub async fn follow(
     journal: &Path,
     mut alive: impl FnMut() -> bool,
-    mut on_line: impl FnMut(Line),
-) -> Result<bool, Error> {
+    mut on_line: impl FnMut(JournalLine),
+) -> Result<bool, JournalError> {
     let mut journal = Journal::open(journal)?;
     loop {
         // Asked before reading: what the run wrote before it went is then still read.
         let living = alive();
         while let Some(line) = journal.read_line()? {
-            let last = matches!(&line, Line::Event(event)
+            let last = matches!(&line, JournalLine::Event(event)
                 if matches!(event.kind, EventKind::RunEnded { .. }));
             on_line(line);
             if last {

@@ -19,7 +19,7 @@ pub const JOURNAL_FILE: &str = "events.jsonl";
 
 /// A journal cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum JournalError {
     /// The file or folder cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
@@ -55,7 +55,7 @@ pub enum Error {
 /// One whole line.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "the large one is the rule")]
-pub enum Line {
+pub enum JournalLine {
     /// An event.
     Event(Event),
     /// An event of a kind that this version does not know.
@@ -83,10 +83,10 @@ impl Journal {
     /// Opens a journal at its beginning.
     ///
     /// # Errors
-    /// [`Error::Read`] if it cannot be opened.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        let file =
-            File::open(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    /// [`JournalError::Read`] if it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, JournalError> {
+        let file = File::open(path)
+            .map_err(|source| JournalError::Read { path: path.to_path_buf(), source })?;
         Ok(Self {
             path: path.to_path_buf(),
             file: BufReader::new(file),
@@ -101,7 +101,7 @@ impl Journal {
     ///
     /// # Errors
     /// If the file cannot be read, or the line is broken or out of order.
-    pub fn read_line(&mut self) -> Result<Option<Line>, Error> {
+    pub fn read_line(&mut self) -> Result<Option<JournalLine>, JournalError> {
         self.buffer.clear();
         let read = self.file.read_until(b'\n', &mut self.buffer).and_then(|length| {
             if self.buffer.ends_with(b"\n") {
@@ -115,14 +115,14 @@ impl Journal {
         match read {
             Ok(true) => {}
             Ok(false) => return Ok(None),
-            Err(source) => return Err(Error::Read { path: self.path.clone(), source }),
+            Err(source) => return Err(JournalError::Read { path: self.path.clone(), source }),
         }
         self.torn = 0;
         self.line += 1;
         let line = self.line;
         let expected = self.seq.saturating_add(1);
         self.seq = expected;
-        let (found, parsed) = parse(&self.buffer, line).map_err(|source| Error::Broken {
+        let (found, parsed) = parse(&self.buffer, line).map_err(|source| JournalError::Broken {
             path: self.path.clone(),
             line,
             source,
@@ -132,7 +132,7 @@ impl Journal {
         if found == expected {
             Ok(Some(parsed))
         } else {
-            Err(Error::OutOfOrder { path: self.path.clone(), line, expected, found })
+            Err(JournalError::OutOfOrder { path: self.path.clone(), line, expected, found })
         }
     }
 
@@ -150,12 +150,12 @@ struct Header {
 }
 
 /// The event's number and the event.
-fn parse(text: &[u8], line: u64) -> Result<(u64, Line), serde_json::Error> {
+fn parse(text: &[u8], line: u64) -> Result<(u64, JournalLine), serde_json::Error> {
     match serde_json::from_slice::<Event>(text) {
-        Ok(event) => Ok((event.seq, Line::Event(event))),
+        Ok(event) => Ok((event.seq, JournalLine::Event(event))),
         Err(error) => match serde_json::from_slice::<Header>(text) {
             Ok(header) if !EventKind::NAMES.contains(&header.event.as_str()) => {
-                Ok((header.seq, Line::Unknown { line, kind: header.event }))
+                Ok((header.seq, JournalLine::Unknown { line, kind: header.event }))
             }
             Ok(_) | Err(_) => Err(error),
         },
@@ -170,8 +170,8 @@ pub fn run_id(now: DateTime<Utc>, pid: u32) -> RunId {
 /// The journal of the newest run below `.ralph/runs`; none where nothing ever ran.
 ///
 /// # Errors
-/// [`Error::Read`] if the folder is there and cannot be read.
-pub fn newest(runs: &Path) -> Result<Option<PathBuf>, Error> {
+/// [`JournalError::Read`] if the folder is there and cannot be read.
+pub fn newest(runs: &Path) -> Result<Option<PathBuf>, JournalError> {
     Ok(journals(runs)?.into_iter().next())
 }
 
@@ -179,16 +179,17 @@ pub fn newest(runs: &Path) -> Result<Option<PathBuf>, Error> {
 /// ran.
 ///
 /// # Errors
-/// [`Error::Read`] if the folder is there and cannot be read.
-pub fn journals(runs: &Path) -> Result<Vec<PathBuf>, Error> {
+/// [`JournalError::Read`] if the folder is there and cannot be read.
+pub fn journals(runs: &Path) -> Result<Vec<PathBuf>, JournalError> {
     let entries = match fs::read_dir(runs) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(Error::Read { path: runs.to_path_buf(), source }),
+        Err(source) => return Err(JournalError::Read { path: runs.to_path_buf(), source }),
     };
     let mut found = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|source| Error::Read { path: runs.to_path_buf(), source })?;
+        let entry =
+            entry.map_err(|source| JournalError::Read { path: runs.to_path_buf(), source })?;
         let journal = entry.path().join(JOURNAL_FILE);
         if journal.is_file() {
             found.push(journal);
@@ -218,13 +219,13 @@ mod tests {
         (folder, path)
     }
 
-    fn numbers(path: &Path) -> Result<(Vec<u64>, usize), Error> {
+    fn numbers(path: &Path) -> Result<(Vec<u64>, usize), JournalError> {
         let mut journal = Journal::open(path)?;
         let mut numbers = Vec::new();
         while let Some(line) = journal.read_line()? {
             match line {
-                Line::Event(event) => numbers.push(event.seq),
-                Line::Unknown { .. } => numbers.push(0),
+                JournalLine::Event(event) => numbers.push(event.seq),
+                JournalLine::Unknown { .. } => numbers.push(0),
             }
         }
         Ok((numbers, journal.torn()))
@@ -269,7 +270,10 @@ mod tests {
         let mut journal = Journal::open(&path).expect("open");
         journal.read_line().expect("first");
         let unknown = journal.read_line().expect("second");
-        assert_eq!(unknown, Some(Line::Unknown { line: 2, kind: "wave_started".to_owned() }));
+        assert_eq!(
+            unknown,
+            Some(JournalLine::Unknown { line: 2, kind: "wave_started".to_owned() })
+        );
     }
 
     #[test]
@@ -277,7 +281,7 @@ mod tests {
         let (_folder, path) = journal(&format!("{}\n", notice(1)));
         let mut file = fs::OpenOptions::new().append(true).open(&path).expect("writer");
         let mut journal = Journal::open(&path).expect("open");
-        assert!(matches!(journal.read_line(), Ok(Some(Line::Event(_)))));
+        assert!(matches!(journal.read_line(), Ok(Some(JournalLine::Event(_)))));
         assert!(matches!(journal.read_line(), Ok(None)));
         let line = notice(2) + "\n";
         let (first, second) = line.split_at(20);
@@ -285,7 +289,9 @@ mod tests {
         assert!(matches!(journal.read_line(), Ok(None)));
         assert_eq!(journal.torn(), 20);
         file.write_all(second.as_bytes()).expect("rest");
-        assert!(matches!(journal.read_line(), Ok(Some(Line::Event(event))) if event.seq == 2));
+        assert!(
+            matches!(journal.read_line(), Ok(Some(JournalLine::Event(event))) if event.seq == 2)
+        );
         assert_eq!(journal.torn(), 0);
     }
 

@@ -10,14 +10,16 @@ mod emitter;
 mod fold;
 mod follow;
 mod journal;
-mod ours;
-mod recount;
+mod replay;
 mod run_name;
+mod tamper_log;
 
-pub use audit::{Audit, Audited, Redact, audit_folder};
+pub use audit::{Audit, Redact, WithAudit, audit_folder};
 pub use emitter::Emitter;
-pub use fold::{Counters, CriterionView, CurrentIteration, End, RunStart, RunView, Standing, Wait};
+pub use fold::{
+    Counters, CriterionView, CurrentIteration, RunEnd, RunStart, RunStatus, RunView, Wait,
+};
 pub use follow::follow;
-pub use journal::{Error, JOURNAL_FILE, Journal, Line, journals, newest, run_id};
-pub use recount::{Recount, first, last, recount};
+pub use journal::{JOURNAL_FILE, Journal, JournalError, JournalLine, journals, newest, run_id};
+pub use replay::{Replay, first, last, replay};
 pub use run_name::run_id_after;

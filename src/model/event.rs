@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence,
-    ExecutedCall, Finding, Mend, OnStuck, Outcome, RecipeFault, RecipeName, RunId, RunSummary,
+    ExecutedCall, Finding, OnStuck, Outcome, RecipeFault, RecipeName, Repair, RunId, RunSummary,
     SessionId, StepStatus, Turn, Verdict,
 };
 
@@ -231,8 +231,8 @@ pub enum EventKind {
         /// What it proves.
         verdict: Verdict,
         /// Repairs that were made.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        mended: Vec<Mend>,
+        #[serde(default, rename = "mended", skip_serializing_if = "Vec::is_empty")]
+        repairs: Vec<Repair>,
     },
     /// A lesson was written to guardrails.md.
     SignAdded {

@@ -45,4 +45,4 @@ pub use setting::{OnStuck, Premium, Sandbox, Via, WriteScope};
 pub use state::{CriterionState, TaskState};
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
 pub use turn::{CallStatus, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage};
-pub use verdict::{Finding, FindingKind, Mend, Proof, Verdict, VerdictResult, Weight};
+pub use verdict::{Finding, FindingKind, Proof, Repair, Verdict, VerdictResult, Weight};

@@ -12,7 +12,8 @@ pub struct Verdict {
     /// What was found, the weightiest first.
     pub findings: Vec<Finding>,
     /// What the runner does about it.
-    pub mends: Vec<Mend>,
+    #[serde(rename = "mends")]
+    pub repairs: Vec<Repair>,
 }
 
 impl Verdict {
@@ -144,7 +145,7 @@ pub enum FindingKind {
 /// A repair the runner makes, and says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mend {
+pub enum Repair {
     /// Put back everything in TASK.md but the tick of the focus.
     RestoreTask {
         /// Whether the tick of the focus stays.

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::kept::Kept;
+use super::buffered_file::BufferedFile;
 use crate::model::{
     Answer, Asked, CallStatus, CheckResult, Decided, Event, EventKind, ExecutedCall, ReportError,
     Reporter, SessionId,
@@ -70,7 +70,7 @@ enum Success {
 /// Writes a line for each operation.
 #[derive(Debug)]
 pub struct ActivityLog {
-    kept: Kept,
+    kept: BufferedFile,
     clock: Clock,
     /// Operations since the last flush, in the order in which they were decided.
     entries: Vec<Entry>,
@@ -79,7 +79,7 @@ pub struct ActivityLog {
 impl ActivityLog {
     /// Appends to this file, with times of this clock's zone.
     pub fn new(path: PathBuf, clock: Clock) -> Self {
-        Self { kept: Kept::new(path, Tail::Torn), clock, entries: Vec::new() }
+        Self { kept: BufferedFile::new(path, Tail::Torn), clock, entries: Vec::new() }
     }
 
     /// Writes only what is not in the file yet: for the events of a run that died.

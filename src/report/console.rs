@@ -13,15 +13,15 @@ use indicatif::{
 };
 
 use super::terminal::Forgiving;
-use super::{summary, words};
+use super::{format, summary};
 use crate::model::{
     Answer, CriterionKey, Event, EventKind, ReportError, Reporter, Verdict, VerdictResult,
 };
 use crate::sys::clock::Clock;
 
-/// Whether marks have colours.
+/// Whether marks have colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colours {
+pub enum Colors {
     /// They have.
     On,
     /// They have none.
@@ -43,7 +43,7 @@ pub struct Console {
     terminal: Arc<dyn TermLike>,
     /// For the live line.
     screen: MultiProgress,
-    colours: Colours,
+    colors: Colors,
     refresh: Refresh,
     clock: Clock,
     live: Option<Live>,
@@ -66,7 +66,7 @@ struct Iteration {
 }
 
 impl Console {
-    /// Draws on standard output, with colours as the environment wants them (`NO_COLOR`,
+    /// Draws on standard output, with colors as the environment wants them (`NO_COLOR`,
     /// `CLICOLOR`, `CLICOLOR_FORCE`); none where that is no terminal, or one that cannot
     /// draw a line again.
     pub fn stdout(clock: Clock) -> Option<Self> {
@@ -74,15 +74,15 @@ impl Console {
         if !terminal.is_term() || std::env::var_os("TERM").is_some_and(|name| name == "dumb") {
             return None;
         }
-        let colours = if console::colors_enabled() { Colours::On } else { Colours::Off };
+        let colors = if console::colors_enabled() { Colors::On } else { Colors::Off };
         let refresh = Refresh::Every(Duration::from_millis(200));
-        Some(Self::new(Arc::new(terminal), colours, refresh, clock))
+        Some(Self::new(Arc::new(terminal), colors, refresh, clock))
     }
 
     /// Draws on any terminal.
     pub fn new(
         terminal: Arc<dyn TermLike>,
-        colours: Colours,
+        colors: Colors,
         refresh: Refresh,
         clock: Clock,
     ) -> Self {
@@ -90,7 +90,7 @@ impl Console {
         Self {
             terminal,
             screen: MultiProgress::with_draw_target(ProgressDrawTarget::term_like(drawn)),
-            colours,
+            colors,
             refresh,
             clock,
             live: None,
@@ -103,7 +103,7 @@ impl Console {
 
     /// Prints a text that stays, above the live line.
     fn print(&self, text: &str) -> Result<(), ReportError> {
-        self.write(&words::wrapped(text, self.columns(), 2).join("\n"))
+        self.write(&format::wrapped(text, self.columns(), 2).join("\n"))
     }
 
     fn write(&self, lines: &str) -> Result<(), ReportError> {
@@ -116,7 +116,7 @@ impl Console {
     }
 
     fn painted(&self, text: &str, style: Style) -> String {
-        style.force_styling(self.colours == Colours::On).apply_to(text).to_string()
+        style.force_styling(self.colors == Colors::On).apply_to(text).to_string()
     }
 
     /// Begins a live line; `lead` stands before its message.
@@ -125,7 +125,7 @@ impl Console {
         let clock = self.clock;
         let elapsed = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
             // The line is drawn again in a moment; there is nobody to tell of a failure.
-            let _ = out.write_str(&words::duration(words::millis(since, clock.now())));
+            let _ = out.write_str(&format::duration(format::millis(since, clock.now())));
         };
         let style =
             ProgressStyle::with_template(&format!("{{spinner}} {lead}{{since}} · {{wide_msg}}"))
@@ -143,14 +143,14 @@ impl Console {
     /// Puts what is known on the live line.
     fn tell(&self) {
         if let Some(Live { bar, iteration: Some(iteration) }) = &self.live {
-            let mut parts = vec![words::count(iteration.calls, "call")];
+            let mut parts = vec![format::count(iteration.calls, "call")];
             if iteration.denied > 0 {
-                parts.push(format!("{} denied", words::grouped(iteration.denied)));
+                parts.push(format!("{} denied", format::grouped(iteration.denied)));
             }
             if let Some(tokens) = iteration.tokens {
-                parts.push(words::count(tokens, "token"));
+                parts.push(format::count(tokens, "token"));
             }
-            parts.push(words::criterion(&iteration.criterion));
+            parts.push(format::criterion(&iteration.criterion));
             bar.set_message(parts.join(" · "));
             bar.tick();
         }
@@ -165,7 +165,7 @@ impl Console {
 
     fn wait(&mut self, event: &Event, until: DateTime<Utc>, reason: &str) {
         let until = self.clock.local(until).format("%F %H:%M");
-        let message = format!("waiting until {until}: {}", words::sentence(reason));
+        let message = format!("waiting until {until}: {}", format::sentence(reason));
         if self.live.is_none() {
             self.begin("", event.time, None);
         }
@@ -203,22 +203,22 @@ impl Reporter for Console {
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
         match &event.kind {
             EventKind::RunStarted { task, folder, agent, criteria, .. } => {
-                let name = self.painted(&words::sentence(task), Style::new().bold());
+                let name = self.painted(&format::sentence(task), Style::new().bold());
                 self.print(&format!(
                     "{name} ({}): {} of {} criteria open, agent {}",
-                    words::sentence(folder),
+                    format::sentence(folder),
                     criteria.open,
                     criteria.total,
-                    words::sentence(agent)
+                    format::sentence(agent)
                 ))?;
             }
             EventKind::Notice { message } => {
                 let note = self.painted("note:", Style::new().yellow());
-                self.print(&format!("{note} {}", words::sentence(message)))?;
+                self.print(&format!("{note} {}", format::sentence(message)))?;
             }
             EventKind::BaselineChecked { checks } => {
                 for check in checks.iter().filter(|check| !check.passed()) {
-                    self.print(&format!("before the work: {}", words::check(check)))?;
+                    self.print(&format!("before the work: {}", format::check(check)))?;
                 }
             }
             EventKind::IterationStarted { iteration, criterion, attempt, .. } => {
@@ -247,24 +247,24 @@ impl Reporter for Console {
                     });
                 }
                 if turn.fault.is_some() {
-                    self.print(&format!("iteration {iteration}: {}", words::turn(turn)))?;
+                    self.print(&format!("iteration {iteration}: {}", format::turn(turn)))?;
                 }
             }
-            EventKind::VerdictReached { iteration, criterion, evidence, verdict, mended } => {
+            EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
                 let since = match &self.live {
                     Some(Live { iteration: Some(iteration), .. }) => iteration.since,
                     Some(Live { iteration: None, .. }) | None => event.time,
                 };
-                let millis = words::millis(since, event.time);
-                let said = words::result(criterion, verdict, evidence, mended, millis);
+                let millis = format::millis(since, event.time);
+                let said = format::result(criterion, verdict, evidence, repairs, millis);
                 self.end();
                 self.print(&self.result(*iteration, verdict, &said))?;
             }
             EventKind::CriterionBlocked { criterion, then, kept } => {
-                self.print(&words::blocked(criterion, *then, kept.as_deref()))?;
+                self.print(&format::blocked(criterion, *then, kept.as_deref()))?;
             }
             EventKind::CriterionReopened { criterion, reason } => {
-                self.print(&words::reopened(criterion, reason))?;
+                self.print(&format::reopened(criterion, reason))?;
             }
             EventKind::Waiting { until, reason } => self.wait(event, *until, reason),
             EventKind::IterationEnded { .. } => self.end(),

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
-use super::kept::Kept;
-use super::words;
+use super::buffered_file::BufferedFile;
+use super::format;
 use crate::model::{Event, EventKind, Premium, ReportError, Reporter};
 use crate::sys::append::Tail;
 use crate::sys::clock::Clock;
@@ -17,7 +17,7 @@ use crate::sys::clock::Clock;
 /// Writes `[timestamp] Iteration n: model=…, premium=true, tokens=…`.
 #[derive(Debug)]
 pub struct CostLog {
-    kept: Kept,
+    kept: BufferedFile,
     clock: Clock,
     premium: Premium,
     model: Option<String>,
@@ -29,7 +29,7 @@ impl CostLog {
     /// Appends to this file, with times of this clock's zone; `premium` is what a prompt of
     /// the run costs.
     pub fn new(path: PathBuf, clock: Clock, premium: Premium) -> Self {
-        Self { kept: Kept::new(path, Tail::Torn), clock, premium, model: None, asked: None }
+        Self { kept: BufferedFile::new(path, Tail::Torn), clock, premium, model: None, asked: None }
     }
 
     /// Writes only what is not in the file yet: for the events of a run that died.
@@ -42,7 +42,7 @@ impl CostLog {
     /// The line of the prompt that was sent last, if it has none yet.
     fn settle(&mut self, tokens: Option<u64>) {
         let Some((iteration, time)) = self.asked.take() else { return };
-        let model = self.model.as_deref().map_or_else(|| "default".to_owned(), words::sentence);
+        let model = self.model.as_deref().map_or_else(|| "default".to_owned(), format::sentence);
         let mut line = format!(
             "[{}] Iteration {iteration}: model={model}, premium={}",
             self.clock.local(time).format("%F %T%:z"),

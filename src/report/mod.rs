@@ -5,23 +5,23 @@
 //! terminal or a log only through `words`, which takes control characters out of it.
 
 mod activity_log;
+mod buffered_file;
 mod console;
 mod cost_log;
+mod format;
 mod json;
-mod kept;
 mod plain;
 mod premium;
 mod progress_md;
 mod summary;
 mod terminal;
-mod words;
 
 pub use activity_log::ActivityLog;
-pub use console::{Colours, Console, Refresh};
+pub use console::{Colors, Console, Refresh};
 pub use cost_log::CostLog;
+pub use format::{count, harmless};
 pub use json::Json;
 pub use plain::Plain;
 pub use premium::PremiumTable;
 pub use progress_md::{ProgressMd, line as progress_line};
 pub use summary::render as summary;
-pub use words::{count, harmless};

@@ -7,9 +7,9 @@ use std::io::Write;
 
 use chrono::{DateTime, Utc};
 
-use super::{summary, words};
+use super::{format, summary};
 use crate::model::{
-    Answer, Event, EventKind, Finding, FindingKind, Mend, ReportError, Reporter, TurnEnd, Weight,
+    Answer, Event, EventKind, Finding, FindingKind, Repair, ReportError, Reporter, TurnEnd, Weight,
 };
 use crate::sys::clock::Clock;
 
@@ -34,29 +34,29 @@ impl Plain {
             EventKind::RunStarted { task, folder, agent, model, version, criteria, .. } => {
                 let model = model.as_deref().map_or_else(
                     || "the agent's own default model".to_owned(),
-                    |model| format!("model {}", words::sentence(model)),
+                    |model| format!("model {}", format::sentence(model)),
                 );
                 vec![
                     format!(
                         "run {}: {} ({}), {} of {} criteria open, ralph-copilot {version}",
                         event.run,
-                        words::sentence(task),
-                        words::sentence(folder),
+                        format::sentence(task),
+                        format::sentence(folder),
                         criteria.open,
                         criteria.total
                     ),
-                    format!("agent: {}, {model}", words::sentence(agent)),
+                    format!("agent: {}, {model}", format::sentence(agent)),
                 ]
             }
-            EventKind::Notice { message } => vec![format!("note: {}", words::sentence(message))],
+            EventKind::Notice { message } => vec![format!("note: {}", format::sentence(message))],
             EventKind::BaselineChecked { checks } => checks
                 .iter()
-                .map(|check| format!("before the work: {}", words::check(check)))
+                .map(|check| format!("before the work: {}", format::check(check)))
                 .collect(),
             EventKind::AgentStarted { agent, pid } => {
                 let name = agent.as_ref().map_or_else(
                     || "the agent".to_owned(),
-                    |agent| words::sentence(&format!("{} {}", agent.name, agent.version)),
+                    |agent| format::sentence(&format!("{} {}", agent.name, agent.version)),
                 );
                 vec![format!("{name} answers (process {pid})")]
             }
@@ -64,70 +64,70 @@ impl Plain {
                 self.since = Some(event.time);
                 vec![format!(
                     "iteration {iteration}: {} (line {line}, attempt {attempt})",
-                    words::criterion(criterion)
+                    format::criterion(criterion)
                 )]
             }
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => Vec::new(),
                 // Most reasons name the rule and the part of the call that it refuses.
                 Answer::Deny if reason.contains(rule) => {
-                    vec![format!("  denied: {}", words::sentence(reason))]
+                    vec![format!("  denied: {}", format::sentence(reason))]
                 }
                 Answer::Deny => vec![format!(
                     "  denied: {}: {} ({})",
-                    words::call(tool, input),
-                    words::sentence(reason),
-                    words::sentence(rule)
+                    format::call(tool, input),
+                    format::sentence(reason),
+                    format::sentence(rule)
                 )],
             },
             EventKind::RecipeStarted { recipe, version, .. } => {
-                let recipe = words::sentence(recipe.as_str());
+                let recipe = format::sentence(recipe.as_str());
                 vec![format!("  recipe {recipe} (recipe-runner-rs {version})")]
             }
-            EventKind::RecipeProgress { step, status, .. } => words::step(step, *status),
+            EventKind::RecipeProgress { step, status, .. } => format::step(step, *status),
             // What went wrong stands in the turn's line.
             EventKind::RecipeEnded { .. } => Vec::new(),
             EventKind::StopChecked { findings, sent_back: true, .. } => {
                 let found: Vec<_> =
-                    findings.iter().map(|finding| words::sentence(&finding.message)).collect();
+                    findings.iter().map(|finding| format::sentence(&finding.message)).collect();
                 vec![format!("  not yet, the agent is told: {}", found.join(" "))]
             }
             EventKind::StopChecked { sent_back: false, .. } => Vec::new(),
-            EventKind::CheckFinished { check, .. } => vec![format!("  {}", words::check(check))],
-            EventKind::VerdictReached { iteration, criterion, evidence, verdict, mended } => {
-                let millis = words::millis(self.since.unwrap_or(event.time), event.time);
-                let said = words::result(criterion, verdict, evidence, mended, millis);
+            EventKind::CheckFinished { check, .. } => vec![format!("  {}", format::check(check))],
+            EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
+                let millis = format::millis(self.since.unwrap_or(event.time), event.time);
+                let said = format::result(criterion, verdict, evidence, repairs, millis);
                 let mut lines = vec![format!("iteration {iteration}: {said}")];
                 // The first finding against the criterion stands in the line above.
                 let mut told = false;
-                // What was mended stands there too.
+                // What was repaired stands there too.
                 let mended_line = |finding: &&Finding| {
                     finding.kind == FindingKind::NoProgressEntry
-                        && mended.contains(&Mend::ProgressLine)
+                        && repairs.contains(&Repair::ProgressLine)
                 };
                 for finding in verdict.findings.iter().filter(|it| !mended_line(it)) {
                     let first =
                         finding.weight != Weight::Said && !std::mem::replace(&mut told, true);
                     if !first {
-                        lines.push(format!("  {}", words::sentence(&finding.message)));
+                        lines.push(format!("  {}", format::sentence(&finding.message)));
                     }
                 }
                 lines
             }
             EventKind::SignAdded { sign, .. } => {
-                vec![format!("sign added to guardrails.md: {}", words::sentence(sign))]
+                vec![format!("sign added to guardrails.md: {}", format::sentence(sign))]
             }
             EventKind::CriterionBlocked { criterion, then, kept } => {
-                vec![words::blocked(criterion, *then, kept.as_deref())]
+                vec![format::blocked(criterion, *then, kept.as_deref())]
             }
             EventKind::CriterionReopened { criterion, reason } => {
-                vec![words::reopened(criterion, reason)]
+                vec![format::reopened(criterion, reason)]
             }
             EventKind::Waiting { until, reason } => vec![format!(
                 "waiting until {} ({}): {}",
                 self.clock.local(*until).format("%F %T"),
-                words::duration(words::millis(event.time, *until)),
-                words::sentence(reason)
+                format::duration(format::millis(event.time, *until)),
+                format::sentence(reason)
             )],
             EventKind::TurnEnded { turn, .. } => match (&turn.fault, &turn.end) {
                 (None, TurnEnd::EndTurn) => Vec::new(),
@@ -139,7 +139,7 @@ impl Plain {
                 | (
                     _,
                     TurnEnd::Lost | TurnEnd::Stuck(_) | TurnEnd::Interrupted | TurnEnd::Other(_),
-                ) => vec![format!("  {}", words::turn(turn))],
+                ) => vec![format!("  {}", format::turn(turn))],
             },
             EventKind::PromptSent { .. }
             | EventKind::ToolFinished { .. }

@@ -7,21 +7,21 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
-use super::kept::Kept;
-use super::words;
+use super::buffered_file::BufferedFile;
+use super::format;
 use crate::model::{CriterionKey, Event, EventKind, ReportError, Reporter};
 use crate::sys::append::Tail;
 use crate::sys::clock::Clock;
 
 /// A line of progress.md: dated, and a Markdown list item.
 pub fn line(clock: &Clock, time: DateTime<Utc>, text: &str) -> String {
-    format!("- {} {}", clock.local(time).format("%F %H:%M"), words::one_line(text))
+    format!("- {} {}", clock.local(time).format("%F %H:%M"), format::one_line(text))
 }
 
 /// Writes what each iteration came to.
 #[derive(Debug)]
 pub struct ProgressMd {
-    kept: Kept,
+    kept: BufferedFile,
     clock: Clock,
     open: Option<Open>,
 }
@@ -39,7 +39,7 @@ struct Open {
 impl ProgressMd {
     /// Appends to this file, with dates of this clock's zone.
     pub fn new(path: PathBuf, clock: Clock) -> Self {
-        Self { kept: Kept::new(path, Tail::Open), clock, open: None }
+        Self { kept: BufferedFile::new(path, Tail::Open), clock, open: None }
     }
 
     /// Writes only what is not in the file yet: for the events of a run that died.
@@ -53,7 +53,7 @@ impl ProgressMd {
     fn close(&mut self) {
         if let Some(Open { turn: Some((time, said)), iteration, criterion, .. }) = self.open.take()
         {
-            let key = words::criterion(&criterion);
+            let key = format::criterion(&criterion);
             self.push(time, &format!("iteration {iteration}: NO VERDICT {key}: {said}"));
         }
     }
@@ -81,20 +81,20 @@ impl Reporter for ProgressMd {
             }
             EventKind::TurnEnded { turn, .. } => {
                 if let Some(open) = &mut self.open {
-                    open.turn = Some((event.time, words::turn(turn)));
+                    open.turn = Some((event.time, format::turn(turn)));
                 }
             }
-            EventKind::VerdictReached { iteration, criterion, evidence, verdict, mended } => {
+            EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
                 let since = self.open.take().map_or(event.time, |open| open.since);
-                let millis = words::millis(since, event.time);
-                let said = words::result(criterion, verdict, evidence, mended, millis);
+                let millis = format::millis(since, event.time);
+                let said = format::result(criterion, verdict, evidence, repairs, millis);
                 self.push(event.time, &format!("iteration {iteration}: {said}"));
             }
             EventKind::CriterionBlocked { criterion, then, kept } => {
-                self.push(event.time, &words::blocked(criterion, *then, kept.as_deref()));
+                self.push(event.time, &format::blocked(criterion, *then, kept.as_deref()));
             }
             EventKind::CriterionReopened { criterion, reason } => {
-                self.push(event.time, &words::reopened(criterion, reason));
+                self.push(event.time, &format::reopened(criterion, reason));
             }
             EventKind::RunStarted { .. }
             | EventKind::Notice { .. }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::words;
+use super::format;
 use crate::model::{CriterionSummary, Outcome, Proof, RunSummary};
 
 /// Criteria that are listed; what comes after them is counted.
@@ -19,7 +19,7 @@ const NARROWEST: usize = 40;
 fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
     match (criterion.checked, criterion.proof, criterion.blocked) {
         (_, _, true) => ("✗", "stuck"),
-        (true, Some(proof), false) => ("✓", words::proof(proof)),
+        (true, Some(proof), false) => ("✓", format::proof(proof)),
         (true, None, false) => ("✓", "before"),
         (false, _, false) => ("·", "open"),
     }
@@ -37,18 +37,18 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     let room = width - RIGHT - digits - 4;
     let longest = listed
         .iter()
-        .map(|criterion| console::measure_text_width(&words::shown(&criterion.key.text, room)))
+        .map(|criterion| console::measure_text_width(&format::shown(&criterion.key.text, room)))
         .max()
         .unwrap_or(0)
         .max("criterion".len());
     if !listed.is_empty() {
         // Writing to a String does not fail.
-        let head = words::filled("criterion", longest);
+        let head = format::filled("criterion", longest);
         let _ = writeln!(text, "  {:>digits$}  {head}  proof   attempts", "line");
     }
     for criterion in listed {
         let (mark, proof) = standing(criterion);
-        let name = words::filled(&words::shown(&criterion.key.text, room), longest);
+        let name = format::filled(&format::shown(&criterion.key.text, room), longest);
         let attempts = criterion.attempts + u32::from(criterion.proof.is_some());
         let _ =
             writeln!(text, "{mark} {:>digits$}  {name}  {proof:<6}  {attempts:>8}", criterion.line);
@@ -63,11 +63,11 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     let mut paragraphs = vec![
         format!("{}.", counted(&summary.criteria)),
         format!("{}.", cost(summary)),
-        format!("Stopped: {}.", words::outcome(outcome).trim_end_matches('.')),
+        format!("Stopped: {}.", format::outcome(outcome).trim_end_matches('.')),
     ];
-    paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", words::one_line(next))));
+    paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {
-        for line in words::wrapped(&paragraph, width, 2) {
+        for line in format::wrapped(&paragraph, width, 2) {
             text.push_str(line.trim_end());
             text.push('\n');
         }
@@ -81,8 +81,8 @@ fn counted(criteria: &[CriterionSummary]) -> String {
         criteria.iter().filter(|criterion| standing(criterion).1 == word).count() as u64
     };
     let parts: Vec<String> = [
-        (words::proof(Proof::Check), "proven by check"),
-        (words::proof(Proof::Commit), "proven by commit only"),
+        (format::proof(Proof::Check), "proven by check"),
+        (format::proof(Proof::Commit), "proven by commit only"),
         ("before", "done before"),
         ("stuck", "stuck"),
         ("open", "open"),
@@ -90,11 +90,11 @@ fn counted(criteria: &[CriterionSummary]) -> String {
     .into_iter()
     .map(|(word, said)| (number(word), said))
     .filter(|(number, _)| *number > 0)
-    .map(|(number, said)| format!("{} {said}", words::grouped(number)))
+    .map(|(number, said)| format!("{} {said}", format::grouped(number)))
     .collect();
     let all = match criteria.len() as u64 {
         1 => "1 criterion".to_owned(),
-        many => format!("{} criteria", words::grouped(many)),
+        many => format!("{} criteria", format::grouped(many)),
     };
     if parts.is_empty() { all } else { format!("{all}: {}", parts.join(", ")) }
 }
@@ -103,12 +103,12 @@ fn counted(criteria: &[CriterionSummary]) -> String {
 fn cost(summary: &RunSummary) -> String {
     let mut text = format!(
         "{}, {}, {}",
-        words::count(u64::from(summary.iterations), "iteration"),
-        words::duration(summary.millis),
-        words::count(u64::from(summary.premium_requests), "premium request")
+        format::count(u64::from(summary.iterations), "iteration"),
+        format::duration(summary.millis),
+        format::count(u64::from(summary.premium_requests), "premium request")
     );
     if let Some(tokens) = summary.tokens {
-        let _ = write!(text, ", {}", words::count(tokens, "token"));
+        let _ = write!(text, ", {}", format::count(tokens, "token"));
     }
     text
 }

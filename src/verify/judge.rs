@@ -10,7 +10,7 @@ mod checks;
 use super::layout::{GUARDRAILS, Layout, PROGRESS};
 use super::words;
 use crate::model::{
-    Attribution, CommitSeen, Evidence, Finding, FindingKind, History, Mend, Oid, Proof,
+    Attribution, CommitSeen, Evidence, Finding, FindingKind, History, Oid, Proof, Repair,
     SignsChange, TaskFileChange, Verdict, VerdictResult, Weight,
 };
 
@@ -34,7 +34,7 @@ pub enum CommitsAlone {
 
 /// The verdict on one iteration.
 pub fn judge(evidence: &Evidence, rules: &JudgeRules<'_>) -> Verdict {
-    let mut case = Case { evidence, rules, findings: Vec::new(), mends: Vec::new() };
+    let mut case = Case { evidence, rules, findings: Vec::new(), repairs: Vec::new() };
     case.guard();
     case.history();
     case.operation();
@@ -53,7 +53,7 @@ struct Case<'a> {
     evidence: &'a Evidence,
     rules: &'a JudgeRules<'a>,
     findings: Vec<Finding>,
-    mends: Vec<Mend>,
+    repairs: Vec<Repair>,
 }
 
 impl Case<'_> {
@@ -103,7 +103,7 @@ impl Case<'_> {
                  cherry-pick, revert or bisect."
             ),
         );
-        self.mends.push(Mend::BackToCheckpoint);
+        self.repairs.push(Repair::BackToCheckpoint);
     }
 
     /// A secret in the history goes wherever the branch is pushed, even if a later commit
@@ -122,7 +122,7 @@ impl Case<'_> {
                  into .gitignore."
             ),
         );
-        self.mends.push(Mend::BackToCheckpoint);
+        self.repairs.push(Repair::BackToCheckpoint);
     }
 
     fn history(&mut self) {
@@ -149,7 +149,7 @@ impl Case<'_> {
             ),
         };
         self.find(message.0, Weight::Fails, message.1);
-        self.mends.push(Mend::BackToCheckpoint);
+        self.repairs.push(Repair::BackToCheckpoint);
     }
 
     fn task_file(&mut self) {
@@ -169,7 +169,7 @@ impl Case<'_> {
                         "The box of the criterion in focus was ticked by nobody that was \
                          watched: the tick is taken back.",
                     );
-                    self.mends.push(Mend::Untick);
+                    self.repairs.push(Repair::Untick);
                 }
             }
             Attribution::Agent | Attribution::Unchanged => self.ticks(change),
@@ -280,15 +280,15 @@ impl Case<'_> {
                 Weight::Said,
                 format!("{PROGRESS} has no entry of this iteration: the runner adds one."),
             );
-            self.mends.push(Mend::ProgressLine);
+            self.repairs.push(Repair::ProgressLine);
         }
         if !evidence.state_uncommitted.is_empty() {
-            self.mends.push(Mend::StateCommit);
+            self.repairs.push(Repair::StateCommit);
         }
     }
 
     fn restore(&mut self, name: &str) {
-        self.mends.push(Mend::RestoreFile(self.rules.layout.file(name)));
+        self.repairs.push(Repair::RestoreFile(self.rules.layout.file(name)));
     }
 
     fn commits(&mut self) {
@@ -354,7 +354,7 @@ impl Case<'_> {
                 ),
             );
             for change in &evidence.protected {
-                self.mends.push(Mend::RestoreFile(change.path.clone()));
+                self.repairs.push(Repair::RestoreFile(change.path.clone()));
             }
         }
         if !evidence.human.is_empty() {
@@ -392,29 +392,29 @@ impl Case<'_> {
         } else {
             VerdictResult::Pass(proof)
         };
-        let mut mends = Vec::new();
+        let mut repairs = Vec::new();
         // Branch and tree first: what comes after is written on top of them.
-        if self.mends.contains(&Mend::BackToCheckpoint) {
-            mends.push(Mend::BackToCheckpoint);
+        if self.repairs.contains(&Repair::BackToCheckpoint) {
+            repairs.push(Repair::BackToCheckpoint);
         }
-        mends.extend(self.task_mend(&result));
-        for mend in self.mends {
-            if !mends.contains(&mend) {
-                mends.push(mend);
+        repairs.extend(self.task_mend(&result));
+        for mend in self.repairs {
+            if !repairs.contains(&mend) {
+                repairs.push(mend);
             }
         }
-        Verdict { result, findings: self.findings, mends }
+        Verdict { result, findings: self.findings, repairs }
     }
 
     /// A tick stays only on a pass, and nothing else of TASK.md may differ even then. A
     /// file that the human changed is never put back as a whole.
-    fn task_mend(&self, result: &VerdictResult) -> Option<Mend> {
+    fn task_mend(&self, result: &VerdictResult) -> Option<Repair> {
         let change = &self.evidence.task_file;
         match (change.by, result) {
             (Attribution::Unchanged | Attribution::Human, _)
             | (Attribution::Agent, VerdictResult::Pass(_)) => None,
             (Attribution::Agent, VerdictResult::Fail | VerdictResult::Inconclusive) => {
-                Some(Mend::RestoreTask { keep_tick: false })
+                Some(Repair::RestoreTask { keep_tick: false })
             }
         }
     }

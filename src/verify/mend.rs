@@ -13,12 +13,12 @@ use super::fingerprint::Fingerprints;
 use super::layout::{Layout, TASK};
 use super::repo::{Identity, Kept, Repo};
 use super::state::{StateFiles, kept};
-use crate::model::{Checkpoint, Mend, Oid};
+use crate::model::{Checkpoint, Oid, Repair};
 use crate::sys::{Access, Durability, atomic};
 
 /// What a repair works from.
 #[derive(Clone, Copy)]
-pub struct Repair<'a> {
+pub struct RepairContext<'a> {
     /// The task's name and folder.
     pub layout: &'a Layout,
     /// Where the repository stood before the turn.
@@ -65,49 +65,53 @@ pub struct Mended {
 ///
 /// # Errors
 /// If the attempt cannot be kept (then nothing was changed), or a file not be written.
-pub fn mend(repo: &dyn Repo, mends: &[Mend], repair: &Repair<'_>) -> Result<Mended, VerifyError> {
+pub fn mend(
+    repo: &dyn Repo,
+    repairs: &[Repair],
+    repair: &RepairContext<'_>,
+) -> Result<Mended, VerifyError> {
     let mut mended = Mended::default();
-    let overwrites = |mend: &Mend| match mend {
-        Mend::BackToCheckpoint | Mend::RestoreFile(_) | Mend::RestoreTask { .. } => true,
-        Mend::Untick | Mend::ProgressLine | Mend::StateCommit => false,
+    let overwrites = |mend: &Repair| match mend {
+        Repair::BackToCheckpoint | Repair::RestoreFile(_) | Repair::RestoreTask { .. } => true,
+        Repair::Untick | Repair::ProgressLine | Repair::StateCommit => false,
     };
-    if mends.iter().any(overwrites) {
+    if repairs.iter().any(overwrites) {
         let message = format!("{}attempt", repair.layout.prefix());
         let kept = repo.save_attempt(repair.layout, repair.number, &message, repair.human)?;
         mended.kept = Some(kept);
     }
     let mut protected = Vec::new();
-    for mend in mends {
+    for mend in repairs {
         match mend {
-            Mend::BackToCheckpoint => {
+            Repair::BackToCheckpoint => {
                 // State files have repairs of their own, which know whose change it was: a
                 // human may have written in one of them meanwhile.
                 let keep = kept(repo.root(), repair.human, repair.layout.state_files())?;
                 mended.left = repo.back_to(repair.checkpoint, &keep)?;
             }
-            Mend::RestoreTask { keep_tick } => {
+            Repair::RestoreTask { keep_tick } => {
                 let keep = if *keep_tick { KeepTick::Yes } else { KeepTick::No };
                 write(repo.root(), &repair.layout.file(TASK), &(repair.restore_task)(keep))?;
             }
-            Mend::Untick => {
+            Repair::Untick => {
                 let path = repair.layout.file(TASK);
                 let now = StateFiles::read(repo.root(), repair.layout)?;
                 if let Some(bytes) = now.bytes(&path) {
                     write(repo.root(), &path, &(repair.untick)(bytes))?;
                 }
             }
-            Mend::RestoreFile(path) if repair.layout.is_state_file(path) => {
+            Repair::RestoreFile(path) if repair.layout.is_state_file(path) => {
                 match repair.state.bytes(path) {
                     Some(bytes) => write(repo.root(), path, bytes)?,
                     None => remove(&repo.root().join(path))?,
                 }
             }
-            Mend::RestoreFile(path) => {
+            Repair::RestoreFile(path) => {
                 if !repair.human.in_the_way(path) {
                     protected.push(path.clone());
                 }
             }
-            Mend::ProgressLine | Mend::StateCommit => {}
+            Repair::ProgressLine | Repair::StateCommit => {}
         }
     }
     if !protected.is_empty() {

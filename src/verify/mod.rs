@@ -43,7 +43,7 @@ pub use ignored::{Environment, Linked};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use leftovers::{Leftovers, left_work, leftovers};
-pub use mend::{KeepTick, Mended, Repair, mend};
+pub use mend::{KeepTick, Mended, RepairContext, mend};
 pub use names::{is_test, named_by};
 pub use plan::{OTHERS, Phase, PlannedCheck, plan};
 pub use protect::Protection;

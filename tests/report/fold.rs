@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph_copilot::events::{Journal, Line, RunView, Standing, follow};
+use ralph_copilot::events::{Journal, JournalLine, RunStatus, RunView, follow};
 use ralph_copilot::model::{Event, EventKind, Outcome, Proof, RunId};
 use ralph_copilot::sys::lock::Holder;
 
@@ -29,8 +29,8 @@ fn holder(run: &str) -> Holder {
 fn a_whole_run() {
     let view = view(&sample_run::events());
     insta::assert_json_snapshot!(view);
-    assert_eq!(view.standing(None), Standing::Ended);
-    assert_eq!(view.standing(Some(&holder(sample_run::RUN))), Standing::Ended);
+    assert_eq!(view.status(None), RunStatus::Ended);
+    assert_eq!(view.status(Some(&holder(sample_run::RUN))), RunStatus::Ended);
 }
 
 #[test]
@@ -45,8 +45,8 @@ fn what_was_read_back_folds_to_the_same() {
     let mut read = RunView::default();
     while let Some(line) = journal.read_line().expect("read") {
         match line {
-            Line::Event(event) => read.apply(&event),
-            Line::Unknown { kind, .. } => panic!("{kind} is unknown"),
+            JournalLine::Event(event) => read.apply(&event),
+            JournalLine::Unknown { kind, .. } => panic!("{kind} is unknown"),
         }
     }
     assert_eq!(read, view(&events));
@@ -61,9 +61,9 @@ fn a_run_that_died_within_a_turn_says_what_it_was_at() {
     assert_eq!(current.checkpoint.head.as_str(), "01".repeat(20));
     assert_eq!((current.counters.tool_calls, current.counters.denied), (3, 1));
     assert_eq!((current.counters.prompts, current.counters.tokens), (2, Some(18_240)));
-    assert_eq!(view.standing(None), Standing::Died);
-    assert_eq!(view.standing(Some(&holder("another"))), Standing::Died);
-    assert_eq!(view.standing(Some(&holder(sample_run::RUN))), Standing::Running);
+    assert_eq!(view.status(None), RunStatus::Died);
+    assert_eq!(view.status(Some(&holder("another"))), RunStatus::Died);
+    assert_eq!(view.status(Some(&holder(sample_run::RUN))), RunStatus::Running);
     assert_eq!(view.end, None);
 }
 
@@ -83,12 +83,12 @@ fn a_wait_lasts_until_something_else_happens() {
     events.push(waiting.clone());
     let mut view = view(&events);
     let live = holder(sample_run::RUN);
-    assert_eq!(view.standing(Some(&live)), Standing::Waiting);
+    assert_eq!(view.status(Some(&live)), RunStatus::Waiting);
     view.apply(&Event { kind: EventKind::Notice { message: "still".to_owned() }, ..waiting });
     let until = view.waiting.as_ref().expect("a wait").until;
     assert_eq!(until, sample_run::at("2026-11-21T15:00:00Z"));
     view.apply(&next);
-    assert_eq!((view.standing(Some(&live)), view.waiting), (Standing::Running, None));
+    assert_eq!((view.status(Some(&live)), view.waiting), (RunStatus::Running, None));
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,8 +112,8 @@ async fn following_gives_each_event_once_and_ends_with_the_run() {
         true
     };
     let ended = follow(&path, alive, |line| match line {
-        Line::Event(event) => seen.push(event),
-        Line::Unknown { kind, .. } => panic!("{kind} is unknown"),
+        JournalLine::Event(event) => seen.push(event),
+        JournalLine::Unknown { kind, .. } => panic!("{kind} is unknown"),
     })
     .await
     .expect("followed");
@@ -134,7 +134,7 @@ async fn following_a_run_that_is_gone_gives_what_there_is() {
     fs::write(&path, serde_json::to_string(&event).expect("JSON") + "\n{\"seq\":2").expect("torn");
     let mut seen = Vec::new();
     let ended = follow(&path, || false, |line| seen.push(line)).await.expect("followed");
-    assert_eq!((ended, seen), (false, vec![Line::Event(event)]));
+    assert_eq!((ended, seen), (false, vec![JournalLine::Event(event)]));
 }
 
 #[test]

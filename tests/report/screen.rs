@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use indicatif::{InMemoryTerm, TermLike};
 use ralph_copilot::model::{Event, EventKind, Reporter};
-use ralph_copilot::report::{Colours, Console, Refresh};
+use ralph_copilot::report::{Colors, Console, Refresh};
 use rustix::io::Errno;
 
 use super::{clock, feed, sample_run};
 
-fn console(term: &InMemoryTerm, colours: Colours) -> Console {
-    Console::new(Arc::new(term.clone()), colours, Refresh::OnEvent, clock())
+fn console(term: &InMemoryTerm, colors: Colors) -> Console {
+    Console::new(Arc::new(term.clone()), colors, Refresh::OnEvent, clock())
 }
 
 /// The sample up to the first event for which this holds, that one included.
@@ -26,21 +26,21 @@ fn until(last: impl Fn(&EventKind) -> bool) -> Vec<Event> {
 #[test]
 fn a_whole_run_on_a_narrow_terminal() {
     let term = InMemoryTerm::new(60, 80);
-    feed(&mut console(&term, Colours::Off), &sample_run::events());
+    feed(&mut console(&term, Colors::Off), &sample_run::events());
     insta::assert_snapshot!(term.contents());
 }
 
 #[test]
 fn a_whole_run_on_a_wide_terminal() {
     let term = InMemoryTerm::new(60, 160);
-    feed(&mut console(&term, Colours::Off), &sample_run::events());
+    feed(&mut console(&term, Colors::Off), &sample_run::events());
     insta::assert_snapshot!(term.contents());
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_live_line_tells_of_the_iteration_in_progress_and_goes_with_it() {
     let term = InMemoryTerm::new(20, 80);
-    let mut console = console(&term, Colours::Off);
+    let mut console = console(&term, Colors::Off);
     // The clock starts with the run; the iteration begins 4 s into it.
     tokio::time::advance(Duration::from_millis(45_010)).await;
     let turn = until(|kind| matches!(kind, EventKind::TurnEnded { iteration: 1, .. }));
@@ -53,7 +53,7 @@ async fn the_live_line_tells_of_the_iteration_in_progress_and_goes_with_it() {
 #[tokio::test(start_paused = true)]
 async fn a_wait_is_on_the_live_line() {
     let term = InMemoryTerm::new(20, 100);
-    let mut console = console(&term, Colours::Off);
+    let mut console = console(&term, Colors::Off);
     tokio::time::advance(Duration::from_secs(600)).await;
     feed(&mut console, &until(|kind| matches!(kind, EventKind::Waiting { .. })));
     let contents = term.contents();
@@ -64,15 +64,15 @@ async fn a_wait_is_on_the_live_line() {
 
 #[test]
 fn marks_have_colours_only_where_they_are_wanted() {
-    let shown = |colours| {
+    let shown = |colors| {
         let term = InMemoryTerm::new(60, 120);
-        feed(&mut console(&term, colours), &sample_run::events());
+        feed(&mut console(&term, colors), &sample_run::events());
         String::from_utf8_lossy(&term.contents_formatted()).into_owned()
     };
     let green = "\x1b[32m✓";
-    assert!(shown(Colours::On).contains(green));
-    assert!(!shown(Colours::Off).contains(green));
-    assert!(!shown(Colours::Off).contains("\x1b[31m"), "nor those of a criterion's text");
+    assert!(shown(Colors::On).contains(green));
+    assert!(!shown(Colors::Off).contains(green));
+    assert!(!shown(Colors::Off).contains("\x1b[31m"), "nor those of a criterion's text");
 }
 
 #[test]
@@ -119,7 +119,7 @@ impl TermLike for Gone {
 
 #[test]
 fn a_closed_terminal_is_an_error_of_the_reporter_and_no_panic() {
-    let mut console = Console::new(Arc::new(Gone), Colours::On, Refresh::OnEvent, clock());
+    let mut console = Console::new(Arc::new(Gone), Colors::On, Refresh::OnEvent, clock());
     let failed = sample_run::events()
         .iter()
         .filter_map(|event| console.on_event(event).err())

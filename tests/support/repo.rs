@@ -324,13 +324,13 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
     }
     for event in events {
         match event.kind {
-            EventKind::VerdictReached { iteration, verdict, mended, .. } => {
+            EventKind::VerdictReached { iteration, verdict, repairs, .. } => {
                 lines.push(format!("iteration {iteration}: {}", word(&verdict.result)));
                 for finding in &verdict.findings {
                     lines.push(format!("  {}: {}", word(&finding.weight), word(&finding.kind)));
                 }
-                for mend in &mended {
-                    lines.push(format!("  mended: {}", word(mend)));
+                for repair in &repairs {
+                    lines.push(format!("  mended: {}", word(repair)));
                 }
             }
             EventKind::CriterionReopened { criterion, .. } => {

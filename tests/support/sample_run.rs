@@ -5,9 +5,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ralph_copilot::model::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
     Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, Event, EventKind,
-    Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Mend, Oid, OnStuck,
-    Outcome, PathChange, Proof, RecipeName, RunId, RunSummary, SessionId, SignsChange, StepStatus,
-    TaskFileChange, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
+    Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Oid, OnStuck,
+    Outcome, PathChange, Proof, RecipeName, Repair, RunId, RunSummary, SessionId, SignsChange,
+    StepStatus, TaskFileChange, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
 };
 use serde_json::{Value, json};
 
@@ -99,14 +99,14 @@ fn verdict(
     commits: usize,
     result: VerdictResult,
     findings: Vec<Finding>,
-    mended: Vec<Mend>,
+    repairs: Vec<Repair>,
 ) -> EventKind {
     EventKind::VerdictReached {
         iteration,
         criterion: key(criterion),
         evidence: Box::new(evidence(criterion, commits)),
-        verdict: Verdict { result, findings, mends: mended.clone() },
-        mended,
+        verdict: Verdict { result, findings, repairs: repairs.clone() },
+        repairs,
     }
 }
 
@@ -321,7 +321,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                     Weight::Said,
                     "tests/client.rs was changed",
                 )],
-                vec![Mend::ProgressLine, Mend::StateCommit],
+                vec![Repair::ProgressLine, Repair::StateCommit],
             ),
         ),
         (15, IterationEnded { iteration: 1, millis: 41_000, premium_requests: 2 }),
@@ -352,7 +352,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 0,
                 VerdictResult::Fail,
                 out_of_the_way(),
-                vec![Mend::RestoreTask { keep_tick: false }],
+                vec![Repair::RestoreTask { keep_tick: false }],
             ),
         ),
         (15, IterationEnded { iteration: 2, millis: 5_100, premium_requests: 1 }),

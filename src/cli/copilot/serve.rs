@@ -17,7 +17,7 @@ use crate::agent::{Focus, Gate, Greeting, GuardServer};
 use crate::cli::place::Place;
 use crate::cli::{audit, complain, guardian, launch, policy};
 use crate::config::{Written, resolve};
-use crate::events::{Audited, run_id};
+use crate::events::{WithAudit, run_id};
 use crate::guard::{OsFiles, Redactor};
 use crate::model::{EventKind, Record, RecordError, RunId};
 use crate::sys::clock::Clock;
@@ -64,7 +64,7 @@ async fn guard(
     place.repo.exclude(&[".ralph/audit/"])?;
     let audited = audit::folder(place.root(), &place.cwd);
     let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;
-    let record: Arc<dyn Record> = Arc::new(Audited::new(Arc::new(NoJournal), audit));
+    let record: Arc<dyn Record> = Arc::new(WithAudit::new(Arc::new(NoJournal), audit));
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
     let settings = resolve(&place.layers(Written::default(), None)?);
     let mut policy = policy::without_task(&place, &settings)?;

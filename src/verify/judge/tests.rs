@@ -126,7 +126,7 @@ fn a_good_turn_passes_without_a_word() {
     let expected = Verdict {
         result: VerdictResult::Pass(Proof::Check),
         findings: Vec::new(),
-        mends: Vec::new(),
+        repairs: Vec::new(),
     };
     assert_eq!(verdict, expected);
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::scene::{Scene, TASK_MD, layout};
-use crate::model::{Mend, VerdictResult};
+use crate::model::{Repair, VerdictResult};
 use crate::verify::{
-    Branch, Dirt, Fingerprints, Identity, KeepTick, Leftovers, Mended, Repair, Repo, StateFiles,
-    leftovers, mend,
+    Branch, Dirt, Fingerprints, Identity, KeepTick, Leftovers, Mended, RepairContext, Repo,
+    StateFiles, leftovers, mend,
 };
 
 /// Everything an attempt may do to a tree.
@@ -281,14 +281,14 @@ fn state_that_has_to_survive_is_kept_and_uncommitted_again() {
     assert!(scene.read("tasks/demo/progress.md").contains("tried"));
 }
 
-fn repair(scene: &Scene, mends: &[Mend], begun: &super::scene::TurnBegun<'_>) -> Mended {
+fn repair(scene: &Scene, repairs: &[Repair], begun: &super::scene::TurnBegun<'_>) -> Mended {
     let restore = |keep: KeepTick| match keep {
         KeepTick::Yes => TASK_MD.replace("[ ] one", "[x] one").into_bytes(),
         KeepTick::No => TASK_MD.as_bytes().to_vec(),
     };
     let untick =
         |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("[x] one", "[ ] one").into_bytes();
-    let repair = Repair {
+    let repair = RepairContext {
         layout: &layout(),
         checkpoint: &begun.checkpoint,
         origin: &begun.origin.head,
@@ -299,7 +299,7 @@ fn repair(scene: &Scene, mends: &[Mend], begun: &super::scene::TurnBegun<'_>) ->
         restore_task: &restore,
         untick: &untick,
     };
-    mend(&scene.repo(), mends, &repair).expect("mended")
+    mend(&scene.repo(), repairs, &repair).expect("mended")
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
     scene.commit_all("ralph(demo): one - cheating");
     let verdict = begun.verdict();
     assert_eq!(verdict.result, VerdictResult::Fail);
-    let mended = repair(&scene, &verdict.mends, &begun);
+    let mended = repair(&scene, &verdict.repairs, &begun);
     assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
     assert_eq!(scene.read("tasks/demo/guardrails.md"), "# Signs\n");
     assert_eq!(scene.read("tests/check.sh"), "grep -q work src/lib.txt\n");
@@ -336,7 +336,7 @@ fn a_file_that_is_put_back_keeps_its_mode() {
     fs::set_permissions(&at, fs::Permissions::from_mode(0o604)).expect("mode");
     let begun = scene.turn();
     scene.tick_one();
-    repair(&scene, &[Mend::RestoreTask { keep_tick: false }], &begun);
+    repair(&scene, &[Repair::RestoreTask { keep_tick: false }], &begun);
     assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
     assert_eq!(fs::metadata(&at).expect("there").permissions().mode() & 0o777, 0o604);
 }
@@ -351,7 +351,7 @@ fn state_that_git_ignores_is_kept_and_put_back_too() {
     let begun = scene.turn();
     scene.write("tasks/demo/guardrails.md", "no signs\n");
     let verdict = begun.verdict();
-    let mended = repair(&scene, &verdict.mends, &begun);
+    let mended = repair(&scene, &verdict.repairs, &begun);
     assert_eq!(scene.read("tasks/demo/guardrails.md"), "# Signs\n");
     let kept = mended.kept.expect("kept").name;
     assert_eq!(scene.git(&["show", &format!("{kept}:tasks/demo/guardrails.md")]), "no signs");
@@ -362,7 +362,7 @@ fn a_protected_file_that_is_the_humans_is_left_alone() {
     let scene = Scene::new();
     scene.write("tests/check.sh", "the human's\n");
     let begun = scene.turn();
-    let mended = repair(&scene, &[Mend::RestoreFile("tests/check.sh".into())], &begun);
+    let mended = repair(&scene, &[Repair::RestoreFile("tests/check.sh".into())], &begun);
     assert_eq!(scene.read("tests/check.sh"), "the human's\n");
     assert_eq!(mended.commit, None);
 }
@@ -394,7 +394,7 @@ fn nothing_is_written_through_a_link() {
     fs::write(&outside, "precious").expect("written");
     scene.remove("tasks/demo/TASK.md");
     std::os::unix::fs::symlink(&outside, scene.root.join("tasks/demo/TASK.md")).expect("linked");
-    let mended = repair(&scene, &[Mend::RestoreTask { keep_tick: false }], &begun);
+    let mended = repair(&scene, &[Repair::RestoreTask { keep_tick: false }], &begun);
     assert!(mended.kept.is_some());
     assert_eq!(fs::read_to_string(&outside).expect("read"), "precious");
     assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
@@ -407,7 +407,7 @@ fn a_tick_by_nobody_is_taken_from_the_file_as_it_stands() {
     let scene = Scene::new();
     let begun = scene.turn();
     scene.write("tasks/demo/TASK.md", "# Other words\n\n- [x] one\n- [ ] brand new\n");
-    let mended = repair(&scene, &[Mend::Untick], &begun);
+    let mended = repair(&scene, &[Repair::Untick], &begun);
     assert_eq!(mended, Mended::default());
     assert_eq!(scene.read("tasks/demo/TASK.md"), "# Other words\n\n- [ ] one\n- [ ] brand new\n");
 }
@@ -422,7 +422,7 @@ fn rewritten_history_is_kept_and_put_back() {
     scene.git(&["commit", "-qa", "--amend", "-m", "ralph(demo): one"]);
     scene.tick_one();
     let verdict = begun.verdict();
-    let mended = repair(&scene, &verdict.mends, &begun);
+    let mended = repair(&scene, &verdict.repairs, &begun);
     assert_eq!(scene.head(), begun.checkpoint.head.as_str());
     assert_eq!(scene.porcelain(), "");
     let kept = mended.kept.expect("kept").name;

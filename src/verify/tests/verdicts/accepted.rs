@@ -2,7 +2,7 @@
 
 use super::super::scene::{Scene, check};
 use super::{accepted, refused, said, with_check};
-use crate::model::{CheckStatus, FindingKind, Mend, Proof};
+use crate::model::{CheckStatus, FindingKind, Proof, Repair};
 
 #[test]
 fn honest_work() {
@@ -10,10 +10,10 @@ fn honest_work() {
     let mut begun = scene.turn();
     scene.honest_work();
     let verdict = accepted(&begun, Proof::Commit);
-    assert_eq!((verdict.findings.as_slice(), verdict.mends.as_slice()), (&[][..], &[][..]));
+    assert_eq!((verdict.findings.as_slice(), verdict.repairs.as_slice()), (&[][..], &[][..]));
     with_check(&mut begun);
     let verdict = accepted(&begun, Proof::Check);
-    assert_eq!((verdict.findings.as_slice(), verdict.mends.as_slice()), (&[][..], &[][..]));
+    assert_eq!((verdict.findings.as_slice(), verdict.repairs.as_slice()), (&[][..], &[][..]));
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn the_progress_line_forgotten() {
     scene.tick_one();
     scene.commit_all("ralph(demo): one");
     let verdict = accepted(&begun, Proof::Commit);
-    assert_eq!(verdict.mends, [Mend::ProgressLine]);
+    assert_eq!(verdict.repairs, [Repair::ProgressLine]);
     assert_eq!(said(&verdict), [FindingKind::NoProgressEntry]);
 }
 
@@ -36,7 +36,7 @@ fn a_progress_line_of_another_day_is_no_entry() {
     scene.tick_one();
     scene.append("tasks/demo/progress.md", "2026-01-16 did it\n");
     scene.commit_all("ralph(demo): one");
-    assert_eq!(accepted(&begun, Proof::Commit).mends, [Mend::ProgressLine]);
+    assert_eq!(accepted(&begun, Proof::Commit).repairs, [Repair::ProgressLine]);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn the_state_commit_forgotten() {
     scene.tick_one();
     begun.wrote_task();
     scene.append("tasks/demo/progress.md", "2026-01-17 did it\n");
-    assert_eq!(accepted(&begun, Proof::Commit).mends, [Mend::StateCommit]);
+    assert_eq!(accepted(&begun, Proof::Commit).repairs, [Repair::StateCommit]);
 }
 
 #[test]

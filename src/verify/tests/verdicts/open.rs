@@ -2,7 +2,7 @@
 
 use super::super::scene::Scene;
 use super::{against, with_check};
-use crate::model::{FindingKind, Mend, VerdictResult, Weight};
+use crate::model::{FindingKind, Repair, VerdictResult, Weight};
 
 #[test]
 fn the_human_edited_the_task_meanwhile() {
@@ -15,7 +15,7 @@ fn the_human_edited_the_task_meanwhile() {
     assert_eq!(verdict.result, VerdictResult::Inconclusive);
     assert_eq!(verdict.findings[0].kind, FindingKind::TaskChangedByHuman);
     // The human's file is never put back.
-    assert_eq!(verdict.mends, [Mend::ProgressLine, Mend::StateCommit]);
+    assert_eq!(verdict.repairs, [Repair::ProgressLine, Repair::StateCommit]);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_tick_by_nobody_that_was_watched_proves_nothing() {
     scene.tick_one();
     let verdict = begun.verdict();
     assert_eq!(verdict.result, VerdictResult::Inconclusive);
-    assert!(verdict.mends.contains(&Mend::Untick));
+    assert!(verdict.repairs.contains(&Repair::Untick));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn the_human_added_a_sign_meanwhile() {
     scene.append("tasks/demo/guardrails.md", "- Sign: mind the gap\n");
     let verdict = begun.verdict();
     assert_eq!(verdict.result, VerdictResult::Inconclusive, "{verdict:#?}");
-    assert_eq!(verdict.mends, [Mend::RestoreTask { keep_tick: false }, Mend::StateCommit]);
+    assert_eq!(verdict.repairs, [Repair::RestoreTask { keep_tick: false }, Repair::StateCommit]);
 }
 
 #[test]

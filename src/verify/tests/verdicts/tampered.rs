@@ -4,7 +4,7 @@ use std::fs;
 
 use super::super::scene::Scene;
 use super::{refused, with_check};
-use crate::model::{FindingKind, Mend, VerdictResult};
+use crate::model::{FindingKind, Repair, VerdictResult};
 
 #[test]
 fn a_protected_test_deleted_skipped_or_weakened() {
@@ -24,7 +24,7 @@ fn a_protected_test_deleted_skipped_or_weakened() {
         scene.honest_work();
         let verdict = refused(&begun, &[FindingKind::ProtectedChanged]);
         assert!(verdict.findings[0].message.contains(name));
-        assert!(verdict.mends.contains(&Mend::RestoreFile(name.into())));
+        assert!(verdict.repairs.contains(&Repair::RestoreFile(name.into())));
     }
 }
 
@@ -73,7 +73,7 @@ fn guardrails_rewritten_by_whomever() {
         scene.write("tasks/demo/guardrails.md", text);
         scene.honest_work();
         let verdict = refused(&begun, &[FindingKind::StateRewritten]);
-        assert!(verdict.mends.contains(&Mend::RestoreFile("tasks/demo/guardrails.md".into())));
+        assert!(verdict.repairs.contains(&Repair::RestoreFile("tasks/demo/guardrails.md".into())));
     }
     // No commit and no call did it; but old signs are gone.
     let scene = Scene::new();
@@ -90,8 +90,8 @@ fn old_progress_rewritten() {
     scene.write("tasks/demo/progress.md", "2026-01-17 all is well\n");
     scene.honest_work();
     let verdict = refused(&begun, &[FindingKind::StateRewritten]);
-    assert!(verdict.mends.contains(&Mend::RestoreFile("tasks/demo/progress.md".into())));
-    assert!(verdict.mends.contains(&Mend::ProgressLine));
+    assert!(verdict.repairs.contains(&Repair::RestoreFile("tasks/demo/progress.md".into())));
+    assert!(verdict.repairs.contains(&Repair::ProgressLine));
 }
 
 #[test]

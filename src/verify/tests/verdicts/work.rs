@@ -2,7 +2,7 @@
 
 use super::super::scene::{Scene, TASK_MD};
 use super::{against, refused, with_check};
-use crate::model::{FindingKind, Mend, Oid, VerdictResult};
+use crate::model::{FindingKind, Oid, Repair, VerdictResult};
 use crate::verify::{Repo as _, worked};
 
 #[test]
@@ -10,7 +10,7 @@ fn says_done_and_does_nothing() {
     let scene = Scene::new();
     let begun = scene.turn();
     let verdict = refused(&begun, &[FindingKind::NotTicked, FindingKind::NoCommit]);
-    assert_eq!(verdict.mends, [Mend::ProgressLine]);
+    assert_eq!(verdict.repairs, [Repair::ProgressLine]);
     assert!(verdict.findings[0].message.contains("The box of \"one\" is still open"));
     assert!(verdict.findings[1].message.contains("git commit -m 'ralph(demo): …'"));
 }
@@ -23,8 +23,8 @@ fn ticks_the_box_without_work() {
     begun.wrote_task();
     let verdict = refused(&begun, &[FindingKind::NoCommit]);
     assert_eq!(
-        verdict.mends,
-        [Mend::RestoreTask { keep_tick: false }, Mend::ProgressLine, Mend::StateCommit]
+        verdict.repairs,
+        [Repair::RestoreTask { keep_tick: false }, Repair::ProgressLine, Repair::StateCommit]
     );
 }
 
@@ -36,7 +36,7 @@ fn ticks_the_box_in_a_commit_of_state_alone() {
     scene.append("tasks/demo/progress.md", "2026-01-17 all done\n");
     scene.commit_all("ralph(demo): one - done");
     let verdict = refused(&begun, &[FindingKind::EmptyCommit]);
-    assert_eq!(verdict.mends, [Mend::RestoreTask { keep_tick: false }]);
+    assert_eq!(verdict.repairs, [Repair::RestoreTask { keep_tick: false }]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn history_amended_or_reset() {
         let verdict = begun.verdict();
         assert_eq!(against(&verdict)[0], FindingKind::HistoryRewritten, "{verdict:#?}");
         assert_eq!(verdict.result, VerdictResult::Fail);
-        assert_eq!(verdict.mends[0], Mend::BackToCheckpoint);
+        assert_eq!(verdict.repairs[0], Repair::BackToCheckpoint);
     }
 }
 
@@ -202,7 +202,7 @@ fn work_on_another_branch_or_on_none() {
         scene.git(leave);
         scene.honest_work();
         let verdict = refused(&begun, &[FindingKind::WrongBranch]);
-        assert_eq!(verdict.mends[0], Mend::BackToCheckpoint);
+        assert_eq!(verdict.repairs[0], Repair::BackToCheckpoint);
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use super::{Error, Journal, Line, RunView};
+use super::{Journal, JournalError, JournalLine, RunView};
 use crate::model::Event;
 
 /// Bytes at the end of a journal among which its last event is looked for.
@@ -15,7 +15,7 @@ const LAST: u64 = 1 << 20;
 
 /// A journal, told as far as it can be read.
 #[derive(Clone, Debug, Default)]
-pub struct Recount {
+pub struct Replay {
     /// What the events come to.
     pub view: RunView,
     /// The highest number of an iteration that any event names.
@@ -30,21 +30,21 @@ pub struct Recount {
 /// and told of.
 ///
 /// # Errors
-/// [`Error::Read`] if the file cannot be read.
-pub fn recount(path: &Path, mut each: impl FnMut(&Event)) -> Result<Recount, Error> {
+/// [`JournalError::Read`] if the file cannot be read.
+pub fn replay(path: &Path, mut each: impl FnMut(&Event)) -> Result<Replay, JournalError> {
     let mut journal = Journal::open(path)?;
-    let mut told = Recount::default();
+    let mut told = Replay::default();
     loop {
         match journal.read_line() {
-            Ok(Some(Line::Event(event))) => {
+            Ok(Some(JournalLine::Event(event))) => {
                 told.iteration = told.iteration.max(event.kind.iteration().unwrap_or(0));
                 told.view.apply(&event);
                 each(&event);
             }
-            Ok(Some(Line::Unknown { .. })) => told.unknown = true,
+            Ok(Some(JournalLine::Unknown { .. })) => told.unknown = true,
             Ok(None) => return Ok(told),
-            Err(error @ Error::Read { .. }) => return Err(error),
-            Err(error @ (Error::Broken { .. } | Error::OutOfOrder { .. })) => {
+            Err(error @ JournalError::Read { .. }) => return Err(error),
+            Err(error @ (JournalError::Broken { .. } | JournalError::OutOfOrder { .. })) => {
                 told.damage.get_or_insert(error.to_string());
             }
         }
@@ -54,13 +54,13 @@ pub fn recount(path: &Path, mut each: impl FnMut(&Event)) -> Result<Recount, Err
 /// The first event; none if it is not there or cannot be understood.
 ///
 /// # Errors
-/// [`Error::Read`] if the file cannot be read.
-pub fn first(path: &Path) -> Result<Option<Event>, Error> {
+/// [`JournalError::Read`] if the file cannot be read.
+pub fn first(path: &Path) -> Result<Option<Event>, JournalError> {
     match Journal::open(path)?.read_line() {
-        Ok(Some(Line::Event(event))) => Ok(Some(event)),
-        Ok(Some(Line::Unknown { .. }) | None)
-        | Err(Error::Broken { .. } | Error::OutOfOrder { .. }) => Ok(None),
-        Err(error @ Error::Read { .. }) => Err(error),
+        Ok(Some(JournalLine::Event(event))) => Ok(Some(event)),
+        Ok(Some(JournalLine::Unknown { .. }) | None)
+        | Err(JournalError::Broken { .. } | JournalError::OutOfOrder { .. }) => Ok(None),
+        Err(error @ JournalError::Read { .. }) => Err(error),
     }
 }
 
@@ -68,8 +68,8 @@ pub fn first(path: &Path) -> Result<Option<Event>, Error> {
 /// be understood.
 ///
 /// # Errors
-/// [`Error::Read`] if the file cannot be read.
-pub fn last(path: &Path) -> Result<Option<Event>, Error> {
+/// [`JournalError::Read`] if the file cannot be read.
+pub fn last(path: &Path) -> Result<Option<Event>, JournalError> {
     let read = || {
         let mut file = File::open(path)?;
         let length = file.seek(SeekFrom::End(0))?;
@@ -78,7 +78,7 @@ pub fn last(path: &Path) -> Result<Option<Event>, Error> {
         file.take(LAST).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let bytes = read().map_err(|source| JournalError::Read { path: path.to_path_buf(), source })?;
     let Some(whole) = bytes.strip_suffix(b"\n") else { return Ok(None) };
     let line = whole.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     Ok(serde_json::from_slice(line).ok())
@@ -111,7 +111,7 @@ mod tests {
         let merged = format!("{}x{}", notice(2), notice(3));
         let (_folder, path) = journal(&[&notice(1), &merged, &notice(4), &newer, &ended]);
         let mut seen = Vec::new();
-        let told = recount(&path, |event| seen.push(event.seq)).expect("read");
+        let told = replay(&path, |event| seen.push(event.seq)).expect("read");
         let damage = told.damage.expect("damage");
         assert!(damage.starts_with(&format!("{}:2: not an event", path.display())), "{damage}");
         assert_eq!((told.iteration, told.unknown), (7, true));
@@ -126,7 +126,7 @@ mod tests {
         let notice = |seq| event(seq, r#""event":"notice","message":"m""#);
         let (_folder, path) = journal(&[&notice(1), &notice(u64::MAX), &notice(3), &notice(4)]);
         let mut seen = Vec::new();
-        let told = recount(&path, |event| seen.push(event.seq)).expect("read");
+        let told = replay(&path, |event| seen.push(event.seq)).expect("read");
         assert!(told.damage.is_some());
         assert_eq!(seen, [1, 4]);
     }
@@ -140,8 +140,8 @@ mod tests {
         std::fs::write(&path, "").expect("empty");
         assert_eq!((first(&path).expect("read"), last(&path).expect("read")), (None, None));
         let gone = path.with_file_name("gone");
-        for error in [first(&gone).err(), last(&gone).err(), recount(&gone, |_| {}).err()] {
-            assert!(matches!(error, Some(Error::Read { .. })), "{error:?}");
+        for error in [first(&gone).err(), last(&gone).err(), replay(&gone, |_| {}).err()] {
+            assert!(matches!(error, Some(JournalError::Read { .. })), "{error:?}");
         }
     }
 }

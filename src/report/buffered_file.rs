@@ -16,7 +16,7 @@ const FULL: u64 = 256 << 10;
 
 /// Lines that will be appended to a file.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct BufferedFile {
     path: PathBuf,
     tail: Tail,
     lines: String,
@@ -24,7 +24,7 @@ pub(super) struct Kept {
     missing: bool,
 }
 
-impl Kept {
+impl BufferedFile {
     pub(super) fn new(path: PathBuf, tail: Tail) -> Self {
         Self { path, tail, lines: String::new(), missing: false }
     }

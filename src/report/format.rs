@@ -10,8 +10,8 @@ use console::{measure_text_width, truncate_str};
 use serde_json::Value;
 
 use crate::model::{
-    CheckResult, CheckStatus, CriterionKey, Evidence, Finding, Limit, Mend, OnStuck, Outcome,
-    Proof, StepStatus, Turn, TurnEnd, Verdict, VerdictResult, Weight,
+    CheckResult, CheckStatus, CriterionKey, Evidence, Finding, Limit, OnStuck, Outcome, Proof,
+    Repair, StepStatus, Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 
 /// Columns that a criterion's text may take in a line.
@@ -147,7 +147,7 @@ pub(super) fn result(
     key: &CriterionKey,
     verdict: &Verdict,
     evidence: &Evidence,
-    mended: &[Mend],
+    repairs: &[Repair],
     millis: u64,
 ) -> String {
     let (word, by) = match verdict.result {
@@ -157,9 +157,9 @@ pub(super) fn result(
     };
     let commits = evidence.commits.len() as u64;
     let commits = (commits > 0).then(|| count(commits, "commit"));
-    let mends: Vec<String> = mended.iter().map(mend).collect();
-    let mends = (!mends.is_empty()).then(|| format!("mended: {}", mends.join(", ")));
-    let aside = [by, commits, Some(duration(millis)), mends];
+    let repairs: Vec<String> = repairs.iter().map(repaired).collect();
+    let repairs = (!repairs.is_empty()).then(|| format!("mended: {}", repairs.join(", ")));
+    let aside = [by, commits, Some(duration(millis)), repairs];
     let aside: Vec<String> = aside.into_iter().flatten().collect();
     let mut text = format!("{word} {} ({})", criterion(key), aside.join(", "));
     let against: Vec<&Finding> =
@@ -175,15 +175,15 @@ pub(super) fn result(
 }
 
 /// What a repair was.
-fn mend(mend: &Mend) -> String {
-    match mend {
-        Mend::RestoreTask { keep_tick: true } => "TASK.md put back but for the tick".to_owned(),
-        Mend::RestoreTask { keep_tick: false } => "TASK.md put back".to_owned(),
-        Mend::BackToCheckpoint => "kept the attempt and put branch and tree back".to_owned(),
-        Mend::Untick => "took the tick back".to_owned(),
-        Mend::RestoreFile(path) => format!("{} put back", sentence(&path.to_string_lossy())),
-        Mend::ProgressLine => "progress line".to_owned(),
-        Mend::StateCommit => "state commit".to_owned(),
+fn repaired(repair: &Repair) -> String {
+    match repair {
+        Repair::RestoreTask { keep_tick: true } => "TASK.md put back but for the tick".to_owned(),
+        Repair::RestoreTask { keep_tick: false } => "TASK.md put back".to_owned(),
+        Repair::BackToCheckpoint => "kept the attempt and put branch and tree back".to_owned(),
+        Repair::Untick => "took the tick back".to_owned(),
+        Repair::RestoreFile(path) => format!("{} put back", sentence(&path.to_string_lossy())),
+        Repair::ProgressLine => "progress line".to_owned(),
+        Repair::StateCommit => "state commit".to_owned(),
     }
 }
 

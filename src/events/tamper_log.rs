@@ -22,7 +22,7 @@ pub(super) enum Writers {
 
 /// The lines that this process wrote to one file.
 #[derive(Debug)]
-pub(super) struct Ours {
+pub(super) struct TamperLog {
     writers: Writers,
     /// Device and number of the file.
     file: (u64, u64),
@@ -40,7 +40,7 @@ struct Line {
     hash: u64,
 }
 
-impl Ours {
+impl TamperLog {
     /// Nothing written yet to the file that this describes.
     pub(super) fn new(file: &Metadata, writers: Writers) -> Self {
         Self {
@@ -136,7 +136,7 @@ mod tests {
                     append(&path, "old\n");
                 }
                 let file = append(&path, "");
-                let mut ours = Ours::new(&file, writers);
+                let mut ours = TamperLog::new(&file, writers);
                 for line in ["one\n", "two\n"] {
                     ours.wrote(line.as_bytes(), &append(&path, line));
                 }
@@ -150,7 +150,7 @@ mod tests {
     fn what_was_taken_away_between_two_writes_stays_noticed() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("log");
-        let mut ours = Ours::new(&append(&path, ""), Writers::Several);
+        let mut ours = TamperLog::new(&append(&path, ""), Writers::Several);
         ours.wrote(b"one\n", &append(&path, "one\n"));
         fs::remove_file(&path).expect("removed");
         ours.wrote(b"two\n", &append(&path, "two\n"));
