@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::failure::{Failure, Kind};
-use super::{place, runtime};
+use super::failure::{Failure, FailureKind};
+use super::{context, runtime};
 use crate::agent::scripted::{Ended, Script, ScriptedError, serve};
 
 /// Plays a script until the client hangs up.
 pub(super) fn agent(directory: Option<&Path>, script: &Path) -> Result<u8, Failure> {
-    let script = Script::load(&place::typed(directory, script)?)?;
+    let script = Script::load(&context::typed(directory, script)?)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(serve(script, tokio::io::stdin(), tokio::io::stdout()));
     // A read of standard input cannot be taken back: it must not keep the process.
@@ -23,13 +23,13 @@ impl From<ScriptedError> for Failure {
     fn from(error: ScriptedError) -> Self {
         let kind = match &error {
             ScriptedError::Read { .. } => {
-                return Self::new(Kind::Invalid, error)
+                return Self::new(FailureKind::Invalid, error)
                     .hint("name a script: docs/scripted-agent.md shows what one looks like");
             }
-            ScriptedError::Parse { .. } => Kind::Invalid,
-            ScriptedError::Memory { .. } => Kind::Write,
+            ScriptedError::Parse { .. } => FailureKind::Invalid,
+            ScriptedError::Memory { .. } => FailureKind::Write,
             ScriptedError::Signal(_) | ScriptedError::Turn(_) | ScriptedError::Serve(_) => {
-                Kind::Internal
+                FailureKind::Internal
             }
         };
         Self::new(kind, error)

@@ -1,9 +1,9 @@
 //! Puts the parts of a run together.
 
 mod bounds;
-mod keep;
 mod last;
 mod notices;
+mod run_guards;
 
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub(super) use self::bounds::rules;
-use self::keep::{Keep, at_once, guardian};
 use self::last::{end_the_last_run, last_run, put_in_order};
 pub(super) use self::notices::unknown_variables as about_unknown;
+use self::run_guards::{RunGuards, at_once, guardian};
 use super::args::RunArgs;
-use super::failure::{Failure, Kind};
-use super::housekeeping::{Pulse, keep_house};
+use super::context::{RepoContext, TaskContext, unknown_variables};
+use super::failure::{Failure, FailureKind};
+use super::gc::{self, Heartbeat};
 use super::launch::{self, Start};
-use super::place::{Place, TaskPlace, unknown_variables};
 use super::screen::{self, Show};
 use super::{audit, recipe};
 use crate::agent::{AgentError, Gate, Greeting, TurnLimits};
@@ -47,12 +47,12 @@ const ROOM: usize = 256 << 10;
 /// A run that can begin.
 pub(super) struct Assembled {
     pub(super) parts: Parts,
-    pub(super) keep: Keep,
+    pub(super) guards: RunGuards,
 }
 
 /// Takes the lock, looks at the repository and prepares everything up to the first
 /// iteration. Nothing of the agent's is started yet.
-pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assembled, Failure> {
+pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Assembled, Failure> {
     let show = if args.json { Show::Json } else { Show::People };
     let runs = at.place.runs();
     let found = match at.usable() {
@@ -102,8 +102,8 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
     let templates = templates(&at.place)?;
     let command = launch::find_agent(&settings)?;
     let scratch = launch::scratch()?;
-    keep_house(&runs, &run, scratch.path())?;
-    let pulse = Pulse::start(&folder)?;
+    gc::collect(&runs, &run, scratch.path())?;
+    let heartbeat = Heartbeat::start(&folder)?;
     at.place.repo.scratch_in(scratch.path());
     let redactor = Arc::new(Redactor::new(launch::secrets()));
     let model = launch::model(&settings, command.kind);
@@ -112,7 +112,7 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
     reporters.push(screen::screen(show, clock));
     let events = Arc::new(
         Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
-            .map_err(|error| Failure::new(Kind::Write, error))?,
+            .map_err(|error| Failure::new(FailureKind::Write, error))?,
     );
     let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;
     let record: Arc<dyn Record> = Arc::new(WithAudit::new(Arc::clone(&events) as _, audit));
@@ -234,20 +234,20 @@ pub(super) async fn assemble(mut at: TaskPlace, args: &RunArgs) -> Result<Assemb
         again: super::start_command(&task.name),
         notices,
     };
-    let keep = Keep {
+    let guards = RunGuards {
         folder,
         run,
         guardian,
         _lock: lock,
         _server: mount.server,
         _scratch: scratch,
-        _pulse: pulse,
+        _heartbeat: heartbeat,
     };
-    Ok(Assembled { parts, keep })
+    Ok(Assembled { parts, guards })
 }
 
 /// Lets git ignore what the runner writes in the repository, by git's own list.
-fn exclude(place: &Place, audited_here: Option<&str>) -> Result<(), Failure> {
+fn exclude(place: &RepoContext, audited_here: Option<&str>) -> Result<(), Failure> {
     let audited_here = audited_here.map(|here| format!("/{here}/"));
     // What installed hooks log, too: while a run lasts they leave git's settings alone.
     let logged = format!("/{SESSION_EVENTS}");
@@ -256,11 +256,15 @@ fn exclude(place: &Place, audited_here: Option<&str>) -> Result<(), Failure> {
 }
 
 /// The settings of a run, if they fit together.
-pub(super) fn settings(place: &Place, args: &RunArgs, task: &Task) -> Result<Settings, Failure> {
+pub(super) fn settings(
+    place: &RepoContext,
+    args: &RunArgs,
+    task: &Task,
+) -> Result<Settings, Failure> {
     let settings = resolve(&place.layers(args.settings.written(), Some(task))?);
     if settings.require_checks && !settings.baseline {
         return Err(Failure::new(
-            Kind::Usage,
+            FailureKind::Usage,
             "--require-checks and --no-baseline exclude each other",
         )
         .hint("a check proves something only if it was seen red before the work"));
@@ -269,14 +273,14 @@ pub(super) fn settings(place: &Place, args: &RunArgs, task: &Task) -> Result<Set
 }
 
 /// Looks at the repository.
-pub(super) fn preflight(at: &TaskPlace, settings: &Settings) -> Result<Preflight, Failure> {
+pub(super) fn preflight(at: &TaskContext, settings: &Settings) -> Result<Preflight, Failure> {
     let branch = settings.branch.as_deref().map_or(Branch::Current, Branch::Named);
     let dirt = if settings.allow_dirty { Dirt::Protect } else { Dirt::Refuse };
     Ok(at.place.repo.preflight(&at.layout, branch, dirt)?)
 }
 
 /// The templates, ours or the repository's.
-pub(super) fn templates(place: &Place) -> Result<Templates, Failure> {
+pub(super) fn templates(place: &RepoContext) -> Result<Templates, Failure> {
     let folder = place.templates();
     let loaded = if folder.is_dir() { Templates::load(&folder) } else { Templates::builtin() };
     Ok(loaded?)

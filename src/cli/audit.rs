@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::failure::{Failure, Kind};
-use super::place::canonical;
+use super::context::canonical;
+use super::failure::{Failure, FailureKind};
 use crate::events::{self, Audit};
 use crate::guard::Redactor;
 use crate::model::RecordError;
@@ -35,7 +35,7 @@ pub(super) fn open(
 
 /// Nothing runs without one.
 pub(super) fn missing(error: RecordError) -> Failure {
-    Failure::new(Kind::Write, error)
+    Failure::new(FailureKind::Write, error)
         .hint(format!("nothing runs that cannot be audited; {FOLDER} names another folder"))
 }
 
@@ -45,7 +45,7 @@ pub(super) fn inside<'f>(folder: &'f Path, root: &Path) -> Result<Option<&'f str
     let inside = folder.strip_prefix(root).ok().and_then(Path::to_str);
     if inside == Some("") {
         let message = format!("{FOLDER} names the repository itself");
-        return Err(Failure::new(Kind::Invalid, message)
+        return Err(Failure::new(FailureKind::Invalid, message)
             .hint("name a folder of its own, or unset it: then it is .ralph/audit/"));
     }
     Ok(inside)

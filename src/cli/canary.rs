@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::demo::git;
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, FailureKind};
 use super::launch::{self, Start};
 use super::loopback::Loopback;
 use crate::agent::{AgentCommand, Focus, Gate, Greeting, TurnLimits};
@@ -46,9 +46,9 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     let base = scratch.path().canonicalize().unwrap_or_else(|_| scratch.path().to_owned());
     let (repo, remote) = (base.join("repo"), base.join("remote.git"));
     prepare(&repo, &remote)?;
-    let model = Loopback::start(COMMAND)
-        .await
-        .map_err(|error| Failure::new(Kind::Internal, format!("no port on loopback: {error}")))?;
+    let model = Loopback::start(COMMAND).await.map_err(|error| {
+        Failure::new(FailureKind::Internal, format!("no port on loopback: {error}"))
+    })?;
     let decisions = Arc::<Decisions>::default();
     let record: Arc<dyn Record> = Arc::clone(&decisions) as _;
     let redactor = Arc::new(Redactor::new(launch::secrets()));

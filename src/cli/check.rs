@@ -5,17 +5,17 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::TaskArgs;
-use super::failure::{Failure, Kind};
-use super::place::TaskPlace;
+use super::context::TaskContext;
+use super::failure::{Failure, FailureKind};
 use super::{complain, say, say_json};
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
 use crate::task;
 
 /// Shows the task; 7 if it cannot be worked on.
 pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
-    let at = TaskPlace::find(directory, &args.task)?;
+    let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
-    let code = if task::usable(&task) { 0 } else { Kind::Invalid.code() };
+    let code = if task::usable(&task) { 0 } else { FailureKind::Invalid.code() };
     if args.json {
         say_json(&as_json(&at, &task));
         return Ok(code);
@@ -56,7 +56,7 @@ fn open(task: &Task) -> Option<&Criterion> {
     task.criteria.iter().find(|criterion| !criterion.checked)
 }
 
-fn as_json(at: &TaskPlace, task: &Task) -> Value {
+fn as_json(at: &TaskContext, task: &Task) -> Value {
     let criteria: Vec<Value> = task.criteria.iter().map(criterion).collect();
     let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
     json!({
@@ -88,7 +88,7 @@ fn criterion(criterion: &Criterion) -> Value {
     })
 }
 
-fn overview(at: &TaskPlace, task: &Task) -> String {
+fn overview(at: &TaskContext, task: &Task) -> String {
     let file = at.layout.file(task::TASK_FILE);
     let mut text = format!("{}  {}", task.name, file.display());
     if let Some(title) = &task.title {

@@ -9,7 +9,7 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::Args;
 use serde::Serialize;
 
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, FailureKind};
 use super::{say_as_is, unreadable};
 use crate::agent;
 use crate::config::from_environment;
@@ -71,7 +71,8 @@ pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     };
     let fault = agent::classify(&String::from_utf8_lossy(&input));
     let told = told(fault, args.retry, &allowed, Clock::system().now());
-    let text = serde_json::to_string(&told).map_err(|error| Failure::new(Kind::Internal, error))?;
+    let text =
+        serde_json::to_string(&told).map_err(|error| Failure::new(FailureKind::Internal, error))?;
     say_as_is(&text);
     Ok(0)
 }

@@ -11,7 +11,7 @@ use std::process::Command;
 use clap::Args;
 
 use super::complain;
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, FailureKind};
 use crate::agent::AgentCommand;
 use crate::model::Sandbox;
 use crate::sys::confine::{can_confine, confine};
@@ -57,11 +57,12 @@ pub(super) fn confined(
             Sandbox::BestEffort => {
                 Ok((command.clone(), Some(format!("the agent is NOT confined: {error}"))))
             }
-            Sandbox::Required | Sandbox::Off => Err(Failure::new(Kind::Agent, error)
+            Sandbox::Required | Sandbox::Off => Err(Failure::new(FailureKind::Agent, error)
                 .hint("--sandbox=best-effort goes on without, and says so")),
         };
     }
-    let program = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
+    let program =
+        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
     let mut args = vec!["confine".to_owned()];
     for folder in writable {
         args.extend(["--write".to_owned(), utf8(folder)?]);
@@ -75,7 +76,10 @@ pub(super) fn confined(
 
 fn utf8(path: &Path) -> Result<String, Failure> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        Failure::new(Kind::Agent, format!("{} is no UTF-8: it cannot be confined", path.display()))
+        Failure::new(
+            FailureKind::Agent,
+            format!("{} is no UTF-8: it cannot be confined", path.display()),
+        )
     })
 }
 

@@ -13,8 +13,8 @@ use std::process::Command;
 
 use clap::Args;
 
-use super::failure::{Failure, Kind};
-use super::place::{Place, directory, temporary};
+use super::context::{RepoContext, directory, temporary};
+use super::failure::{Failure, FailureKind};
 use super::{complain, launch, say_as_is};
 use crate::agent::{AgentCommand, AgentKind};
 use crate::hooks::{Mounted, Plugin, Staged as StagedHook};
@@ -75,7 +75,7 @@ pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Fa
     match begin(named, args, socket, normalized) {
         Ok(code) => Ok(code),
         Err(failure) => {
-            let code = if failure.kind == Kind::Agent { NOT_FOUND } else { OURS };
+            let code = if failure.kind == FailureKind::Agent { NOT_FOUND } else { OURS };
             complain(&failure.to_string());
             Ok(code)
         }
@@ -96,10 +96,10 @@ fn begin(
     socket: Option<PathBuf>,
     normalized: Normalized,
 ) -> Result<u8, Failure> {
-    let depth = Depth::current().map_err(|error| Failure::new(Kind::Usage, error))?;
+    let depth = Depth::current().map_err(|error| Failure::new(FailureKind::Usage, error))?;
     if args.no_guard && socket.is_some() {
         let why = "--no-guard is refused inside a run: what the run starts stays under its guard";
-        return Err(Failure::new(Kind::Usage, why));
+        return Err(Failure::new(FailureKind::Usage, why));
     }
     let begun = Begun {
         command: launch::find_copilot()?,
@@ -118,7 +118,7 @@ fn begin(
             command.args(&begun.normalized.arguments);
             Err(replace(command, &begun))
         }
-        None => serve::serve(Place::find(named)?, begun),
+        None => serve::serve(RepoContext::find(named)?, begun),
     }
 }
 
@@ -127,7 +127,7 @@ fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
     // A run that is over decides nothing any more: say so before anything begins.
     UnixStream::connect(socket).map_err(|error| {
         let message = format!("the run at {} does not answer: {error}", socket.display());
-        Failure::new(Kind::Internal, message)
+        Failure::new(FailureKind::Internal, message)
             .hint(format!("if {SOCKET_VARIABLE} was left over from a run, unset it"))
     })?;
     let base = socket.parent().unwrap_or(Path::new("/")).join(format!("l{}", std::process::id()));
@@ -160,15 +160,16 @@ fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failur
 fn replace(mut command: Command, begun: &Begun) -> Failure {
     let error = command.current_dir(&begun.cwd).env(DEPTH_VARIABLE, &begun.depth).exec();
     let program = begun.command.program.display();
-    Failure::new(Kind::Internal, format!("{program} cannot be started: {error}"))
+    Failure::new(FailureKind::Internal, format!("{program} cannot be started: {error}"))
 }
 
 fn plugin(base: &Path, socket: &Path, normalized: &Normalized) -> Result<Plugin, Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
+    let program =
+        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
     // With narrow flags of the caller the CLI's own answer counts: both must agree.
     let mounted = if normalized.narrowed { Mounted::NarrowLaunch } else { Mounted::Launch };
     let written = Plugin::write(&plugin_folder(base), &program, socket, mounted);
-    written.map_err(|error| Failure::new(Kind::Write, error))
+    written.map_err(|error| Failure::new(FailureKind::Write, error))
 }
 
 fn plugin_folder(base: &Path) -> PathBuf {
@@ -188,13 +189,14 @@ fn print(arguments: &[OsString]) {
 /// keeps what is new there out of git's sight.
 fn stage(named: Option<&Path>) -> Result<(), Failure> {
     // Outside a repository there is no project.
-    let Ok(place) = Place::find(named) else { return Ok(()) };
+    let Ok(place) = RepoContext::find(named) else { return Ok(()) };
     if let Some(holder) = place.holder() {
         // It watches these folders and git's settings: a change there is tampering to it.
         complain(&format!("{holder} works here: nothing is staged"));
         return Ok(());
     }
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(Kind::Write, error);
+    let failed =
+        |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(FailureKind::Write, error);
     let Staged { mut created, mut updated, mut kept, left_out } =
         launcher::stage(place.root()).map_err(|error| failed(error.into()))?;
     for (path, staged) in super::hooks::stage_for_launch(place.root())? {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::args::{DemoArgs, RunArgs};
-use super::failure::{Failure, Kind};
-use super::{complain, place, refusal, run, say};
+use super::failure::{Failure, FailureKind};
+use super::{complain, context, json_error, run, say};
 use crate::sys::env;
 
 /// The example, compiled in, so that the demo needs nothing but the program and git.
@@ -31,7 +31,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
         Err(failure) => {
             let failure = meant.into_iter().fold(failure, Failure::hint);
             if args.json {
-                refusal::line(&failure);
+                json_error::line(&failure);
             }
             return Err(failure);
         }
@@ -68,7 +68,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
 
 /// The repository, and the command of its agent.
 fn prepare(directory: Option<&Path>, args: &DemoArgs) -> Result<(PathBuf, String), Failure> {
-    let named = args.folder.as_deref().map(|named| place::typed(directory, named));
+    let named = args.folder.as_deref().map(|named| context::typed(directory, named));
     let folder = make_folder(named.transpose()?.as_deref())?;
     for (path, text) in FILES {
         let path = folder.join(path);
@@ -84,17 +84,18 @@ fn prepare(directory: Option<&Path>, args: &DemoArgs) -> Result<(PathBuf, String
         &folder,
         &["commit", "--quiet", "--no-gpg-sign", "--message=A greeting, and a task about it"],
     )?;
-    let program = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
+    let program =
+        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
     let words = [&program, &PathBuf::from("agent"), &folder.join("agent.yaml")];
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let agent = shlex::try_join(words.iter().map(AsRef::as_ref))
-        .map_err(|error| Failure::new(Kind::Internal, error))?;
+        .map_err(|error| Failure::new(FailureKind::Internal, error))?;
     Ok((folder, agent))
 }
 
 fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(named) = named else {
-        let base = place::temporary();
+        let base = context::temporary();
         let made = tempfile::Builder::new().prefix("ralph-demo-").tempdir_in(&base);
         let folder = made.map_err(|error| {
             Failure::cannot_write(&base, &error).hint("or name a folder: ralph-copilot demo FOLDER")
@@ -106,7 +107,7 @@ fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let mut entries =
         std::fs::read_dir(named).map_err(|error| Failure::cannot_write(named, &error))?;
     if entries.next().is_some() {
-        return Err(Failure::new(Kind::Usage, format!("{} is not empty", named.display()))
+        return Err(Failure::new(FailureKind::Usage, format!("{} is not empty", named.display()))
             .hint("name a new folder, or none: then a temporary one is made"));
     }
     named.canonicalize().map_err(|error| Failure::cannot_write(named, &error))
@@ -121,12 +122,12 @@ pub(super) fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
         }
     }
     let output = command.output().map_err(|error| {
-        Failure::new(Kind::Repository, format!("git cannot be started: {error}"))
+        Failure::new(FailureKind::Repository, format!("git cannot be started: {error}"))
             .hint("the demo's agent commits with git: install it")
     })?;
     if output.status.success() {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Failure::new(Kind::Repository, format!("git {} failed: {words}", args.join(" "))))
+    Err(Failure::new(FailureKind::Repository, format!("git {} failed: {words}", args.join(" "))))
 }

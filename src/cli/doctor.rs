@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 use super::args::DoctorArgs;
 use super::assemble;
 use super::canary::{self, Canary};
-use super::failure::{Failure, Kind};
+use super::context::{RepoContext, TaskContext, unknown_variables};
+use super::failure::{Failure, FailureKind};
 use super::launch::{self, Start};
-use super::place::{Place, TaskPlace, unknown_variables};
 use super::{runtime, say, say_json};
 use crate::agent::{
     AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
@@ -87,14 +87,14 @@ fn look(
     args: &DoctorArgs,
     findings: &mut Vec<Finding>,
 ) -> Option<Settings> {
-    let place = match Place::find(directory) {
+    let place = match RepoContext::find(directory) {
         Ok(place) => place,
         Err(failure) => {
             findings.push(Finding::bad("repository", &failure));
             return None;
         }
     };
-    let at = args.task.as_deref().map(|task| TaskPlace::find(directory, task));
+    let at = args.task.as_deref().map(|task| TaskContext::find(directory, task));
     let task = match &at {
         Some(Ok(at)) => at.usable().map(Some),
         Some(Err(_)) | None => Ok(None),
@@ -165,8 +165,8 @@ fn fill_in(settings: &mut Settings, command: Option<&AgentCommand>) {
 }
 
 fn repository(
-    place: &Place,
-    at: Option<&TaskPlace>,
+    place: &RepoContext,
+    at: Option<&TaskContext>,
     settings: &Settings,
     findings: &mut Vec<Finding>,
 ) {
@@ -211,7 +211,7 @@ fn repository(
 }
 
 async fn agent(
-    place: &Place,
+    place: &RepoContext,
     settings: &Settings,
     command: &AgentCommand,
     findings: &mut Vec<Finding>,
@@ -263,7 +263,7 @@ fn sandbox(asked: Sandbox) -> Option<Finding> {
         }
         (Sandbox::Required, Err(error)) => Some(Finding::bad(
             "sandbox",
-            &Failure::new(Kind::Agent, error)
+            &Failure::new(FailureKind::Agent, error)
                 .hint("--sandbox=best-effort goes on without, and says so"),
         )),
         (Sandbox::BestEffort, Err(error)) => {
@@ -309,7 +309,7 @@ struct Probe {
 
 /// Starts the agent, opens a session, and for Copilot sends a prompt that our hook ends.
 async fn probe(
-    place: &Place,
+    place: &RepoContext,
     settings: &Settings,
     command: &AgentCommand,
 ) -> Result<Probe, Failure> {

@@ -4,8 +4,8 @@
 use serde_json::json;
 
 use super::args::RunArgs;
+use super::context::{TaskContext, temporary};
 use super::failure::Failure;
-use super::place::{TaskPlace, temporary};
 use super::{assemble, launch, say, say_json};
 use crate::guard::Redactor;
 use crate::prompt::IterationValues;
@@ -13,7 +13,7 @@ use crate::sys::clock::Clock;
 use crate::verify::{GUARDRAILS, PROGRESS, Phase, plan};
 
 /// Shows what a run would do.
-pub(super) fn dry_run(at: &TaskPlace, args: &RunArgs) -> Result<u8, Failure> {
+pub(super) fn dry_run(at: &TaskContext, args: &RunArgs) -> Result<u8, Failure> {
     let task = at.usable()?;
     let settings = assemble::settings(&at.place, args, &task)?;
     let preflight = assemble::preflight(at, &settings)?;

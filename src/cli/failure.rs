@@ -14,7 +14,7 @@ pub(crate) const MAKE_ROOM: &str = "make room or give the right to write, then s
 
 /// Which exit code a failure has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     Usage,
     Agent,
     Invalid,
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     Internal,
 }
 
-impl Kind {
+impl FailureKind {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Usage => 2,
@@ -41,19 +41,20 @@ impl Kind {
 /// A failure: kind, source and hints.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FailureKind,
     pub(crate) source: Box<dyn Error + Send + Sync>,
     pub(crate) hints: Vec<String>,
 }
 
 impl Failure {
-    pub(crate) fn new(kind: Kind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub(crate) fn new(kind: FailureKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { kind, source: source.into(), hints: Vec::new() }
     }
 
     /// A file of ours that cannot be written.
     pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Self {
-        Self::new(Kind::Write, format!("cannot write {}: {error}", path.display())).hint(MAKE_ROOM)
+        Self::new(FailureKind::Write, format!("cannot write {}: {error}", path.display()))
+            .hint(MAKE_ROOM)
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -91,13 +92,13 @@ impl fmt::Display for Failure {
 
 impl From<PromptError> for Failure {
     fn from(error: PromptError) -> Self {
-        Self::new(Kind::Invalid, error)
+        Self::new(FailureKind::Invalid, error)
     }
 }
 
 impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
-        let kind = if error.cannot_write() { Kind::Write } else { Kind::Repository };
+        let kind = if error.cannot_write() { FailureKind::Write } else { FailureKind::Repository };
         let hint = error.hint();
         let failure = Self::new(kind, error);
         match hint {
@@ -110,7 +111,7 @@ impl From<VerifyError> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let hint = error.hint();
-        let failure = Self::new(Kind::Invalid, error);
+        let failure = Self::new(FailureKind::Invalid, error);
         match hint {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -122,14 +123,14 @@ impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         let kind = match &error {
             AgentError::Record(_) | AgentError::Prepare { .. } | AgentError::Guard(_) => {
-                Kind::Write
+                FailureKind::Write
             }
-            AgentError::Command { .. } => Kind::Usage,
+            AgentError::Command { .. } => FailureKind::Usage,
             AgentError::NotFound { .. }
             | AgentError::Start { .. }
             | AgentError::Refused { .. }
             | AgentError::Silent { .. }
-            | AgentError::Lost { .. } => Kind::Agent,
+            | AgentError::Lost { .. } => FailureKind::Agent,
         };
         let hint = error.way_out();
         let failure = Self::new(kind, error);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tokio::process::Command;
 
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, FailureKind};
 use crate::model::RunId;
 use crate::sys::guardian::{Guarded, Guardian, guard};
 
@@ -28,7 +28,7 @@ pub(crate) struct GuardianArgs {
 /// What starts the guardian of a run that this process leads.
 pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::new(Kind::Internal, error).hint("its own program is not found")
+        Failure::new(FailureKind::Internal, error).hint("its own program is not found")
     })?;
     let mut command = Command::new(program);
     command.args(["guardian", "--run", run.as_str(), "--runner"]);
@@ -45,16 +45,17 @@ pub(super) fn stand_by(name: &RunId, scratch: &Path) -> Result<Guardian, Failure
 
 /// Waits for the runner's end, on standard input.
 pub(super) fn guardian(args: GuardianArgs) -> Result<u8, Failure> {
-    let failed = |error| Failure::new(Kind::Usage, error).hint("the runner starts it by itself");
+    let failed =
+        |error| Failure::new(FailureKind::Usage, error).hint("the runner starts it by itself");
     let line = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
     // One thread: whatever this costs is paid by every run from its start to its end.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Kind::Internal, error))?;
-    let guarded = runtime
-        .block_on(guard(args.run, args.runner, line))
-        .map_err(|error| Failure::new(Kind::Usage, error).hint("the runner starts it by itself"))?;
+        .map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    let guarded = runtime.block_on(guard(args.run, args.runner, line)).map_err(|error| {
+        Failure::new(FailureKind::Usage, error).hint("the runner starts it by itself")
+    })?;
     match guarded {
         Guarded::Dismissed => {}
         Guarded::Cleared(swept) => {

@@ -10,7 +10,7 @@
 
 mod adapter;
 mod after;
-mod ground;
+mod hook_context;
 mod xpia;
 
 use std::io::{Read as _, Write as _};

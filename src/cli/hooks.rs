@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::failure::{Failure, Kind, MAKE_ROOM};
-use super::{hook, place, say, say_json};
+use super::failure::{Failure, FailureKind, MAKE_ROOM};
+use super::{context, hook, say, say_json};
 use crate::hooks::{
     ENGINE_VARIABLE, EngineError, HookEngine, StageXpia, Staged, StagingError, find_engine,
     staged_files,
@@ -51,7 +51,7 @@ pub(crate) struct ExportArgs {
 
 /// Runs one of them.
 pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<u8, Failure> {
-    let here = place::directory(directory)?;
+    let here = context::directory(directory)?;
     match command {
         HooksCommand::Install(args) => {
             let repo = GitRepo::discover(&here);
@@ -166,12 +166,12 @@ fn line(path: &str, staged: Staged, dry_run: bool) -> String {
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        Self::new(Kind::Invalid, error)
+        Self::new(FailureKind::Invalid, error)
     }
 }
 
 impl From<StagingError> for Failure {
     fn from(error: StagingError) -> Self {
-        Self::new(Kind::Write, error).hint(MAKE_ROOM)
+        Self::new(FailureKind::Write, error).hint(MAKE_ROOM)
     }
 }

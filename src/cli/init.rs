@@ -7,22 +7,22 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::InitArgs;
-use super::failure::{Failure, Kind};
-use super::place::Place;
+use super::context::RepoContext;
+use super::failure::{Failure, FailureKind};
 use super::{assemble, say, say_json};
 use crate::prompt::ScaffoldValues;
 use crate::task::wrong_with_name;
 
 /// Makes what is missing and says what was there.
 pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Failure> {
-    let place = Place::find(directory)?;
+    let place = RepoContext::find(directory)?;
     let templates = assemble::templates(&place)?;
     let mut files =
         vec![(PathBuf::from(".github/copilot-instructions.md"), templates.instructions()?)];
     if let Some(task) = &args.task {
         if let Some(why) = wrong_with_name(task) {
             return Err(Failure::new(
-                Kind::Usage,
+                FailureKind::Usage,
                 format!("`{task}` is no name for a task: {why}"),
             )
             .hint("it becomes a folder below tasks/: take letters, digits, `-` and `_`"));

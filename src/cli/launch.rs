@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::failure::{Failure, Kind};
-use super::housekeeping::SCRATCH_PREFIX;
-use super::place::{canonical, temporary};
+use super::context::{canonical, temporary};
+use super::failure::{Failure, FailureKind};
+use super::gc::SCRATCH_PREFIX;
 use crate::agent::acp::{AcpAgent, Launch};
 use crate::agent::oneshot::{OneShot, Recipe};
 use crate::agent::{
@@ -217,7 +217,9 @@ pub(super) fn environment(
     let names: Vec<String> =
         std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let provider = match kind {
-        AgentKind::Copilot => provider().map_err(|error| Failure::new(Kind::Invalid, error))?,
+        AgentKind::Copilot => {
+            provider().map_err(|error| Failure::new(FailureKind::Invalid, error))?
+        }
         AgentKind::Other => Vec::new(),
     };
     let change = for_agent(kind, &names, &provider, tmp);

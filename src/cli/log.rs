@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::LogArgs;
-use super::failure::{Failure, Kind};
-use super::place::Place;
+use super::context::RepoContext;
+use super::failure::{Failure, FailureKind};
 use super::runtime;
 use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
 use crate::model::Reporter;
@@ -14,7 +14,7 @@ use crate::sys::clock::Clock;
 
 /// Prints a run's events.
 pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failure> {
-    let place = Place::find(directory)?;
+    let place = RepoContext::find(directory)?;
     let journal = journal(&place, args.run.as_deref())?;
     let out = Box::new(std::io::stdout());
     let mut reporter: Box<dyn Reporter> = if args.json {
@@ -30,7 +30,7 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
             writeln!(std::io::stderr(), "{note}").is_ok()
         }
     };
-    let invalid = |error| Failure::new(Kind::Invalid, error);
+    let invalid = |error| Failure::new(FailureKind::Invalid, error);
     if args.follow {
         let alive = || place.holder().is_some();
         let mut closed = false;
@@ -48,21 +48,22 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
     Ok(0)
 }
 
-fn journal(place: &Place, run: Option<&str>) -> Result<PathBuf, Failure> {
+fn journal(place: &RepoContext, run: Option<&str>) -> Result<PathBuf, Failure> {
     let runs = place.runs();
     let journal = match run {
         Some(run) if run.contains(['/', '\\']) => {
-            return Err(Failure::new(Kind::Usage, format!("`{run}` is no name of a run")).hint(
-                "`ralph-copilot status <task>` shows the name; without one it is the newest",
-            ));
+            return Err(Failure::new(FailureKind::Usage, format!("`{run}` is no name of a run"))
+                .hint(
+                    "`ralph-copilot status <task>` shows the name; without one it is the newest",
+                ));
         }
         Some(run) => Some(runs.join(run).join(JOURNAL_FILE)).filter(|path| path.is_file()),
-        None => newest(&runs).map_err(|error| Failure::new(Kind::Invalid, error))?,
+        None => newest(&runs).map_err(|error| Failure::new(FailureKind::Invalid, error))?,
     };
     let missing = || {
         let what = run
             .map_or("there was no run here yet".to_owned(), |run| format!("there is no run {run}"));
-        Failure::new(Kind::Usage, what).hint(format!("runs are kept in {}", runs.display()))
+        Failure::new(FailureKind::Usage, what).hint(format!("runs are kept in {}", runs.display()))
     };
     journal.ok_or_else(missing)
 }

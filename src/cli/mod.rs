@@ -12,26 +12,26 @@ mod canary;
 mod check;
 mod classify;
 mod confine;
+mod context;
 mod copilot;
 mod demo;
 mod doctor;
 mod dry_run;
 mod exit;
 mod failure;
+mod gc;
 mod guardian;
 mod hook;
 mod hooks;
-mod housekeeping;
 mod init;
+mod json_error;
 mod launch;
 mod log;
 mod loopback;
-mod place;
 mod policy;
 mod quota;
 mod recipe;
 mod redact;
-mod refusal;
 mod retry;
 mod run;
 mod screen;
@@ -47,8 +47,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
 use self::args::{Cli, Command};
-use self::failure::{Failure, Kind};
-use self::refusal::{Asked, misunderstood};
+use self::failure::{Failure, FailureKind};
+use self::json_error::{JsonError, misunderstood};
 use crate::guard::GUARD_THREAD;
 use crate::report::harmless;
 use crate::sys::stop::outlive_full_files;
@@ -62,7 +62,7 @@ pub fn main() -> ProcessExit {
         Err(error) => {
             let error = args::with_tip(error, directory.as_deref(), &words);
             drop(error.print());
-            if let Some(asked) = Asked::by(&words).filter(|_| error.use_stderr()) {
+            if let Some(asked) = JsonError::by(&words).filter(|_| error.use_stderr()) {
                 asked.answer(None, &misunderstood(&error));
             }
             return ProcessExit::from(u8::try_from(error.exit_code()).unwrap_or(2));
@@ -71,7 +71,7 @@ pub fn main() -> ProcessExit {
     listen_to_tracing();
     keep_the_guard_quiet();
     let directory = cli.directory.clone().or(directory);
-    let (asked, task) = (Asked::by(&words).filter(|_| !cli.tells_itself()), cli.task());
+    let (asked, task) = (JsonError::by(&words).filter(|_| !cli.tells_itself()), cli.task());
     match dispatch(directory.as_deref(), cli) {
         Ok(code) => ProcessExit::from(code),
         Err(failure) => {
@@ -149,7 +149,7 @@ fn is_command(word: &str) -> bool {
 
 /// What is said where a command was typed that is the name of a task here, too.
 fn task_of_that_name(directory: Option<&Path>, command: &str) -> Option<String> {
-    let there = place::TaskPlace::find(directory, command).is_ok();
+    let there = context::TaskContext::find(directory, command).is_ok();
     there.then(|| {
         let start = start_command(command);
         format!("`{command}` is a command; the task of that name takes `run`: `{start}`")
@@ -182,7 +182,7 @@ fn print(out: &mut impl std::io::Write, text: &str) {
 
 /// Standard input that gives no bytes.
 fn unreadable(error: std::io::Error) -> Failure {
-    Failure::new(Kind::Usage, format!("standard input cannot be read: {error}"))
+    Failure::new(FailureKind::Usage, format!("standard input cannot be read: {error}"))
         .hint("it takes a file or a pipe, as in `… < FILE`")
 }
 
@@ -193,7 +193,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .max_blocking_threads(32)
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Kind::Internal, error))?;
+        .map_err(|error| Failure::new(FailureKind::Internal, error))?;
     runtime.block_on(async { outlive_full_files() })?;
     Ok(runtime)
 }

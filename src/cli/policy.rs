@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::args::write_scope;
-use super::failure::{Failure, Kind};
-use super::place::{Place, TaskPlace, canonical, temporary};
+use super::context::{RepoContext, TaskContext, canonical, temporary};
+use super::failure::{Failure, FailureKind};
 use super::{say, say_json, unreadable};
 use crate::config::{Settings, Written, resolve};
 use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
@@ -80,7 +80,7 @@ fn check(directory: Option<&Path>, args: &PolicyArgs) -> Result<u8, Failure> {
     let line = match args.command.as_slice() {
         [line] => line.clone(),
         words => shlex::try_join(words.iter().map(String::as_str))
-            .map_err(|error| Failure::new(Kind::Usage, error))?,
+            .map_err(|error| Failure::new(FailureKind::Usage, error))?,
     };
     let input = json!({ "command": line });
     let explained = asked.explain("execute", input, None);
@@ -114,12 +114,12 @@ impl Asks {
     fn find(directory: Option<&Path>, args: &PolicyArgs) -> Result<Self, Failure> {
         let flags = Written { write_scope: args.write_scope, ..Written::default() };
         let Some(task) = &args.task else {
-            let place = Place::find(directory)?;
+            let place = RepoContext::find(directory)?;
             let settings = resolve(&place.layers(flags, None)?);
             let policy = without_task(&place, &settings)?;
             return Ok(Self { policy, cwd: canonical(&place.cwd) });
         };
-        let at = TaskPlace::find(directory, task)?;
+        let at = TaskContext::find(directory, task)?;
         let task = at.usable()?;
         let settings = resolve(&at.place.layers(flags, Some(&task))?);
         let policy = Policy::new(canonical(at.place.root()), canonical(&at.folder.dir));
@@ -197,13 +197,13 @@ impl Asks {
 }
 
 /// The rules of a place where no run works on a task.
-pub(super) fn without_task(place: &Place, settings: &Settings) -> Result<Policy, Failure> {
+pub(super) fn without_task(place: &RepoContext, settings: &Settings) -> Result<Policy, Failure> {
     rules(Policy::without_task(canonical(place.root())), settings)
 }
 
 /// The settings as the guard takes them.
 pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, Failure> {
-    let invalid = |error| Failure::new(Kind::Invalid, error);
+    let invalid = |error| Failure::new(FailureKind::Invalid, error);
     policy.home = etcetera::home_dir().ok();
     // A run gives its agent a folder of its own here; nothing is made for a question.
     policy.tmp = Some(temporary().join("ralph-of-a-run").join("tmp"));

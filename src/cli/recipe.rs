@@ -14,7 +14,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, FailureKind};
 use super::launch;
 use crate::config::Span;
 use crate::guard::Redactor;
@@ -134,7 +134,7 @@ fn code(error: &RecipeError) -> u8 {
         RecipeError::Name { .. }
         | RecipeError::Value { .. }
         | RecipeError::ContextFile { .. }
-        | RecipeError::Limit { .. } => Kind::Usage.code(),
+        | RecipeError::Limit { .. } => FailureKind::Usage.code(),
         RecipeError::NotFound { .. }
         | RecipeError::WorldWritable { .. }
         | RecipeError::Version { .. }
@@ -144,7 +144,7 @@ fn code(error: &RecipeError) -> u8 {
             4
         }
         RecipeError::Depth(_) => 5,
-        RecipeError::Spill { .. } => Kind::Write.code(),
+        RecipeError::Spill { .. } => FailureKind::Write.code(),
         RecipeError::TimedOut { .. } | RecipeError::InstallTimedOut { .. } => 124,
         RecipeError::Stopped | RecipeError::InstallStopped => 130,
     }
@@ -212,7 +212,8 @@ pub(super) fn bridge_under(
     tmp: PathBuf,
     redactor: Arc<Redactor>,
 ) -> Result<Bridge, Failure> {
-    let launcher = std::env::current_exe().map_err(|error| Failure::new(Kind::Internal, error))?;
+    let launcher =
+        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
     Ok(Bridge::new(Around {
         ours: std::env::vars_os().collect(),
         home: etcetera::home_dir().ok(),

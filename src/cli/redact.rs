@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use clap::Args;
 
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, FailureKind};
 use super::{launch, unreadable};
 use crate::guard::{RedactStream as Stream, Redactor};
 
@@ -30,7 +30,7 @@ pub(super) fn redact(args: &RedactArgs) -> Result<u8, Failure> {
         Ok(()) => Ok(0),
         // Whoever closed the output does not want to read on.
         Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
-        Err(Broken::Output(error)) => Err(Failure::new(Kind::Write, error)),
+        Err(Broken::Output(error)) => Err(Failure::new(FailureKind::Write, error)),
         Err(Broken::Input(error)) => Err(unreadable(error)),
     }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::RetryArgs;
-use super::failure::{Failure, Kind};
-use super::place::TaskPlace;
+use super::context::TaskContext;
+use super::failure::{Failure, FailureKind};
 use super::status::read_state;
 use super::{say, say_json};
 use crate::model::CriterionState;
@@ -17,7 +17,7 @@ use crate::verify::{Identity, Repo as _};
 
 /// Clears the attempts of one criterion or of all.
 pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Failure> {
-    let at = TaskPlace::find(directory, &args.task)?;
+    let at = TaskContext::find(directory, &args.task)?;
     let _lock = match at.place.runs().is_dir() {
         true => Some(TreeLock::take(&at.place.lock(), "retry")?),
         false => None,
@@ -52,14 +52,16 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
             format!("criteria with failed attempts: {}", known.join(", "))
         };
         let named = args.criterion.as_deref().unwrap_or_default();
-        return Err(
-            Failure::new(Kind::Usage, format!("`{named}` has no attempts to clear")).hint(hint)
-        );
+        return Err(Failure::new(
+            FailureKind::Usage,
+            format!("`{named}` has no attempts to clear"),
+        )
+        .hint(hint));
     }
     if !cleared.is_empty() {
         let path = at.place.root().join(at.layout.file("state.json"));
         let mut text = serde_json::to_string_pretty(&state)
-            .map_err(|error| Failure::new(Kind::Internal, error))?;
+            .map_err(|error| Failure::new(FailureKind::Internal, error))?;
         text.push('\n');
         atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
         let repo = &at.place.repo;

@@ -6,9 +6,9 @@ use tokio::runtime::Runtime;
 
 use super::args::RunArgs;
 use super::assemble::{Assembled, assemble};
-use super::failure::{Failure, Kind};
-use super::place::TaskPlace;
-use super::{dry_run, refusal, runtime};
+use super::context::TaskContext;
+use super::failure::{Failure, FailureKind};
+use super::{dry_run, json_error, runtime};
 use crate::engine::{EngineError, Run};
 use crate::model::Obstacle;
 
@@ -20,7 +20,7 @@ pub(super) fn run(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failur
         Ok(Begun::Run(runtime, assembled)) => runtime.block_on(drive(*assembled)),
         Err(failure) => {
             if args.json {
-                refusal::line(&failure);
+                json_error::line(&failure);
             }
             Err(failure)
         }
@@ -37,14 +37,14 @@ enum Begun {
 
 fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     let Some(name) = args.task.as_deref() else {
-        return Err(Failure::new(Kind::Usage, "no task is named")
+        return Err(Failure::new(FailureKind::Usage, "no task is named")
             .hint("ralph-copilot <task>; `ralph-copilot --help` tells the rest"));
     };
     if args.dry_run {
-        let place = TaskPlace::find(directory, name)?;
+        let place = TaskContext::find(directory, name)?;
         return dry_run::dry_run(&place, args).map(Begun::Shown);
     }
-    let place = TaskPlace::find_to_run(directory, name)?;
+    let place = TaskContext::find_to_run(directory, name)?;
     let runtime = runtime()?;
     let assembled = runtime.block_on(assemble(place, args))?;
     Ok(Begun::Run(runtime, Box::new(assembled)))
@@ -52,10 +52,10 @@ fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
 
 /// Runs what was assembled to its end.
 pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
-    let Assembled { parts, keep } = assembled;
-    let folder = keep.folder.clone();
+    let Assembled { parts, guards } = assembled;
+    let folder = guards.folder.clone();
     let outcome = async { Run::new(parts)?.to_the_end().await }.await;
-    keep.end().await;
+    guards.end().await;
     match outcome {
         Ok(outcome) => Ok(outcome.exit_code()),
         Err(error) => {
@@ -67,10 +67,10 @@ pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
 /// An engine's error with its kind and the way out.
 pub(super) fn failure(error: EngineError) -> Failure {
     let kind = match error.obstacle() {
-        Obstacle::Invalid => Kind::Invalid,
-        Obstacle::Repository => Kind::Repository,
-        Obstacle::Write => Kind::Write,
-        Obstacle::Agent => Kind::Agent,
+        Obstacle::Invalid => FailureKind::Invalid,
+        Obstacle::Repository => FailureKind::Repository,
+        Obstacle::Write => FailureKind::Write,
+        Obstacle::Agent => FailureKind::Agent,
     };
     let hint = error.hint();
     let failure = Failure::new(kind, error);

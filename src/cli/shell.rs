@@ -4,7 +4,7 @@ use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};
 
 use super::args::Cli;
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, FailureKind};
 
 /// Prints a completion script.
 pub(super) fn completions(shell: Shell) -> u8 {
@@ -18,7 +18,7 @@ pub(super) fn completions(shell: Shell) -> u8 {
 pub(super) fn man() -> Result<u8, Failure> {
     let mut page = Vec::new();
     let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
-    rendered.map_err(|error| Failure::new(Kind::Internal, error))?;
+    rendered.map_err(|error| Failure::new(FailureKind::Internal, error))?;
     super::say_as_is(String::from_utf8_lossy(&page).trim_end());
     Ok(0)
 }

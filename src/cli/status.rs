@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::args::TaskArgs;
-use super::failure::{Failure, Kind};
-use super::place::TaskPlace;
+use super::context::TaskContext;
+use super::failure::{Failure, FailureKind};
 use super::{say, say_json};
 use crate::engine::known;
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
@@ -15,7 +15,7 @@ use crate::report::count;
 
 /// Shows it.
 pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
-    let at = TaskPlace::find(directory, &args.task)?;
+    let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
     let state = read_state(&at)?;
     let mut run = last_run(&at)?;
@@ -46,13 +46,13 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
 
 /// state.json, or the state of a task that was never worked on. A broken one is looked
 /// past, to the one that was committed last; the next run repairs it.
-pub(super) fn read_state(at: &TaskPlace) -> Result<TaskState, Failure> {
+pub(super) fn read_state(at: &TaskContext) -> Result<TaskState, Failure> {
     Ok(known(&at.place.repo, &at.layout).map_err(super::run::failure)?.state)
 }
 
 /// The newest run of this task, folded.
-fn last_run(at: &TaskPlace) -> Result<Option<RunView>, Failure> {
-    let invalid = |error| Failure::new(Kind::Invalid, error);
+fn last_run(at: &TaskContext) -> Result<Option<RunView>, Failure> {
+    let invalid = |error| Failure::new(FailureKind::Invalid, error);
     for journal in journals(&at.place.runs()).map_err(invalid)? {
         let mut journal = Journal::open(&journal).map_err(invalid)?;
         let mut view = RunView::default();

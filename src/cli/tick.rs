@@ -5,21 +5,21 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::TickArgs;
-use super::failure::{Failure, Kind};
-use super::place::TaskPlace;
+use super::context::TaskContext;
+use super::failure::{Failure, FailureKind};
 use super::{say, say_json};
 use crate::sys::{Access, Durability, atomic};
 use crate::task::{self, Tick};
 
 /// Ticks a criterion, or takes its tick away.
 pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Failure> {
-    let at = TaskPlace::find(directory, &args.task)?;
+    let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
     let Some(criterion) = task::at_line(&task, args.line) else {
         let lines = task.criteria.iter().take(20).map(|criterion| criterion.line.to_string());
         let lines = lines.collect::<Vec<_>>().join(", ");
         return Err(Failure::new(
-            Kind::Usage,
+            FailureKind::Usage,
             format!(
                 "no criterion stands on line {} of {}",
                 args.line,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::agent::{AgentCommand, AgentKind};
-use crate::cli::failure::{Failure, Kind};
-use crate::cli::place::{Place, TaskPlace};
+use crate::cli::context::{RepoContext, TaskContext};
+use crate::cli::failure::{Failure, FailureKind};
 use crate::cli::{confine, launch};
 use crate::config::Settings;
 use crate::engine::GuardRules;
@@ -14,13 +14,13 @@ use crate::verify::Preflight;
 
 /// The rules of the run's guard, which are compiled once to see that they can be.
 pub(in crate::cli) fn rules(
-    at: &TaskPlace,
+    at: &TaskContext,
     settings: &Settings,
     preflight: &Preflight,
     scratch: &Path,
 ) -> Result<GuardRules, Failure> {
     let home = etcetera::home_dir().ok();
-    let invalid = |error| Failure::new(Kind::Invalid, error);
+    let invalid = |error| Failure::new(FailureKind::Invalid, error);
     let compiled = Rules::compile(&settings.policy, at.place.root(), home.as_deref());
     let rules = GuardRules {
         workspace: at.place.root().to_owned(),
@@ -41,7 +41,7 @@ pub(in crate::cli) fn rules(
 
 /// The command that is started, with what people are told of its confinement.
 pub(super) fn confined(
-    place: &Place,
+    place: &RepoContext,
     settings: &Settings,
     command: &AgentCommand,
     tmp: &Path,

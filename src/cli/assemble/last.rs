@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cli::failure::{Failure, Kind};
-use crate::cli::place::TaskPlace;
+use crate::cli::context::TaskContext;
+use crate::cli::failure::{Failure, FailureKind};
 use crate::engine::{Aftermath, Resumed, resume};
 use crate::events::journals;
 use crate::model::Reporter;
@@ -17,7 +17,7 @@ pub(super) const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
 /// The name of the newest run.
 pub(super) fn last_run(runs: &Path) -> Result<Option<String>, Failure> {
-    let journals = journals(runs).map_err(|error| Failure::new(Kind::Write, error))?;
+    let journals = journals(runs).map_err(|error| Failure::new(FailureKind::Write, error))?;
     let folder = journals.first().and_then(|journal| journal.parent()?.file_name());
     Ok(folder.and_then(|name| Some(name.to_str()?.to_owned())))
 }
@@ -29,7 +29,7 @@ pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Fail
     let Sweep { ended, left } = sweep(&name, LEFT_BEHIND).await;
     if !left.is_empty() {
         let message = format!("processes of the run {name} cannot be ended: {left:?}");
-        return Err(Failure::new(Kind::Locked, message));
+        return Err(Failure::new(FailureKind::Locked, message));
     }
     let notice =
         || format!("processes of the run {name} were still there and are ended: {ended:?}");
@@ -38,7 +38,7 @@ pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Fail
 
 /// What the last run left behind is put in order before this one has a journal.
 pub(super) fn put_in_order(
-    at: &TaskPlace,
+    at: &TaskContext,
     runs: &Path,
     identity: Option<&Identity>,
     reporters: impl Fn(&Layout) -> Vec<Box<dyn Reporter>>,

@@ -12,9 +12,9 @@ use rustix::process::{Pid, kill_process};
 use tokio::process::Child;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Begun, Failure, Kind, OURS, guarded, plugin};
+use super::{Begun, Failure, FailureKind, OURS, guarded, plugin};
 use crate::agent::{Focus, Gate, Greeting, GuardServer};
-use crate::cli::place::Place;
+use crate::cli::context::RepoContext;
 use crate::cli::{audit, complain, guardian, launch, policy};
 use crate::config::{Written, resolve};
 use crate::events::{WithAudit, run_id};
@@ -39,7 +39,7 @@ impl Record for NoJournal {
 }
 
 /// Runs the CLI under a guard of its own and gives its exit status.
-pub(super) fn serve(place: Place, begun: Begun) -> Result<u8, Failure> {
+pub(super) fn serve(place: RepoContext, begun: Begun) -> Result<u8, Failure> {
     crate::cli::runtime()?.block_on(async {
         let launch_id = run_id(Clock::system().now(), std::process::id());
         let scratch = launch::scratch()?;
@@ -53,7 +53,7 @@ pub(super) fn serve(place: Place, begun: Begun) -> Result<u8, Failure> {
 }
 
 async fn guard(
-    place: Place,
+    place: RepoContext,
     begun: Begun,
     launch_id: &RunId,
     scratch: &Path,
@@ -85,7 +85,7 @@ async fn guard(
         kill_now(launch_id.as_str());
         complain(&format!("processes of the launch cannot be ended: {left:?}"));
     }
-    let status = status.map_err(|error| Failure::new(Kind::Internal, error))?;
+    let status = status.map_err(|error| Failure::new(FailureKind::Internal, error))?;
     // A CLI that failed, or was ended, may have had no time for a hook: its own status says it.
     if status.success() && begun.normalized.prompted && !gate.greeted() {
         complain(
@@ -113,7 +113,7 @@ struct Signals {
 
 impl Signals {
     fn listen() -> Result<Self, Failure> {
-        let failed = |error| Failure::new(Kind::Internal, error);
+        let failed = |error| Failure::new(FailureKind::Internal, error);
         let hangup = (!is_ignored(SignalKind::hangup())).then(|| signal(SignalKind::hangup()));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,

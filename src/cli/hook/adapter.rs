@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use super::ground::Ground;
+use super::hook_context::HookContext;
 use super::{Contract, find_defender};
 use crate::cli::launch;
 use crate::hooks::{
@@ -64,7 +64,7 @@ pub(super) async fn before(
     until: Instant,
 ) -> String {
     let began = Instant::now();
-    let ground = match Ground::find(directory) {
+    let ground = match HookContext::find(directory) {
         Ok(ground) => ground,
         Err(failure) => return super::refuse(&failure.source.to_string()),
     };
@@ -110,7 +110,7 @@ pub(super) fn session_of(call: &HookCall) -> Option<SessionId> {
 
 /// Who decides; none where a run does.
 async fn decide(
-    ground: &Ground,
+    ground: &HookContext,
     contract: Contract,
     asked: &AskedCall,
     until: Instant,
@@ -144,7 +144,7 @@ async fn decide(
 }
 
 /// Asks the guard.
-fn guard(ground: &Ground, asked: &AskedCall) -> Decided {
+fn guard(ground: &HookContext, asked: &AskedCall) -> Decided {
     let decision = ground.guard(asked);
     let reason = ground.redact(&decision.reason);
     if decision.allowed() {
@@ -166,7 +166,7 @@ enum Stacked {
 
 /// Asks XPIA and amplihack.
 async fn precedence(
-    ground: &Ground,
+    ground: &HookContext,
     contract: Contract,
     asked: &AskedCall,
     until: Instant,
@@ -231,7 +231,7 @@ async fn precedence(
 
 /// Asks the Claude hooks that look at the call; none where there are none, or where one of
 /// them would have to be run by Claude and no other denies.
-async fn claude(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<Decided> {
+async fn claude(ground: &HookContext, asked: &AskedCall, until: Instant) -> Option<Decided> {
     let denied = |why: String| Some(Decided::deny("hook.claude", &format!("{why}. Nothing ran.")));
     let mut files = Vec::new();
     for name in SETTINGS {
@@ -283,7 +283,12 @@ async fn claude(ground: &Ground, asked: &AskedCall, until: Instant) -> Option<De
 }
 
 /// Runs a script of the project.
-async fn script(ground: &Ground, mut command: Command, input: &[u8], until: Instant) -> ScriptRun {
+async fn script(
+    ground: &HookContext,
+    mut command: Command,
+    input: &[u8],
+    until: Instant,
+) -> ScriptRun {
     command.env("CLAUDE_PROJECT_DIR", &ground.project).env(NESTED, "1");
     command.current_dir(&ground.project);
     let limit = until.saturating_duration_since(Instant::now());

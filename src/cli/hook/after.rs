@@ -12,7 +12,7 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::adapter::{run_name, session_of};
-use super::ground::Ground;
+use super::hook_context::HookContext;
 use crate::cli::complain;
 use crate::hooks::{HookResult, SESSION_EVENTS, ScriptEnd, SessionEvent, read_result, run_script};
 use crate::model::{AuditEntry, HookType};
@@ -26,7 +26,7 @@ const LOG_EVENT: &str = "hooks/core/log-event.sh";
 /// Answers `postToolUse`: a line in the log, by the project's own script where there is one.
 /// Nothing is printed; what goes wrong is said and changes nothing.
 pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
-    match Ground::find(directory) {
+    match HookContext::find(directory) {
         Ok(ground) => {
             if let Err(error) = log(&ground, input, until).await {
                 complain(&error.to_string());
@@ -57,7 +57,7 @@ fn report(input: &[u8]) -> AuditEntry {
     }
 }
 
-async fn log(ground: &Ground, input: &[u8], until: Instant) -> Result<(), Error> {
+async fn log(ground: &HookContext, input: &[u8], until: Instant) -> Result<(), Error> {
     let path = ground.base.join(SESSION_EVENTS);
     ground.ignore(&path);
     let event = SessionEvent::read(input, Clock::system().now());
@@ -77,7 +77,7 @@ async fn log(ground: &Ground, input: &[u8], until: Instant) -> Result<(), Error>
 
 /// Whether the project's own script has written its line, as JSON.
 async fn logged(
-    ground: &Ground,
+    ground: &HookContext,
     own: &Path,
     log: &Path,
     event: &SessionEvent,

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::super::{launch, place, runtime, say, say_json};
+use super::super::{context, launch, runtime, say, say_json};
 use super::{RecipeDoctorArgs, bridge, code};
 use crate::cli::failure::Failure;
 use crate::guard::Redactor;
@@ -22,7 +22,7 @@ pub(super) fn doctor(args: &RecipeDoctorArgs) -> Result<u8, Failure> {
         Ok(depth) => depth,
         Err(_) => Depth::read(None).map_err(RecipeError::from)?,
     };
-    let bridge = bridge(counted, place::temporary())?;
+    let bridge = bridge(counted, context::temporary())?;
     let looked = bridge.looked();
     let found = Found::first(&looked);
     let checked = runtime()?.block_on(bridge.runner());

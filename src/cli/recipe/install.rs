@@ -4,11 +4,11 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use serde_json::{Value, json};
 
-use super::super::{complain, launch, place, runtime, say, say_json};
+use super::super::{complain, context, launch, runtime, say, say_json};
 use super::{
     InstallRunnerArgs, bridge, code, end_now, error_json, explain, plain, run_name, runner_json,
 };
-use crate::cli::failure::{Failure, Kind};
+use crate::cli::failure::{Failure, FailureKind};
 use crate::guard::Redactor;
 use crate::recipe::{
     INSTALL_VARIABLE, RecipeError, Runner, install as run_cargo, install_command, install_limit,
@@ -87,7 +87,7 @@ fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure>
         Ok(limit) => limit,
         Err(error) => return Ok(Err((error, None))),
     };
-    let bridge = bridge(depth, place::temporary())?;
+    let bridge = bridge(depth, context::temporary())?;
     let runtime = runtime()?;
     if let (Ok(runner), false) = (runtime.block_on(bridge.runner()), args.force) {
         return Ok(Ok(Done::There(runner)));
@@ -95,7 +95,7 @@ fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure>
     let Ok(cargo) = which::which("cargo") else { return Ok(Err((RecipeError::NoCargo, None))) };
     let command = format!("cargo {}", install_command().join(" "));
     if !args.yes && !agreed(&command) {
-        return Err(Failure::new(Kind::Usage, "nothing is installed unasked")
+        return Err(Failure::new(FailureKind::Usage, "nothing is installed unasked")
             .hint(format!("`ralph-copilot recipe install --yes` runs `{command}`")));
     }
     complain(&format!("running `{command}`, for at most {} s", limit.as_secs()));

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::super::{place, say, say_json};
+use super::super::{context, say, say_json};
 use super::ListArgs;
 use crate::cli::failure::Failure;
 use crate::recipe::{ENDINGS, folders};
 
 /// Lists them.
 pub(super) fn list(directory: Option<&Path>, args: &ListArgs) -> Result<u8, Failure> {
-    let dir = place::directory(directory)?;
+    let dir = context::directory(directory)?;
     let home = etcetera::home_dir().ok();
     let variable = |name: &str| std::env::var(name).ok();
     let folders = folders(&args.recipe_dirs, &dir, home.as_deref(), &variable);

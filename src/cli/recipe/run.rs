@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::{complain, guardian, launch, place, runtime, say, say_json};
+use super::super::{complain, context, guardian, launch, runtime, say, say_json};
 use super::{
     RunRecipeArgs, bridge, code, end_now, error_json, explain, plain, run_name, runner_json,
 };
-use crate::cli::failure::{Failure, Kind};
+use crate::cli::failure::{Failure, FailureKind};
 use crate::guard::Redactor;
 use crate::model::{RecipeName, RunId, StepStatus};
 use crate::recipe::{
@@ -57,7 +57,7 @@ fn prepare(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<(Request, D
     let recipe = RecipeName::parse(&args.recipe)
         .map_err(|source| RecipeError::Name { name: args.recipe.clone(), source })?;
     let depth = Depth::current().map_err(RecipeError::from)?;
-    let dir = place::directory(directory).map_err(Unready::Place)?;
+    let dir = context::directory(directory).map_err(Unready::Place)?;
     let dir = dir.canonicalize().unwrap_or(dir);
     let mut context = Context::default();
     if let Some(file) = &args.context {
@@ -84,7 +84,7 @@ fn prepare(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<(Request, D
 }
 
 fn print(request: &Request, depth: Depth) -> Result<u8, Failure> {
-    let plan = bridge(depth, place::temporary())?.plan(request);
+    let plan = bridge(depth, context::temporary())?.plan(request);
     let argv: Vec<_> = plan.argv.iter().map(|word| word.to_string_lossy()).collect();
     say_json(&json!({
         "argv": argv,
@@ -242,7 +242,7 @@ fn word(status: StepStatus) -> &'static str {
 impl From<RecipeError> for Failure {
     fn from(error: RecipeError) -> Self {
         let hint = error.hint();
-        let kind = if error.is_unusable() { Kind::Agent } else { Kind::Invalid };
+        let kind = if error.is_unusable() { FailureKind::Agent } else { FailureKind::Invalid };
         let failure = Self::new(kind, error);
         match hint {
             Some(hint) => failure.hint(hint),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::last::LEFT_BEHIND;
 use crate::agent::GuardServer;
 use crate::cli::failure::Failure;
+use crate::cli::gc::Heartbeat;
 use crate::cli::guardian::command;
-use crate::cli::housekeeping::Pulse;
 use crate::events::Emitter;
 use crate::model::{EventKind, Record as _, RunId};
 use crate::sys::guardian::Guardian;
@@ -16,7 +16,7 @@ use crate::sys::lock::TreeLock;
 use crate::sys::process::{reap_orphans, sweep};
 
 /// What must live as long as the run.
-pub(in crate::cli) struct Keep {
+pub(in crate::cli) struct RunGuards {
     /// The run's folder below `.ralph/runs/`.
     pub(in crate::cli) folder: PathBuf,
     pub(super) run: RunId,
@@ -24,10 +24,10 @@ pub(in crate::cli) struct Keep {
     pub(super) _lock: TreeLock,
     pub(super) _server: GuardServer,
     pub(super) _scratch: tempfile::TempDir,
-    pub(super) _pulse: Pulse,
+    pub(super) _heartbeat: Heartbeat,
 }
 
-impl Keep {
+impl RunGuards {
     /// Ends whatever of the run is still there, and lets go of the tree only then.
     pub(in crate::cli) async fn end(self) {
         let swept = sweep(self.run.as_str(), LEFT_BEHIND).await;

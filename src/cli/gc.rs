@@ -8,8 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::context::{canonical, temporary};
 use super::failure::Failure;
-use super::place::{canonical, temporary};
 use crate::engine::{BEAT, PULSE};
 use crate::model::RunId;
 
@@ -22,7 +22,7 @@ pub(super) const SCRATCH_PREFIX: &str = "ralph-";
 
 /// Removes the folders of the oldest runs, and says where this run's scratch folder is, so
 /// that the next one finds it if this one is killed.
-pub(super) fn keep_house(runs: &Path, run: &RunId, scratch: &Path) -> Result<(), Failure> {
+pub(super) fn collect(runs: &Path, run: &RunId, scratch: &Path) -> Result<(), Failure> {
     let mut folders = run_folders(runs);
     for folder in &folders {
         clear_scratch(folder);
@@ -42,9 +42,9 @@ pub(super) fn keep_house(runs: &Path, run: &RunId, scratch: &Path) -> Result<(),
 }
 
 /// Touches a file in the run's folder as long as it lives.
-pub(super) struct Pulse(tokio::task::JoinHandle<()>);
+pub(super) struct Heartbeat(tokio::task::JoinHandle<()>);
 
-impl Pulse {
+impl Heartbeat {
     /// Begins to beat.
     pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(PULSE);
@@ -53,14 +53,14 @@ impl Pulse {
             loop {
                 tokio::time::sleep(BEAT).await;
                 if let Err(error) = file.set_modified(std::time::SystemTime::now()) {
-                    tracing::debug!(%error, "no pulse");
+                    tracing::debug!(%error, "no heartbeat");
                 }
             }
         })))
     }
 }
 
-impl Drop for Pulse {
+impl Drop for Heartbeat {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -123,7 +123,7 @@ mod tests {
             fs::create_dir_all(runs.path().join(name).join("inside")).expect("a folder");
         }
         let this = RunId::new(run(RUNS + 4));
-        keep_house(runs.path(), &this, Path::new("/nowhere")).expect("kept");
+        collect(runs.path(), &this, Path::new("/nowhere")).expect("kept");
         for number in 0..RUNS + 5 {
             assert_eq!(runs.path().join(run(number)).is_dir(), number >= 5, "{number}");
         }
@@ -147,7 +147,7 @@ mod tests {
         }
         let this = runs.path().join(run(9));
         fs::create_dir(&this).expect("a folder");
-        keep_house(runs.path(), &RunId::new(run(9)), Path::new("/nowhere")).expect("kept");
+        collect(runs.path(), &RunId::new(run(9)), Path::new("/nowhere")).expect("kept");
         assert!(!scratch.path().exists());
         assert!(foreign.path().exists());
         assert!(!runs.path().join(run(0)).join(NOTE).exists());

@@ -9,12 +9,12 @@ use std::ffi::OsString;
 
 use serde_json::json;
 
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, FailureKind};
 use super::{check, say_as_is, say_json};
 
 /// What a command prints with `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
+enum JsonShape {
     /// `check`: always its own object.
     Task,
     /// Events, one a line.
@@ -25,9 +25,9 @@ enum Shape {
 
 /// A command that was asked for JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked(Shape);
+pub(super) struct JsonError(JsonShape);
 
-impl Asked {
+impl JsonError {
     /// Looks at the words alone, since the parser may not have understood them.
     pub(super) fn by(words: &[OsString]) -> Option<Self> {
         let mut typed = words.iter().skip(1).take_while(|word| *word != "--");
@@ -36,21 +36,23 @@ impl Asked {
             return None;
         }
         Some(Self(match words.get(1)?.to_str()? {
-            "check" => Shape::Task,
-            "log" | "run" | "demo" => Shape::Lines,
-            "status" | "init" | "retry" | "tick" | "doctor" | "policy" | "hooks" => Shape::Object,
+            "check" => JsonShape::Task,
+            "log" | "run" | "demo" => JsonShape::Lines,
+            "status" | "init" | "retry" | "tick" | "doctor" | "policy" | "hooks" => {
+                JsonShape::Object
+            }
             other if super::is_command(other) => return None,
             // Without a command it is a run.
-            _ => Shape::Lines,
+            _ => JsonShape::Lines,
         }))
     }
 
     /// Prints why it cannot be done. `task` is the one that was named, as far as is known.
     pub(super) fn answer(self, task: Option<&str>, failure: &Failure) {
         match self.0 {
-            Shape::Task => say_json(&check::refused(task, failure)),
-            Shape::Lines => line(failure),
-            Shape::Object => say_json(&json!({ "error": {
+            JsonShape::Task => say_json(&check::refused(task, failure)),
+            JsonShape::Lines => line(failure),
+            JsonShape::Object => say_json(&json!({ "error": {
                 "exit_code": failure.kind.code(),
                 "reason": failure.reason(),
                 "hints": failure.hints,
@@ -77,7 +79,7 @@ pub(super) fn misunderstood(error: &clap::Error) -> Failure {
     let reason = text.split("\n\n").next().unwrap_or(&text);
     let reason = reason.strip_prefix("error: ").unwrap_or(reason).trim().to_owned();
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    let failure = tips.fold(Failure::new(Kind::Usage, reason), Failure::hint);
+    let failure = tips.fold(Failure::new(FailureKind::Usage, reason), Failure::hint);
     failure.hint("`--help` tells what can be typed")
 }
 
@@ -88,22 +90,22 @@ mod tests {
     #[test]
     fn json_is_asked_for_by_a_word_of_the_command_s_own() {
         for (words, asked) in [
-            ("r check demo --json", Some(Shape::Task)),
-            ("r check --json", Some(Shape::Task)),
+            ("r check demo --json", Some(JsonShape::Task)),
+            ("r check --json", Some(JsonShape::Task)),
             ("r check demo", None),
             ("r check demo -- --json", None),
-            ("r status --json demo --nope", Some(Shape::Object)),
-            ("r run --json", Some(Shape::Lines)),
-            ("r demo-task --json", Some(Shape::Lines)),
-            ("r --json demo-task", Some(Shape::Lines)),
-            ("r log --json", Some(Shape::Lines)),
+            ("r status --json demo --nope", Some(JsonShape::Object)),
+            ("r run --json", Some(JsonShape::Lines)),
+            ("r demo-task --json", Some(JsonShape::Lines)),
+            ("r --json demo-task", Some(JsonShape::Lines)),
+            ("r log --json", Some(JsonShape::Lines)),
             ("r recipe run x --json", None),
-            ("r policy check --json -- ls", Some(Shape::Object)),
+            ("r policy check --json -- ls", Some(JsonShape::Object)),
             ("r policy check -- ls --json", None),
             ("r", None),
         ] {
             let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
-            assert_eq!(Asked::by(&words), asked.map(Asked), "{words:?}");
+            assert_eq!(JsonError::by(&words), asked.map(JsonError), "{words:?}");
         }
     }
 }

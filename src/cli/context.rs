@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::failure::{Failure, Kind, MAKE_ROOM};
+use super::failure::{Failure, FailureKind, MAKE_ROOM};
 use crate::config::{self, Layer, Source, Written};
 use crate::engine::cut_off;
 use crate::guard::{PolicyError, Rules};
@@ -18,14 +18,14 @@ use crate::verify::{GitRepo, Layout, Repo as _, RepoProblem};
 const OWN: &str = ".ralph";
 
 /// A repository.
-pub(super) struct Place {
+pub(super) struct RepoContext {
     pub(super) cwd: PathBuf,
     pub(super) repo: GitRepo,
 }
 
 /// A task in a repository.
-pub(super) struct TaskPlace {
-    pub(super) place: Place,
+pub(super) struct TaskContext {
+    pub(super) place: RepoContext,
     pub(super) folder: TaskFolder,
     pub(super) layout: Layout,
 }
@@ -41,13 +41,13 @@ pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(there);
     }
     let named = named.unwrap_or(&there).display();
-    Err(Failure::new(Kind::Usage, format!("{named} is no folder"))
+    Err(Failure::new(FailureKind::Usage, format!("{named} is no folder"))
         .hint("-C takes a folder that is there"))
 }
 
 fn current() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
-        Failure::new(Kind::Usage, format!("the current folder cannot be told: {error}"))
+        Failure::new(FailureKind::Usage, format!("the current folder cannot be told: {error}"))
             .hint("if it was removed, change into one that is there")
     })
 }
@@ -85,7 +85,7 @@ pub(super) fn canonical(path: &Path) -> PathBuf {
     }
 }
 
-impl Place {
+impl RepoContext {
     /// The repository around a folder.
     pub(super) fn find(named: Option<&Path>) -> Result<Self, Failure> {
         let cwd = directory(named)?;
@@ -167,10 +167,10 @@ pub(super) fn layers(
     Ok(layers)
 }
 
-impl TaskPlace {
+impl TaskContext {
     /// Finds a task by name or path.
     pub(super) fn find(named: Option<&Path>, task: &str) -> Result<Self, Failure> {
-        let place = Place::find(named)?;
+        let place = RepoContext::find(named)?;
         let folder = task::discover(place.root(), &place.cwd, task)?;
         let inside = folder.dir.strip_prefix(place.root()).map(Path::to_owned);
         let inside = inside.map_err(|_| {
@@ -188,7 +188,7 @@ impl TaskPlace {
             Ok(found) => return Ok(found),
             Err(missing) => missing,
         };
-        let place = Place::find(named)?;
+        let place = RepoContext::find(named)?;
         let typed = place.cwd.join(task);
         let Some(layout) = cut_off(&place.runs()).map_err(super::run::failure)? else {
             return Err(missing);
@@ -245,7 +245,7 @@ impl TaskPlace {
             return Ok(task);
         }
         let text = self.diagnostics(&task).join("\n\n");
-        Err(Failure::new(Kind::Invalid, format!("the task cannot be used\n\n{text}")))
+        Err(Failure::new(FailureKind::Invalid, format!("the task cannot be used\n\n{text}")))
     }
 
     /// The remarks on a task, each with its place.
@@ -259,7 +259,7 @@ impl TaskPlace {
 impl From<RepoProblem> for Failure {
     fn from(problem: RepoProblem) -> Self {
         let hint = problem.hint();
-        Self::new(Kind::Repository, problem).hint(hint)
+        Self::new(FailureKind::Repository, problem).hint(hint)
     }
 }
 
@@ -270,13 +270,13 @@ impl From<task::TaskError> for Failure {
                 if available.is_empty() && task::wrong_with_name(name).is_none() =>
             {
                 let hint = format!("scaffold it with `ralph-copilot init {name}`");
-                Self::new(Kind::Invalid, error).hint(hint)
+                Self::new(FailureKind::Invalid, error).hint(hint)
             }
             task::TaskError::Missing { .. }
             | task::TaskError::Name { .. }
             | task::TaskError::Unusable { .. }
             | task::TaskError::Io { .. }
-            | task::TaskError::NoBox { .. } => Self::new(Kind::Invalid, error),
+            | task::TaskError::NoBox { .. } => Self::new(FailureKind::Invalid, error),
         }
     }
 }
@@ -286,13 +286,13 @@ impl From<sys::Error> for Failure {
         match &error {
             sys::Error::Locked { holder, .. } => {
                 let who = holder.as_ref().map_or("another run".to_owned(), Holder::to_string);
-                Self::new(Kind::Locked, format!("{who} works in this repository")).hint(
+                Self::new(FailureKind::Locked, format!("{who} works in this repository")).hint(
                     "wait for it, or end it; `ralph-copilot status <task>` shows what it does",
                 )
             }
-            sys::Error::File { .. } => Self::new(Kind::Write, error).hint(MAKE_ROOM),
+            sys::Error::File { .. } => Self::new(FailureKind::Write, error).hint(MAKE_ROOM),
             sys::Error::Spawn { .. } | sys::Error::Process { .. } => {
-                Self::new(Kind::Internal, error)
+                Self::new(FailureKind::Internal, error)
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cli::failure::Failure;
-use crate::cli::{audit, launch, place};
+use crate::cli::{audit, context, launch};
 use crate::config::{Written, resolve};
 use crate::guard::{Globs, OsFiles, Policy, Redactor, decide, is_system};
 use crate::hooks::AskedCall;
@@ -19,7 +19,7 @@ use crate::verify::{GitRepo, Repo as _};
 const AUDIT: &str = ".ralph/audit/";
 
 /// The place.
-pub(super) struct Ground {
+pub(super) struct HookContext {
     /// The working directory, canonical.
     pub(super) base: PathBuf,
     /// The folder whose hooks are asked.
@@ -29,11 +29,11 @@ pub(super) struct Ground {
     redactor: Arc<Redactor>,
 }
 
-impl Ground {
+impl HookContext {
     /// Finds the project: the working directory where it has hooks of its own, else the
     /// repository around it, else the directory again.
     pub(super) fn find(named: Option<&Path>) -> Result<Self, Failure> {
-        let base = real(&place::directory(named)?);
+        let base = real(&context::directory(named)?);
         let repo = GitRepo::discover(&base).ok();
         let root = repo.as_ref().map_or(base.as_path(), |repo| repo.root());
         let own = [".claude", "hooks/core"].iter().any(|folder| base.join(folder).is_dir());
@@ -166,7 +166,7 @@ fn holder(root: &Path) -> Option<Holder> {
 /// The guard's rules in a folder, with no task in focus: what belongs to tasks and to the
 /// runner is protected.
 fn policy(root: &Path) -> Result<Policy, Failure> {
-    let settings = resolve(&place::layers(root, Written::default(), None)?);
+    let settings = resolve(&context::layers(root, Written::default(), None)?);
     crate::cli::policy::rules(Policy::without_task(root), &settings)
 }
 
