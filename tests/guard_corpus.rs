@@ -2,11 +2,11 @@
 //! must not, and texts whose secrets must go. The data are read, never run.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use ralph_copilot::guard::{OsFiles, Policy, Redactor, decide};
+use ralph_copilot::guard::{Files, Kind, OsFiles, Policy, Redactor, decide};
 use ralph_copilot::model::{Asked, Decision, SessionId, ToolRequest};
 use serde_json::{Value, json};
 
@@ -167,9 +167,51 @@ fn every_labelled_call_is_decided_as_labelled() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// The files of a place, on a machine where every path outside it is of one kind.
+struct Machine<'a> {
+    root: &'a Path,
+    outside: Kind,
+}
+
+impl Files for Machine<'_> {
+    fn kind(&self, path: &Path) -> Kind {
+        if path.starts_with(self.root) {
+            OsFiles.kind(path)
+        } else if self.root.starts_with(path) {
+            Kind::Dir
+        } else {
+            self.outside.clone()
+        }
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        if path.starts_with(self.root) {
+            OsFiles.read(path)
+        } else {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+
+    fn list(&self, path: &Path, most: usize) -> io::Result<Vec<String>> {
+        if path.starts_with(self.root) { OsFiles.list(path, most) } else { Ok(Vec::new()) }
+    }
+}
+
 #[test]
 fn every_line_of_our_own_is_decided_as_marked() {
     let place = Place::new();
+    let root = place.repo.ancestors().nth(2).expect("the place's root");
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for outside in [Kind::Missing, Kind::File, Kind::Dir] {
+        let files = Machine { root, outside };
+        own_lines(&place, &files, &mut seen, &mut wrong);
+    }
+    assert!(seen > 600, "only {seen} lines were found");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn own_lines(place: &Place, files: &Machine<'_>, seen: &mut usize, wrong: &mut Vec<String>) {
     let tmp = place.home.join("tmp");
     fs::create_dir_all(&tmp).expect("a folder");
     let mut policy = place.policy();
@@ -179,18 +221,18 @@ fn every_line_of_our_own_is_decided_as_marked() {
     let marked = text
         .lines()
         .filter_map(|line| line.split_once(' ').filter(|(mark, _)| matches!(*mark, "+" | "-")));
-    let mut seen = 0;
-    let mut wrong = Vec::new();
     for (mark, line) in marked {
-        seen += 1;
+        *seen += 1;
         let command = place.map(&line.replace("\\n", "\n"));
-        let decision = decide(&bash(&command), &policy, &OsFiles);
+        let decision = decide(&bash(&command), &policy, files);
         if decision.allowed() != (mark == "+") {
-            wrong.push(format!("{mark} {line}\n    {}: {}", decision.rule, decision.reason));
+            let outside = &files.outside;
+            wrong.push(format!(
+                "{mark} {line} (outside: {outside:?})\n    {}: {}",
+                decision.rule, decision.reason
+            ));
         }
     }
-    assert!(seen > 600, "only {seen} lines were found");
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

@@ -186,21 +186,16 @@ impl Judge<'_> {
         if crate::guard::secrets::path(path) && !expression {
             return Err(crate::guard::judge::secret(path));
         }
-        // A pattern may well look like a path.
+        // A pattern, or the lines that one finds, may well look like a path.
         let pattern = lists(
-            "-e --regexp --expression --grep -S -G -E -F -k -g --glob --include --exclude",
+            "-e --regexp --expression --grep -S -G -E -F -k -g -L --glob --include --exclude --xpath",
             name,
         );
         let up = path.components().any(|part| part == std::path::Component::ParentDir);
-        let leaves = !pattern && (up || path.is_absolute());
-        if leaves {
+        if !pattern && (up || path.is_absolute()) {
+            // Whether the file exists must not matter: it may exist by the time the command runs.
             for path in self.paths(env, value)? {
-                if self
-                    .resolve(&path)
-                    .is_ok_and(|real| real.kind != crate::guard::files::Kind::Missing)
-                {
-                    self.read(&path, Read::Name)?;
-                }
+                self.read(&path, Read::Name)?;
             }
         }
         Ok(())
