@@ -25,7 +25,7 @@ pub struct AgentCommand {
 }
 
 /// What the machine offers, handed in so that it can be tested.
-pub struct Lookup<'a> {
+pub struct ProgramLookup<'a> {
     /// Environment variables.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// A program name → its path, as a shell would find it.
@@ -38,7 +38,7 @@ impl AgentCommand {
     ///
     /// # Errors
     /// If it is not there, or the command cannot be split into words.
-    pub fn find(named: Option<&str>, lookup: &Lookup<'_>) -> Result<Self, AgentError> {
+    pub fn find(named: Option<&str>, lookup: &ProgramLookup<'_>) -> Result<Self, AgentError> {
         match named {
             Some(command) => Self::named(command, lookup),
             None => Self::copilot(lookup),
@@ -61,7 +61,7 @@ impl AgentCommand {
         Ok(Self { program: native(&self.program), args, kind: AgentKind::Copilot })
     }
 
-    fn named(command: &str, lookup: &Lookup<'_>) -> Result<Self, AgentError> {
+    fn named(command: &str, lookup: &ProgramLookup<'_>) -> Result<Self, AgentError> {
         let mut words = shlex::split(command).unwrap_or_default().into_iter();
         let Some(first) = words.next() else {
             return Err(AgentError::Command {
@@ -82,7 +82,7 @@ impl AgentCommand {
         Ok(Self { program: found, args, kind: AgentKind::Other })
     }
 
-    fn copilot(lookup: &Lookup<'_>) -> Result<Self, AgentError> {
+    fn copilot(lookup: &ProgramLookup<'_>) -> Result<Self, AgentError> {
         let named = (lookup.variable)("COPILOT_CLI_PATH").filter(|path| !path.is_empty());
         let (found, looked) = match &named {
             Some(path) => ((lookup.which)(path), format!("COPILOT_CLI_PATH says {path}")),
@@ -145,11 +145,12 @@ mod tests {
         )
         .expect("symlink");
         let which = lookup_in(folder.path());
-        let command = AgentCommand::find(None, &Lookup { variable: &|_| None, which: &which })
-            .expect("found");
+        let command =
+            AgentCommand::find(None, &ProgramLookup { variable: &|_| None, which: &which })
+                .expect("found");
         assert_eq!(command.program, native.canonicalize().expect("exists"));
         assert_eq!((command.args, command.kind), (vec!["--acp".to_owned()], AgentKind::Copilot));
-        let lookup = Lookup { variable: &|_| None, which: &which };
+        let lookup = ProgramLookup { variable: &|_| None, which: &which };
         let named = AgentCommand::find(Some("copilot"), &lookup).expect("found");
         let named = named.for_prompts().expect("Copilot");
         assert_eq!(named.program, native.canonicalize().expect("exists"));
@@ -160,7 +161,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("temp dir");
         std::fs::write(folder.path().join("agent"), "").expect("write");
         let which = lookup_in(folder.path());
-        let lookup = Lookup { variable: &|_| None, which: &which };
+        let lookup = ProgramLookup { variable: &|_| None, which: &which };
         let command =
             AgentCommand::find(Some("agent --script 'a b.yaml'"), &lookup).expect("found");
         assert_eq!(command.args, ["--script", "a b.yaml"]);
@@ -174,7 +175,7 @@ mod tests {
             std::fs::write(folder.path().join(name), "").expect("write");
         }
         let which = lookup_in(folder.path());
-        let lookup = Lookup { variable: &|_| None, which: &which };
+        let lookup = ProgramLookup { variable: &|_| None, which: &which };
         let find = |named| AgentCommand::find(named, &lookup).expect("found").for_prompts();
         for named in [None, Some("copilot --acp"), Some("copilot")] {
             let command = find(named).expect("Copilot");
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_no_command_is_told_apart() {
-        let lookup = Lookup { variable: &|_| None, which: &|_| None };
+        let lookup = ProgramLookup { variable: &|_| None, which: &|_| None };
         let missing = AgentCommand::find(None, &lookup).expect_err("missing");
         assert!(matches!(missing, AgentError::NotFound { .. }), "{missing}");
         let broken = AgentCommand::find(Some("agent 'x"), &lookup).expect_err("broken");

@@ -21,7 +21,7 @@ const MOST: usize = 20_000;
 
 /// What is known about a call that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum CallStanding {
     /// It had been allowed.
     Allowed,
     /// It had been denied.
@@ -48,7 +48,7 @@ pub struct EndedCall<'a> {
 
 /// What is known of a call whose result came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownCall {
     /// The tool's name, as it was asked for.
     pub tool: String,
     /// Since it was allowed.
@@ -111,23 +111,23 @@ impl Decisions {
     }
 
     /// What is known of a call that ran and is not yet taken.
-    pub(super) fn known(&self, ended: &EndedCall<'_>) -> Option<Known> {
+    pub(super) fn known(&self, ended: &EndedCall<'_>) -> Option<KnownCall> {
         let made = &self.0[self.find(ended)?];
-        Some(Known { tool: made.tool.clone(), took: made.at.elapsed(), told: made.told })
+        Some(KnownCall { tool: made.tool.clone(), took: made.at.elapsed(), told: made.told })
     }
 
     /// Takes what was decided on a call that ran, or was at least begun.
-    pub(super) fn take(&mut self, ended: &EndedCall<'_>) -> Standing {
+    pub(super) fn take(&mut self, ended: &EndedCall<'_>) -> CallStanding {
         if self.take_denied(ended) {
-            return Standing::Denied;
+            return CallStanding::Denied;
         }
-        let Some(at) = self.find(ended) else { return Standing::Undecided };
+        let Some(at) = self.find(ended) else { return CallStanding::Undecided };
         self.0.remove(at);
         if ended.vouched_by == Asked::Hook {
             // What the second layer said about it is used up with it.
             self.0.retain(|made| !made.is_of(ended));
         }
-        Standing::Allowed
+        CallStanding::Allowed
     }
 
     /// The yes that vouches for a call.
@@ -212,8 +212,8 @@ mod tests {
         let mut it = Decisions::default();
         add(&mut it, "s", None, &json!({"a": {"x": 1, "y": 2}, "b": 3}), true);
         let input = json!({"b": 3, "a": {"y": 2, "x": 1}});
-        assert_eq!(it.take(&ended("1", &input)), Standing::Allowed);
-        assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
+        assert_eq!(it.take(&ended("1", &input)), CallStanding::Allowed);
+        assert_eq!(it.take(&ended("2", &input)), CallStanding::Undecided);
     }
 
     #[test]
@@ -223,8 +223,8 @@ mod tests {
         add(&mut it, "s", None, &input, true);
         add(&mut it, "s", Some("1"), &json!({"path": "/out"}), true);
         add(&mut it, "s", Some("1"), &json!({"command": "touch a", "commands": ["touch a"]}), true);
-        assert_eq!(it.take(&ended("1", &input)), Standing::Allowed);
-        assert_eq!(it.take(&ended("1", &input)), Standing::Undecided, "the id is used again");
+        assert_eq!(it.take(&ended("1", &input)), CallStanding::Allowed);
+        assert_eq!(it.take(&ended("1", &input)), CallStanding::Undecided, "the id is used again");
     }
 
     #[test]
@@ -232,8 +232,8 @@ mod tests {
         let mut it = Decisions::default();
         add(&mut it, "s", Some("1"), &json!({"command": "ls"}), true);
         let input = json!({"command": "ls", "cwd": "/w"});
-        assert_eq!(it.take(&asked("2", &input)), Standing::Undecided);
-        assert_eq!(it.take(&asked("1", &input)), Standing::Allowed);
+        assert_eq!(it.take(&asked("2", &input)), CallStanding::Undecided);
+        assert_eq!(it.take(&asked("1", &input)), CallStanding::Allowed);
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         let mut it = Decisions::default();
         let shown = json!({"command": "ls", "commands": ["ls"]});
         add(&mut it, "s", Some("1"), &shown, true);
-        assert_eq!(it.take(&ended("1", &shown)), Standing::Undecided);
+        assert_eq!(it.take(&ended("1", &shown)), CallStanding::Undecided);
     }
 
     #[test]
@@ -250,9 +250,9 @@ mod tests {
         let (one, two) = (json!({"command": "one"}), json!({"command": "two"}));
         add(&mut it, "s", Some("shell-permission"), &one, true);
         add(&mut it, "s", Some("shell-permission"), &two, true);
-        assert_eq!(it.take(&asked("7", &two)), Standing::Allowed);
-        assert_eq!(it.take(&asked("8", &one)), Standing::Allowed);
-        assert_eq!(it.take(&asked("9", &one)), Standing::Undecided);
+        assert_eq!(it.take(&asked("7", &two)), CallStanding::Allowed);
+        assert_eq!(it.take(&asked("8", &one)), CallStanding::Allowed);
+        assert_eq!(it.take(&asked("9", &one)), CallStanding::Undecided);
     }
 
     #[test]
@@ -261,8 +261,8 @@ mod tests {
         let input = json!({"command": "rm x"});
         add(&mut it, "s", None, &input, true);
         add(&mut it, "s", Some("1"), &json!({"command": "rm x", "commands": []}), false);
-        assert_eq!(it.take(&ended("1", &input)), Standing::Denied);
-        assert_eq!(it.take(&ended("2", &input)), Standing::Undecided);
+        assert_eq!(it.take(&ended("1", &input)), CallStanding::Denied);
+        assert_eq!(it.take(&ended("2", &input)), CallStanding::Undecided);
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         add(&mut it, "s", None, &input, false);
         add(&mut it, "s", None, &input, true);
         assert!(!it.take_denied(&ended("1", &input)));
-        assert_eq!(it.take(&ended("2", &input)), Standing::Allowed);
+        assert_eq!(it.take(&ended("2", &input)), CallStanding::Allowed);
     }
 
     #[test]
@@ -280,8 +280,8 @@ mod tests {
         let mut it = Decisions::default();
         let input = json!({"command": "make"});
         add(&mut it, "agent-1", None, &input, true);
-        assert_eq!(it.take(&ended("1", &input)), Standing::Undecided);
+        assert_eq!(it.take(&ended("1", &input)), CallStanding::Undecided);
         let by_sub_agent = EndedCall { asker: Some("agent-1"), ..ended("1", &input) };
-        assert_eq!(it.take(&by_sub_agent), Standing::Allowed);
+        assert_eq!(it.take(&by_sub_agent), CallStanding::Allowed);
     }
 }

@@ -115,14 +115,14 @@ impl AgentError {
     }
 
     /// What to do about it; `None` where the fault is ours.
-    pub fn way_out(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         match self {
             // Whoever named another agent is not helped by an installation of ours.
             Self::NotFound { program, .. } if !names_copilot(program) => Some(format!(
                 "install `{program}`, or name another agent with `--agent '<command>'`; without \
                  `--agent` it is the Copilot CLI"
             )),
-            other => other.fault().map(|fault| super::way_out(fault.class).to_owned()),
+            other => other.fault().map(|fault| super::hint(fault.class).to_owned()),
         }
     }
 

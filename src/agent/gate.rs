@@ -18,8 +18,8 @@ use tokio::time::Instant;
 
 use self::sessions::Sessions;
 use super::arguments::{bounded, wanted};
-use super::decisions::{Decisions, EndedCall, Known, Standing};
-use super::human::{self, Approved, AskHuman, Question, Reply};
+use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
+use super::human::{self, Approved, AskHuman, HumanReply, Question};
 use super::stuck::again;
 use super::task_watch::{TaskWatch, writes_unseen};
 use crate::guard::{Files, Policy, Redactor, TickRule, decide};
@@ -158,7 +158,7 @@ impl Gate {
     /// Asks a human, where there is one; nobody's yes holds for more than this call.
     fn by_human(&self, request: &ToolRequest, decision: Decision) -> Decision {
         if self.state().approved.take(request) {
-            return human::settled(Reply::Yes, decision);
+            return human::settled(HumanReply::Yes, decision);
         }
         let Some(human) = &self.human else { return decision };
         let _busy = self.busy();
@@ -166,8 +166,8 @@ impl Gate {
             let wants = self.redactor.redact_str(&wanted(&request.input)).into_owned();
             human(&Question { tool: &request.tool, wants: &wants, why: &decision.reason })
         }));
-        let reply = asked.unwrap_or(Reply::Silence);
-        if reply == Reply::Yes {
+        let reply = asked.unwrap_or(HumanReply::Silence);
+        if reply == HumanReply::Yes {
             self.state().approved.add(request);
         }
         human::settled(reply, decision)
@@ -293,7 +293,7 @@ impl Gate {
     }
 
     /// What was decided on a call that ran; each decision counts for one call.
-    pub fn standing(&self, ended: &EndedCall<'_>) -> Standing {
+    pub fn standing(&self, ended: &EndedCall<'_>) -> CallStanding {
         let mut state = self.state();
         state.look_before_the_end_of(ended);
         state.decisions.take(ended)
@@ -328,7 +328,7 @@ impl Gate {
     }
 
     /// What is known of a call that ended, before its standing is taken.
-    pub fn known(&self, ended: &EndedCall<'_>) -> Option<Known> {
+    pub fn known(&self, ended: &EndedCall<'_>) -> Option<KnownCall> {
         self.state().decisions.known(ended)
     }
 

@@ -35,7 +35,7 @@ pub enum Greeting {
 }
 
 /// A turn that the agent wants to end, and that waits for a word on that.
-pub struct StopAsked {
+pub struct StopHook {
     /// The session.
     pub session: SessionId,
     /// Takes what the agent should put in order first, or nothing. Whoever drops this lets
@@ -59,7 +59,7 @@ impl GuardServer {
         socket: &Path,
         gate: Arc<Gate>,
         greeting: Greeting,
-        stops: Option<mpsc::Sender<StopAsked>>,
+        stops: Option<mpsc::Sender<StopHook>>,
     ) -> Result<Self, AgentError> {
         let server = Self::listen(socket, Arc::clone(&gate), greeting, stops)?;
         gate.expect_hooks();
@@ -79,7 +79,7 @@ impl GuardServer {
         socket: &Path,
         gate: Arc<Gate>,
         greeting: Greeting,
-        stops: Option<mpsc::Sender<StopAsked>>,
+        stops: Option<mpsc::Sender<StopHook>>,
     ) -> Result<Self, AgentError> {
         let listener = UnixListener::bind(socket)
             .map_err(|source| AgentError::Prepare { path: socket.to_owned(), source })?;
@@ -115,7 +115,7 @@ async fn answer(
     mut stream: UnixStream,
     gate: Arc<Gate>,
     greeting: Greeting,
-    stops: Option<mpsc::Sender<StopAsked>>,
+    stops: Option<mpsc::Sender<StopHook>>,
 ) {
     let mut question = Vec::new();
     let mut limited = (&mut stream).take(LONGEST);
@@ -146,7 +146,7 @@ async fn answer(
 
 /// Whether a turn may end: the answer of whoever runs the loop, in its own time and within
 /// ours. Without one it ends, and is judged afterwards as every turn is.
-async fn stop(gate: &Gate, input: &[u8], stops: Option<mpsc::Sender<StopAsked>>) -> String {
+async fn stop(gate: &Gate, input: &[u8], stops: Option<mpsc::Sender<StopHook>>) -> String {
     gate.alive();
     let (Some(stops), Ok(stop)) = (stops, hooks::read_stop(input)) else { return hooks::pass() };
     if stop.reason != FINISHED {
@@ -155,7 +155,7 @@ async fn stop(gate: &Gate, input: &[u8], stops: Option<mpsc::Sender<StopAsked>>)
     let _busy = gate.busy();
     let (answer, answered) = oneshot::channel();
     let session = SessionId::new(stop.session);
-    let asked = StopAsked { session: session.clone(), answer };
+    let asked = StopHook { session: session.clone(), answer };
     let answered = async {
         stops.send(asked).await.ok()?;
         answered.await.ok()?
@@ -199,7 +199,7 @@ fn reply(gate: &Gate, question: &[u8], whole: bool, greeting: Greeting) -> Strin
         },
         // What only reports is answered the same way whatever it says.
         b"postToolUse" | b"postToolUseFailure" => {
-            let told = hooks::read_result(input).map(|result| gate.told(&result));
+            let told = hooks::read_result(input).map(|result| gate.record_result(&result));
             understood(told)
         }
         b"errorOccurred" => understood(hooks::read_error(input).map(|report| gate.report(report))),

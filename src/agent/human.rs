@@ -20,7 +20,7 @@ pub struct Question<'a> {
 
 /// What a human says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum HumanReply {
     /// It may run.
     Yes,
     /// It may not.
@@ -32,7 +32,7 @@ pub enum Reply {
 }
 
 /// Asks and waits; it must end within the time a hook waits for its answer.
-pub type AskHuman = Box<dyn Fn(&Question<'_>) -> Reply + Send + Sync>;
+pub type AskHuman = Box<dyn Fn(&Question<'_>) -> HumanReply + Send + Sync>;
 
 /// Calls that a human approved in their hook and whose permission request is still to come.
 #[derive(Debug, Default)]
@@ -67,18 +67,18 @@ fn key(request: &ToolRequest) -> (String, String) {
 }
 
 /// The decision after a human was asked.
-pub(super) fn settled(reply: Reply, decision: Decision) -> Decision {
+pub(super) fn settled(reply: HumanReply, decision: Decision) -> Decision {
     match reply {
-        Reply::Yes => Decision {
+        HumanReply::Yes => Decision {
             writes: decision.writes,
             ..Decision::allow("human.approved", format!("a human approved it ({})", decision.rule))
         },
-        Reply::No => Decision::deny("human.refused", "Nothing ran: a human said no."),
-        Reply::Silence => {
+        HumanReply::No => Decision::deny("human.refused", "Nothing ran: a human said no."),
+        HumanReply::Silence => {
             let why = format!("{} Nobody answered in time.", decision.reason);
             Decision::deny(decision.rule, why)
         }
-        Reply::Unshown => {
+        HumanReply::Unshown => {
             let why = "It is too long to be shown to a human as a whole, so nobody was asked.";
             let instead = "Instead: split it into shorter calls, or write a script first.";
             Decision::deny(decision.rule, format!("{} {why} {instead}", decision.reason))
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_call_that_is_not_shown_as_a_whole_is_denied_and_says_so() {
         let left = Decision { for_a_human: true, ..Decision::deny("policy.push", "Why.") };
-        let settled = settled(Reply::Unshown, left);
+        let settled = settled(HumanReply::Unshown, left);
         assert!(!settled.allowed() && !settled.for_a_human, "{settled:?}");
         assert_eq!(settled.rule, "policy.push");
         assert!(settled.reason.starts_with("Why. It is too long to be shown"), "{settled:?}");

@@ -19,10 +19,10 @@ pub mod oneshot;
 mod provider;
 mod records;
 pub mod scripted;
-mod shown;
 mod stderr;
 mod stuck;
 mod task_watch;
+mod turn_text;
 mod wire_log;
 
 use std::ffi::OsString;
@@ -34,17 +34,17 @@ use async_trait::async_trait;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-pub use command::{AgentCommand, AgentKind, Lookup};
-pub use decisions::{EndedCall, Known, Standing};
+pub use command::{AgentCommand, AgentKind, ProgramLookup};
+pub use decisions::{CallStanding, EndedCall, KnownCall};
 pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
-use fault::{LastWords, Told};
-pub use fault::{classify, classify_json, classify_line, classify_message, reset_in, way_out};
+use fault::{LastWords, ReportedFault};
+pub use fault::{classify, classify_json, classify_line, classify_message, hint, reset_in};
 pub use gate::{Busy, Focus, Gate, Locate};
-pub use guarded::{Greeting, GuardServer, StopAsked};
-pub use human::{AskHuman, Question, Reply};
+pub use guarded::{Greeting, GuardServer, StopHook};
+pub use human::{AskHuman, HumanReply, Question};
 pub use provider::{PROVIDER_URL, ProviderError, provider_variables};
-pub use stuck::{Pulse, TurnLimits, observe};
+pub use stuck::{TurnLimits, TurnPulse, observe};
 
 pub use crate::hooks::PluginError;
 use crate::model::{AgentIdentity, Prompt, SessionId, Turn};
@@ -95,7 +95,7 @@ pub trait Session: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
     /// The agent has let go of it.
-    LetGo,
+    Confirmed,
     /// The agent did not answer, now or when its turn was cancelled: it may still be at
     /// work, and has to be stopped before anything it did is looked at.
     Unanswered,

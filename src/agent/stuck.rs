@@ -42,7 +42,7 @@ impl Default for TurnLimits {
 
 /// The turn's signs of life.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pulse {
+pub struct TurnPulse {
     /// Since the prompt was sent.
     pub since_start: Duration,
     /// Since the last update, the last decision or the end of the last pending call.
@@ -58,7 +58,7 @@ pub struct Pulse {
 }
 
 /// Says why the turn is stuck, if it is.
-pub fn observe(pulse: &Pulse, limits: &TurnLimits) -> Option<Stuck> {
+pub fn observe(pulse: &TurnPulse, limits: &TurnLimits) -> Option<Stuck> {
     if pulse.since_start >= limits.total {
         return Some(Stuck::TooLong(limits.total.as_secs()));
     }
@@ -107,11 +107,11 @@ mod tests {
         tokens: None,
     };
 
-    fn pulse(since_start: u64, since_life: u64) -> Pulse {
-        Pulse {
+    fn pulse(since_start: u64, since_life: u64) -> TurnPulse {
+        TurnPulse {
             since_start: Duration::from_secs(since_start),
             since_life: Duration::from_secs(since_life),
-            ..Pulse::default()
+            ..TurnPulse::default()
         }
     }
 
@@ -119,19 +119,19 @@ mod tests {
     fn silence_is_stuck_only_while_nothing_is_pending() {
         assert_eq!(observe(&pulse(100, 59), &LIMITS), None);
         assert_eq!(observe(&pulse(100, 60), &LIMITS), Some(Stuck::Idle(60)));
-        let waiting = Pulse { pending: true, ..pulse(100, 90) };
+        let waiting = TurnPulse { pending: true, ..pulse(100, 90) };
         assert_eq!(observe(&waiting, &LIMITS), None);
     }
 
     #[test]
     fn the_total_limit_holds_even_while_a_call_is_pending() {
-        let busy = Pulse { pending: true, ..pulse(600, 0) };
+        let busy = TurnPulse { pending: true, ..pulse(600, 0) };
         assert_eq!(observe(&busy, &LIMITS), Some(Stuck::TooLong(600)));
     }
 
     #[test]
     fn the_same_failure_in_a_row_is_stuck() {
-        let failing = |times| Pulse { failing: Some("make".into()), times, ..pulse(1, 0) };
+        let failing = |times| TurnPulse { failing: Some("make".into()), times, ..pulse(1, 0) };
         assert_eq!(observe(&failing(2), &LIMITS), None);
         assert_eq!(
             observe(&failing(3), &LIMITS),
@@ -141,9 +141,9 @@ mod tests {
 
     #[test]
     fn more_calls_than_allowed_are_stuck() {
-        assert_eq!(observe(&Pulse { calls: 10, ..pulse(1, 0) }, &LIMITS), None);
+        assert_eq!(observe(&TurnPulse { calls: 10, ..pulse(1, 0) }, &LIMITS), None);
         assert_eq!(
-            observe(&Pulse { calls: 11, ..pulse(1, 0) }, &LIMITS),
+            observe(&TurnPulse { calls: 11, ..pulse(1, 0) }, &LIMITS),
             Some(Stuck::TooManyCalls(11))
         );
     }

@@ -4,18 +4,18 @@ use std::path::Path;
 
 use super::failure::{Failure, FailureKind};
 use super::{context, runtime};
-use crate::agent::scripted::{Ended, Script, ScriptedError, serve};
+use crate::agent::scripted::{AgentExit, AgentScript, ScriptedError, serve};
 
 /// Plays a script until the client hangs up.
 pub(super) fn agent(directory: Option<&Path>, script: &Path) -> Result<u8, Failure> {
-    let script = Script::load(&context::typed(directory, script)?)?;
+    let script = AgentScript::load(&context::typed(directory, script)?)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(serve(script, tokio::io::stdin(), tokio::io::stdout()));
     // A read of standard input cannot be taken back: it must not keep the process.
     runtime.shutdown_background();
     match ended? {
-        Ended::HungUp => Ok(0),
-        Ended::Exit(code) => Ok(code),
+        AgentExit::HungUp => Ok(0),
+        AgentExit::Exit(code) => Ok(code),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::agent::{AskHuman, Question, Reply};
+use crate::agent::{AskHuman, HumanReply, Question};
 use crate::hooks::ASK_LIMIT;
 use crate::sys::tty;
 
@@ -23,7 +23,7 @@ pub(super) fn at_the_terminal() -> Option<AskHuman> {
     let terminal = Mutex::new(tty::terminal()?);
     Some(Box::new(move |question: &Question<'_>| {
         if !fits(question) {
-            return Reply::Unshown;
+            return HumanReply::Unshown;
         }
         let began = Instant::now();
         let mut terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +32,7 @@ pub(super) fn at_the_terminal() -> Option<AskHuman> {
             Ok(answer) => meant(answer.as_deref()),
             Err(error) => {
                 tracing::warn!(%error, "the terminal cannot be asked");
-                Reply::Silence
+                HumanReply::Silence
             }
         }
     }))
@@ -73,11 +73,11 @@ fn visible(c: char) -> char {
     }
 }
 
-fn meant(answer: Option<&str>) -> Reply {
+fn meant(answer: Option<&str>) -> HumanReply {
     match answer.map(str::to_lowercase).as_deref() {
-        Some("y" | "yes") => Reply::Yes,
-        Some(_) => Reply::No,
-        None => Reply::Silence,
+        Some("y" | "yes") => HumanReply::Yes,
+        Some(_) => HumanReply::No,
+        None => HumanReply::Silence,
     }
 }
 
@@ -88,11 +88,11 @@ mod tests {
     #[test]
     fn only_a_plain_yes_is_a_yes() {
         for (answer, want) in [
-            (Some("y"), Reply::Yes),
-            (Some("YES"), Reply::Yes),
-            (Some(""), Reply::No),
-            (Some("yy"), Reply::No),
-            (None, Reply::Silence),
+            (Some("y"), HumanReply::Yes),
+            (Some("YES"), HumanReply::Yes),
+            (Some(""), HumanReply::No),
+            (Some("yy"), HumanReply::No),
+            (None, HumanReply::Silence),
         ] {
             assert_eq!(meant(answer), want, "{answer:?}");
         }

@@ -93,7 +93,7 @@ fn told(fault: Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) -> Clas
         retry,
         resume_at: until.map(|time| time.to_rfc3339_opts(SecondsFormat::Secs, true)),
         reason: reason.to_owned(),
-        then: ends.then(|| agent::way_out(fault.class)),
+        then: ends.then(|| agent::hint(fault.class)),
         message: fault.message,
     }
 }

@@ -132,7 +132,7 @@ impl From<AgentError> for Failure {
             | AgentError::Silent { .. }
             | AgentError::Lost { .. } => FailureKind::Agent,
         };
-        let hint = error.way_out();
+        let hint = error.hint();
         let failure = Self::new(kind, error);
         match hint {
             Some(hint) => failure.hint(hint),

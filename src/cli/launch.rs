@@ -13,11 +13,11 @@ use tokio::sync::mpsc;
 use super::context::{canonical, temporary};
 use super::failure::{Failure, FailureKind};
 use super::gc::SCRATCH_PREFIX;
-use crate::agent::acp::{AcpAgent, Launch};
+use crate::agent::acp::{AcpAgent, AgentLaunch};
 use crate::agent::oneshot::{OneShot, Recipe};
 use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, Lookup, PROVIDER_URL,
-    ProviderError, StopAsked, for_agent, provider_variables,
+    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, PROVIDER_URL,
+    ProgramLookup, ProviderError, StopHook, for_agent, provider_variables,
 };
 use crate::config::Settings;
 use crate::engine::Starter;
@@ -52,7 +52,7 @@ pub(super) fn find_copilot() -> Result<AgentCommand, Failure> {
 fn lookup(named: Option<&str>) -> Result<AgentCommand, AgentError> {
     AgentCommand::find(
         named,
-        &Lookup { variable: &variable, which: &|name| which::which(name).ok() },
+        &ProgramLookup { variable: &variable, which: &|name| which::which(name).ok() },
     )
 }
 
@@ -113,7 +113,7 @@ pub(super) fn mount(
     gate: &Arc<Gate>,
     greeting: Greeting,
     via: Via,
-    stops: Option<mpsc::Sender<StopAsked>>,
+    stops: Option<mpsc::Sender<StopHook>>,
 ) -> Result<Mount, Failure> {
     let socket = socket(scratch)?;
     match command.kind {
@@ -192,7 +192,7 @@ async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, 
             gate: Arc::clone(&start.gate),
         })));
     }
-    let agent = AcpAgent::start(Launch {
+    let agent = AcpAgent::start(AgentLaunch {
         command: &start.command,
         extra,
         environment: variables,

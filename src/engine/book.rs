@@ -335,7 +335,7 @@ impl Run {
                 vec![format!("look at TASK.md and put right what does not hold, then: {again}")]
             }
             Outcome::AgentUnusable { fault } => {
-                vec![crate::agent::way_out(fault.class).to_owned()]
+                vec![crate::agent::hint(fault.class).to_owned()]
             }
             Outcome::RateLimited { resume_at, .. } => {
                 vec![format!(

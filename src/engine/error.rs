@@ -158,7 +158,7 @@ impl EngineError {
                  begins with what is there",
                 folder.display()
             )),
-            Self::Agent(error) => error.way_out(),
+            Self::Agent(error) => error.hint(),
             Self::Prompt(_) | Self::Policy(_) | Self::Journal(_) => None,
         }
     }

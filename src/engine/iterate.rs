@@ -219,8 +219,8 @@ impl Run {
         let ended = self.interrupted().is_some();
         let limit = if ended { Duration::ZERO } else { CLOSE };
         match session.close(limit).await {
-            Closed::LetGo if !ended => {}
-            Closed::LetGo | Closed::Unanswered => self.stop_agent().await,
+            Closed::Confirmed if !ended => {}
+            Closed::Confirmed | Closed::Unanswered => self.stop_agent().await,
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::decide::{Limits, Next, Spent, next};
 use super::until_stopped::UntilStopped;
 use super::{Borne, EngineError, GuardRules};
-use crate::agent::{Agent, AgentError, Gate, StopAsked, TurnLimits};
+use crate::agent::{Agent, AgentError, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
 use crate::prompt::Templates;
@@ -89,7 +89,7 @@ pub struct Parts {
     /// Criteria at which an earlier run left a commit that counts.
     pub worked: Vec<(CriterionKey, Oid)>,
     /// Turns that the agent wants to end.
-    pub stops: mpsc::Receiver<StopAsked>,
+    pub stops: mpsc::Receiver<StopHook>,
     /// What is typed to start the run again.
     pub again: String,
     /// Things to tell before the work.

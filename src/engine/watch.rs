@@ -17,7 +17,7 @@ use super::EngineError;
 use super::iterate::Iteration;
 use super::run::Run;
 use super::settle::{Ending, worth_checking};
-use crate::agent::{AgentError, Session, StopAsked, TurnLimits};
+use crate::agent::{AgentError, Session, StopHook, TurnLimits};
 use crate::model::{
     CheckResult, CheckStatus, EventKind, Finding, FindingKind, Prompt, Record as _, SessionId,
     Turn, VerdictResult, Weight,
@@ -47,7 +47,7 @@ impl Run {
         let end = up(self.deadline());
         tokio::pin!(end);
         loop {
-            let StopAsked { session, answer: waiting } = tokio::select! {
+            let StopHook { session, answer: waiting } = tokio::select! {
                 biased;
                 turn = &mut answer => return Ok(turn),
                 () = &mut end, if !stop.is_cancelled() => {

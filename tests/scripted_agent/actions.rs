@@ -1,7 +1,7 @@
 //! What an honest agent does, and how it asks.
 
 use agent_client_protocol::v1::schema::{RequestPermissionRequest, SessionNotification};
-use ralph_copilot::agent::scripted::Ended;
+use ralph_copilot::agent::scripted::AgentExit;
 use serde_json::json;
 
 use crate::client::{Client, allow, reject};
@@ -84,7 +84,7 @@ turns:
             None => {}
         }
     }
-    assert_eq!(client.hang_up().await, Ended::HungUp);
+    assert_eq!(client.hang_up().await, AgentExit::HungUp);
 }
 
 #[tokio::test]
@@ -252,5 +252,5 @@ async fn a_folder_that_is_not_there_and_a_method_that_is_not_known_are_errors() 
     assert_eq!(new["error"]["code"], -32603);
     assert_eq!(client.ask("session/fork", json!({})).await["error"]["code"], -32601);
     assert_eq!(client.ask("session/prompt", json!({})).await["error"]["code"], -32602);
-    assert_eq!(client.hang_up().await, Ended::HungUp);
+    assert_eq!(client.hang_up().await, AgentExit::HungUp);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_copilot::agent::scripted::{Ended, Script, ScriptedError, serve};
+use ralph_copilot::agent::scripted::{AgentExit, AgentScript, ScriptedError, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 pub(crate) struct Client {
     out: Option<WriteHalf<DuplexStream>>,
     input: BufReader<ReadHalf<DuplexStream>>,
-    agent: JoinHandle<Result<Ended, ScriptedError>>,
+    agent: JoinHandle<Result<AgentExit, ScriptedError>>,
     next: u64,
     pub(crate) session: String,
     /// Everything received, in order.
@@ -36,11 +36,11 @@ pub(crate) fn reject(_: &Value) -> Option<&'static str> {
 
 impl Client {
     pub(crate) fn start(script: &str) -> Self {
-        let script = Script::parse(script).unwrap_or_else(|error| panic!("{error}"));
+        let script = AgentScript::parse(script).unwrap_or_else(|error| panic!("{error}"));
         Self::with(script)
     }
 
-    pub(crate) fn with(script: Script) -> Self {
+    pub(crate) fn with(script: AgentScript) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (stdin, stdout) = tokio::io::split(theirs);
         let (input, out) = tokio::io::split(ours);
@@ -153,7 +153,7 @@ impl Client {
         chunks.iter().filter_map(|update| update["content"]["text"].as_str()).collect()
     }
 
-    pub(crate) async fn hang_up(mut self) -> Ended {
+    pub(crate) async fn hang_up(mut self) -> AgentExit {
         self.out = None;
         drop(self.input);
         self.agent.await.expect("no panic").expect("a clean end")

@@ -1,12 +1,12 @@
 //! docs/scripted-agent.md says what the code does.
 
-use ralph_copilot::agent::scripted::Script;
+use ralph_copilot::agent::scripted::AgentScript;
 
 const DOCS: &str = include_str!("../../docs/scripted-agent.md");
 
 /// The keys that an error message lists as the known ones.
 fn known(script: &str) -> Vec<String> {
-    let message = Script::parse(script).expect_err("an unknown key").to_string();
+    let message = AgentScript::parse(script).expect_err("an unknown key").to_string();
     let (_, list) = message.split_once("expected one of ").expect("a list");
     list.lines().next().unwrap_or_default().split(", ").map(str::to_owned).collect()
 }
@@ -20,7 +20,7 @@ fn every_example_is_a_script() {
         .collect();
     assert_eq!(blocks.len(), 2);
     for block in blocks {
-        Script::parse(block).unwrap_or_else(|error| panic!("{error}"));
+        AgentScript::parse(block).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use ralph_copilot::agent::scripted::Script;
+use ralph_copilot::agent::scripted::AgentScript;
 use serde_json::Value;
 
 use crate::client::Client;
@@ -53,7 +53,7 @@ async fn the_example_is_one_lie_one_denial_and_honest_work() {
         ("README.md shows how to greet Ada", "readme"),
     ];
     let task = repo.join("tasks/hello/TASK.md");
-    let mut script = Script::load(&repo.join("agent.yaml")).expect("a script");
+    let mut script = AgentScript::load(&repo.join("agent.yaml")).expect("a script");
     script.pace = 0;
     let mut client = Client::with(script);
     client.open(repo).await;

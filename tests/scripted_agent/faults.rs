@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent_client_protocol::v1::schema::SessionNotification;
-use ralph_copilot::agent::scripted::{Ended, Script};
+use ralph_copilot::agent::scripted::{AgentExit, AgentScript};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::unix::pipe::Receiver;
@@ -54,7 +54,7 @@ async fn a_deaf_agent_does_not_hear_the_cancel() {
     // It is alive and answers everything else, which comes after the cancel.
     client.ask("initialize", json!({"protocolVersion": 1})).await;
     assert!(client.seen.iter().all(|frame| frame["id"] != prompt));
-    assert_eq!(client.hang_up().await, Ended::HungUp);
+    assert_eq!(client.hang_up().await, AgentExit::HungUp);
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn it_dies_where_the_script_says() {
         }
         let got = client.seen.iter().filter(|frame| frame.get("method").is_none()).count();
         assert_eq!((phase, got), (phase, answers));
-        assert_eq!(client.hang_up().await, Ended::Exit(7), "{phase}");
+        assert_eq!(client.hang_up().await, AgentExit::Exit(7), "{phase}");
     }
 }
 
@@ -156,7 +156,7 @@ async fn it_dies_while_a_permission_is_pending() {
     while client.frame().await.is_some() {}
     assert_eq!(client.seen.last().expect("a frame")["method"], "session/request_permission");
     assert!(!repo.path().join("x").exists() && !repo.path().join("y").exists());
-    assert_eq!(client.hang_up().await, Ended::Exit(1));
+    assert_eq!(client.hang_up().await, AgentExit::Exit(1));
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn a_memory_tells_the_next_process_what_was_used_up() {
     .expect("written");
     let mut said = Vec::new();
     for _ in 0..3 {
-        let mut client = Client::with(Script::load(&file).expect("a script"));
+        let mut client = Client::with(AgentScript::load(&file).expect("a script"));
         client.open(repo.path()).await;
         let prompt = client.send_prompt("x").await;
         let answered = client.wait(prompt).await.is_some();
@@ -316,7 +316,7 @@ async fn a_process_is_left_behind() {
     client.open(repo.path()).await;
     client.prompt("x").await;
     assert!(client.permissions().is_empty());
-    assert_eq!(client.hang_up().await, Ended::HungUp);
+    assert_eq!(client.hang_up().await, AgentExit::HungUp);
     let mut alive = reader(repo.path().join("alive")).await;
     let mut pid = String::new();
     alive.read_line(&mut pid).await.expect("its process id");

@@ -28,8 +28,8 @@ use super::session::AcpSession;
 use super::updates::Updates;
 use super::{convert, transport};
 use crate::agent::records::SessionRecords;
-use crate::agent::shown;
 use crate::agent::stderr::StderrTail;
+use crate::agent::turn_text;
 use crate::agent::wire_log::WireLog;
 use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
@@ -40,7 +40,7 @@ const START: Duration = Duration::from_secs(90);
 /// How long the SDK may take to end.
 pub(super) const HANG_UP: Duration = Duration::from_millis(250);
 /// How long, after the process, the reader of its output may take to end.
-pub(super) const LET_GO: Duration = Duration::from_millis(500);
+pub(super) const RELEASE: Duration = Duration::from_millis(500);
 
 /// What a connection works with.
 pub(super) struct Setup {
@@ -55,7 +55,7 @@ pub(super) struct Setup {
 
 /// A connection that is up.
 pub(super) struct Connection {
-    line: Line,
+    line: AgentChannel,
     setup: Setup,
     hang_up: Option<oneshot::Sender<()>>,
     driver: JoinHandle<()>,
@@ -64,14 +64,14 @@ pub(super) struct Connection {
 
 /// What requests go through, and what tells why one failed.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct AgentChannel {
     pub(super) peer: ConnectionTo<AgentRole>,
     pub(super) updates: Arc<Updates>,
     pub(super) gate: Arc<Gate>,
     stderr: StderrTail,
 }
 
-impl Line {
+impl AgentChannel {
     /// An error of the SDK: the connection's end, or the agent's own answer.
     pub(super) async fn failed(&self, operation: &'static str, error: &AcpError) -> AgentError {
         let broken = self.updates.broken();
@@ -80,7 +80,7 @@ impl Line {
             && !is_connection_terminated(error)
         {
             let fault = convert::fault(error);
-            let fault = shown::fault(self.gate.redactor(), fault);
+            let fault = turn_text::fault(self.gate.redactor(), fault);
             return AgentError::Refused { operation, fault };
         }
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
@@ -120,7 +120,7 @@ impl Connection {
         let driver = tokio::spawn(drive(lines, ready, hung_up, gate, Arc::clone(&updates)));
         let peer = connected.await.ok()?;
         let gate = Arc::clone(&setup.gate);
-        let line = Line { peer, updates, gate, stderr: setup.stderr.clone() };
+        let line = AgentChannel { peer, updates, gate, stderr: setup.stderr.clone() };
         Some(Self { line, setup, hang_up: Some(hang_up), driver, reader })
     }
 
@@ -211,8 +211,8 @@ impl Connection {
 
     /// Lets go of the agent's output, once its process is gone. A process that it left
     /// behind may hold the other end open for ever.
-    pub(super) async fn let_go(mut self) {
-        if timeout(LET_GO, &mut self.reader).await.is_err() {
+    pub(super) async fn release_output(mut self) {
+        if timeout(RELEASE, &mut self.reader).await.is_err() {
             self.reader.abort();
         }
     }

@@ -7,11 +7,11 @@
 use tokio::time::Instant;
 
 use super::convert;
-use super::seen::Call;
 use super::session::{AcpSession, Gathered};
+use super::session_state::ObservedCall;
 use crate::agent::arguments::bounded;
 use crate::agent::records::{self, Last, since};
-use crate::agent::{AgentKind, LastWords, Told, classify_message, reset_in, shown};
+use crate::agent::{AgentKind, LastWords, ReportedFault, classify_message, reset_in, turn_text};
 use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Turn, TurnEnd};
 
 impl AcpSession {
@@ -76,13 +76,13 @@ impl AcpSession {
             updates,
             unknown: unknown.into_iter().collect(),
             usage,
-            said: shown::said(self.line.gate.redactor(), &said),
+            said: turn_text::said(self.line.gate.redactor(), &said),
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }
     }
 
-    pub(super) fn executed(&self, call: &Call) -> ExecutedCall {
+    pub(super) fn executed(&self, call: &ObservedCall) -> ExecutedCall {
         let redactor = self.line.gate.redactor();
         ExecutedCall {
             id: call.id.clone(),
@@ -110,16 +110,18 @@ impl AcpSession {
                 Fault { reset: reset_in(&error), ..fault }
             }
             // The model said it, and the CLI reported nothing: these are its own words.
-            (Last::Model, _, _) => words.told(acted).filter(Told::is_plain_limit)?.fault,
+            (Last::Model, _, _) => {
+                words.classify(acted).filter(ReportedFault::is_plain_limit)?.fault
+            }
             // A model may well begin a sentence like a failure: what is not the report of
             // one is none.
-            (Last::Nothing, _, _) => words.told(acted)?.fault,
+            (Last::Nothing, _, _) => words.classify(acted)?.fault,
         };
         let reset = match (&fault.reset, fault.class, &self.logs) {
             // Over ACP no rate limit says when it passes; the CLI's own log does.
             (None, FaultClass::RateLimit, Some(logs)) => records::reset_in_logs(logs).await,
             (reset, _, _) => *reset,
         };
-        Some(shown::fault(self.line.gate.redactor(), Fault { reset, ..fault }))
+        Some(turn_text::fault(self.line.gate.redactor(), Fault { reset, ..fault }))
     }
 }

@@ -8,9 +8,9 @@
 mod connection;
 mod convert;
 mod fold;
-mod seen;
 pub mod serve;
 mod session;
+mod session_state;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -25,7 +25,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::process::Command;
 
-use self::connection::{Connection, HANG_UP, LET_GO, Setup};
+use self::connection::{Connection, HANG_UP, RELEASE, Setup};
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{WireLog, WireWriter};
 use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session, TurnLimits, prepare};
@@ -40,14 +40,14 @@ const _: () = assert!(
     TurnLimits::GRACE
         .saturating_add(HANG_UP)
         .saturating_add(Ladder::GENTLE.limit())
-        .saturating_add(LET_GO)
+        .saturating_add(RELEASE)
         .as_millis()
         <= END.as_millis(),
     "the steps of an end take longer than the end"
 );
 
 /// Everything that is needed to start an agent.
-pub struct Launch<'a> {
+pub struct AgentLaunch<'a> {
     /// The program.
     pub command: &'a AgentCommand,
     /// Arguments that the run adds.
@@ -83,7 +83,7 @@ impl AcpAgent {
     ///
     /// # Errors
     /// If it cannot be started or does not speak the protocol.
-    pub async fn start(launch: Launch<'_>) -> Result<Self, AgentError> {
+    pub async fn start(launch: AgentLaunch<'_>) -> Result<Self, AgentError> {
         let prepare = |path: PathBuf| move |source| AgentError::Prepare { path, source };
         let path = launch.folder.join("wire.log");
         let redactor = launch.gate.redactor();
@@ -97,7 +97,7 @@ impl AcpAgent {
             source: std::io::Error::other("its streams are not connected"),
         };
         let stdin = child.stdin.take().ok_or_else(missing)?;
-        let stdout = child.take_output(connection::LET_GO).ok_or_else(missing)?;
+        let stdout = child.take_output(connection::RELEASE).ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
         let stderr =
             StderrTail::drain(stderr, &launch.folder.join("stderr.log"), Arc::clone(redactor));
@@ -156,12 +156,12 @@ impl Agent for AcpAgent {
         } else {
             tracing::warn!(?report, "processes of the agent are still there");
         }
-        connection.let_go().await;
+        connection.release_output().await;
         drop(wire);
     }
 }
 
-fn command(launch: &Launch<'_>) -> Command {
+fn command(launch: &AgentLaunch<'_>) -> Command {
     let mut command = Command::new(&launch.command.program);
     command.args(&launch.command.args).args(&launch.extra).stdin(Stdio::piped());
     prepare(&mut command, &launch.environment, launch.cwd);

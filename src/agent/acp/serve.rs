@@ -37,13 +37,13 @@ pub enum ServeError {
 #[derive(Debug)]
 pub enum Incoming {
     /// `initialize`.
-    Initialize(Reply),
+    Initialize(ReplyHandle),
     /// `session/new`.
     NewSession {
         /// The folder that the session works in.
         cwd: PathBuf,
         /// Where the answer goes.
-        reply: Reply,
+        reply: ReplyHandle,
     },
     /// `session/prompt`.
     Prompt {
@@ -52,7 +52,7 @@ pub enum Incoming {
         /// All its text blocks, joined.
         text: String,
         /// Where the answer goes.
-        reply: Reply,
+        reply: ReplyHandle,
     },
     /// `session/cancel`.
     Cancel {
@@ -66,24 +66,24 @@ pub enum Incoming {
         /// The mode's id.
         mode: String,
         /// Where the answer goes.
-        reply: Reply,
+        reply: ReplyHandle,
     },
     /// `session/close`.
     Close {
         /// The session.
         session: String,
         /// Where the answer goes.
-        reply: Reply,
+        reply: ReplyHandle,
     },
 }
 
 /// A request that waits for its answer.
 #[derive(Debug)]
-pub struct Reply(Responder<Value>);
+pub struct ReplyHandle(Responder<Value>);
 
 /// A JSON-RPC error as an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
+pub struct RpcError {
     /// JSON-RPC's code.
     pub code: i32,
     /// One sentence.
@@ -146,8 +146,8 @@ impl Wire {
     /// If the client is gone.
     pub async fn answer(
         &self,
-        reply: Reply,
-        answer: Result<Value, Refusal>,
+        reply: ReplyHandle,
+        answer: Result<Value, RpcError>,
     ) -> Result<(), ServeError> {
         let ticket = self.output.ticket();
         let answer = answer.map_err(|refusal| {
@@ -226,7 +226,7 @@ fn take(message: Dispatch, queue: &mpsc::UnboundedSender<Incoming>) -> Result<()
     let incoming = match message {
         Dispatch::Request(request, responder) => {
             let (method, params) = request.into_parts();
-            request_of(&method, params, Reply(responder))?
+            request_of(&method, params, ReplyHandle(responder))?
         }
         Dispatch::Notification(note) => cancel_of(note),
         Dispatch::Response(result, router) => return router.route_with_result(result),
@@ -239,7 +239,7 @@ fn take(message: Dispatch, queue: &mpsc::UnboundedSender<Incoming>) -> Result<()
 }
 
 /// A request in our terms; `None` if it has been answered already.
-fn request_of(method: &str, params: Value, reply: Reply) -> Result<Option<Incoming>, Error> {
+fn request_of(method: &str, params: Value, reply: ReplyHandle) -> Result<Option<Incoming>, Error> {
     match method {
         "initialize" => {
             typed(params, reply, |_: InitializeRequest, reply| Incoming::Initialize(reply))
@@ -268,8 +268,8 @@ fn request_of(method: &str, params: Value, reply: Reply) -> Result<Option<Incomi
 /// The parameters as the SDK's type, or an answer that says what is wrong with them.
 fn typed<T: DeserializeOwned>(
     params: Value,
-    reply: Reply,
-    make: impl FnOnce(T, Reply) -> Incoming,
+    reply: ReplyHandle,
+    make: impl FnOnce(T, ReplyHandle) -> Incoming,
 ) -> Result<Option<Incoming>, Error> {
     match serde_json::from_value(params) {
         Ok(params) => Ok(Some(make(params, reply))),

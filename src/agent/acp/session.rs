@@ -15,15 +15,16 @@ use async_trait::async_trait;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::Line;
+use super::connection::AgentChannel;
 use super::convert;
-use super::seen::Call;
+use super::session_state::ObservedCall;
 use crate::agent::arguments::{is_empty, is_shell_echo};
 use crate::agent::records::{SessionRecords, since};
-use crate::agent::shown;
 use crate::agent::stuck::longer;
+use crate::agent::turn_text;
 use crate::agent::{
-    AgentError, AgentKind, Closed, EndedCall, Known, Pulse, Session, Standing, TurnLimits, observe,
+    AgentError, AgentKind, CallStanding, Closed, EndedCall, KnownCall, Session, TurnLimits,
+    TurnPulse, observe,
 };
 use crate::model::{
     Asked, AuditEntry, CallStatus, Decided, EventKind, ExecutedCall, Fault, HookType, Prompt,
@@ -36,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A session of an agent that speaks ACP.
 pub(super) struct AcpSession {
     pub(super) id: SessionId,
-    pub(super) line: Line,
+    pub(super) line: AgentChannel,
     pub(super) kind: AgentKind,
     /// Tokens of the session before this prompt: the agent's counter only grows.
     pub(super) counted: Usage,
@@ -108,7 +109,7 @@ impl Session for AcpSession {
                 break Over::Cancel(TurnEnd::Interrupted);
             }
             if let Some(stuck) = observe(&self.pulse(limits), limits) {
-                let stuck = shown::stuck(self.line.gate.redactor(), stuck);
+                let stuck = turn_text::stuck(self.line.gate.redactor(), stuck);
                 break Over::Cancel(TurnEnd::Stuck(stuck));
             }
             if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records) {
@@ -159,11 +160,11 @@ impl Session for AcpSession {
         let request = CloseSessionRequest::new(self.id.as_str().to_owned());
         let answer = self.line.peer.send_request(request).block_task();
         let closed = match timeout(limit, answer).await {
-            Ok(Ok(_)) => Closed::LetGo,
+            Ok(Ok(_)) => Closed::Confirmed,
             Ok(Err(error)) => {
                 // An agent that knows no such request has answered too.
                 tracing::debug!(%error, "session/close was refused");
-                Closed::LetGo
+                Closed::Confirmed
             }
             Err(_) => {
                 tracing::warn!("session/close was not answered");
@@ -216,7 +217,7 @@ impl AcpSession {
     }
 
     /// Joins a call that ended with its decision.
-    fn settle(&self, call: &mut Call) -> Decided {
+    fn settle(&self, call: &mut ObservedCall) -> Decided {
         let ended = self.ended(call);
         if call.status == CallStatus::Denied {
             self.line.gate.settle_denied(&ended);
@@ -228,28 +229,28 @@ impl AcpSession {
         };
         let missing = if must { Decided::Missing } else { Decided::NotNeeded };
         match (self.line.gate.standing(&ended), call.status, self.kind) {
-            (Standing::Allowed, _, _) => Decided::Yes,
+            (CallStanding::Allowed, _, _) => Decided::Yes,
             // Not every agent says of a failed call that it failed for our denial.
-            (Standing::Denied, CallStatus::Failed, _) => {
+            (CallStanding::Denied, CallStatus::Failed, _) => {
                 call.status = CallStatus::Denied;
                 Decided::Yes
             }
-            (Standing::Denied, _, _) => Decided::Missing,
+            (CallStanding::Denied, _, _) => Decided::Missing,
             // Copilot's hook sees every call but those whose arguments were no JSON; with
             // others a call may fail before they ask.
-            (Standing::Undecided, CallStatus::Failed, AgentKind::Copilot)
+            (CallStanding::Undecided, CallStatus::Failed, AgentKind::Copilot)
                 if is_empty(&call.input) =>
             {
                 Decided::NotAsked
             }
-            (Standing::Undecided, CallStatus::Failed, AgentKind::Other) if must => {
+            (CallStanding::Undecided, CallStatus::Failed, AgentKind::Other) if must => {
                 Decided::NotAsked
             }
-            (Standing::Undecided, _, _) => missing,
+            (CallStanding::Undecided, _, _) => missing,
         }
     }
 
-    fn ended<'c>(&'c self, call: &'c Call) -> EndedCall<'c> {
+    fn ended<'c>(&'c self, call: &'c ObservedCall) -> EndedCall<'c> {
         EndedCall {
             session: self.id.as_str(),
             asker: call.asker.as_deref(),
@@ -264,7 +265,7 @@ impl AcpSession {
 
     /// The result of a call that ran, unless a hook has told it: the CLI ends a call only
     /// after its hook.
-    fn audit_result(&self, call: &mut Call, known: Option<Known>) {
+    fn audit_result(&self, call: &mut ObservedCall, known: Option<KnownCall>) {
         let told = known.as_ref().is_some_and(|known| known.told);
         if told || call.status == CallStatus::Denied {
             return;
@@ -303,7 +304,7 @@ impl AcpSession {
         unguarded.then(|| "the guard's hook did not report before the first tool call".to_owned())
     }
 
-    fn pulse(&self, limits: &TurnLimits) -> Pulse {
+    fn pulse(&self, limits: &TurnLimits) -> TurnPulse {
         let gate = &self.line.gate;
         let (calls, pending, failing, started, last) =
             self.line.updates.with(self.id.as_str(), |seen| {
@@ -311,7 +312,7 @@ impl AcpSession {
             });
         let last = gate.last_life().map_or(last, |asked| asked.max(last));
         let (failing, times) = longer(failing, gate.denied_in_a_row());
-        Pulse {
+        TurnPulse {
             since_start: started.elapsed(),
             since_life: last.elapsed(),
             pending,

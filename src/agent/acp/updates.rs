@@ -15,12 +15,12 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 
 use super::convert;
-use super::seen::{Call, Change, Seen};
+use super::session_state::{CallUpdate, ObservedCall, SessionState};
 
 /// Everything received, by session.
 #[derive(Default)]
 pub(super) struct Updates {
-    sessions: Mutex<HashMap<String, Seen>>,
+    sessions: Mutex<HashMap<String, SessionState>>,
     changed: Notify,
     broken: Mutex<Option<String>>,
     stray: Mutex<Option<String>>,
@@ -43,7 +43,7 @@ struct Kind {
 impl Updates {
     /// A prompt is about to be sent: what came before it is forgotten.
     pub(super) fn begin(&self, session: &str) {
-        self.sessions().insert(session.to_owned(), Seen::new());
+        self.sessions().insert(session.to_owned(), SessionState::new());
     }
 
     /// The session is closed.
@@ -52,8 +52,8 @@ impl Updates {
     }
 
     /// Looks at, or takes from, what a session has sent.
-    pub(super) fn with<T>(&self, session: &str, look: impl FnOnce(&mut Seen) -> T) -> T {
-        look(self.sessions().entry(session.to_owned()).or_insert_with(Seen::new))
+    pub(super) fn with<T>(&self, session: &str, look: impl FnOnce(&mut SessionState) -> T) -> T {
+        look(self.sessions().entry(session.to_owned()).or_insert_with(SessionState::new))
     }
 
     /// Resolves when a tool call began or ended, or something is wrong, since the last time.
@@ -62,8 +62,8 @@ impl Updates {
     }
 
     /// The calls that ended and were not handed out yet, with their places.
-    pub(super) fn take_ended(&self, session: &str) -> Vec<(usize, Call)> {
-        self.with(session, Seen::take_ended)
+    pub(super) fn take_ended(&self, session: &str) -> Vec<(usize, ObservedCall)> {
+        self.with(session, SessionState::take_ended)
     }
 
     /// A denial of ours was answered to ACP: unless more follows, it cut the turn.
@@ -122,7 +122,7 @@ impl Updates {
             }
             SessionUpdate::ToolCall(call) => {
                 let output = call.raw_output.as_ref();
-                seen.call(Change {
+                seen.call(CallUpdate {
                     id: call.tool_call_id.0.to_string(),
                     announced: true,
                     kind: Some(call.kind),
@@ -139,7 +139,7 @@ impl Updates {
                 let fields = update.fields;
                 let output = fields.raw_output.as_ref();
                 let ended = fields.status.is_some();
-                seen.call(Change {
+                seen.call(CallUpdate {
                     id: update.tool_call_id.0.to_string(),
                     announced: false,
                     kind: fields.kind,
@@ -193,7 +193,7 @@ impl Updates {
         }
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Seen>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, SessionState>> {
         lock(&self.sessions)
     }
 }

@@ -8,7 +8,7 @@
 //! answer, a quotation or a file does, are none. What the words of one line mean is known
 //! to `text`; whether anything speaks against them is for the caller.
 
-use super::pattern::Pattern;
+use super::pattern::FaultPattern;
 use super::text::{classify_line, is_marked, statement};
 use super::{fenced, reset_in};
 use crate::model::{Fault, FaultClass};
@@ -20,20 +20,21 @@ const LONGEST: usize = 1500;
 
 /// How a report goes on after its statement: when to come back, whom to ask, what it is
 /// known by. Anything else makes an answer about failures of it.
-static FOLLOWS: Pattern = Pattern::new(
+static FOLLOWS: FaultPattern = FaultPattern::new(
     r"^(?:please\b|try\b|retry\b|retry-after|wait\b|you(?:r|'ve|’ve)?\b|this (?:limit|request|quota)|it (?:will )?resets?\b|(?:the |your )?(?:limits?|quota|rate limit) ?(?:will |resets?\b|\d)|resets?\b|available\b|expected available\b|used \d|requested \d|remaining\b|limit\b|\(?request|see\b|visit\b|check your\b|check the\b|upgrade\b|contact\b|run\b|for more (?:info|details)|learn more|more info|https?:|details?:|code\b|status\b|sorry\b|to (?:continue|increase|request|log)|if you (?:need|want|think|believe|would|reach)|last error|service unavailable|too many requests|quota\b|rate[ -]?limit|slow down|later\b|or\b|and (?:then )?(?:try|retry)|[({\[]|\d|at \S+ \(|x-|[\w.:-]*\d[\w.:-]*\)?$|\w+\)$|$)",
 );
 /// Where a sentence or a clause ends.
-static CLAUSE: Pattern = Pattern::new(r"(?:(?:[.!?]|…)+|[:;,|]|–|—|·|∙|\s-)(?:\s+|$)|\n+|\s+\(");
+static CLAUSE: FaultPattern =
+    FaultPattern::new(r"(?:(?:[.!?]|…)+|[:;,|]|–|—|·|∙|\s-)(?:\s+|$)|\n+|\s+\(");
 /// The apology before a statement.
-static SORRY: Pattern = Pattern::new(r"^(?:i(?:'m|’m| am) )?sorry[,.!:]?\s+(?:but\s+)?");
+static SORRY: FaultPattern = FaultPattern::new(r"^(?:i(?:'m|’m| am) )?sorry[,.!:]?\s+(?:but\s+)?");
 /// Words of somebody who tells what was done, or how a program behaves.
-static TELLS: Pattern = Pattern::new(
+static TELLS: FaultPattern = FaultPattern::new(
     r"\b(?:i|i'll|i’ll|i've|i’ve|we|let me|let's|my|gets?|gives?|yields?|leads?|causes?|triggers?|results? in|becomes?|produces?|answers?|makes|waits|sleeps|done|created|updated|works|passe[sd]|the (?:client|caller|function|readme|code|program|user|handler))\b",
 );
 /// What a longer answer about limits speaks of before it quotes one.
-static TOPIC: Pattern =
-    Pattern::new(r"\b429\b|limit|quota|too many|throttl|retr(?:y|ies)|back-?off");
+static TOPIC: FaultPattern =
+    FaultPattern::new(r"\b429\b|limit|quota|too many|throttl|retr(?:y|ies)|back-?off");
 
 /// What was said since the last tool call.
 #[derive(Debug, Default)]
@@ -51,13 +52,13 @@ pub(in crate::agent) struct LastWords {
 
 /// A failure that the last words tell of.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::agent) struct Told {
+pub(in crate::agent) struct ReportedFault {
     pub(in crate::agent) fault: Fault,
     /// They tell of nothing else.
     pub(in crate::agent) whole: bool,
 }
 
-impl Told {
+impl ReportedFault {
     /// Nothing but the report of a rate limit: that counts even where a model is known to
     /// have said it, since some providers answer so, and no work ends with these words.
     pub(in crate::agent) fn is_plain_limit(&self) -> bool {
@@ -130,7 +131,7 @@ impl LastWords {
 
     /// The failure that the last words are the report of. `acted` says whether the agent
     /// called a tool in this turn at all.
-    pub(in crate::agent) fn told(&self, acted: bool) -> Option<Told> {
+    pub(in crate::agent) fn classify(&self, acted: bool) -> Option<ReportedFault> {
         let lines = self.lines();
         let (from, class, marked) = last_report(&lines)?;
         let before = &lines[..from];
@@ -168,7 +169,7 @@ impl LastWords {
             }
         };
         let told = || Fault { reset: reset_in(&text), ..Fault::new(class, text.as_str()) };
-        counts.then(|| Told { fault: told(), whole })
+        counts.then(|| ReportedFault { fault: told(), whole })
     }
 
     /// The lines that say anything, without the CLI's remarks.
@@ -281,7 +282,7 @@ mod tests {
     }
 
     fn class(words: &LastWords, acted: bool) -> Option<FaultClass> {
-        words.told(acted).map(|told| told.fault.class)
+        words.classify(acted).map(|told| told.fault.class)
     }
 
     #[test]
@@ -325,7 +326,7 @@ mod tests {
         ] {
             assert_eq!(class(&words(pieces), true), Some(FaultClass::RateLimit), "{pieces:?}");
         }
-        let told = words(&["Error: 429 Too Many Requests\nRetry-After: 3600"]).told(true);
+        let told = words(&["Error: 429 Too Many Requests\nRetry-After: 3600"]).classify(true);
         let fault = told.expect("a failure").fault;
         assert_eq!(fault.reset, Some(Reset::After(3600)));
         assert_eq!(fault.message, "429 Too Many Requests\nRetry-After: 3600");
@@ -402,7 +403,7 @@ mod tests {
     #[test]
     fn only_what_tells_of_nothing_else_is_plain() {
         let plain =
-            |pieces: &[&str]| words(pieces).told(true).is_some_and(|it| it.is_plain_limit());
+            |pieces: &[&str]| words(pieces).classify(true).is_some_and(|it| it.is_plain_limit());
         assert!(plain(&["You have hit your rate limit. Please try again in 58 hours."]));
         assert!(!plain(&["I work on it.", "Error: 429 Too Many Requests"]));
         assert!(!plain(&["Error: connection refused"]));
@@ -412,7 +413,7 @@ mod tests {
     fn a_call_and_a_flood_are_forgotten_and_a_fence_that_was_opened_before_is_not() {
         let mut after = words(&["Error: 429 Too Many Requests"]);
         after.clear();
-        assert_eq!(after.told(true), None);
+        assert_eq!(after.classify(true), None);
         let line = "x".repeat(99) + "\n";
         for (fence, expected) in [("", Some(FaultClass::RateLimit)), ("```\n", None)] {
             let mut words = words(&[fence]);
@@ -421,7 +422,7 @@ mod tests {
             }
             words.say("Error: 429 Too Many Requests");
             assert!(words.held() <= 8 * KEPT, "{}", words.held());
-            let told = words.told(true);
+            let told = words.classify(true);
             assert_eq!(told.as_ref().map(|told| told.fault.class), expected);
             assert!(!told.is_some_and(|told| told.whole), "something else was said");
         }

@@ -14,7 +14,7 @@ mod text;
 use crate::model::{Fault, FaultClass};
 
 pub use json::classify_json;
-pub(super) use last_words::{LastWords, Told};
+pub(super) use last_words::{LastWords, ReportedFault};
 pub use reset::reset_in;
 pub use text::{classify_line, classify_message};
 
@@ -63,7 +63,7 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
 }
 
 /// What to do about an agent that cannot be used.
-pub fn way_out(class: FaultClass) -> &'static str {
+pub fn hint(class: FaultClass) -> &'static str {
     match class {
         FaultClass::NotFound => {
             "install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`"

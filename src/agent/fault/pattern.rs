@@ -10,12 +10,12 @@ use std::sync::OnceLock;
 use regex::bytes::{Regex, RegexBuilder};
 
 /// A pattern of the tables.
-pub(super) struct Pattern {
+pub(super) struct FaultPattern {
     text: &'static str,
     regex: OnceLock<Regex>,
 }
 
-impl Pattern {
+impl FaultPattern {
     pub(super) const fn new(text: &'static str) -> Self {
         Self { text, regex: OnceLock::new() }
     }
@@ -82,12 +82,12 @@ mod tests {
 
     #[test]
     fn other_signs_than_asciis_are_never_cut_in_two() {
-        let pattern = Pattern::new(r"^file \S");
+        let pattern = FaultPattern::new(r"^file \S");
         assert_eq!(pattern.end("FILE über"), Some("FILE ü".len()));
-        let pattern = Pattern::new(r"^(.)(x)?");
+        let pattern = FaultPattern::new(r"^(.)(x)?");
         assert_eq!(pattern.groups("über"), Some(["", ""]));
         assert_eq!(pattern.groups("exit"), Some(["e", "x"]));
-        let pattern = Pattern::new(r"\s*(?:—|,)\s*");
+        let pattern = FaultPattern::new(r"\s*(?:—|,)\s*");
         assert_eq!(pattern.split("ä — ö,ü").collect::<Vec<_>>(), ["ä", "ö", "ü"]);
         assert_eq!(pattern.taken_from("ä — ö,ü"), "äöü");
         assert_eq!(pattern.taken_from("äöü"), "äöü");

@@ -5,7 +5,7 @@
 //! of an exception, their own name), it *begins* with the statement of a failure, and
 //! nothing in it speaks of code, tests or plans about such failures.
 
-use super::pattern::Pattern;
+use super::pattern::FaultPattern;
 use super::status::{is_network_code, of_kind, of_status};
 use crate::model::FaultClass;
 
@@ -14,9 +14,9 @@ const LONGEST: usize = 2000;
 
 macro_rules! patterns {
     ($( $name:ident = $pattern:expr; )*) => {
-        $( static $name: Pattern = Pattern::new($pattern); )*
+        $( static $name: FaultPattern = FaultPattern::new($pattern); )*
         #[cfg(test)]
-        static ALL: &[&Pattern] = &[$( &$name ),*];
+        static ALL: &[&FaultPattern] = &[$( &$name ),*];
     };
 }
 
@@ -142,7 +142,8 @@ fn bounded(line: &str) -> &str {
 fn unwrapped(line: &str) -> (&str, Option<FaultClass>, bool) {
     let (mut rest, mut named, mut told) = (line, None, false);
     for _ in 0..8 {
-        let end = |patterns: &[&Pattern]| patterns.iter().find_map(|pattern| pattern.end(rest));
+        let end =
+            |patterns: &[&FaultPattern]| patterns.iter().find_map(|pattern| pattern.end(rest));
         if let Some([name, after]) = NAMED.groups(rest) {
             let name = name.rsplit('.').next().unwrap_or_default();
             named = named.or_else(|| of_exception(name));
@@ -193,7 +194,7 @@ fn stated(text: &str, told: bool) -> Option<FaultClass> {
         let words = || last.and_then(|[_, words]| classify_message(words));
         return status.and_then(of_status).or_else(words).or(Some(FaultClass::Network));
     }
-    let statements: [(&Pattern, FaultClass); 7] = [
+    let statements: [(&FaultPattern, FaultClass); 7] = [
         (&RATE, FaultClass::RateLimit),
         (&AUTH, FaultClass::Auth),
         (&MODEL, FaultClass::ModelUnavailable),
@@ -249,7 +250,7 @@ fn is_counted(words: &str) -> bool {
 }
 
 /// Whether a text begins with a statement, and goes on as one may.
-fn begins(pattern: &Pattern, text: &str) -> bool {
+fn begins(pattern: &FaultPattern, text: &str) -> bool {
     pattern.end(text).is_some_and(|end| end > 0 && END.is_match(&text[end..]))
 }
 

@@ -49,7 +49,7 @@ impl Gate {
     }
 
     /// A hook tells the result of a call that had been allowed.
-    pub fn told(&self, result: &HookResult) {
+    pub fn record_result(&self, result: &HookResult) {
         let HookCall { session, tool, input } = &result.call;
         let took = {
             let mut state = self.state();

@@ -117,7 +117,7 @@ fn what_cannot_be_recorded_is_denied_and_ends_the_run() {
     let input = json!({"command": "pwd"});
     let ended =
         EndedCall { session: "s", asker: None, call: "1", input: &input, vouched_by: Asked::Hook };
-    assert_eq!(gate.standing(&ended), Standing::Undecided, "it was never allowed");
+    assert_eq!(gate.standing(&ended), CallStanding::Undecided, "it was never allowed");
 }
 
 #[test]
@@ -206,9 +206,9 @@ fn many_may_ask_at_once() {
     let ended =
         EndedCall { session: "s", asker: None, call: "1", input: &input, vouched_by: Asked::Hook };
     for _ in 0..200 {
-        assert_eq!(gate.standing(&ended), Standing::Allowed);
+        assert_eq!(gate.standing(&ended), CallStanding::Allowed);
     }
-    assert_eq!(gate.standing(&ended), Standing::Undecided, "each answer counts once");
+    assert_eq!(gate.standing(&ended), CallStanding::Undecided, "each answer counts once");
 }
 
 #[test]
@@ -226,14 +226,14 @@ fn a_request_of_a_session_whose_hook_did_not_report_is_denied_and_recorded() {
 }
 
 /// A gate whose policy leaves every change to a human, who gives these answers.
-fn asking(replies: Vec<Reply>) -> (Arc<Collector>, Gate, Arc<Mutex<Vec<String>>>) {
+fn asking(replies: Vec<HumanReply>) -> (Arc<Collector>, Gate, Arc<Mutex<Vec<String>>>) {
     let (events, gate) = gate_on(Box::new(OsFiles));
     let replies = Mutex::new(replies.into_iter());
     let questions = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&questions);
     let gate = gate.with_human(Some(Box::new(move |question: &Question<'_>| {
         seen.lock().expect("questions").push(question.wants.to_owned());
-        replies.lock().expect("replies").next().unwrap_or(Reply::Silence)
+        replies.lock().expect("replies").next().unwrap_or(HumanReply::Silence)
     })));
     let mut focus = focus(1);
     let mut policy = Policy::clone(&focus.policy);
@@ -245,7 +245,8 @@ fn asking(replies: Vec<Reply>) -> (Arc<Collector>, Gate, Arc<Mutex<Vec<String>>>
 
 #[test]
 fn a_human_is_asked_once_a_call_and_only_what_the_guard_would_let_through() {
-    let (events, gate, questions) = asking(vec![Reply::Yes, Reply::No, Reply::Silence]);
+    let (events, gate, questions) =
+        asking(vec![HumanReply::Yes, HumanReply::No, HumanReply::Silence]);
     let hook = request("s", json!({"command": "pwd", "description": "d"}));
     let shown = json!({"command": "pwd", "commands": ["pwd"]});
     let permission = ToolRequest { asked: Asked::Permission, ..request("s", shown) };
@@ -272,7 +273,7 @@ fn a_turn_does_not_stand_still_while_a_human_thinks() {
     let gate = gate.with_human(Some(Box::new(move |_: &Question<'_>| {
         let gate = there.get().and_then(std::sync::Weak::upgrade).expect("the gate");
         seen.store(gate.last_life().is_some(), Ordering::SeqCst);
-        Reply::No
+        HumanReply::No
     })));
     let gate = Arc::new(gate);
     place.set(Arc::downgrade(&gate)).expect("once");
@@ -337,14 +338,14 @@ fn a_change_of_the_task_is_unseen_until_the_last_of_equal_commands_has_ended() {
     gate.refuse(&third, "human.refused", "no");
     gate.settle_denied(&ended("3"));
     write("1");
-    assert_eq!(gate.standing(&ended("1")), Standing::Allowed);
+    assert_eq!(gate.standing(&ended("1")), CallStanding::Allowed);
     write("2");
-    assert_eq!(gate.standing(&ended("2")), Standing::Allowed);
+    assert_eq!(gate.standing(&ended("2")), CallStanding::Allowed);
     let status = json!({"command": "git status"});
     assert!(gate.decide(&request("s", status.clone())).allowed());
     write("3");
     let ended = EndedCall { input: &status, ..ended("4") };
-    assert_eq!(gate.standing(&ended), Standing::Allowed);
+    assert_eq!(gate.standing(&ended), CallStanding::Allowed);
     write("4");
     gate.rest();
     let edits = gate.task_edits();

@@ -37,7 +37,7 @@ fn bench(greeting: Greeting) -> Bench {
     bench_with(greeting, None)
 }
 
-fn bench_with(greeting: Greeting, stops: Option<mpsc::Sender<StopAsked>>) -> Bench {
+fn bench_with(greeting: Greeting, stops: Option<mpsc::Sender<StopHook>>) -> Bench {
     let folder = tempfile::tempdir().expect("folder");
     let socket = folder.path().join("guard.sock");
     let events = Arc::<Collector>::default();
@@ -204,7 +204,7 @@ async fn whoever_runs_the_loop_says_whether_a_turn_may_end() {
     let answers = [Some("the check is red".to_owned()), None];
     let loop_runs = tokio::spawn(async move {
         for answer in answers {
-            let stop: StopAsked = asked.recv().await.expect("a question");
+            let stop: StopHook = asked.recv().await.expect("a question");
             assert_eq!(stop.session.as_str(), "s");
             stop.answer.send(answer).expect("somebody waits");
         }

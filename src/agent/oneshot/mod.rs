@@ -6,7 +6,7 @@
 //! its standard output tell what really ran; a call that no decision vouches for ends the
 //! turn. What the records mean lives in `seen`, how a prompt is watched in `turn`.
 
-mod seen;
+mod cli_records;
 mod turn;
 
 use std::ffi::OsString;

@@ -16,7 +16,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 use tokio_util::sync::CancellationToken;
 
-use super::seen::{self, Call, Seen};
+use super::cli_records::{self, CliRecords, RecordedCall};
 use super::{Closed, Recipe};
 use crate::agent::arguments::{bounded, is_empty};
 use crate::agent::records::{SessionRecords, reset_in_logs, since};
@@ -24,8 +24,8 @@ use crate::agent::stderr::StderrTail;
 use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
-    AgentError, EndedCall, Pulse, Session, Standing, Told, TurnLimits, classify_line, observe,
-    prepare, shown,
+    AgentError, CallStanding, EndedCall, ReportedFault, Session, TurnLimits, TurnPulse,
+    classify_line, observe, prepare, turn_text,
 };
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
@@ -55,7 +55,7 @@ pub(super) struct OneShotSession {
 /// What is gathered while the process runs.
 #[derive(Default)]
 struct Gathered {
-    seen: Seen,
+    seen: CliRecords,
     undecided: Vec<String>,
     ended: HashMap<usize, ExecutedCall>,
     life: Option<Instant>,
@@ -140,7 +140,7 @@ impl Session for OneShotSession {
 
     async fn close(self: Box<Self>, _: Duration) -> Closed {
         self.recipe.gate.close(&self.id);
-        Closed::LetGo
+        Closed::Confirmed
     }
 }
 
@@ -215,7 +215,7 @@ impl OneShotSession {
                 return Ok(Over::Cancel(TurnEnd::Interrupted));
             }
             if let Some(stuck) = observe(&self.pulse(gathered, started, limits), limits) {
-                let stuck = shown::stuck(self.recipe.gate.redactor(), stuck);
+                let stuck = turn_text::stuck(self.recipe.gate.redactor(), stuck);
                 return Ok(Over::Cancel(TurnEnd::Stuck(stuck)));
             }
             if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records)
@@ -255,7 +255,7 @@ impl OneShotSession {
     }
 
     /// Joins a call that ended with its decision.
-    fn settle(&self, call: &mut Call) -> Decided {
+    fn settle(&self, call: &mut RecordedCall) -> Decided {
         let gate = &self.recipe.gate;
         let ended = EndedCall {
             session: self.id.as_str(),
@@ -274,24 +274,26 @@ impl OneShotSession {
             CallStatus::Pending | CallStatus::Completed | CallStatus::Failed => {}
         }
         match (gate.standing(&ended), call.status) {
-            (Standing::Allowed, _) => Decided::Yes,
-            (Standing::Denied, CallStatus::Failed) => {
+            (CallStanding::Allowed, _) => Decided::Yes,
+            (CallStanding::Denied, CallStatus::Failed) => {
                 call.status = CallStatus::Denied;
                 Decided::Yes
             }
-            (Standing::Denied, _) => Decided::Missing,
+            (CallStanding::Denied, _) => Decided::Missing,
             // Arguments that were no JSON: such a call is shown to no hook, and does not run.
-            (Standing::Undecided, CallStatus::Failed) if is_empty(&call.input) => Decided::NotAsked,
-            (Standing::Undecided, _) if seen::is_shell_echo(call) => Decided::NotNeeded,
-            (Standing::Undecided, _) => Decided::Missing,
+            (CallStanding::Undecided, CallStatus::Failed) if is_empty(&call.input) => {
+                Decided::NotAsked
+            }
+            (CallStanding::Undecided, _) if cli_records::is_shell_echo(call) => Decided::NotNeeded,
+            (CallStanding::Undecided, _) => Decided::Missing,
         }
     }
 
-    fn executed(&self, call: &Call) -> ExecutedCall {
+    fn executed(&self, call: &RecordedCall) -> ExecutedCall {
         let redactor = self.recipe.gate.redactor();
         ExecutedCall {
             id: call.id.clone(),
-            kind: seen::kind(&call.tool).to_owned(),
+            kind: cli_records::kind(&call.tool).to_owned(),
             title: redactor.redact_str(&call.title).into_owned(),
             input: bounded(&redactor.redact_json(&call.input)),
             status: call.status,
@@ -299,11 +301,11 @@ impl OneShotSession {
         }
     }
 
-    fn pulse(&self, gathered: &Gathered, started: Instant, limits: &TurnLimits) -> Pulse {
+    fn pulse(&self, gathered: &Gathered, started: Instant, limits: &TurnLimits) -> TurnPulse {
         let (gate, seen) = (&self.recipe.gate, &gathered.seen);
         let last = [gathered.life, gate.last_life()].into_iter().flatten().max();
         let (failing, times) = longer(seen.failing.clone(), gate.denied_in_a_row());
-        Pulse {
+        TurnPulse {
             since_start: started.elapsed(),
             since_life: last.unwrap_or(started).max(started).elapsed(),
             pending: seen.pending(),
@@ -332,8 +334,8 @@ impl OneShotSession {
             Over::Exited(status) => status,
         };
         // The model's own words, unless they are nothing but the report of a limit.
-        let told = |seen: &Seen| {
-            let told = seen.words.told(seen.begun > 0).filter(Told::is_plain_limit);
+        let told = |seen: &CliRecords| {
+            let told = seen.words.classify(seen.begun > 0).filter(ReportedFault::is_plain_limit);
             told.map(|told| told.fault)
         };
         if let Some(fault) = gathered.seen.fault.take().or_else(|| told(&gathered.seen)) {
@@ -341,7 +343,7 @@ impl OneShotSession {
                 (None, FaultClass::RateLimit) => reset_in_logs(&self.recipe.logs).await,
                 (reset, _) => reset,
             };
-            let fault = shown::fault(self.recipe.gate.redactor(), Fault { reset, ..fault });
+            let fault = turn_text::fault(self.recipe.gate.redactor(), Fault { reset, ..fault });
             return (TurnEnd::EndTurn, Some(fault));
         }
         if !status.success() {
@@ -390,7 +392,7 @@ impl OneShotSession {
             updates: seen.records,
             unknown: Vec::new(),
             usage,
-            said: shown::said(gate.redactor(), seen.said.trim_end()),
+            said: turn_text::said(gate.redactor(), seen.said.trim_end()),
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }

@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::diff::unified;
-use super::scene::{CheckBox, Scene, box_of, quote};
-use super::script::Step;
-use super::shapes::{self, Call, Request};
+use super::prompt_context::{CheckBox, PromptContext, box_of, quote};
+use super::script::ScriptStep;
+use super::shapes::{self, ScriptedCall, ScriptedRequest};
 
 /// What of a command's output is reported, in bytes.
 const OUTPUT: usize = 64 * 1024;
 
 /// An action that is understood and not yet done.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Action {
+pub(super) struct ScriptedAction {
     /// As it is announced.
-    pub(super) call: Call,
+    pub(super) call: ScriptedCall,
     /// What is asked, one after the other.
-    pub(super) requests: Vec<Request>,
+    pub(super) requests: Vec<ScriptedRequest>,
     work: Result<Work, String>,
 }
 
@@ -36,25 +36,29 @@ enum Work {
 }
 
 /// The step as an action; `None` if it is none.
-pub(super) fn prepare(step: &Step, scene: &Scene, id: &str) -> Option<Action> {
+pub(super) fn prepare(
+    step: &ScriptStep,
+    scene: &PromptContext,
+    id: &str,
+) -> Option<ScriptedAction> {
     match step {
-        Step::Read(path) => Some(read(scene, id, &scene.fill(path))),
-        Step::Write(write) => {
+        ScriptStep::Read(path) => Some(read(scene, id, &scene.fill(path))),
+        ScriptStep::Write(write) => {
             Some(create(scene, id, &scene.fill(&write.path), scene.fill(&write.text)))
         }
-        Step::Edit(edit) => {
+        ScriptStep::Edit(edit) => {
             let path = absolute(scene, &scene.fill(&edit.path));
             Some(replace(scene, id, path, &scene.fill(&edit.old), &scene.fill(&edit.new)))
         }
-        Step::Run(command) => {
+        ScriptStep::Run(command) => {
             let command = scene.fill_command(command);
             // Copilot shows the model's own description; ours is the command's first line.
             let title = command.lines().next().unwrap_or_default().chars().take(80).collect();
             Some(run(scene, id, title, command))
         }
-        Step::Tick(text) => Some(tick(scene, id, &scene.fill(text))),
-        Step::Progress(text) => Some(progress(scene, id, &scene.fill(text))),
-        Step::Commit(change) => {
+        ScriptStep::Tick(text) => Some(tick(scene, id, &scene.fill(text))),
+        ScriptStep::Progress(text) => Some(progress(scene, id, &scene.fill(text))),
+        ScriptStep::Commit(change) => {
             let (task, criterion) = (scene.task(), &scene.criterion);
             let message = format!("ralph({task}): [{criterion}] - {}", scene.fill(change));
             {
@@ -62,38 +66,38 @@ pub(super) fn prepare(step: &Step, scene: &Scene, id: &str) -> Option<Action> {
                 Some(run(scene, id, "Commit the work".to_owned(), command))
             }
         }
-        Step::Say(_)
-        | Step::Think(_)
-        | Step::Plan(_)
-        | Step::Usage(_)
-        | Step::Sleep(_)
-        | Step::Together(_)
-        | Step::AskOnly(_)
-        | Step::Hang
-        | Step::Die(_)
-        | Step::Flood(_)
-        | Step::Line(_)
-        | Step::Raw(_)
-        | Step::Hex(_)
-        | Step::Deep(_)
-        | Step::Update(_)
-        | Step::Error(_)
-        | Step::Stop(_)
-        | Step::Spawn(_) => None,
+        ScriptStep::Say(_)
+        | ScriptStep::Think(_)
+        | ScriptStep::Plan(_)
+        | ScriptStep::Usage(_)
+        | ScriptStep::Sleep(_)
+        | ScriptStep::Together(_)
+        | ScriptStep::AskOnly(_)
+        | ScriptStep::Hang
+        | ScriptStep::Die(_)
+        | ScriptStep::Flood(_)
+        | ScriptStep::Line(_)
+        | ScriptStep::Raw(_)
+        | ScriptStep::Hex(_)
+        | ScriptStep::Deep(_)
+        | ScriptStep::Update(_)
+        | ScriptStep::Error(_)
+        | ScriptStep::Stop(_)
+        | ScriptStep::Spawn(_) => None,
     }
 }
 
-fn read(scene: &Scene, id: &str, path: &str) -> Action {
+fn read(scene: &PromptContext, id: &str, path: &str) -> ScriptedAction {
     let path = absolute(scene, path);
     let input = json!({"path": path});
-    Action {
+    ScriptedAction {
         call: call(id, format!("Viewing {}", path.display()), "read", input, Some(&path), None),
         requests: outside(scene, &path).into_iter().collect(),
         work: Ok(Work::Read(path)),
     }
 }
 
-fn create(scene: &Scene, id: &str, path: &str, text: String) -> Action {
+fn create(scene: &PromptContext, id: &str, path: &str, text: String) -> ScriptedAction {
     let path = absolute(scene, path);
     let before = std::fs::read_to_string(&path).ok();
     let input = json!({"path": path, "file_text": text});
@@ -104,7 +108,7 @@ fn create(scene: &Scene, id: &str, path: &str, text: String) -> Action {
     change_file(scene, id, title, input, change, path, before, text, message)
 }
 
-fn replace(scene: &Scene, id: &str, path: PathBuf, old: &str, new: &str) -> Action {
+fn replace(scene: &PromptContext, id: &str, path: PathBuf, old: &str, new: &str) -> ScriptedAction {
     let input = json!({"path": path, "old_str": old, "new_str": new});
     let title = format!("Editing {}", path.display());
     let text = match std::fs::read_to_string(&path) {
@@ -121,7 +125,7 @@ fn replace(scene: &Scene, id: &str, path: PathBuf, old: &str, new: &str) -> Acti
             let message = format!("File {} updated with changes.", path.display());
             change_file(scene, id, title, input, change, path, Some(before), text, message)
         }
-        Err(why) => Action {
+        Err(why) => ScriptedAction {
             call: call(id, title, "edit", input, Some(&path), None),
             requests: Vec::new(),
             work: Err(why),
@@ -131,7 +135,7 @@ fn replace(scene: &Scene, id: &str, path: PathBuf, old: &str, new: &str) -> Acti
 
 #[expect(clippy::too_many_arguments, reason = "create and edit differ in each of them")]
 fn change_file(
-    scene: &Scene,
+    scene: &PromptContext,
     id: &str,
     title: String,
     input: Value,
@@ -140,37 +144,37 @@ fn change_file(
     before: Option<String>,
     text: String,
     message: String,
-) -> Action {
+) -> ScriptedAction {
     let diff = unified(&path, before.as_deref(), &text);
     let name = if before.is_some() { "Edit file" } else { "Create file" };
-    let mut requests: Vec<Request> = outside(scene, &path).into_iter().collect();
-    requests.push(Request {
+    let mut requests: Vec<ScriptedRequest> = outside(scene, &path).into_iter().collect();
+    requests.push(ScriptedRequest {
         title: name.to_owned(),
         kind: "edit",
         input: json!({"fileName": path, "diff": diff}),
     });
-    Action {
+    ScriptedAction {
         call: call(id, title, "edit", input, Some(&path), Some(change)),
         requests,
         work: Ok(Work::Write { path, text, output: shapes::file_output(&message, &diff) }),
     }
 }
 
-fn run(scene: &Scene, id: &str, title: String, command: String) -> Action {
+fn run(scene: &PromptContext, id: &str, title: String, command: String) -> ScriptedAction {
     let input = json!({"command": command, "description": title});
-    let request = Request {
+    let request = ScriptedRequest {
         title: title.clone(),
         kind: "execute",
         input: json!({"command": command, "commands": [command]}),
     };
-    Action {
+    ScriptedAction {
         call: call(id, title, "execute", input, None, None),
         requests: vec![request],
         work: Ok(Work::Run { command, cwd: scene.cwd.clone() }),
     }
 }
 
-fn tick(scene: &Scene, id: &str, criterion: &str) -> Action {
+fn tick(scene: &PromptContext, id: &str, criterion: &str) -> ScriptedAction {
     let path = task_file(scene, "TASK.md");
     let source = std::fs::read_to_string(&path).unwrap_or_default();
     let open = |found: &CheckBox<'_>| source.as_bytes()[found.mark] == b' ';
@@ -187,7 +191,7 @@ fn tick(scene: &Scene, id: &str, criterion: &str) -> Action {
     change_file(scene, id, title, input, change, path, Some(source), text, message)
 }
 
-fn progress(scene: &Scene, id: &str, text: &str) -> Action {
+fn progress(scene: &PromptContext, id: &str, text: &str) -> ScriptedAction {
     let path = task_file(scene, "progress.md");
     let before = std::fs::read_to_string(&path).ok();
     let line = format!("- {} {text}\n", scene.date);
@@ -204,7 +208,7 @@ fn progress(scene: &Scene, id: &str, text: &str) -> Action {
     change_file(scene, id, title, input, change, path, Some(before), text, message)
 }
 
-fn task_file(scene: &Scene, name: &str) -> PathBuf {
+fn task_file(scene: &PromptContext, name: &str) -> PathBuf {
     scene.cwd.join(scene.folder.as_deref().unwrap_or(Path::new(""))).join(name)
 }
 
@@ -215,20 +219,20 @@ fn call(
     input: Value,
     path: Option<&Path>,
     change: Option<(String, String)>,
-) -> Call {
+) -> ScriptedCall {
     let path = path.map(|path| path.to_string_lossy().into_owned());
-    Call { id: id.to_owned(), title, kind, input, path, change }
+    ScriptedCall { id: id.to_owned(), title, kind, input, path, change }
 }
 
-fn absolute(scene: &Scene, path: &str) -> PathBuf {
+fn absolute(scene: &PromptContext, path: &str) -> PathBuf {
     scene.cwd.join(path)
 }
 
 /// Copilot's extra question for a path outside of the session's folder, also where a symlink
 /// leads out; it shows the path as it was written.
-fn outside(scene: &Scene, path: &Path) -> Option<Request> {
+fn outside(scene: &PromptContext, path: &Path) -> Option<ScriptedRequest> {
     let home = scene.cwd.canonicalize().ok()?;
-    (!resolved(path).starts_with(&home)).then(|| Request {
+    (!resolved(path).starts_with(&home)).then(|| ScriptedRequest {
         title: "Access paths outside trusted directories".to_owned(),
         kind: "read",
         input: json!({"path": path}),
@@ -258,7 +262,7 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-impl Action {
+impl ScriptedAction {
     /// Does it; gives the tool's output.
     ///
     /// # Errors

@@ -14,29 +14,29 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ledger::Ledger;
-use super::play::{Stage, TurnEnd};
-use super::scene::{self, Scene};
-use super::script::{Deaf, Ending, Phase, Script, TurnScript};
-use super::session::Session;
-use super::{Ended, ScriptedError, faults, shapes};
-use crate::agent::acp::serve::{Incoming, Refusal, Reply, ServeError, Wire};
+use super::play::{PlayedEnd, Stage};
+use super::prompt_context::{self, PromptContext};
+use super::script::{AgentScript, Deaf, DeathMoment, ProcessEnd, TurnScript};
+use super::session::ScriptedSession;
+use super::{AgentExit, ScriptedError, faults, shapes};
+use crate::agent::acp::serve::{Incoming, ReplyHandle, RpcError, ServeError, Wire};
 
 /// One agent process.
-pub(super) struct Agent {
-    script: Script,
+pub(super) struct ScriptedAgent {
+    script: AgentScript,
     wire: Wire,
     ledger: Ledger,
-    sessions: HashMap<String, Arc<Session>>,
+    sessions: HashMap<String, Arc<ScriptedSession>>,
     opened: u32,
-    turns: JoinSet<Result<Option<Ending>, ServeError>>,
+    turns: JoinSet<Result<Option<ProcessEnd>, ServeError>>,
 }
 
-impl Agent {
+impl ScriptedAgent {
     /// An agent that has not heard anything yet.
     ///
     /// # Errors
     /// If the script's memory cannot be read.
-    pub(super) fn new(script: Script, wire: Wire) -> Result<Self, ScriptedError> {
+    pub(super) fn new(script: AgentScript, wire: Wire) -> Result<Self, ScriptedError> {
         let ledger = Ledger::open(script.memory.clone())?;
         Ok(Self {
             script,
@@ -55,7 +55,7 @@ impl Agent {
     pub(super) async fn live(
         mut self,
         mut incoming: UnboundedReceiver<Incoming>,
-    ) -> Result<Ended, ScriptedError> {
+    ) -> Result<AgentExit, ScriptedError> {
         if let Some(banner) = &self.script.banner {
             self.wire.bytes(format!("{banner}\n").into_bytes()).await;
         }
@@ -74,51 +74,51 @@ impl Agent {
                     let ending = turn.map_err(ScriptedError::Turn)??;
                     let ending = match ending {
                         Some(ending) => Some(ending),
-                        None => self.dies(Phase::TurnEnded).await?,
+                        None => self.dies(DeathMoment::TurnEnded).await?,
                     };
                     if let Some(ending) = ending {
                         break ending;
                     }
                 }
-                () = wire.hung_up(), if hears_eof => return Ok(Ended::HungUp),
+                () = wire.hung_up(), if hears_eof => return Ok(AgentExit::HungUp),
             }
         };
         self.turns.shutdown().await;
         match ending {
-            Ending::Exit(code) => return Ok(Ended::Exit(code)),
-            Ending::Kill => faults::kill_myself(),
-            Ending::CloseStdout => faults::close_stdout(&self.script.ignore),
+            ProcessEnd::Exit(code) => return Ok(AgentExit::Exit(code)),
+            ProcessEnd::Kill => faults::kill_myself(),
+            ProcessEnd::CloseStdout => faults::close_stdout(&self.script.ignore),
         }
         // Only where the system refused.
-        Ok(Ended::Exit(u8::MAX))
+        Ok(AgentExit::Exit(u8::MAX))
     }
 
     /// One message; `Some` if the process ends with it.
-    async fn hear(&mut self, message: Incoming) -> Result<Option<Ending>, ScriptedError> {
+    async fn hear(&mut self, message: Incoming) -> Result<Option<ProcessEnd>, ScriptedError> {
         match message {
             Incoming::Initialize(reply) => {
-                if let Some(ending) = self.dies(Phase::Initialize).await? {
+                if let Some(ending) = self.dies(DeathMoment::Initialize).await? {
                     return Ok(Some(ending));
                 }
                 self.wire.answer(reply, Ok(shapes::initialized())).await?;
-                self.dies(Phase::Initialized).await
+                self.dies(DeathMoment::Initialized).await
             }
             Incoming::NewSession { cwd, reply } => {
-                if let Some(ending) = self.dies(Phase::SessionNew).await? {
+                if let Some(ending) = self.dies(DeathMoment::SessionNew).await? {
                     return Ok(Some(ending));
                 }
                 self.open(cwd, reply).await?;
-                self.dies(Phase::SessionReady).await
+                self.dies(DeathMoment::SessionReady).await
             }
             Incoming::Prompt { session, text, reply } => {
-                if let Some(ending) = self.dies(Phase::Prompt).await? {
+                if let Some(ending) = self.dies(DeathMoment::Prompt).await? {
                     return Ok(Some(ending));
                 }
                 self.prompt(&session, &text, reply).await?;
                 Ok(None)
             }
             Incoming::Cancel { session } => {
-                if let Some(ending) = self.dies(Phase::Cancel).await? {
+                if let Some(ending) = self.dies(DeathMoment::Cancel).await? {
                     return Ok(Some(ending));
                 }
                 if !self.script.ignore.contains(&Deaf::Cancel)
@@ -154,7 +154,7 @@ impl Agent {
     }
 
     /// Whether the script has the agent die here; if so, nothing is written any more.
-    async fn dies(&mut self, phase: Phase) -> Result<Option<Ending>, ScriptedError> {
+    async fn dies(&mut self, phase: DeathMoment) -> Result<Option<ProcessEnd>, ScriptedError> {
         match &self.script.die {
             Some(death) if death.at == phase && self.ledger.allows("die", death.times) => {
                 self.ledger.take("die")?;
@@ -165,13 +165,13 @@ impl Agent {
         }
     }
 
-    async fn open(&mut self, cwd: PathBuf, reply: Reply) -> Result<(), ServeError> {
+    async fn open(&mut self, cwd: PathBuf, reply: ReplyHandle) -> Result<(), ServeError> {
         if let Some(error) = &self.script.session_error {
             return self.wire.answer(reply, Err(error.into())).await;
         }
         if !cwd.is_dir() {
             let message = format!("Internal error: {} is no folder", cwd.display());
-            let refusal = Refusal { code: -32603, message, data: json!(null) };
+            let refusal = RpcError { code: -32603, message, data: json!(null) };
             return self.wire.answer(reply, Err(refusal)).await;
         }
         self.opened += 1;
@@ -179,22 +179,27 @@ impl Agent {
         let id = format!("scripted-{}-{}", std::process::id(), self.opened);
         self.wire.update(&id, &shapes::commands()).await;
         let answer = shapes::session(&id, self.script.mode);
-        self.sessions.insert(id.clone(), Arc::new(Session::new(id, cwd)));
+        self.sessions.insert(id.clone(), Arc::new(ScriptedSession::new(id, cwd)));
         self.wire.answer(reply, Ok(answer)).await
     }
 
     /// Starts the turn that fits the prompt.
-    async fn prompt(&mut self, id: &str, text: &str, reply: Reply) -> Result<(), ScriptedError> {
+    async fn prompt(
+        &mut self,
+        id: &str,
+        text: &str,
+        reply: ReplyHandle,
+    ) -> Result<(), ScriptedError> {
         let Some(session) = self.sessions.get(id).cloned() else {
             return Ok(self.wire.answer(reply, Err(unknown("no such session"))).await?);
         };
-        let criterion = session.focus(scene::focus_of(text));
+        let criterion = session.focus(prompt_context::focus_of(text));
         let folder = match &self.script.task {
             Some(folder) => Some(folder.clone()),
-            None => scene::folder_of(&session.cwd, text, &criterion),
+            None => prompt_context::folder_of(&session.cwd, text, &criterion),
         };
         let date = chrono::Local::now().format("%F").to_string();
-        let scene = Scene { cwd: session.cwd.clone(), criterion, folder, date };
+        let scene = PromptContext { cwd: session.cwd.clone(), criterion, folder, date };
         let turn = self.choose(&scene.criterion)?;
         let pace = Duration::from_millis(self.script.pace);
         // Here and not in the turn: a cancel that comes next must find it.
@@ -222,34 +227,34 @@ fn turn_name(number: usize) -> String {
     format!("turn {number}")
 }
 
-fn unknown(message: &str) -> Refusal {
-    Refusal { code: -32602, message: format!("Invalid params: {message}"), data: json!(null) }
+fn unknown(message: &str) -> RpcError {
+    RpcError { code: -32602, message: format!("Invalid params: {message}"), data: json!(null) }
 }
 
 /// Plays a turn and answers its prompt; `Some` if the process ends instead.
 async fn take_turn(
     wire: Wire,
-    session: Arc<Session>,
-    scene: Scene,
+    session: Arc<ScriptedSession>,
+    scene: PromptContext,
     turn: TurnScript,
     pace: Duration,
     cancel: CancellationToken,
-    reply: Reply,
-) -> Result<Option<Ending>, ServeError> {
+    reply: ReplyHandle,
+) -> Result<Option<ProcessEnd>, ServeError> {
     let stage = Stage { wire: &wire, session: &session, scene: &scene, turn: &turn, pace };
     let end = tokio::select! {
         biased;
-        () = cancel.cancelled() => TurnEnd::Stop("cancelled".to_owned()),
+        () = cancel.cancelled() => PlayedEnd::Stop("cancelled".to_owned()),
         end = stage.play() => end?,
     };
     match end {
-        TurnEnd::Die(ending) => {
+        PlayedEnd::Die(ending) => {
             // Before the reply is let go of.
             wire.seal().await;
             return Ok(Some(ending));
         }
-        TurnEnd::Refuse(refusal) => wire.answer(reply, Err(refusal)).await?,
-        TurnEnd::Stop(reason) => {
+        PlayedEnd::Refuse(refusal) => wire.answer(reply, Err(refusal)).await?,
+        PlayedEnd::Stop(reason) => {
             wire.answer(reply, Ok(shapes::turn_ended(&reason, session.used()))).await?;
         }
     }

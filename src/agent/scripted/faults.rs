@@ -8,7 +8,7 @@ use std::process::Stdio;
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::process::Command;
 
-use super::scene::Scene;
+use super::prompt_context::PromptContext;
 use super::script::{Deaf, Flood, Spawn};
 use super::shapes;
 use crate::agent::acp::serve::{Wire, update_line};
@@ -36,7 +36,7 @@ pub(super) async fn flood(wire: &Wire, session: &str, flood: Flood) {
 }
 
 /// Starts a process that nobody waits for.
-pub(super) fn spawn(spawn: &Spawn, scene: &Scene) -> std::io::Result<()> {
+pub(super) fn spawn(spawn: &Spawn, scene: &PromptContext) -> std::io::Result<()> {
     let command = scene.fill_command(&spawn.command);
     let mut child = if spawn.setsid {
         let mut child = Command::new("setsid");

@@ -12,7 +12,7 @@ mod diff;
 mod faults;
 mod ledger;
 mod play;
-mod scene;
+mod prompt_context;
 mod script;
 mod session;
 mod shapes;
@@ -25,7 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::agent::acp::serve::{self, ServeError};
 use script::Deaf;
 
-pub use script::Script;
+pub use script::AgentScript;
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub enum ScriptedError {
 
 /// How the agent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum AgentExit {
     /// The client closed its side.
     HungUp,
     /// The script wants the process to end with this code.
@@ -78,7 +78,11 @@ pub enum Ended {
 ///
 /// # Errors
 /// If the connection breaks in the middle, or the script's memory cannot be used.
-pub async fn serve<R, W>(script: Script, stdin: R, stdout: W) -> Result<Ended, ScriptedError>
+pub async fn serve<R, W>(
+    script: AgentScript,
+    stdin: R,
+    stdout: W,
+) -> Result<AgentExit, ScriptedError>
 where
     R: AsyncRead + Send + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -91,7 +95,7 @@ where
         .transpose()
         .map_err(ScriptedError::Signal)?;
     serve::serve(stdin, stdout, async |wire, incoming| {
-        agent::Agent::new(script, wire)?.live(incoming).await
+        agent::ScriptedAgent::new(script, wire)?.live(incoming).await
     })
     .await?
 }

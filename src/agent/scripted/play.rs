@@ -9,30 +9,30 @@ use std::time::Duration;
 use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 
-use super::action::{self, Action};
+use super::action::{self, ScriptedAction};
 use super::faults;
-use super::scene::Scene;
-use super::script::{Ask, Ending, ErrorReply, OnReject, Step, TurnScript};
-use super::session::Session;
+use super::prompt_context::PromptContext;
+use super::script::{Ask, ErrorReply, OnReject, ProcessEnd, ScriptStep, TurnScript};
+use super::session::ScriptedSession;
 use super::shapes;
-use crate::agent::acp::serve::{Refusal, ServeError, Wire};
+use crate::agent::acp::serve::{RpcError, ServeError, Wire};
 
 /// How a turn ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum TurnEnd {
+pub(super) enum PlayedEnd {
     /// With a stop reason.
     Stop(String),
     /// With an error.
-    Refuse(Refusal),
+    Refuse(RpcError),
     /// With the process.
-    Die(Ending),
+    Die(ProcessEnd),
 }
 
 /// Everything a turn has to do with.
 pub(super) struct Stage<'a> {
     pub(super) wire: &'a Wire,
-    pub(super) session: &'a Session,
-    pub(super) scene: &'a Scene,
+    pub(super) session: &'a ScriptedSession,
+    pub(super) scene: &'a PromptContext,
     pub(super) turn: &'a TurnScript,
     pub(super) pace: Duration,
 }
@@ -43,7 +43,7 @@ enum Acted {
     Rejected,
 }
 
-impl From<&ErrorReply> for Refusal {
+impl From<&ErrorReply> for RpcError {
     fn from(error: &ErrorReply) -> Self {
         Self { code: error.code, message: error.message.clone(), data: error.data.clone() }
     }
@@ -54,7 +54,7 @@ impl Stage<'_> {
     ///
     /// # Errors
     /// If the client is gone.
-    pub(super) async fn play(&self) -> Result<TurnEnd, ServeError> {
+    pub(super) async fn play(&self) -> Result<PlayedEnd, ServeError> {
         for step in &self.turn.steps {
             // A timer takes a millisecond even for nothing.
             if !self.pace.is_zero() {
@@ -64,33 +64,40 @@ impl Stage<'_> {
                 return Ok(end);
             }
         }
-        Ok(TurnEnd::Stop("end_turn".to_owned()))
+        Ok(PlayedEnd::Stop("end_turn".to_owned()))
     }
 
     /// One step; `Some` if it ends the turn. Boxed, for steps hold steps.
-    fn step<'a>(&'a self, step: &'a Step) -> BoxFuture<'a, Result<Option<TurnEnd>, ServeError>> {
+    fn step<'a>(
+        &'a self,
+        step: &'a ScriptStep,
+    ) -> BoxFuture<'a, Result<Option<PlayedEnd>, ServeError>> {
         Box::pin(async move {
             match step {
-                Step::Say(text) => self.send(&shapes::said(&self.scene.fill(text))).await,
-                Step::Think(text) => self.send(&shapes::thought(&self.scene.fill(text))).await,
-                Step::Plan(entries) => {
+                ScriptStep::Say(text) => self.send(&shapes::said(&self.scene.fill(text))).await,
+                ScriptStep::Think(text) => {
+                    self.send(&shapes::thought(&self.scene.fill(text))).await
+                }
+                ScriptStep::Plan(entries) => {
                     let entries: Vec<String> =
                         entries.iter().map(|entry| self.scene.fill(entry)).collect();
                     self.send(&shapes::plan(&entries)).await;
                 }
-                Step::Usage(tokens) => {
+                ScriptStep::Usage(tokens) => {
                     let used = self.session.use_tokens(*tokens);
                     self.send(&shapes::context(used.input)).await;
                 }
-                Step::Sleep(millis) => tokio::time::sleep(Duration::from_millis(*millis)).await,
-                Step::Read(_)
-                | Step::Write(_)
-                | Step::Edit(_)
-                | Step::Run(_)
-                | Step::Tick(_)
-                | Step::Progress(_)
-                | Step::Commit(_) => return self.act(step).await,
-                Step::Together(steps) => {
+                ScriptStep::Sleep(millis) => {
+                    tokio::time::sleep(Duration::from_millis(*millis)).await
+                }
+                ScriptStep::Read(_)
+                | ScriptStep::Write(_)
+                | ScriptStep::Edit(_)
+                | ScriptStep::Run(_)
+                | ScriptStep::Tick(_)
+                | ScriptStep::Progress(_)
+                | ScriptStep::Commit(_) => return self.act(step).await,
+                ScriptStep::Together(steps) => {
                     let ends = join_all(steps.iter().map(|step| self.step(step))).await;
                     for end in ends {
                         if let Some(end) = end? {
@@ -98,26 +105,28 @@ impl Stage<'_> {
                         }
                     }
                 }
-                Step::AskOnly(step) => {
+                ScriptStep::AskOnly(step) => {
                     if let Some(action) = self.prepare(&step.0) {
                         self.send(&shapes::began(&action.call)).await;
                         self.ask(&action).await?;
                     }
                 }
-                Step::Hang => std::future::pending().await,
-                Step::Die(ending) => return Ok(Some(TurnEnd::Die(*ending))),
-                Step::Flood(flood) => faults::flood(self.wire, &self.session.id, *flood).await,
-                Step::Line(text) => self.wire.bytes(format!("{text}\n").into_bytes()).await,
-                Step::Raw(text) => self.wire.bytes(text.clone().into_bytes()).await,
-                Step::Hex(bytes) => self.wire.bytes(bytes.0.clone()).await,
-                Step::Deep(brackets) => {
+                ScriptStep::Hang => std::future::pending().await,
+                ScriptStep::Die(ending) => return Ok(Some(PlayedEnd::Die(*ending))),
+                ScriptStep::Flood(flood) => {
+                    faults::flood(self.wire, &self.session.id, *flood).await
+                }
+                ScriptStep::Line(text) => self.wire.bytes(format!("{text}\n").into_bytes()).await,
+                ScriptStep::Raw(text) => self.wire.bytes(text.clone().into_bytes()).await,
+                ScriptStep::Hex(bytes) => self.wire.bytes(bytes.0.clone()).await,
+                ScriptStep::Deep(brackets) => {
                     let brackets = usize::try_from(*brackets).unwrap_or(usize::MAX);
                     self.wire.bytes(format!("{}\n", "[".repeat(brackets)).into_bytes()).await;
                 }
-                Step::Update(update) => self.send(update).await,
-                Step::Error(error) => return Ok(Some(TurnEnd::Refuse(error.into()))),
-                Step::Stop(reason) => return Ok(Some(TurnEnd::Stop(reason.clone()))),
-                Step::Spawn(spawn) => {
+                ScriptStep::Update(update) => self.send(update).await,
+                ScriptStep::Error(error) => return Ok(Some(PlayedEnd::Refuse(error.into()))),
+                ScriptStep::Stop(reason) => return Ok(Some(PlayedEnd::Stop(reason.clone()))),
+                ScriptStep::Spawn(spawn) => {
                     if let Err(error) = faults::spawn(spawn, self.scene) {
                         self.send(&shapes::said(&format!("Error: {error}"))).await;
                     }
@@ -131,13 +140,13 @@ impl Stage<'_> {
         self.wire.update(&self.session.id, update).await;
     }
 
-    fn prepare(&self, step: &Step) -> Option<Action> {
+    fn prepare(&self, step: &ScriptStep) -> Option<ScriptedAction> {
         let id = self.turn.call_id.clone().unwrap_or_else(|| self.session.next_call());
         action::prepare(step, self.scene, &id)
     }
 
     /// Announces an action, asks, does it, reports it.
-    async fn act(&self, step: &Step) -> Result<Option<TurnEnd>, ServeError> {
+    async fn act(&self, step: &ScriptStep) -> Result<Option<PlayedEnd>, ServeError> {
         let Some(action) = self.prepare(step) else { return Ok(None) };
         self.send(&shapes::began(&action.call)).await;
         match self.decide_and_do(&action).await? {
@@ -149,14 +158,14 @@ impl Stage<'_> {
                     OnReject::Continue => Ok(None),
                     OnReject::End => {
                         self.send(&shapes::said("Info: Operation cancelled by user")).await;
-                        Ok(Some(TurnEnd::Stop("end_turn".to_owned())))
+                        Ok(Some(PlayedEnd::Stop("end_turn".to_owned())))
                     }
                 }
             }
         }
     }
 
-    async fn decide_and_do(&self, action: &Action) -> Result<Acted, ServeError> {
+    async fn decide_and_do(&self, action: &ScriptedAction) -> Result<Acted, ServeError> {
         match self.turn.ask {
             Ask::Never => {}
             Ask::Before => {
@@ -183,7 +192,7 @@ impl Stage<'_> {
         Ok(Acted::Done)
     }
 
-    async fn report(&self, action: &Action, result: Result<Value, String>) {
+    async fn report(&self, action: &ScriptedAction, result: Result<Value, String>) {
         let update = match result {
             Ok(output) => shapes::completed(&action.call, &output),
             Err(why) => shapes::failed(&action.call, "failure", &why),
@@ -192,7 +201,7 @@ impl Stage<'_> {
     }
 
     /// Whether each of its requests is allowed.
-    async fn allowed(&self, action: &Action) -> Result<bool, ServeError> {
+    async fn allowed(&self, action: &ScriptedAction) -> Result<bool, ServeError> {
         for request in &action.requests {
             let pending = self.wire.ask(self.request(action, request)).await?;
             let selected = pending.selected().await;
@@ -204,7 +213,7 @@ impl Stage<'_> {
     }
 
     /// Asks and does not wait.
-    async fn ask(&self, action: &Action) -> Result<(), ServeError> {
+    async fn ask(&self, action: &ScriptedAction) -> Result<(), ServeError> {
         for request in &action.requests {
             // The answer is dropped unread: whoever asked is not interested any more.
             self.session.keep(self.wire.ask(self.request(action, request)).await?);
@@ -212,7 +221,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn request(&self, action: &Action, request: &shapes::Request) -> Value {
+    fn request(&self, action: &ScriptedAction, request: &shapes::ScriptedRequest) -> Value {
         let usual = shapes::usual_options();
         let options = self.turn.options.as_ref().unwrap_or(&usual);
         shapes::permission(&self.session.id, &action.call, request, options)

@@ -13,7 +13,7 @@ use super::ScriptedError;
 /// A whole script.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Script {
+pub struct AgentScript {
     /// The task's folder, relative to the session's; looked for if not said.
     pub task: Option<PathBuf>,
     /// What the agent does with a prompt: the first that fits is played.
@@ -21,7 +21,7 @@ pub struct Script {
     /// Milliseconds before each step, so that people can watch.
     pub pace: u64,
     /// The session mode that is reported, by its short name.
-    pub mode: Mode,
+    pub mode: SessionMode,
     /// A line on stdout before anything else.
     pub banner: Option<String>,
     /// Answer `session/new` with this error.
@@ -53,7 +53,7 @@ pub struct TurnScript {
     /// One id for all tool calls of the turn, instead of one each.
     pub call_id: Option<String>,
     /// What is done, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 /// When permission is asked for.
@@ -85,7 +85,7 @@ pub enum OnReject {
 /// Session modes, as Copilot has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum SessionMode {
     /// The ordinary one.
     #[default]
     Agent,
@@ -125,9 +125,9 @@ pub struct ErrorReply {
 #[serde(deny_unknown_fields)]
 pub struct Death {
     /// When.
-    pub at: Phase,
+    pub at: DeathMoment,
     /// How.
-    pub by: Ending,
+    pub by: ProcessEnd,
     /// So many times only; counted across processes if there is a `memory`.
     #[serde(default)]
     pub times: Option<u32>,
@@ -136,7 +136,7 @@ pub struct Death {
 /// Moments between turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum DeathMoment {
     /// `initialize` has come and is not answered.
     Initialize,
     /// It is answered.
@@ -156,7 +156,7 @@ pub enum Phase {
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum ProcessEnd {
     /// SIGKILL, by its own hand.
     Kill,
     /// An orderly exit with this code.
@@ -168,7 +168,7 @@ pub enum Ending {
 /// One thing to do. The first group is what agents do; the second is what they should not.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum ScriptStep {
     /// Says a text.
     Say(String),
     /// Thinks a text.
@@ -194,14 +194,14 @@ pub enum Step {
     /// Commits everything, with this change in the message.
     Commit(String),
     /// Does several actions at once; each asks for itself.
-    Together(Vec<Step>),
+    Together(Vec<ScriptStep>),
 
     /// Announces an action and asks for it, but neither waits for the answer nor does it.
     AskOnly(ActionStep),
     /// Does nothing any more.
     Hang,
     /// Ends the process, one way or the other.
-    Die(Ending),
+    Die(ProcessEnd),
     /// Sends very much text.
     Flood(Flood),
     /// Sends a line that is no frame of the SDK's; its newline is added.
@@ -224,22 +224,22 @@ pub enum Step {
 
 /// A step that can be asked for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Step")]
-pub struct ActionStep(pub Box<Step>);
+#[serde(try_from = "ScriptStep")]
+pub struct ActionStep(pub Box<ScriptStep>);
 
-impl TryFrom<Step> for ActionStep {
+impl TryFrom<ScriptStep> for ActionStep {
     type Error = &'static str;
 
-    fn try_from(step: Step) -> Result<Self, Self::Error> {
+    fn try_from(step: ScriptStep) -> Result<Self, Self::Error> {
         let asked_for = matches!(
             step,
-            Step::Read(_)
-                | Step::Write(_)
-                | Step::Edit(_)
-                | Step::Run(_)
-                | Step::Tick(_)
-                | Step::Progress(_)
-                | Step::Commit(_)
+            ScriptStep::Read(_)
+                | ScriptStep::Write(_)
+                | ScriptStep::Edit(_)
+                | ScriptStep::Run(_)
+                | ScriptStep::Tick(_)
+                | ScriptStep::Progress(_)
+                | ScriptStep::Commit(_)
         );
         if asked_for {
             Ok(Self(Box::new(step)))
@@ -331,7 +331,7 @@ pub struct Spawn {
     pub hold_stdout: bool,
 }
 
-impl Script {
+impl AgentScript {
     /// Reads a script from a file.
     ///
     /// # Errors
@@ -361,7 +361,7 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        Script::parse(text).expect_err("no script").to_string()
+        AgentScript::parse(text).expect_err("no script").to_string()
     }
 
     #[test]
@@ -392,9 +392,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("agent.yaml");
         std::fs::write(&path, "memory: seen.txt\n").expect("written");
-        let script = Script::load(&path).expect("a script");
+        let script = AgentScript::load(&path).expect("a script");
         assert_eq!(script.memory, Some(folder.path().join("seen.txt")));
-        let missing = Script::load(Path::new("/not/there.yaml")).expect_err("not there");
+        let missing = AgentScript::load(Path::new("/not/there.yaml")).expect_err("not there");
         assert!(missing.to_string().starts_with("cannot read the script /not/there.yaml: "));
     }
 }

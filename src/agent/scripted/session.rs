@@ -9,7 +9,7 @@ use super::script::Tokens;
 use crate::agent::acp::serve::Pending;
 
 /// A session.
-pub(super) struct Session {
+pub(super) struct ScriptedSession {
     /// Its id.
     pub(super) id: String,
     /// The folder it works in.
@@ -26,7 +26,7 @@ struct State {
     pending: Vec<Pending>,
 }
 
-impl Session {
+impl ScriptedSession {
     /// A fresh one.
     pub(super) fn new(id: String, cwd: PathBuf) -> Self {
         Self { id, cwd, state: Mutex::default() }

@@ -5,12 +5,12 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Mode, Tokens};
+use super::script::{SessionMode, Tokens};
 use crate::agent::acp::serve;
 
 /// A tool call as it is announced.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Call {
+pub(super) struct ScriptedCall {
     /// Its id.
     pub(super) id: String,
     /// The agent's words for it.
@@ -27,7 +27,7 @@ pub(super) struct Call {
 
 /// What a permission request shows: not the same as the call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Request {
+pub(super) struct ScriptedRequest {
     /// Copilot's words for it.
     pub(super) title: String,
     /// ACP's kind.
@@ -37,20 +37,20 @@ pub(super) struct Request {
 }
 
 const MODES: &str = "https://agentclientprotocol.com/protocol/session-modes";
-const MODE_NAMES: [(Mode, &str, &str); 3] = [
-    (Mode::Agent, "agent", "Default agent mode for conversational interactions"),
-    (Mode::Plan, "plan", "Plan mode for creating and executing multi-step plans"),
-    (Mode::Autopilot, "autopilot", "Autonomous mode that enables allow-all"),
+const MODE_NAMES: [(SessionMode, &str, &str); 3] = [
+    (SessionMode::Agent, "agent", "Default agent mode for conversational interactions"),
+    (SessionMode::Plan, "plan", "Plan mode for creating and executing multi-step plans"),
+    (SessionMode::Autopilot, "autopilot", "Autonomous mode that enables allow-all"),
 ];
 
 /// The URL of a mode.
-pub(super) fn mode_id(mode: Mode) -> String {
+pub(super) fn mode_id(mode: SessionMode) -> String {
     let name = MODE_NAMES.iter().find(|entry| entry.0 == mode).map_or("agent", |entry| entry.1);
     format!("{MODES}#{name}")
 }
 
 /// The mode behind a URL.
-pub(super) fn mode_of(id: &str) -> Option<Mode> {
+pub(super) fn mode_of(id: &str) -> Option<SessionMode> {
     MODE_NAMES.iter().map(|entry| entry.0).find(|mode| mode_id(*mode) == id)
 }
 
@@ -73,7 +73,7 @@ pub(super) fn initialized() -> Value {
 }
 
 /// The answer to `session/new`.
-pub(super) fn session(id: &str, mode: Mode) -> Value {
+pub(super) fn session(id: &str, mode: SessionMode) -> Value {
     let modes: Vec<Value> = MODE_NAMES
         .iter()
         .map(|(mode, name, description)| {
@@ -92,7 +92,7 @@ pub(super) fn commands() -> Value {
 }
 
 /// The mode has changed.
-pub(super) fn mode_changed(mode: Mode) -> Value {
+pub(super) fn mode_changed(mode: SessionMode) -> Value {
     json!({"sessionUpdate": "current_mode_update", "currentModeId": mode_id(mode)})
 }
 
@@ -121,7 +121,7 @@ pub(super) fn context(used: u64) -> Value {
 }
 
 /// A tool call begins.
-pub(super) fn began(call: &Call) -> Value {
+pub(super) fn began(call: &ScriptedCall) -> Value {
     let mut update = json!({
         "sessionUpdate": "tool_call",
         "toolCallId": call.id,
@@ -140,7 +140,7 @@ pub(super) fn began(call: &Call) -> Value {
 }
 
 /// It is done; a command that failed is done too.
-pub(super) fn completed(call: &Call, output: &Value) -> Value {
+pub(super) fn completed(call: &ScriptedCall, output: &Value) -> Value {
     let content = change(call).unwrap_or_else(
         || json!([{"type": "content", "content": {"type": "text", "text": output["content"]}}]),
     );
@@ -154,7 +154,7 @@ pub(super) fn completed(call: &Call, output: &Value) -> Value {
 }
 
 /// It is not done; `code` is `rejected` for a denial.
-pub(super) fn failed(call: &Call, code: &str, message: &str) -> Value {
+pub(super) fn failed(call: &ScriptedCall, code: &str, message: &str) -> Value {
     json!({
         "sessionUpdate": "tool_call_update",
         "toolCallId": call.id,
@@ -163,7 +163,7 @@ pub(super) fn failed(call: &Call, code: &str, message: &str) -> Value {
     })
 }
 
-fn change(call: &Call) -> Option<Value> {
+fn change(call: &ScriptedCall) -> Option<Value> {
     let (old, new) = call.change.as_ref()?;
     Some(json!([{"type": "diff", "path": call.path, "oldText": old, "newText": new}]))
 }
@@ -171,8 +171,8 @@ fn change(call: &Call) -> Option<Value> {
 /// The parameters of `session/request_permission`. Copilot's option ids are their kinds.
 pub(super) fn permission(
     session: &str,
-    call: &Call,
-    request: &Request,
+    call: &ScriptedCall,
+    request: &ScriptedRequest,
     options: &[String],
 ) -> Value {
     let mut tool_call = json!({

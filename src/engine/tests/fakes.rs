@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::place::{Act, Place};
-use crate::agent::{Agent, AgentError, Closed, Gate, Session, StopAsked, TurnLimits};
+use crate::agent::{Agent, AgentError, Closed, Gate, Session, StopHook, TurnLimits};
 use crate::model::{
     AgentIdentity, CheckResult, CheckStatus, Event, Prompt, ReportError, Reporter, SessionId, Turn,
     TurnEnd,
@@ -38,7 +38,7 @@ pub(super) struct Fake {
     pub(super) gate: Arc<Gate>,
     pub(super) id: SessionId,
     /// Asks before it ends a turn, as the CLI's hook does.
-    pub(super) asks: Option<mpsc::Sender<StopAsked>>,
+    pub(super) asks: Option<mpsc::Sender<StopHook>>,
 }
 
 impl Fake {
@@ -89,7 +89,7 @@ impl Session for Fake {
         let mut turn = act(&self.place);
         while let Some(asks) = &self.asks {
             let (answer, answered) = oneshot::channel();
-            let asked = StopAsked { session: self.id.clone(), answer };
+            let asked = StopHook { session: self.id.clone(), answer };
             asks.send(asked).await.expect("the run goes on");
             let Ok(Some(told)) = answered.await else { break };
             let act = {
@@ -115,7 +115,7 @@ impl Session for Fake {
     async fn close(self: Box<Self>, _: Duration) -> Closed {
         let mut script = self.script();
         if script.clings == 0 {
-            return Closed::LetGo;
+            return Closed::Confirmed;
         }
         script.clings -= 1;
         Closed::Unanswered

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::fakes::{Collector, Fake, FileChecks, Script};
 use super::place::{Act, Place};
 use super::told::told;
-use crate::agent::{Agent, Gate, StopAsked, TurnLimits};
+use crate::agent::{Agent, Gate, StopHook, TurnLimits};
 use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Run};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
@@ -50,7 +50,7 @@ impl Scene {
         scene
     }
 
-    fn with(task: &str, acts: Vec<Act>, asks: Option<mpsc::Sender<StopAsked>>) -> Self {
+    fn with(task: &str, acts: Vec<Act>, asks: Option<mpsc::Sender<StopHook>>) -> Self {
         let dir = tempfile::tempdir().expect("folder");
         let base = dir.path().canonicalize().expect("canonical");
         let stop = Stop::default();

@@ -4,20 +4,23 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
+use super::client_scene::{ClientScene, limits};
 use super::peer::Peer;
-use super::scene::{Scene, limits};
 use crate::agent::{AgentError, AgentKind};
 use crate::model::{Answer, CallStatus, EventKind, Turn, TurnEnd};
 
 const EVERY: [&str; 3] = ["allow_once", "allow_always", "reject_once"];
 
 /// A turn of another agent than Copilot, whose frames `play` sends after the prompt.
-async fn turn(play: impl AsyncFnOnce(&mut Peer)) -> (Scene, Turn) {
-    turn_of(AgentKind::Other, async |_: &Scene, peer: &mut Peer| play(peer).await).await
+async fn turn(play: impl AsyncFnOnce(&mut Peer)) -> (ClientScene, Turn) {
+    turn_of(AgentKind::Other, async |_: &ClientScene, peer: &mut Peer| play(peer).await).await
 }
 
-async fn turn_of(kind: AgentKind, play: impl AsyncFnOnce(&Scene, &mut Peer)) -> (Scene, Turn) {
-    let (mut scene, mut peer) = Scene::new(kind);
+async fn turn_of(
+    kind: AgentKind,
+    play: impl AsyncFnOnce(&ClientScene, &mut Peer),
+) -> (ClientScene, Turn) {
+    let (mut scene, mut peer) = ClientScene::new(kind);
     let (connection, ((), ())) = tokio::join!(scene.introduced(), async {
         peer.hello().await;
         ((), ())
@@ -26,14 +29,14 @@ async fn turn_of(kind: AgentKind, play: impl AsyncFnOnce(&Scene, &mut Peer)) -> 
     let mut session = session.expect("a session");
     scene.gate.greet("s", None);
     let stop = tokio_util::sync::CancellationToken::new();
-    let (prompt, limits) = (super::scene::prompt(), limits());
+    let (prompt, limits) = (super::client_scene::prompt(), limits());
     let asking = crate::agent::Session::prompt(&mut session, &prompt, &limits, &stop);
     let playing = async {
         let prompt = peer.prompted().await;
         play(&scene, &mut peer).await;
         peer.end_turn(&prompt).await;
     };
-    let (turn, ()) = super::scene::within(async { tokio::join!(asking, playing) }).await;
+    let (turn, ()) = super::client_scene::within(async { tokio::join!(asking, playing) }).await;
     let turn = turn.expect("recorded");
     (scene, turn)
 }
@@ -94,7 +97,7 @@ async fn many_requests_at_once_are_each_answered() {
 #[tokio::test]
 async fn ten_thousand_requests_are_each_decided_recorded_and_answered_once() {
     const MANY: u32 = 10_000;
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     let many = crate::agent::TurnLimits { calls: MANY + 1, ..limits() };
     let (turn, ()) = tokio::join!(scene.turn_within(many), async {
         peer.hello().await;
@@ -113,7 +116,7 @@ async fn ten_thousand_requests_are_each_decided_recorded_and_answered_once() {
 
 #[tokio::test]
 async fn the_decision_is_recorded_before_it_is_answered() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     scene.events.full.store(true, Ordering::SeqCst);
     let (result, ()) = tokio::join!(scene.turn_within(limits()), async {
         peer.hello().await;
@@ -193,7 +196,7 @@ async fn a_call_that_was_never_announced_is_followed_all_the_same() {
 
 #[tokio::test]
 async fn what_was_denied_and_ran_all_the_same_is_told() {
-    let (scene, mut peer) = Scene::new(AgentKind::Other);
+    let (scene, mut peer) = ClientScene::new(AgentKind::Other);
     scene.gate.rest();
     let mut scene = scene;
     let (result, ()) = tokio::join!(scene.turn_within(limits()), async {
@@ -212,7 +215,7 @@ async fn what_was_denied_and_ran_all_the_same_is_told() {
 
 #[tokio::test]
 async fn without_the_guard_in_force_the_first_tool_call_of_copilot_is_an_alarm() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     let connection = async {
         let connection = scene.introduced().await;
         let session = connection.open().await.expect("a session");
@@ -222,7 +225,7 @@ async fn without_the_guard_in_force_the_first_tool_call_of_copilot_is_an_alarm()
         peer.hello().await;
         peer.open().await;
     });
-    let (prompt, limits) = (super::scene::prompt(), limits());
+    let (prompt, limits) = (super::client_scene::prompt(), limits());
     let stop = tokio_util::sync::CancellationToken::new();
     let asking = crate::agent::Session::prompt(&mut session, &prompt, &limits, &stop);
     let (turn, ()) = tokio::join!(asking, async {
@@ -250,7 +253,7 @@ async fn the_frame_of_a_call_may_come_before_its_hook() {
 #[tokio::test]
 async fn a_sub_agent_s_call_is_joined_by_its_own_name() {
     let (_, turn) = turn_of(AgentKind::Copilot, async |scene, peer| {
-        scene.gate.decide(&super::scene::request("agent-1", None, &ls()));
+        scene.gate.decide(&super::client_scene::request("agent-1", None, &ls()));
         peer.update(json!({
             "sessionUpdate": "tool_call", "toolCallId": "1", "title": "t", "kind": "execute",
             "status": "pending", "rawInput": ls(),

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
+use super::client_scene::{ClientScene, limits};
 use super::peer::Peer;
-use super::scene::{Scene, limits};
 use crate::agent::AgentKind;
 use crate::agent::acp::updates::Updates;
 use crate::model::{FaultClass, Turn, TurnEnd};
 
 async fn turn(play: impl AsyncFnOnce(&mut Peer)) -> Turn {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     let (turn, ()) = tokio::join!(scene.turn_within(limits()), async {
         peer.hello().await;
         peer.open().await;
@@ -61,7 +61,7 @@ async fn a_message_that_is_broken_ends_the_connection_instead_of_being_waited_fo
 
 #[tokio::test]
 async fn half_a_message_and_then_the_end_is_a_broken_one() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     let (turn, ()) = tokio::join!(scene.turn(), async {
         peer.hello().await;
         peer.open().await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::scene::{Scene, read};
+use super::client_scene::{ClientScene, read};
 use crate::agent::AgentKind;
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{Way, WireLog};
@@ -12,7 +12,7 @@ use crate::guard::Redactor;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_directions_and_noise_are_in_the_wire_log() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     let (connection, ()) = tokio::join!(scene.introduced(), async {
         let (id, _) = peer.expect("initialize").await;
         peer.bytes(b"hello, I am a banner\n").await;
@@ -21,7 +21,7 @@ async fn both_directions_and_noise_are_in_the_wire_log() {
     let mut connection = connection;
     connection.hang_up().await;
     drop(peer);
-    connection.let_go().await;
+    connection.release_output().await;
     let text = scene.wire();
     let marks: Vec<&str> = text.lines().filter_map(|line| line.get(25..26)).collect();
     assert_eq!(marks, [">", "?", "<"], "{text}");
@@ -115,7 +115,7 @@ async fn the_end_of_stderr_is_kept_from_a_whole_line_on() {
         }
         tail.text()
     };
-    let text = super::scene::within(text).await;
+    let text = super::client_scene::within(text).await;
     assert!(text.starts_with("line ") && text.ends_with("line 1999\n"), "{text}");
     assert!(text.len() <= 8 << 10);
     assert_eq!(read(&path), lines);

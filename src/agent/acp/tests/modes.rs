@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::client_scene::{ClientScene, within};
 use super::peer::Peer;
-use super::scene::{Scene, within};
 use crate::agent::{AgentError, AgentKind};
 use crate::model::FaultClass;
 
 /// Opens a session whose answer holds `extra`; `then` plays what comes after.
 async fn open(extra: Value, then: impl AsyncFnOnce(&mut Peer)) -> Result<(), AgentError> {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     let client = async {
         let connection = scene.introduced().await;
         connection.open().await.map(|_| ())
@@ -94,7 +94,7 @@ async fn a_change_of_mode_or_setting_during_a_turn_is_an_alarm() {
         (select("allow_all", "on"), "setting `allow_all` = `on`"),
         (select("mode", "x#autopilot"), "setting `mode` = `x#autopilot`"),
     ] {
-        let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
         let (turn, ()) = tokio::join!(scene.turn(), async {
             peer.hello().await;
             peer.open().await;

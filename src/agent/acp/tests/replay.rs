@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::client_scene::{ClientScene, limits, prompt, within};
 use super::peer::Peer;
-use super::scene::{Scene, limits, prompt, within};
 use crate::agent::{AgentError, AgentKind, Session as _};
 use crate::model::{CallStatus, FaultClass, Turn, TurnEnd, Usage};
 
@@ -22,7 +22,7 @@ struct Played {
 
 /// Plays the agent's side of a transcript; frames that it sends wait for those of the
 /// client that came before them.
-async fn act(peer: &mut Peer, scene: &Scene, transcript: &str, hook: Hook) -> Vec<Value> {
+async fn act(peer: &mut Peer, scene: &ClientScene, transcript: &str, hook: Hook) -> Vec<Value> {
     let mut ids: Vec<(Value, Value)> = Vec::new();
     let mut answers = Vec::new();
     for line in transcript.lines() {
@@ -46,7 +46,7 @@ async fn act(peer: &mut Peer, scene: &Scene, transcript: &str, hook: Hook) -> Ve
         let update = &frame["params"]["update"];
         if hook == Hook::Asked && update["sessionUpdate"] == "tool_call" {
             let session = frame["params"]["sessionId"].as_str().expect("session");
-            let mut request = super::scene::request(session, None, &update["rawInput"]);
+            let mut request = super::client_scene::request(session, None, &update["rawInput"]);
             request.tool = match update["kind"].as_str() {
                 Some("execute") => "bash".to_owned(),
                 Some("edit") => "edit".to_owned(),
@@ -59,7 +59,7 @@ async fn act(peer: &mut Peer, scene: &Scene, transcript: &str, hook: Hook) -> Ve
     answers
 }
 
-async fn play(scene: &mut Scene, peer: &mut Peer, transcript: &str, hook: Hook) -> Played {
+async fn play(scene: &mut ClientScene, peer: &mut Peer, transcript: &str, hook: Hook) -> Played {
     let prompts = transcript.matches("\"method\":\"session/prompt\"").count();
     let connecting = scene.connect().await;
     let client = async {
@@ -93,7 +93,7 @@ fn selected(option: &str) -> Value {
 
 #[tokio::test]
 async fn a_plain_answer_is_a_finished_turn_with_its_tokens() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     let transcript = include_str!("transcripts/01_basic.jsonl");
     let Played { turns, answers } = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
     let mut turn = turns.into_iter().next().expect("a turn");
@@ -111,7 +111,7 @@ async fn a_plain_answer_is_a_finished_turn_with_its_tokens() {
 
 #[tokio::test]
 async fn copilot_s_calls_are_followed_and_joined_with_their_decisions() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     let transcript = include_str!("transcripts/02_shell_touch.jsonl");
     let played = play(&mut scene, &mut peer, transcript, Hook::Asked).await;
     assert_eq!(calls(&played.turns[0]), ["execute Completed Some(0)"]);
@@ -123,7 +123,7 @@ async fn copilot_s_calls_are_followed_and_joined_with_their_decisions() {
 
 #[tokio::test]
 async fn the_same_calls_without_the_hook_are_undecided() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     let transcript = include_str!("transcripts/02_mode_autopilot.jsonl");
     let mut lines: Vec<&str> = transcript.lines().collect();
     // The client never asks for autopilot: the mode is changed behind its back instead.
@@ -149,7 +149,7 @@ async fn the_same_calls_without_the_hook_are_undecided() {
 
 #[tokio::test]
 async fn a_hook_s_denial_is_told_from_a_failure_and_the_turn_goes_on() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     let transcript = include_str!("transcripts/02_hk_deny.jsonl");
     let played = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
     assert_eq!(calls(&played.turns[0]), ["execute Denied None"]);
@@ -159,7 +159,7 @@ async fn a_hook_s_denial_is_told_from_a_failure_and_the_turn_goes_on() {
 
 #[tokio::test]
 async fn a_turn_that_our_denial_ended_carries_the_reason() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     let transcript = include_str!("transcripts/02_reject_once.jsonl");
     scene.gate.rest();
     let played = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
@@ -177,7 +177,7 @@ async fn other_agents_name_their_options_differently_and_in_another_order() {
         (include_str!("transcripts/13_oc_reject.jsonl"), "reject"),
         (include_str!("transcripts/15_claude_reject.jsonl"), "reject"),
     ] {
-        let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
         scene.gate.rest();
         let played = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
         assert_eq!(played.answers, [selected(option)]);
@@ -192,7 +192,7 @@ async fn claude_goes_on_after_a_denial_and_opencode_does_not() {
         (include_str!("transcripts/13_oc_reject.jsonl"), true),
         (include_str!("transcripts/15_claude_reject.jsonl"), false),
     ] {
-        let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
         scene.gate.rest();
         let played = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
         let end = &played.turns[0].end;
@@ -207,7 +207,7 @@ async fn a_failed_model_call_is_found_in_the_cli_s_words_and_forgotten_by_the_ne
         (include_str!("transcripts/05_401.jsonl"), FaultClass::Auth),
         (include_str!("transcripts/05_drop_mid.jsonl"), FaultClass::Network),
     ] {
-        let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
         let played = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
         let faults: Vec<_> =
             played.turns.iter().map(|turn| turn.fault.as_ref().map(|fault| fault.class)).collect();
@@ -220,7 +220,7 @@ async fn a_failed_model_call_is_found_in_the_cli_s_words_and_forgotten_by_the_ne
 
 #[tokio::test]
 async fn the_cumulative_tokens_become_those_of_each_turn() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     let transcript = include_str!("transcripts/09_slash.jsonl");
     // Without the command that turns every permission off.
     let lines = transcript.lines().filter(|line| {
@@ -239,7 +239,7 @@ async fn the_cumulative_tokens_become_those_of_each_turn() {
 
 #[tokio::test]
 async fn a_login_that_is_missing_is_told_by_session_new() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     let transcript = include_str!("transcripts/05_noauth.jsonl");
     let connection = scene.connect().await;
     let client = async {
@@ -258,7 +258,7 @@ async fn real_agents_write_only_what_was_asked_for() {
         (include_str!("transcripts/13_oc_write.jsonl"), "once"),
         (include_str!("transcripts/15_claude_write.jsonl"), "allow"),
     ] {
-        let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
         let played = play(&mut scene, &mut peer, transcript, Hook::Silent).await;
         assert_eq!(played.answers.first(), Some(&selected(option)));
         let turn = &played.turns[0];

@@ -7,13 +7,13 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::client_scene::{ClientScene, limits, prompt, within};
 use super::peer::Peer;
-use super::scene::{Scene, limits, prompt, within};
 use crate::agent::{AgentKind, Closed, Session as _, TurnLimits};
 use crate::model::{FaultClass, Stuck, Turn, TurnEnd};
 
 async fn turn(kind: AgentKind, limits: TurnLimits, play: impl AsyncFnOnce(&mut Peer)) -> Turn {
-    let (mut scene, mut peer) = Scene::new(kind);
+    let (mut scene, mut peer) = ClientScene::new(kind);
     let (turn, ()) = tokio::join!(scene.turn_within(limits), async {
         peer.hello().await;
         peer.open().await;
@@ -78,7 +78,7 @@ async fn a_permission_request_is_a_sign_of_life() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_does_not_hear_the_cancel_is_given_up_after_the_grace() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     let client = async {
         let (_connection, mut session) = scene.session().await;
         let limits = idle();
@@ -109,8 +109,8 @@ async fn an_agent_that_does_not_hear_the_cancel_is_given_up_after_the_grace() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_is_not_let_go_of_is_told_and_one_that_cannot_be_closed_is_not() {
-    for (answer, expected) in [(false, Closed::Unanswered), (true, Closed::LetGo)] {
-        let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    for (answer, expected) in [(false, Closed::Unanswered), (true, Closed::Confirmed)] {
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
         let client = async {
             let (_connection, session) = scene.session().await;
             Box::new(session).close(Duration::from_secs(5)).await
@@ -134,7 +134,7 @@ async fn a_session_that_is_not_let_go_of_is_told_and_one_that_cannot_be_closed_i
 
 #[tokio::test]
 async fn the_end_of_the_run_cancels_the_turn() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     let stop = CancellationToken::new();
     let client = async {
         let (_connection, mut session) = scene.session().await;
@@ -218,7 +218,7 @@ async fn the_same_failure_again_and_again_is_stuck() {
 
 #[tokio::test]
 async fn the_same_denied_call_again_and_again_is_stuck_even_after_a_failure_of_another() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     scene.gate.rest();
     let (turn, ()) = tokio::join!(scene.turn(), async {
         peer.hello().await;
@@ -267,7 +267,7 @@ async fn too_many_calls_are_stuck_whether_they_are_announced_or_only_asked_for()
 
 #[tokio::test]
 async fn the_agent_s_death_ends_the_turn_and_keeps_what_was_seen() {
-    let (scene, mut peer) = Scene::new(AgentKind::Other);
+    let (scene, mut peer) = ClientScene::new(AgentKind::Other);
     let mut scene = scene.with_stderr(b"starting\nError: out of memory\n");
     let (turn, ()) = tokio::join!(scene.turn(), async {
         peer.hello().await;
@@ -294,7 +294,7 @@ async fn the_agent_s_death_ends_the_turn_and_keeps_what_was_seen() {
 #[tokio::test]
 async fn a_death_while_nothing_is_prompted_is_told_with_the_last_words() {
     for step in ["initialize", "session/new"] {
-        let (scene, mut peer) = Scene::new(AgentKind::Other);
+        let (scene, mut peer) = ClientScene::new(AgentKind::Other);
         let mut scene = scene.with_stderr(b"Error: no such model\n");
         let client = async {
             let connection = scene.connect().await;
@@ -321,7 +321,7 @@ async fn a_death_while_nothing_is_prompted_is_told_with_the_last_words() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_never_answers_is_given_up() {
-    let (mut scene, _peer) = Scene::new(AgentKind::Other);
+    let (mut scene, _peer) = ClientScene::new(AgentKind::Other);
     let connection = scene.connect().await;
     let error = connection.introduce().await.expect_err("silent");
     assert_eq!(error.to_string(), "initialize was not answered within 90 s");
@@ -330,7 +330,7 @@ async fn an_agent_that_never_answers_is_given_up() {
 
 #[tokio::test]
 async fn a_protocol_that_is_not_ours_is_refused() {
-    let (mut scene, mut peer) = Scene::new(AgentKind::Other);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Other);
     let connection = scene.connect().await;
     let (error, ()) = tokio::join!(connection.introduce(), async {
         let (id, _) = peer.expect("initialize").await;
@@ -369,7 +369,7 @@ async fn the_tokens_of_a_turn_without_an_answer_are_those_of_the_cli_s_records()
     let usage = json!({"inputTokens": 100, "outputTokens": 10});
     let line = json!({"type": "session.usage_record", "data": {"usage": usage}}).to_string();
     std::fs::write(folder.join("events.jsonl"), line + "\n").expect("records");
-    let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+    let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
     scene.home = Some(home.path().to_owned());
     let (turn, ()) = tokio::join!(scene.turn(), async move {
         peer.hello().await;
@@ -405,7 +405,7 @@ async fn words_that_look_like_an_error_are_believed_only_where_nothing_speaks_ag
         (limited, Some("assistant.message"), Some(FaultClass::RateLimit)),
         (limited, None, Some(FaultClass::RateLimit)),
     ] {
-        let (mut scene, mut peer) = Scene::new(AgentKind::Copilot);
+        let (mut scene, mut peer) = ClientScene::new(AgentKind::Copilot);
         let home = recorded.map(record);
         scene.home = home.as_ref().map(|home| home.path().to_owned());
         let (turn, ()) = tokio::join!(scene.turn(), async {

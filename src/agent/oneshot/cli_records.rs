@@ -24,7 +24,7 @@ const TITLE: usize = 200;
 
 /// A tool call as the CLI records it.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
+pub(super) struct RecordedCall {
     pub(super) id: String,
     pub(super) tool: String,
     pub(super) title: String,
@@ -42,9 +42,9 @@ pub(super) struct Call {
 
 /// Everything that was told since the prompt.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct CliRecords {
     pub(super) records: u64,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<RecordedCall>,
     pub(super) begun: u32,
     pub(super) said: String,
     /// What was said after the last call.
@@ -59,7 +59,7 @@ pub(super) struct Seen {
     held: usize,
 }
 
-impl Seen {
+impl CliRecords {
     /// Takes one line; what is no record is nothing.
     pub(super) fn take(&mut self, line: &[u8]) {
         // A tool's output may be cut within a character; its call is followed all the same.
@@ -103,14 +103,14 @@ impl Seen {
     }
 
     /// The calls that ended and were not handed out yet, with their places.
-    pub(super) fn take_ended(&mut self) -> Vec<(usize, Call)> {
+    pub(super) fn take_ended(&mut self) -> Vec<(usize, RecordedCall)> {
         let mut ended = Vec::new();
         for (at, call) in self.calls.iter_mut().enumerate() {
             if call.status != CallStatus::Pending && !call.reported {
                 call.reported = true;
                 self.held = self.held.saturating_sub(call.bytes);
                 let input = std::mem::take(&mut call.input);
-                ended.push((at, Call { input, ..call.clone() }));
+                ended.push((at, RecordedCall { input, ..call.clone() }));
             }
         }
         ended
@@ -136,7 +136,7 @@ impl Seen {
             return;
         }
         let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
-        let call = Call {
+        let call = RecordedCall {
             id: text("toolCallId"),
             tool: text("toolName"),
             title: text("toolTitle").chars().take(TITLE).collect(),
@@ -197,7 +197,7 @@ pub(super) fn kind(tool: &str) -> &'static str {
 
 /// A call that the CLI makes by itself, with no hook: it shows the rest of a background
 /// shell's output.
-pub(super) fn is_shell_echo(call: &Call) -> bool {
+pub(super) fn is_shell_echo(call: &RecordedCall) -> bool {
     call.tool == "read_bash" && arguments::is_shell_echo(&call.input)
 }
 
@@ -207,8 +207,8 @@ mod tests {
 
     use super::*;
 
-    fn seen(records: &[Value]) -> Seen {
-        let mut seen = Seen::default();
+    fn seen(records: &[Value]) -> CliRecords {
+        let mut seen = CliRecords::default();
         for record in records {
             seen.take(record.to_string().as_bytes());
         }
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn arguments_are_held_to_a_limit_and_let_go_of_with_their_call() {
-        let mut seen = Seen::default();
+        let mut seen = CliRecords::default();
         let argument = "x".repeat(13 << 20);
         for id in ["1", "2", "3", "4", "5"] {
             seen.take(start(id, &argument).to_string().as_bytes());
@@ -304,7 +304,7 @@ mod tests {
         let message = |text: &str| json!({"type": "assistant.message", "data": {"content": text}});
         let limit = message("You have hit your rate limit. Please try again in 58 hours.");
         let plain = |records: &[Value]| {
-            seen(records).words.told(true).is_some_and(|told| told.is_plain_limit())
+            seen(records).words.classify(true).is_some_and(|told| told.is_plain_limit())
         };
         assert!(plain(&[
             start("1", "ls"),
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn text_that_is_no_record_is_nothing() {
-        let mut seen = Seen::default();
+        let mut seen = CliRecords::default();
         for line in ["", "Done.", "[1]", "{\"a\":1}", "{"] {
             seen.take(line.as_bytes());
         }

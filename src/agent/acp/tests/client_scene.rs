@@ -21,12 +21,12 @@ use crate::model::{
 
 /// Collects events, and refuses them when it is told to.
 #[derive(Default)]
-pub(super) struct Collector {
+pub(super) struct EventCollector {
     pub(super) events: Mutex<Vec<EventKind>>,
     pub(super) full: AtomicBool,
 }
 
-impl Record for Collector {
+impl Record for EventCollector {
     fn record(&self, kind: EventKind) -> Result<(), RecordError> {
         if self.full.load(Ordering::SeqCst) {
             let source = std::io::ErrorKind::StorageFull.into();
@@ -37,9 +37,9 @@ impl Record for Collector {
     }
 }
 
-pub(super) struct Scene {
+pub(super) struct ClientScene {
     pub(super) folder: tempfile::TempDir,
-    pub(super) events: Arc<Collector>,
+    pub(super) events: Arc<EventCollector>,
     pub(super) gate: Arc<Gate>,
     pub(super) kind: AgentKind,
     pub(super) home: Option<PathBuf>,
@@ -57,11 +57,11 @@ pub(super) fn limits() -> TurnLimits {
     TurnLimits { repeats: 3, calls: 50, ..TurnLimits::default() }
 }
 
-impl Scene {
+impl ClientScene {
     /// The client's side with a focus, and the agent's end of the pipe.
     pub(super) fn new(kind: AgentKind) -> (Self, Peer) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
-        let events = Arc::<Collector>::default();
+        let events = Arc::<EventCollector>::default();
         let record: Arc<dyn Record> = Arc::clone(&events) as _;
         let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
         let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
@@ -155,7 +155,7 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
+impl Drop for ClientScene {
     fn drop(&mut self) {
         // The connection's tasks still hold its other end: there is nothing to wait for.
         std::mem::forget(self.wire.take());

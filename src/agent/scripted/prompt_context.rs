@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// What a prompt asks for, as far as a script can use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Scene {
+pub(super) struct PromptContext {
     /// The session's folder.
     pub(super) cwd: PathBuf,
     /// The criterion in focus; empty if the prompt names none.
@@ -93,7 +93,7 @@ fn after_marker(line: &str) -> Option<(usize, &str)> {
     Some((line.len() - boxed.len(), text))
 }
 
-impl Scene {
+impl PromptContext {
     /// The task's name: its folder's.
     pub(super) fn task(&self) -> Cow<'_, str> {
         self.folder
@@ -157,8 +157,8 @@ pub(super) fn quote(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn scene(criterion: &str) -> Scene {
-        Scene {
+    fn scene(criterion: &str) -> PromptContext {
+        PromptContext {
             cwd: PathBuf::from("/repo"),
             criterion: criterion.to_owned(),
             folder: Some(PathBuf::from("tasks/hello")),

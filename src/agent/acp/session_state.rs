@@ -31,7 +31,7 @@ const TITLE: usize = 200;
 
 /// A tool call as the agent reports it.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
+pub(super) struct ObservedCall {
     pub(super) id: String,
     pub(super) kind: ToolKind,
     pub(super) title: String,
@@ -50,7 +50,7 @@ pub(super) struct Call {
 
 /// What one update says about a call.
 #[derive(Debug, Default)]
-pub(super) struct Change {
+pub(super) struct CallUpdate {
     pub(super) id: String,
     /// The call is announced, not changed.
     pub(super) announced: bool,
@@ -67,7 +67,7 @@ pub(super) struct Change {
 
 /// What one session has sent since its prompt.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct SessionState {
     pub(super) started: Instant,
     pub(super) last: Instant,
     pub(super) updates: u64,
@@ -75,7 +75,7 @@ pub(super) struct Seen {
     pub(super) said: String,
     /// What was said after the last call.
     pub(super) words: LastWords,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ObservedCall>,
     pub(super) begun: u32,
     by_id: HashMap<String, usize>,
     /// Bytes of arguments that are held.
@@ -87,7 +87,7 @@ pub(super) struct Seen {
     pub(super) widened: Option<String>,
 }
 
-impl Seen {
+impl SessionState {
     pub(super) fn new() -> Self {
         let now = Instant::now();
         Self {
@@ -147,7 +147,7 @@ impl Seen {
     }
 
     /// Takes what an update says about a call.
-    pub(super) fn call(&mut self, change: Change) {
+    pub(super) fn call(&mut self, change: CallUpdate) {
         let known = self.by_id.get(&change.id).copied().filter(|at| {
             let ended = self.calls[*at].status != CallStatus::Pending;
             let begins = change.announced || change.status == Some(CallStatus::Pending);
@@ -161,7 +161,7 @@ impl Seen {
         }
     }
 
-    fn begin(&mut self, change: Change) {
+    fn begin(&mut self, change: CallUpdate) {
         self.cut = None;
         self.words.clear();
         self.begun = self.begun.saturating_add(1);
@@ -170,7 +170,7 @@ impl Seen {
         }
         let at = self.calls.len();
         self.by_id.insert(change.id.clone(), at);
-        self.calls.push(Call {
+        self.calls.push(ObservedCall {
             id: change.id.clone(),
             kind: change.kind.unwrap_or(ToolKind::Other),
             title: String::new(),
@@ -185,7 +185,7 @@ impl Seen {
         self.refine(at, change);
     }
 
-    fn refine(&mut self, at: usize, change: Change) {
+    fn refine(&mut self, at: usize, change: CallUpdate) {
         let call = &mut self.calls[at];
         if let Some(input) = change.input
             && !call.reported
@@ -231,7 +231,7 @@ impl Seen {
 
     /// The calls that ended and were not handed out yet, with their places; their
     /// arguments are handed out with them.
-    pub(super) fn take_ended(&mut self) -> Vec<(usize, Call)> {
+    pub(super) fn take_ended(&mut self) -> Vec<(usize, ObservedCall)> {
         let mut ended = Vec::new();
         for (at, call) in self.calls.iter_mut().enumerate() {
             if call.status != CallStatus::Pending && !call.reported {
@@ -239,7 +239,7 @@ impl Seen {
                 self.held = self.held.saturating_sub(call.bytes);
                 let input = std::mem::take(&mut call.input);
                 let output = call.output.take();
-                ended.push((at, Call { input, output, ..call.clone() }));
+                ended.push((at, ObservedCall { input, output, ..call.clone() }));
             }
         }
         ended
