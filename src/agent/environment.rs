@@ -34,7 +34,7 @@ pub fn for_agent(
             if env::is_secret(name) {
                 hidden.push(name.as_str());
             }
-        } else if env::is_kept_back(name) {
+        } else if env::is_withheld(name) {
             change.variables.push((name.into(), None));
         }
     }

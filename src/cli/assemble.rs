@@ -36,7 +36,7 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::sys::depth::Depth;
 use crate::sys::lock::TreeLock;
-use crate::sys::stop::Stop;
+use crate::sys::shutdown::Shutdown;
 use crate::verify::{
     Branch, CommitsAlone, Dirt, Identity, Layout, Preflight, Repo as _, ShellChecks,
 };
@@ -68,7 +68,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
     let last = last_run(&runs)?;
     let run = run_id_after(last.as_deref(), clock.now(), std::process::id());
     // From here on a signal ends the run, and not this process in the middle of something.
-    let stop = Stop::default();
+    let stop = Shutdown::default();
     let run_of_signal = run.clone();
     stop.listen(move |signal| at_once(&run_of_signal, signal))?;
     let folder = runs.join(run.as_str());

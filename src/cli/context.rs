@@ -281,17 +281,17 @@ impl From<task::TaskError> for Failure {
     }
 }
 
-impl From<sys::Error> for Failure {
-    fn from(error: sys::Error) -> Self {
+impl From<sys::SysError> for Failure {
+    fn from(error: sys::SysError) -> Self {
         match &error {
-            sys::Error::Locked { holder, .. } => {
+            sys::SysError::Locked { holder, .. } => {
                 let who = holder.as_ref().map_or("another run".to_owned(), Holder::to_string);
                 Self::new(FailureKind::Locked, format!("{who} works in this repository")).hint(
                     "wait for it, or end it; `ralph-copilot status <task>` shows what it does",
                 )
             }
-            sys::Error::File { .. } => Self::new(FailureKind::Write, error).hint(MAKE_ROOM),
-            sys::Error::Spawn { .. } | sys::Error::Process { .. } => {
+            sys::SysError::File { .. } => Self::new(FailureKind::Write, error).hint(MAKE_ROOM),
+            sys::SysError::Spawn { .. } | sys::SysError::Process { .. } => {
                 Self::new(FailureKind::Internal, error)
             }
         }

@@ -105,7 +105,7 @@ fn begin(
         command: launch::find_copilot()?,
         cwd: directory(named)?,
         normalized,
-        depth: depth.inside(),
+        depth: depth.next(),
     };
     // In a run these folders are watched: a change there is tampering.
     if !args.no_stage && socket.is_none() {

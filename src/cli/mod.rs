@@ -51,7 +51,7 @@ use self::failure::{Failure, FailureKind};
 use self::json_error::{JsonError, misunderstood};
 use crate::guard::GUARD_THREAD;
 use crate::report::harmless;
-use crate::sys::stop::outlive_full_files;
+use crate::sys::shutdown::outlive_full_files;
 pub use exit::{EXIT_CODES, ExitCode, document};
 
 /// Parses, runs, and gives the exit code.

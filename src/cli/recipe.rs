@@ -217,7 +217,7 @@ pub(super) fn bridge_under(
     Ok(Bridge::new(Around {
         ours: std::env::vars_os().collect(),
         home: etcetera::home_dir().ok(),
-        nested: Nested { launcher, depth: depth.inside(), socket, more },
+        nested: Nested { launcher, depth: depth.next(), socket, more },
         run,
         tmp,
         secret: secret(redactor),

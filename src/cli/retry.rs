@@ -11,7 +11,7 @@ use super::status::read_state;
 use super::{say, say_json};
 use crate::model::CriterionState;
 use crate::sys::lock::TreeLock;
-use crate::sys::{Access, Durability, atomic};
+use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
 use crate::verify::{Identity, Repo as _};
 
@@ -63,7 +63,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         let mut text = serde_json::to_string_pretty(&state)
             .map_err(|error| Failure::new(FailureKind::Internal, error))?;
         text.push('\n');
-        atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
+        atomic::write(&path, text.as_bytes(), Durability::Machine, FileMode::Umask)?;
         let repo = &at.place.repo;
         let identity =
             repo.identity(&super::launch::variable)?.unwrap_or_else(Identity::of_the_runner);

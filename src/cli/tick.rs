@@ -8,7 +8,7 @@ use super::args::TickArgs;
 use super::context::TaskContext;
 use super::failure::{Failure, FailureKind};
 use super::{say, say_json};
-use crate::sys::{Access, Durability, atomic};
+use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 
 /// Ticks a criterion, or takes its tick away.
@@ -37,7 +37,7 @@ pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Fail
     let changed = criterion.checked != (to == Tick::Done);
     if changed {
         let bytes = task::tick(task.source.as_bytes(), criterion.mark, to)?;
-        atomic::write(&at.folder.task_file, &bytes, Durability::Machine, Access::Umask)?;
+        atomic::write(&at.folder.task_file, &bytes, Durability::Machine, FileMode::Umask)?;
     }
     if args.json {
         say_json(&json!({

@@ -10,7 +10,7 @@ use crate::model::{
     CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, Record as _, RunSummary, Task,
     Totals,
 };
-use crate::sys::{Access, Durability, atomic};
+use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, kept, plan};
 
@@ -91,7 +91,7 @@ impl Run {
             return Ok(());
         }
         let bytes = task::tick(task.source.as_bytes(), criterion.mark, to)?;
-        atomic::write(path, &bytes, Durability::Machine, Access::Umask)?;
+        atomic::write(path, &bytes, Durability::Machine, FileMode::Umask)?;
         Ok(())
     }
 
@@ -125,7 +125,7 @@ impl Run {
         }
         text.extend_from_slice(sign.as_bytes());
         text.push(b'\n');
-        atomic::write(&path, &text, Durability::Machine, Access::Umask)?;
+        atomic::write(&path, &text, Durability::Machine, FileMode::Umask)?;
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }
@@ -173,7 +173,7 @@ impl Run {
         files: &[(PathBuf, Vec<u8>)],
     ) -> Result<(), EngineError> {
         for (path, bytes) in files {
-            atomic::write(path, bytes, Durability::Machine, Access::Umask)?;
+            atomic::write(path, bytes, Durability::Machine, FileMode::Umask)?;
         }
         Ok(())
     }

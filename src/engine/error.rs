@@ -49,7 +49,7 @@ pub enum EngineError {
     Verify(#[from] VerifyError),
     /// A state file cannot be written.
     #[error(transparent)]
-    State(#[from] sys::Error),
+    State(#[from] sys::SysError),
     /// A state file cannot be read.
     #[error("cannot read {path}: {source}")]
     StateRead {

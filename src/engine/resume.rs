@@ -20,7 +20,7 @@ use super::unjudged::{open_again, open_unjudged};
 use crate::events::{CurrentIteration, Replay, RunStart, first, journals, last, replay};
 use crate::model::{CriterionKey, Event, EventKind, Obstacle, Oid, Outcome, Reporter, RunId};
 use crate::sys::append::{AppendFile, Tail};
-use crate::sys::{Access, atomic};
+use crate::sys::{FileMode, atomic};
 use crate::task;
 use crate::verify::{
     Fingerprints, Identity, Layout, Leftovers, PROGRESS, RECORDS, Repo, STATE, TASK, left_work,
@@ -117,7 +117,7 @@ fn beat(journal: &Path) -> Option<SystemTime> {
 
 /// Cuts a journal back to its last whole record.
 fn cut(journal: &Path) -> Result<Option<String>, EngineError> {
-    let cut = AppendFile::open(journal, Access::Owner, Tail::Torn)?.cut();
+    let cut = AppendFile::open(journal, FileMode::Owner, Tail::Torn)?.cut();
     let notice = || {
         format!("the last run's journal ended in the middle of a record: {cut} bytes are cut off")
     };

@@ -18,7 +18,7 @@ use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
 use crate::prompt::Templates;
 use crate::recipe::Bridge;
 use crate::sys::clock::Clock;
-use crate::sys::stop::Stop;
+use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
 use crate::verify::{Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, Repo};
 
@@ -45,7 +45,7 @@ pub struct Parts {
     /// Wall time.
     pub clock: Clock,
     /// Ends the run.
-    pub stop: Stop,
+    pub stop: Shutdown,
     /// The task's name and files.
     pub layout: Layout,
     /// The task's folder.

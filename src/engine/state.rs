@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::EngineError;
 use crate::model::TaskState;
-use crate::sys::{Access, Durability, atomic};
+use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::{Layout, Repo, STATE};
 
 /// Its format.
@@ -75,7 +75,7 @@ pub(super) fn mend(
     let Some(Mended { mut notice, broken }) = mended else { return Ok(None) };
     if !broken.is_empty() {
         let kept = runs.join("broken-state.json");
-        atomic::write(&kept, &broken, Durability::Process, Access::Owner)?;
+        atomic::write(&kept, &broken, Durability::Process, FileMode::Owner)?;
         notice.push_str(&format!("; the broken one is kept as {}", kept.display()));
     }
     write(repo.root(), layout, &state)?;
@@ -89,6 +89,6 @@ pub(super) fn write(root: &Path, layout: &Layout, state: &TaskState) -> Result<(
     let mut text = serde_json::to_string_pretty(state)
         .map_err(|source| EngineError::StateBroken { path: path.clone(), file, source })?;
     text.push('\n');
-    atomic::write(&path, text.as_bytes(), Durability::Machine, Access::Umask)?;
+    atomic::write(&path, text.as_bytes(), Durability::Machine, FileMode::Umask)?;
     Ok(())
 }

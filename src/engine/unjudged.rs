@@ -13,7 +13,7 @@ use super::EngineError;
 use super::resume::Resumed;
 use super::state;
 use crate::model::{Checkpoint, CriterionKey, Oid, TaskState};
-use crate::sys::{Access, Durability, atomic};
+use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{Ancestor, Layout, Repo, STATE, StateFiles, TASK, left_work};
 
@@ -71,7 +71,7 @@ pub(super) fn open_again(
     }
     if bytes != before {
         let path = repo.root().join(&file);
-        atomic::write(&path, &bytes, Durability::Machine, Access::Umask)?;
+        atomic::write(&path, &bytes, Durability::Machine, FileMode::Umask)?;
     }
     Ok(())
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::model::{CheckResult, CheckStatus};
-use crate::sys::stop::Stop;
+use crate::sys::shutdown::Shutdown;
 use crate::verify::{CheckOptions, Checks};
 
 /// Runs commands until the run is ended from outside.
 pub(super) struct UntilStopped {
     pub(super) checks: Arc<dyn Checks>,
-    pub(super) stop: Stop,
+    pub(super) stop: Shutdown,
 }
 
 #[async_trait]

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::emitter::refused;
 use super::tamper_log::{TamperLog, Writers};
 use crate::model::{Answer, Asked, AuditEntry, EventKind, HookType, Record, RecordError};
-use crate::sys::Access;
+use crate::sys::FileMode;
 use crate::sys::append::AppendFile;
 use crate::sys::clock::Clock;
 
@@ -145,7 +145,7 @@ impl Audit {
     /// Today's file, held for one line: the next may belong to the next day.
     fn file(&self) -> Result<AppendFile, RecordError> {
         let path = self.path();
-        AppendFile::shared(&path, Access::Owner).map_err(|error| refused(&path, error))
+        AppendFile::shared(&path, FileMode::Owner).map_err(|error| refused(&path, error))
     }
 
     /// The days are those of UTC, as the times are.

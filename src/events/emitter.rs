@@ -11,7 +11,7 @@ use super::tamper_log::{TamperLog, Writers};
 use crate::model::{Event, EventKind, Record, RecordError, ReportError, Reporter, RunId};
 use crate::sys::append::AppendFile;
 use crate::sys::clock::Clock;
-use crate::sys::{Access, Error as SysError};
+use crate::sys::{FileMode, SysError};
 
 /// Writes events to the journal and feeds them to the reporters.
 pub struct Emitter {
@@ -40,8 +40,8 @@ impl Emitter {
         clock: Clock,
         reporters: Vec<Box<dyn Reporter>>,
     ) -> Result<Self, RecordError> {
-        let journal =
-            AppendFile::create(journal, Access::Owner).map_err(|error| refused(journal, error))?;
+        let journal = AppendFile::create(journal, FileMode::Owner)
+            .map_err(|error| refused(journal, error))?;
         let file = journal.metadata().map_err(|error| refused(journal.path(), error))?;
         let written = TamperLog::new(&file, Writers::One);
         let inner = Inner { run, clock, last: 0, journal, written, reporters };
@@ -304,7 +304,7 @@ mod tests {
         use crate::sys::append::Tail;
         let seen = Arc::<Mutex<Vec<String>>>::default();
         let reporter = Collector { name: "one", seen: Arc::clone(&seen), fails_on: None };
-        let journal = AppendFile::open(Path::new("/dev/full"), Access::Owner, Tail::Open)
+        let journal = AppendFile::open(Path::new("/dev/full"), FileMode::Owner, Tail::Open)
             .expect("a device that is always full");
         let written = TamperLog::new(&journal.metadata().expect("a device"), Writers::One);
         let emitter = Emitter {

@@ -244,7 +244,7 @@ impl Bridge {
 fn mode(path: &Path) -> Result<u32, RecipeError> {
     let found = path.metadata().map_err(|source| {
         let program = path.display().to_string();
-        RecipeError::Start(crate::sys::Error::Spawn { program, source })
+        RecipeError::Start(crate::sys::SysError::Spawn { program, source })
     })?;
     Ok(found.permissions().mode() & 0o7777)
 }

@@ -72,7 +72,7 @@ pub enum RecipeError {
     },
     /// The runner or cargo cannot be started.
     #[error(transparent)]
-    Start(#[from] sys::Error),
+    Start(#[from] sys::SysError),
     /// The runner ended with a code and without an answer.
     #[error("recipe-runner-rs failed (exit {code}): {}", said.as_deref().unwrap_or("no stderr"))]
     Exit {

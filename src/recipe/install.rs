@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::RecipeError;
 use super::execute::{End, Launch, execute};
-use crate::sys::env::is_kept_back;
+use crate::sys::env::is_withheld;
 
 /// Where the runner comes from.
 const REPOSITORY: &str = "https://github.com/rysweet/amplihack-recipe-runner";
@@ -51,7 +51,7 @@ pub async fn install(
     stop: &CancellationToken,
     tell: &mut (dyn FnMut(&str) + Send),
 ) -> Result<(), RecipeError> {
-    let passes = |(name, _): &(OsString, OsString)| !is_kept_back(&name.to_string_lossy());
+    let passes = |(name, _): &(OsString, OsString)| !is_withheld(&name.to_string_lossy());
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().filter(passes).collect();
     environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     let launch = Launch {

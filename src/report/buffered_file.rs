@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::model::ReportError;
 use crate::sys::append::{AppendFile, Tail, aside, rotate};
-use crate::sys::{Access, Error};
+use crate::sys::{FileMode, SysError};
 
 /// Bytes at which a log of ours is moved aside. It is committed again with every iteration,
 /// so this is also what an iteration costs at most.
@@ -53,7 +53,8 @@ impl BufferedFile {
             // What people write too stays where they wrote it.
             Tail::Open => Ok(()),
         };
-        let opened = rotated.and_then(|()| AppendFile::open(&self.path, Access::Umask, self.tail));
+        let opened =
+            rotated.and_then(|()| AppendFile::open(&self.path, FileMode::Umask, self.tail));
         let written = opened.and_then(|mut file| {
             if file.cut() > 0 {
                 tracing::warn!(path = %self.path.display(), bytes = file.cut(), "torn line cut off");
@@ -63,15 +64,15 @@ impl BufferedFile {
         });
         self.lines.clear();
         written.map_err(|error| match error {
-            Error::File { path, source, .. } => {
+            SysError::File { path, source, .. } => {
                 ReportError { target: path.display().to_string(), source }
             }
-            other @ (Error::Locked { .. } | Error::Spawn { .. } | Error::Process { .. }) => {
-                ReportError {
-                    target: self.path.display().to_string(),
-                    source: std::io::Error::other(other),
-                }
-            }
+            other @ (SysError::Locked { .. }
+            | SysError::Spawn { .. }
+            | SysError::Process { .. }) => ReportError {
+                target: self.path.display().to_string(),
+                source: std::io::Error::other(other),
+            },
         })
     }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use super::{Access, Error, crash};
+use super::{FileMode, SysError, crash};
 
 /// How often the lock of a shared file is asked for: for some seconds in all.
 const TRIES: u32 = 5_000;
@@ -34,15 +34,15 @@ pub enum Tail {
 ///
 /// # Errors
 /// If the file cannot be looked at or moved.
-pub fn rotate(path: &Path, full: u64) -> Result<(), Error> {
+pub fn rotate(path: &Path, full: u64) -> Result<(), SysError> {
     match path.symlink_metadata() {
         Ok(meta) if meta.is_file() && meta.len() >= full => {}
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::file("look at", path)(error)),
+        Err(error) => return Err(SysError::file("look at", path)(error)),
     }
     crash::point("rotate");
-    std::fs::rename(path, aside(path)).map_err(Error::file("move", path))?;
+    std::fs::rename(path, aside(path)).map_err(SysError::file("move", path))?;
     crash::point("rotated");
     Ok(())
 }
@@ -71,7 +71,7 @@ impl AppendFile {
     ///
     /// # Errors
     /// If the file cannot be opened, read or cut.
-    pub fn open(path: &Path, access: Access, tail: Tail) -> Result<Self, Error> {
+    pub fn open(path: &Path, access: FileMode, tail: Tail) -> Result<Self, SysError> {
         Self::with(path, access, tail, OpenOptions::new().create(true))?.settled()
     }
 
@@ -80,7 +80,7 @@ impl AppendFile {
     ///
     /// # Errors
     /// If the file cannot be opened, read or cut, or somebody else does not let go of it.
-    pub fn shared(path: &Path, access: Access) -> Result<Self, Error> {
+    pub fn shared(path: &Path, access: FileMode) -> Result<Self, SysError> {
         let opened = Self::with(path, access, Tail::Torn, OpenOptions::new().create(true))?;
         let mut tries = 0;
         loop {
@@ -90,7 +90,7 @@ impl AppendFile {
                     tries += 1;
                     std::thread::sleep(PAUSE);
                 }
-                Err(error) => return Err(Error::file("lock", path)(error.into())),
+                Err(error) => return Err(SysError::file("lock", path)(error.into())),
             }
         }
     }
@@ -99,27 +99,27 @@ impl AppendFile {
     ///
     /// # Errors
     /// If it is there, or cannot be made.
-    pub fn create(path: &Path, access: Access) -> Result<Self, Error> {
+    pub fn create(path: &Path, access: FileMode) -> Result<Self, SysError> {
         Self::with(path, access, Tail::Torn, OpenOptions::new().create_new(true))?.settled()
     }
 
     fn with(
         path: &Path,
-        access: Access,
+        access: FileMode,
         tail: Tail,
         options: &mut OpenOptions,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, SysError> {
         let file = options
             .read(true)
             .append(true)
             .mode(access.mode())
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(path)
-            .map_err(Error::file("open", path))?;
+            .map_err(SysError::file("open", path))?;
         Ok(Self { path: path.to_path_buf(), file, tail, cut: 0, unsure: false })
     }
 
-    fn settled(mut self) -> Result<Self, Error> {
+    fn settled(mut self) -> Result<Self, SysError> {
         self.settle()?;
         Ok(self)
     }
@@ -133,8 +133,8 @@ impl AppendFile {
     ///
     /// # Errors
     /// If it cannot be looked at.
-    pub fn metadata(&self) -> Result<std::fs::Metadata, Error> {
-        self.file.metadata().map_err(Error::file("look at", &self.path))
+    pub fn metadata(&self) -> Result<std::fs::Metadata, SysError> {
+        self.file.metadata().map_err(SysError::file("look at", &self.path))
     }
 
     /// Bytes of torn records that were cut off since the file was opened.
@@ -146,7 +146,7 @@ impl AppendFile {
     ///
     /// # Errors
     /// If the write fails; the torn part is then cut off by the next call.
-    pub fn append(&mut self, lines: &[u8]) -> Result<(), Error> {
+    pub fn append(&mut self, lines: &[u8]) -> Result<(), SysError> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl AppendFile {
             // Whatever comes of it: it is the last thing that this process does.
             drop(self.file.write_all(&record[..record.len() / 2]));
         });
-        self.file.write_all(record).map_err(Error::file("append to", &self.path))?;
+        self.file.write_all(record).map_err(SysError::file("append to", &self.path))?;
         self.unsure = false;
         crash::point("appended");
         Ok(())
@@ -178,26 +178,27 @@ impl AppendFile {
     ///
     /// # Errors
     /// If the disk refuses.
-    pub fn sync(&self) -> Result<(), Error> {
-        self.file.sync_data().map_err(Error::file("synchronize", &self.path))?;
+    pub fn sync(&self) -> Result<(), SysError> {
+        self.file.sync_data().map_err(SysError::file("synchronize", &self.path))?;
         crash::point("synchronized");
         Ok(())
     }
 
     /// Puts the end of the file in order.
-    fn settle(&mut self) -> Result<(), Error> {
-        let length = self.file.metadata().map_err(Error::file("look at", &self.path))?.len();
-        let whole = whole_lines(&mut self.file, length).map_err(Error::file("read", &self.path))?;
+    fn settle(&mut self) -> Result<(), SysError> {
+        let length = self.file.metadata().map_err(SysError::file("look at", &self.path))?.len();
+        let whole =
+            whole_lines(&mut self.file, length).map_err(SysError::file("read", &self.path))?;
         if whole < length {
             match self.tail {
                 Tail::Torn => {
                     crash::point("cut");
-                    self.file.set_len(whole).map_err(Error::file("cut", &self.path))?;
+                    self.file.set_len(whole).map_err(SysError::file("cut", &self.path))?;
                     crash::point("was cut");
                     self.cut += length - whole;
                 }
                 Tail::Open => {
-                    self.file.write_all(b"\n").map_err(Error::file("append to", &self.path))?;
+                    self.file.write_all(b"\n").map_err(SysError::file("append to", &self.path))?;
                 }
             }
         }
@@ -240,7 +241,7 @@ mod tests {
         for length in 0..=whole.len() {
             let left = &whole[..length];
             fs::write(&path, left).expect("torn");
-            let mut file = AppendFile::open(&path, Access::Owner, Tail::Torn).expect("open");
+            let mut file = AppendFile::open(&path, FileMode::Owner, Tail::Torn).expect("open");
             file.append(b"{\"next\":true}").expect("append");
             let kept = left.rfind('\n').map_or(0, |at| at + 1);
             let expected = format!("{}{{\"next\":true}}\n", &left[..kept]);
@@ -256,7 +257,7 @@ mod tests {
         let mut content = b"first\n".to_vec();
         content.extend(std::iter::repeat_n(0, 20_000));
         fs::write(&path, &content).expect("torn");
-        let file = AppendFile::open(&path, Access::Owner, Tail::Torn).expect("open");
+        let file = AppendFile::open(&path, FileMode::Owner, Tail::Torn).expect("open");
         assert_eq!(file.cut(), 20_000);
         assert_eq!(fs::read(&path).expect("read"), b"first\n");
     }
@@ -282,7 +283,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("progress.md");
         fs::write(&path, "- by hand").expect("by hand");
-        let mut file = AppendFile::open(&path, Access::Umask, Tail::Open).expect("open");
+        let mut file = AppendFile::open(&path, FileMode::Umask, Tail::Open).expect("open");
         file.append(b"- by us\n- twice\n").expect("append");
         assert_eq!(fs::read_to_string(&path).expect("read"), "- by hand\n- by us\n- twice\n");
         assert_eq!(file.cut(), 0);
@@ -292,10 +293,10 @@ mod tests {
     fn a_run_file_is_the_owners_and_must_be_new_where_that_is_asked() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("events.jsonl");
-        AppendFile::create(&path, Access::Owner).expect("create");
+        AppendFile::create(&path, FileMode::Owner).expect("create");
         assert_eq!(fs::metadata(&path).expect("metadata").permissions().mode() & 0o777, 0o600);
-        let error = AppendFile::create(&path, Access::Owner).expect_err("there already");
-        assert!(matches!(error, Error::File { operation: "open", ref source, .. }
+        let error = AppendFile::create(&path, FileMode::Owner).expect_err("there already");
+        assert!(matches!(error, SysError::File { operation: "open", ref source, .. }
             if source.kind() == io::ErrorKind::AlreadyExists));
     }
 

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::{Access, Durability, Error, crash};
+use super::{Durability, FileMode, SysError, crash};
 
 /// How the names of temporary files begin; one that is left behind by a crash is ours.
 pub const TEMPORARY_PREFIX: &str = ".ralph-tmp-";
@@ -23,8 +23,8 @@ pub fn write(
     path: &Path,
     content: &[u8],
     durability: Durability,
-    access: Access,
-) -> Result<(), Error> {
+    access: FileMode,
+) -> Result<(), SysError> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -33,32 +33,39 @@ pub fn write(
         Ok(found) if found.is_file() => Some(Permissions::from_mode(found.permissions().mode())),
         Ok(_) => None,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Error::file("look at", path)(error)),
+        Err(error) => return Err(SysError::file("look at", path)(error)),
     };
     crash::point("replace");
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
         .permissions(Permissions::from_mode(access.mode()))
         .tempfile_in(folder)
-        .map_err(Error::file("create a file in", folder))?;
+        .map_err(SysError::file("create a file in", folder))?;
     crash::point("temporary file made");
-    temporary.write_all(content).map_err(Error::file("write", path))?;
+    temporary.write_all(content).map_err(SysError::file("write", path))?;
     crash::point("temporary file written");
     if let Some(mode) = kept {
-        temporary.as_file().set_permissions(mode).map_err(Error::file("keep the mode of", path))?;
+        temporary
+            .as_file()
+            .set_permissions(mode)
+            .map_err(SysError::file("keep the mode of", path))?;
     }
     match durability {
         Durability::Process => {
-            temporary.persist(path).map_err(|error| Error::file("replace", path)(error.error))?;
+            temporary
+                .persist(path)
+                .map_err(|error| SysError::file("replace", path)(error.error))?;
         }
         Durability::Machine => {
-            temporary.as_file().sync_all().map_err(Error::file("synchronize", path))?;
+            temporary.as_file().sync_all().map_err(SysError::file("synchronize", path))?;
             crash::point("temporary file synchronized");
-            temporary.persist(path).map_err(|error| Error::file("replace", path)(error.error))?;
+            temporary
+                .persist(path)
+                .map_err(|error| SysError::file("replace", path)(error.error))?;
             crash::point("renamed");
             File::open(folder)
                 .and_then(|folder| folder.sync_all())
-                .map_err(Error::file("synchronize", folder))?;
+                .map_err(SysError::file("synchronize", folder))?;
         }
     }
     crash::point("replaced");
@@ -70,12 +77,12 @@ pub fn write(
 ///
 /// # Errors
 /// If it does not.
-pub fn probe(folder: &Path, bytes: usize) -> Result<(), Error> {
+pub fn probe(folder: &Path, bytes: usize) -> Result<(), SysError> {
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
         .tempfile_in(folder)
-        .map_err(Error::file("create a file in", folder))?;
-    temporary.write_all(&vec![0; bytes]).map_err(Error::file("write in", folder))
+        .map_err(SysError::file("create a file in", folder))?;
+    temporary.write_all(&vec![0; bytes]).map_err(SysError::file("write in", folder))
 }
 
 /// Removes temporary files that a crash left in a folder; one that is not there has none.
@@ -83,17 +90,17 @@ pub fn probe(folder: &Path, bytes: usize) -> Result<(), Error> {
 ///
 /// # Errors
 /// If the folder cannot be read or a file not be removed.
-pub fn clear(folder: &Path) -> Result<(), Error> {
+pub fn clear(folder: &Path) -> Result<(), SysError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::file("list", folder)(error)),
+        Err(error) => return Err(SysError::file("list", folder)(error)),
     };
     for entry in entries {
-        let entry = entry.map_err(Error::file("list", folder))?;
+        let entry = entry.map_err(SysError::file("list", folder))?;
         let ours = entry.file_name().as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes());
         if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            fs::remove_file(entry.path()).map_err(Error::file("remove", &entry.path()))?;
+            fs::remove_file(entry.path()).map_err(SysError::file("remove", &entry.path()))?;
         }
     }
     Ok(())
@@ -125,7 +132,7 @@ mod tests {
         for durability in [Durability::Process, Durability::Machine] {
             fs::write(&path, "old").expect("old");
             fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("mode");
-            write(&path, b"new", durability, Access::Owner).expect("write");
+            write(&path, b"new", durability, FileMode::Owner).expect("write");
             assert_eq!(fs::read(&path).expect("read"), b"new");
             assert_eq!(mode(&path), 0o640);
             assert_eq!(names(folder.path()), ["state.json"]);
@@ -136,10 +143,10 @@ mod tests {
     fn a_new_file_of_the_owner_is_closed_to_others() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("private");
-        write(&path, b"x", Durability::Process, Access::Owner).expect("write");
+        write(&path, b"x", Durability::Process, FileMode::Owner).expect("write");
         assert_eq!(mode(&path), 0o600);
         let shared = folder.path().join("shared");
-        write(&shared, b"x", Durability::Process, Access::Umask).expect("write");
+        write(&shared, b"x", Durability::Process, FileMode::Umask).expect("write");
         assert_eq!(mode(&shared) & 0o400, 0o400);
         assert_eq!(mode(&shared) & 0o111, 0);
     }
@@ -151,7 +158,7 @@ mod tests {
         let link = folder.path().join("link");
         fs::write(&target, "outside").expect("target");
         symlink(&target, &link).expect("link");
-        write(&link, b"inside", Durability::Machine, Access::Umask).expect("write");
+        write(&link, b"inside", Durability::Machine, FileMode::Umask).expect("write");
         assert_eq!(fs::read(&target).expect("target"), b"outside");
         assert!(fs::symlink_metadata(&link).expect("link").is_file());
     }
@@ -162,11 +169,13 @@ mod tests {
         let path = folder.path().join("is-a-folder");
         fs::create_dir(&path).expect("folder");
         fs::write(path.join("inside"), "x").expect("inside");
-        let error = write(&path, b"new", Durability::Process, Access::Owner).expect_err("refused");
+        let error =
+            write(&path, b"new", Durability::Process, FileMode::Owner).expect_err("refused");
         assert!(error.to_string().starts_with(&format!("cannot replace {}", path.display())));
         assert_eq!(names(folder.path()), ["is-a-folder"]);
         let gone = folder.path().join("gone/state.json");
-        let error = write(&gone, b"new", Durability::Process, Access::Owner).expect_err("refused");
+        let error =
+            write(&gone, b"new", Durability::Process, FileMode::Owner).expect_err("refused");
         assert!(error.to_string().starts_with("cannot create a file in "), "{error}");
     }
 }

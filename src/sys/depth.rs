@@ -49,7 +49,7 @@ impl Depth {
     }
 
     /// The variable's value for whatever is launched from here.
-    pub fn inside(self) -> String {
+    pub fn next(self) -> String {
         (self.0 + 1).to_string()
     }
 }
@@ -61,10 +61,10 @@ mod tests {
     #[test]
     fn three_launches_deep_is_too_deep() {
         let read = |text: &str| Depth::read(Some(OsStr::new(text)));
-        assert_eq!(Depth::read(None).map(Depth::inside), Ok("1".to_owned()));
-        assert_eq!(read("").map(Depth::inside), Ok("1".to_owned()));
-        assert_eq!(read("0").map(Depth::inside), Ok("1".to_owned()));
-        assert_eq!(read("2").map(Depth::inside), Ok("3".to_owned()));
+        assert_eq!(Depth::read(None).map(Depth::next), Ok("1".to_owned()));
+        assert_eq!(read("").map(Depth::next), Ok("1".to_owned()));
+        assert_eq!(read("0").map(Depth::next), Ok("1".to_owned()));
+        assert_eq!(read("2").map(Depth::next), Ok("3".to_owned()));
         assert_eq!(read("3"), Err(DepthError::TooDeep(3)));
         assert_eq!(read("9"), Err(DepthError::TooDeep(9)));
         for odd in ["-1", "x", "1.5", " 1", "99999999999"] {

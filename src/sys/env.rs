@@ -81,15 +81,15 @@ pub fn is_internal(name: &str) -> bool {
 }
 
 /// Whether a child must not see a variable, for any of these reasons.
-pub fn is_kept_back(name: &str) -> bool {
+pub fn is_withheld(name: &str) -> bool {
     is_secret(name) || is_ci_channel(name) || is_git_context(name) || is_internal(name)
 }
 
 /// The names, in this process's environment, that a child must not see.
-pub fn kept_back() -> Vec<std::ffi::OsString> {
+pub fn withheld() -> Vec<std::ffi::OsString> {
     std::env::vars_os()
         .map(|(name, _)| name)
-        .filter(|name| is_kept_back(&name.to_string_lossy()))
+        .filter(|name| is_withheld(&name.to_string_lossy()))
         .collect()
 }
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_kept_back() {
+    fn secrets_are_withheld() {
         for name in [
             "GITHUB_TOKEN",
             "GH_TOKEN",
@@ -126,12 +126,12 @@ mod tests {
             "MY_SECRET_VALUE",
             "SSH_AUTH_SOCK",
         ] {
-            assert!(is_kept_back(name), "{name}");
+            assert!(is_withheld(name), "{name}");
         }
     }
 
     #[test]
-    fn channels_git_and_our_own_are_kept_back() {
+    fn ci_channels_git_context_and_internals_are_withheld() {
         for name in [
             "GITHUB_ENV",
             "GITHUB_OUTPUT",
@@ -152,7 +152,7 @@ mod tests {
             "COPILOT_PROJECT_CONTEXT",
             "COPILOT_AUDIT_LOG_DIR",
         ] {
-            assert!(is_kept_back(name), "{name}");
+            assert!(is_withheld(name), "{name}");
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
             "PATTERN",
             "RALPH_COPILOT_DEPTH",
         ] {
-            assert!(!is_kept_back(name), "{name}");
+            assert!(!is_withheld(name), "{name}");
         }
     }
 }

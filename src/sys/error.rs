@@ -6,7 +6,7 @@ use super::lock::Holder;
 
 /// What the operating system refused.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SysError {
     /// A file operation failed.
     #[error("cannot {operation} {path}: {source}")]
     File {
@@ -43,7 +43,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl SysError {
     /// Names the operation and the path of a failed file operation, for `map_err`.
     pub(super) fn file(
         operation: &'static str,

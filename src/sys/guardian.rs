@@ -24,8 +24,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::Error;
-use super::process::{Orphaned, Sweep, ended_apart, spawn_apart};
+use super::SysError;
+use super::process::{OrphanedRun, Sweep, ended_apart, spawn_apart};
 
 /// What the runner says when the run is over.
 const DONE: &[u8] = b".";
@@ -54,9 +54,9 @@ impl Guardian {
     pub fn start(
         mut command: Command,
         lost: impl FnOnce(Option<ExitStatus>) + Send + 'static,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, SysError> {
         let program = command.as_std().get_program().to_string_lossy().into_owned();
-        let failed = |source| Error::Spawn { program, source };
+        let failed = |source| SysError::Spawn { program, source };
         let (reader, line) = match std::io::pipe() {
             Ok(ends) => ends,
             Err(source) => return Err(failed(source)),
@@ -105,12 +105,12 @@ pub enum Guarded {
 ///
 /// # Errors
 /// If the line is no pipe, or signals cannot be listened to.
-pub async fn guard(run: String, runner: u32, line: OwnedFd) -> Result<Guarded, Error> {
-    let failed = |operation| move |source| Error::Process { operation, source };
+pub async fn guard(run: String, runner: u32, line: OwnedFd) -> Result<Guarded, SysError> {
+    let failed = |operation| move |source| SysError::Process { operation, source };
     let _deaf = deafen().map_err(failed("listen for signals"))?;
     let mut line = pipe::Receiver::from_owned_fd(line).map_err(failed("listen to the runner"))?;
-    let mut orphaned = Orphaned::of(run, runner);
-    let mut looks = interval(Orphaned::LOOK);
+    let mut orphaned = OrphanedRun::of(run, runner);
+    let mut looks = interval(OrphanedRun::LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut word = [0; DONE.len()];
     loop {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     /// Starts a program as a guardian; what `lost` is told arrives at the receiver.
-    fn start(program: &str) -> Result<(Guardian, oneshot::Receiver<Option<ExitStatus>>), Error> {
+    fn start(program: &str) -> Result<(Guardian, oneshot::Receiver<Option<ExitStatus>>), SysError> {
         let (tell, told) = oneshot::channel();
         let lost = move |status| {
             let _told = tell.send(status);

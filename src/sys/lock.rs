@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use super::{Access, Error, crash};
+use super::{FileMode, SysError, crash};
 
 /// Whoever only asks for the holder has the lock for a moment; to take it is tried again
 /// this often before that counts as held.
@@ -56,9 +56,9 @@ impl TreeLock {
     /// be there.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process holds it; [`Error::File`] if the file cannot
+    /// [`SysError::Locked`] if another process holds it; [`SysError::File`] if the file cannot
     /// be made, read or written.
-    pub fn take(path: &Path, run: &str) -> Result<Self, Error> {
+    pub fn take(path: &Path, run: &str) -> Result<Self, SysError> {
         let mut file = open(path, OpenOptions::new().create(true))?;
         let mut tries = 0;
         loop {
@@ -69,19 +69,19 @@ impl TreeLock {
                     std::thread::sleep(PAUSE);
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(Error::Locked {
+                    return Err(SysError::Locked {
                         path: path.to_path_buf(),
                         holder: read(&mut file),
                     });
                 }
-                Err(TryLockError::Error(error)) => return Err(Error::file("lock", path)(error)),
+                Err(TryLockError::Error(error)) => return Err(SysError::file("lock", path)(error)),
             }
         }
         crash::point("lock taken");
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{} {run}", std::process::id()))
-            .map_err(Error::file("write", path))?;
+            .map_err(SysError::file("write", path))?;
         crash::point("lock named");
         Ok(Self { _file: file })
     }
@@ -90,11 +90,11 @@ impl TreeLock {
     ///
     /// # Errors
     /// If the file is there and cannot be opened or asked. A lock that is held by somebody
-    /// whose name is not yet written is an [`Error::Locked`].
-    pub fn holder(path: &Path) -> Result<Option<Holder>, Error> {
+    /// whose name is not yet written is an [`SysError::Locked`].
+    pub fn holder(path: &Path) -> Result<Option<Holder>, SysError> {
         let mut file = match open(path, &mut OpenOptions::new()) {
             Ok(file) => file,
-            Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(SysError::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(None);
             }
             Err(error) => return Err(error),
@@ -103,21 +103,21 @@ impl TreeLock {
             Ok(()) => Ok(None),
             Err(TryLockError::WouldBlock) => match read(&mut file) {
                 Some(holder) => Ok(Some(holder)),
-                None => Err(Error::Locked { path: path.to_path_buf(), holder: None }),
+                None => Err(SysError::Locked { path: path.to_path_buf(), holder: None }),
             },
-            Err(TryLockError::Error(error)) => Err(Error::file("lock", path)(error)),
+            Err(TryLockError::Error(error)) => Err(SysError::file("lock", path)(error)),
         }
     }
 }
 
-fn open(path: &Path, options: &mut OpenOptions) -> Result<File, Error> {
+fn open(path: &Path, options: &mut OpenOptions) -> Result<File, SysError> {
     options
         .read(true)
         .write(true)
-        .mode(Access::Owner.mode())
+        .mode(FileMode::Owner.mode())
         .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
-        .map_err(Error::file("open", path))
+        .map_err(SysError::file("open", path))
 }
 
 fn read(file: &mut File) -> Option<Holder> {
@@ -149,7 +149,9 @@ mod tests {
                 std::process::id()
             )
         );
-        assert!(matches!(error, Error::Locked { holder: Some(ref told), .. } if *told == holder));
+        assert!(
+            matches!(error, SysError::Locked { holder: Some(ref told), .. } if *told == holder)
+        );
         drop(first);
         // A child that another test is starting has the descriptor until its exec.
         let now_free = (0..TRIES).any(|_| match TreeLock::holder(&path) {
@@ -182,7 +184,7 @@ mod tests {
         std::fs::write(&path, "").expect("nameless");
         let error = TreeLock::take(&path, "other").expect_err("held");
         assert_eq!(error.to_string(), format!("{} is held by another run", path.display()));
-        assert!(matches!(TreeLock::holder(&path), Err(Error::Locked { holder: None, .. })));
+        assert!(matches!(TreeLock::holder(&path), Err(SysError::Locked { holder: None, .. })));
         drop(lock);
     }
 
@@ -193,7 +195,7 @@ mod tests {
         std::fs::write(&elsewhere, "the human's").expect("written");
         std::os::unix::fs::symlink(&elsewhere, &path).expect("linked");
         let error = TreeLock::take(&path, "run").expect_err("a link");
-        assert!(matches!(error, Error::File { operation: "open", .. }), "{error}");
+        assert!(matches!(error, SysError::File { operation: "open", .. }), "{error}");
         assert_eq!(std::fs::read_to_string(&elsewhere).expect("read"), "the human's");
     }
 

@@ -14,10 +14,10 @@ mod error;
 pub mod guardian;
 pub mod lock;
 pub mod process;
-pub mod stop;
+pub mod shutdown;
 pub mod tty;
 
-pub use error::Error;
+pub use error::SysError;
 
 /// What a write survives. Each costs what it promises: `Machine` waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +30,14 @@ pub enum Durability {
 
 /// Who may read a file that is made anew; an existing file keeps its mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum FileMode {
     /// The user alone (0600): everything below a run's folder.
     Owner,
     /// As the user's umask says (0666 without it): files that are committed.
     Umask,
 }
 
-impl Access {
+impl FileMode {
     /// The mode to create a file with, before the umask.
     fn mode(self) -> u32 {
         match self {

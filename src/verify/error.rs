@@ -135,13 +135,13 @@ impl VerifyError {
     }
 }
 
-impl From<sys::Error> for VerifyError {
-    fn from(error: sys::Error) -> Self {
+impl From<sys::SysError> for VerifyError {
+    fn from(error: sys::SysError) -> Self {
         match error {
-            sys::Error::File { operation, path, source } => Self::Io { operation, path, source },
-            other @ (sys::Error::Locked { .. }
-            | sys::Error::Spawn { .. }
-            | sys::Error::Process { .. }) => Self::Io {
+            sys::SysError::File { operation, path, source } => Self::Io { operation, path, source },
+            other @ (sys::SysError::Locked { .. }
+            | sys::SysError::Spawn { .. }
+            | sys::SysError::Process { .. }) => Self::Io {
                 operation: "write",
                 path: PathBuf::new(),
                 source: std::io::Error::other(other),

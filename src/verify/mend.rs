@@ -14,7 +14,7 @@ use super::layout::{Layout, TASK};
 use super::repo::{Identity, Kept, Repo};
 use super::state::{StateFiles, kept};
 use crate::model::{Checkpoint, Oid, Repair};
-use crate::sys::{Access, Durability, atomic};
+use crate::sys::{Durability, FileMode, atomic};
 
 /// What a repair works from.
 #[derive(Clone, Copy)]
@@ -132,7 +132,7 @@ fn write(root: &Path, path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
         fs::remove_dir_all(&at).map_err(failed)?;
     }
     fs::create_dir_all(at.parent().unwrap_or(root)).map_err(failed)?;
-    Ok(atomic::write(&at, bytes, Durability::Machine, Access::Umask)?)
+    Ok(atomic::write(&at, bytes, Durability::Machine, FileMode::Umask)?)
 }
 
 fn remove(at: &Path) -> Result<(), VerifyError> {

@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 
 use super::checks::{CheckOptions, Checks};
 use crate::model::{CheckResult, CheckStatus};
-use crate::sys::env::kept_back;
+use crate::sys::env::withheld;
 use crate::sys::process::{Ladder, Supervised};
 
 /// Takes what must not be shown out of a text.
@@ -66,7 +66,7 @@ impl ShellChecks {
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(text)?)
             .stderr(writer);
-        for name in kept_back() {
+        for name in withheld() {
             shell.env_remove(name);
         }
         shell.envs(options.env.iter().map(|(name, value)| (name, value)));

@@ -205,7 +205,7 @@ impl OneShotSession {
                     None => open = false,
                 },
                 status = child.wait() => {
-                    let lost = |error: crate::sys::Error| Over::Broken(error.to_string());
+                    let lost = |error: crate::sys::SysError| Over::Broken(error.to_string());
                     return Ok(status.map_or_else(lost, Over::Exited));
                 }
                 _ = clock.tick() => ticked = true,

@@ -23,7 +23,7 @@ use crate::model::{EventKind, Record, RecordError, RunId};
 use crate::sys::clock::Clock;
 use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, spawn_beside, sweep};
-use crate::sys::stop::{is_ignored, next};
+use crate::sys::shutdown::{is_ignored, next};
 use crate::verify::Repo as _;
 
 /// How long what the CLI left running may take to end.

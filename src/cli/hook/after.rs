@@ -18,7 +18,7 @@ use crate::hooks::{HookResult, SESSION_EVENTS, ScriptEnd, SessionEvent, read_res
 use crate::model::{AuditEntry, HookType};
 use crate::sys::append::{AppendFile, Tail};
 use crate::sys::clock::Clock;
-use crate::sys::{Access, Error};
+use crate::sys::{FileMode, SysError};
 
 /// The project's own script, which takes the line's values as arguments.
 const LOG_EVENT: &str = "hooks/core/log-event.sh";
@@ -57,7 +57,7 @@ fn report(input: &[u8]) -> AuditEntry {
     }
 }
 
-async fn log(ground: &HookContext, input: &[u8], until: Instant) -> Result<(), Error> {
+async fn log(ground: &HookContext, input: &[u8], until: Instant) -> Result<(), SysError> {
     let path = ground.base.join(SESSION_EVENTS);
     ground.ignore(&path);
     let event = SessionEvent::read(input, Clock::system().now());
@@ -65,13 +65,13 @@ async fn log(ground: &HookContext, input: &[u8], until: Instant) -> Result<(), E
     if own.symlink_metadata().is_ok() && logged(ground, &own, &path, &event, until).await {
         return Ok(());
     }
-    let refused = |source| Error::File { operation: "write to", path: path.clone(), source };
+    let refused = |source| SysError::File { operation: "write to", path: path.clone(), source };
     let folder = path.parent().unwrap_or(&ground.base);
     if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
         return Err(refused(std::io::Error::other("its folder is a link")));
     }
     fs::create_dir_all(folder).map_err(refused)?;
-    let mut file = AppendFile::open(&path, Access::Umask, Tail::Open)?;
+    let mut file = AppendFile::open(&path, FileMode::Umask, Tail::Open)?;
     file.append(event.line().as_bytes())
 }
 

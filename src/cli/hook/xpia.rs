@@ -16,7 +16,7 @@ use crate::hooks::{
 };
 use crate::sys::append::{AppendFile, Tail};
 use crate::sys::clock::Clock;
-use crate::sys::{Access, Error};
+use crate::sys::{FileMode, SysError};
 
 /// The audit's folder, below the user's home.
 const AUDIT: &str = ".claude/logs/xpia";
@@ -71,10 +71,10 @@ fn write(command: &str, session: &str, verdict: &XpiaVerdict) -> Result<(), Stri
     let home = etcetera::home_dir().map_err(|error| error.to_string())?;
     let folder = home.join(AUDIT);
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|source| {
-        Error::File { operation: "make", path: folder.clone(), source }.to_string()
+        SysError::File { operation: "make", path: folder.clone(), source }.to_string()
     })?;
     let path = folder.join(XpiaAudit::file(at));
-    AppendFile::open(&path, Access::Owner, Tail::Open)
+    AppendFile::open(&path, FileMode::Owner, Tail::Open)
         .and_then(|mut file| file.append(audit.line().as_bytes()))
         .map_err(|error| error.to_string())
 }

@@ -14,7 +14,7 @@ use crate::recipe::{
     INSTALL_VARIABLE, RecipeError, Runner, install as run_cargo, install_command, install_limit,
 };
 use crate::sys::depth::Depth;
-use crate::sys::stop::Stop;
+use crate::sys::shutdown::Shutdown;
 
 /// Installs the runner and checks it.
 pub(super) fn install(args: &InstallRunnerArgs) -> Result<u8, Failure> {
@@ -100,7 +100,7 @@ fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure>
     }
     complain(&format!("running `{command}`, for at most {} s", limit.as_secs()));
     runtime.block_on(async {
-        let stop = Stop::default();
+        let stop = Shutdown::default();
         stop.listen(end_now)?;
         let mut tell = |line: &str| complain(&plain(line, redactor));
         let done = run_cargo(&cargo, limit, &run_name(), stop.token(), &mut tell).await;

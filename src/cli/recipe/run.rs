@@ -15,7 +15,7 @@ use crate::recipe::{
     AutoStage, Bridge, Context, Mode, Progress, RecipeError, Report, Request, Runner, read_line,
 };
 use crate::sys::depth::Depth;
-use crate::sys::stop::Stop;
+use crate::sys::shutdown::Shutdown;
 
 /// Runs a recipe and gives the exit code.
 pub(super) fn run(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<u8, Failure> {
@@ -110,7 +110,7 @@ fn go(
             Some(_) => None,
             None => Some(guardian::stand_by(&RunId::new(run_name()), scratch.path())?),
         };
-        let stop = Stop::default();
+        let stop = Shutdown::default();
         let folder = scratch.path().to_owned();
         stop.listen(move |signal| at_once(&folder, signal))?;
         let (runner, report) = work(args, request, &bridge, &stop, redactor).await;
@@ -127,7 +127,7 @@ async fn work(
     args: &RunRecipeArgs,
     request: &Request,
     bridge: &Bridge,
-    stop: &Stop,
+    stop: &Shutdown,
     redactor: &Redactor,
 ) -> (Option<Runner>, Report) {
     let found = tokio::select! {

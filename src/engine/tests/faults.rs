@@ -226,7 +226,7 @@ async fn a_signal_while_the_run_waits_ends_it_at_once() {
     let stop = scene.place.stop.clone();
     let ender = async {
         tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-        stop.end(2);
+        stop.request(2);
     };
     let begun = tokio::time::Instant::now();
     let (outcome, ()) = tokio::join!(scene.run(), ender);

@@ -169,7 +169,7 @@ async fn the_run_s_time_ends_a_turn_that_is_going_on_and_keeps_what_it_left() {
 #[tokio::test(start_paused = true)]
 async fn a_signal_during_a_turn_ends_the_run_without_an_attempt() {
     let mut scene =
-        Scene::new(TASK, vec![ending(TurnEnd::Interrupted, |place| place.stop.end(15))]);
+        Scene::new(TASK, vec![ending(TurnEnd::Interrupted, |place| place.stop.request(15))]);
     assert_eq!(scene.run().await, Ok(Outcome::Interrupted { signal: 15 }));
     let told = scene.told();
     assert!(only(&told, &["verdict"]).is_empty(), "{told}");

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicI64;
 
 use crate::model::{Fault, FaultClass, Turn, TurnEnd};
-use crate::sys::stop::Stop;
+use crate::sys::shutdown::Shutdown;
 
 /// What one prompt does: to the repository, and as a turn.
 pub(super) type Act = Box<dyn FnOnce(&Place) -> Turn + Send>;
@@ -13,7 +13,7 @@ pub(super) type Act = Box<dyn FnOnce(&Place) -> Turn + Send>;
 /// Where an act happens.
 pub(super) struct Place {
     pub(super) root: PathBuf,
-    pub(super) stop: Stop,
+    pub(super) stop: Shutdown,
     /// Seconds by which the wall clock was set.
     pub(super) set: &'static AtomicI64,
 }

@@ -23,7 +23,7 @@ use crate::model::{
 use crate::prompt::Templates;
 use crate::recipe::{Around, Bridge, Nested};
 use crate::sys::clock::Clock;
-use crate::sys::stop::Stop;
+use crate::sys::shutdown::Shutdown;
 use crate::verify::{Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, Person, Repo as _};
 
 pub(super) struct Scene {
@@ -53,7 +53,7 @@ impl Scene {
     fn with(task: &str, acts: Vec<Act>, asks: Option<mpsc::Sender<StopHook>>) -> Self {
         let dir = tempfile::tempdir().expect("folder");
         let base = dir.path().canonicalize().expect("canonical");
-        let stop = Stop::default();
+        let stop = Shutdown::default();
         // Clocks are copied, so what sets them all outlives them: eight bytes a test.
         let set: &'static AtomicI64 = Box::leak(Box::default());
         let place = Arc::new(Place { root: base.join("repo"), stop: stop.clone(), set });

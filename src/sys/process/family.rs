@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::getpid;
 use tokio::process::{Child, Command};
 
-use super::system::{self, Table};
+use super::system::{self, ProcessTable};
 use super::{CHILD_VARIABLE, RUN_VARIABLE};
 
 /// Children that tokio reaps; every other zombie below us is an orphan that we adopted.
@@ -39,7 +39,7 @@ pub(super) fn ended(pid: u32) {
 
 /// A process as the system shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ProcessInfo {
     pub(super) pid: u32,
     pub(super) parent: u32,
     /// 0 where it began outside our container.
@@ -68,9 +68,9 @@ impl Mark {
     }
 
     /// Every living process that descends from the child, without the child itself.
-    pub(super) fn members(&self) -> Vec<Found> {
+    pub(super) fn members(&self) -> Vec<ProcessInfo> {
         let own = own();
-        let table = Table::read();
+        let table = ProcessTable::read();
         let descends = |mut pid: u32, from: u32| {
             // Parents form no circle, but they change while they are read.
             for _ in 0..table.all.len() {
@@ -102,10 +102,10 @@ impl Mark {
 
 /// Every process of a run, whoever started it, us excepted: those that carry its name, and
 /// orphans that came to us without one.
-pub(super) fn of_run(run: &str) -> Vec<Found> {
+pub(super) fn of_run(run: &str) -> Vec<ProcessInfo> {
     let (own, group) = (own(), system::own_group());
     let children = children();
-    let table = Table::read();
+    let table = ProcessTable::read();
     table
         .all
         .values()
@@ -124,14 +124,14 @@ pub(super) fn of_run(run: &str) -> Vec<Found> {
 /// What descends from another process, remembered while that lives: once it is dead nothing
 /// tells its descendants any more but their environment, which they may have dropped.
 #[derive(Debug)]
-pub(super) struct Kin {
+pub(super) struct Descendants {
     root: u32,
     /// The session of `root`, in which others are at home; none if it could not be asked.
     home: Option<u32>,
     known: BTreeMap<u32, u64>,
 }
 
-impl Kin {
+impl Descendants {
     /// The descendants of a living process.
     pub(super) fn of(root: u32) -> Self {
         Self { root, home: system::session_of(root), known: BTreeMap::new() }
@@ -144,9 +144,9 @@ impl Kin {
 
     /// Every living process that carries the run's name or was seen below the root; their
     /// descendants; and whoever shares a session with one of these.
-    pub(super) fn members(&self, run: &str) -> Vec<Found> {
-        let table = Table::read();
-        let named = |found: &Found| {
+    pub(super) fn members(&self, run: &str) -> Vec<ProcessInfo> {
+        let table = ProcessTable::read();
+        let named = |found: &ProcessInfo| {
             self.known.get(&found.pid) == Some(&found.start)
                 || table.carries(found.pid, RUN_VARIABLE, run)
         };
@@ -156,10 +156,10 @@ impl Kin {
     /// The members, from those that are named for themselves.
     fn grown(
         &self,
-        all: &BTreeMap<u32, Found>,
+        all: &BTreeMap<u32, ProcessInfo>,
         own: u32,
-        named: impl Fn(&Found) -> bool,
-    ) -> Vec<Found> {
+        named: impl Fn(&ProcessInfo) -> bool,
+    ) -> Vec<ProcessInfo> {
         let mut members: BTreeSet<u32> =
             all.values().filter(|found| named(found)).map(|found| found.pid).collect();
         loop {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn members_grow_by_descent_and_session_and_never_into_the_users_session() {
-        let process = |pid, parent, session| Found {
+        let process = |pid, parent, session| ProcessInfo {
             pid,
             parent,
             group: session,
@@ -208,7 +208,7 @@ mod tests {
             zombie: pid == 23,
             start: 1,
         };
-        let all: BTreeMap<u32, Found> = [
+        let all: BTreeMap<u32, ProcessInfo> = [
             process(10, 1, 10),  // the user's shell
             process(11, 10, 10), // something else of theirs
             process(20, 1, 20),  // named: an agent's tool
@@ -224,8 +224,8 @@ mod tests {
         .map(|found| (found.pid, found))
         .into();
         let members = |home| -> Vec<u32> {
-            let kin = Kin { root: 9, home, known: BTreeMap::new() };
-            let named = |found: &Found| [20, 30, 31, 40].contains(&found.pid);
+            let kin = Descendants { root: 9, home, known: BTreeMap::new() };
+            let named = |found: &ProcessInfo| [20, 30, 31, 40].contains(&found.pid);
             kin.grown(&all, 30, named).iter().map(|found| found.pid).collect()
         };
         assert_eq!(members(Some(10)), [20, 21, 22, 24, 31, 40]);

@@ -19,7 +19,7 @@ use rustix::process::{
     set_child_subreaper, waitpid,
 };
 
-use super::family::{Found, children};
+use super::family::{ProcessInfo, children};
 
 /// Whether orphans of our children come to us.
 pub(super) const ORPHANS_COME: bool = true;
@@ -35,11 +35,11 @@ pub(super) fn adopt() {
 }
 
 /// All processes, by their numbers.
-pub(super) struct Table {
-    pub(super) all: BTreeMap<u32, Found>,
+pub(super) struct ProcessTable {
+    pub(super) all: BTreeMap<u32, ProcessInfo>,
 }
 
-impl Table {
+impl ProcessTable {
     pub(super) fn read() -> Self {
         if !counts_as_we_do() {
             return Self { all: BTreeMap::new() };
@@ -105,19 +105,19 @@ fn children_of(pid: u32) -> Vec<u32> {
 
 /// Our own children. Where the kernel lists them nobody else is looked at: this happens all
 /// the time, and a machine has many processes.
-fn own_children() -> Vec<Found> {
+fn own_children() -> Vec<ProcessInfo> {
     static LISTED: LazyLock<bool> =
         LazyLock::new(|| Path::new("/proc/thread-self/children").exists());
     let own = std::process::id();
     if *LISTED && counts_as_we_do() {
         return children_of(own).into_iter().filter_map(stat).collect();
     }
-    let all = Table::read().all.into_values();
+    let all = ProcessTable::read().all.into_values();
     all.filter(|found| found.parent == own).collect()
 }
 
 /// Sends a signal to each of them that is still the process that was found.
-pub(super) fn signal(found: &[Found], signal: Signal) {
+pub(super) fn signal(found: &[ProcessInfo], signal: Signal) {
     for one in found {
         let Some(pid) = Pid::from_raw(one.pid.cast_signed()) else { continue };
         deliver(one, pid, signal, pidfd_open(pid, PidfdFlags::empty()));
@@ -125,7 +125,7 @@ pub(super) fn signal(found: &[Found], signal: Signal) {
 }
 
 /// Sends a signal to a process that is still the one that was found.
-fn deliver(one: &Found, pid: Pid, signal: Signal, descriptor: Result<OwnedFd, Errno>) {
+fn deliver(one: &ProcessInfo, pid: Pid, signal: Signal, descriptor: Result<OwnedFd, Errno>) {
     // Whoever is gone by now needs no signal.
     if stat(one.pid).is_none_or(|now| now.start != one.start) {
         return;
@@ -172,7 +172,7 @@ pub fn may_be_at_work(program: &str, folders: &[&Path]) -> bool {
         Ok(at) => folders.iter().any(|folder| at.starts_with(folder)),
         Err(error) => error.kind() != ErrorKind::NotFound,
     };
-    let mut all = Table::read().all.into_values();
+    let mut all = ProcessTable::read().all.into_values();
     all.any(|found| !found.zombie && named(found.pid) && stands_here(found.pid))
 }
 
@@ -197,7 +197,7 @@ fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-fn stat(pid: u32) -> Option<Found> {
+fn stat(pid: u32) -> Option<ProcessInfo> {
     if !counts_as_we_do() {
         return None;
     }
@@ -206,10 +206,10 @@ fn stat(pid: u32) -> Option<Found> {
 
 /// Reads a line of `/proc/<pid>/stat`. The program's name stands in parentheses and may
 /// hold spaces and parentheses of its own, so the fields are counted from the last one.
-fn parse(line: &str) -> Option<Found> {
+fn parse(line: &str) -> Option<ProcessInfo> {
     let pid = line.split(' ').next()?.parse().ok()?;
     let fields: Vec<&str> = line[line.rfind(')')? + 1..].split_whitespace().collect();
-    Some(Found {
+    Some(ProcessInfo {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
@@ -229,7 +229,14 @@ mod tests {
                     2600960 100 18446744073709551615";
         assert_eq!(
             parse(line),
-            Some(Found { pid: 42, parent: 7, group: 42, session: 42, zombie: false, start: 98765 })
+            Some(ProcessInfo {
+                pid: 42,
+                parent: 7,
+                group: 42,
+                session: 42,
+                zombie: false,
+                start: 98765
+            })
         );
         assert_eq!(parse("42 (cut"), None);
         assert_eq!(parse(""), None);
@@ -242,7 +249,7 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
         let found = stat(child.id()).expect("its stat");
         let pid = Pid::from_child(&child);
-        let other = Found { start: found.start + 1, ..found };
+        let other = ProcessInfo { start: found.start + 1, ..found };
         deliver(&other, pid, Signal::KILL, Err(Errno::NOSYS));
         assert_eq!(child.try_wait().expect("child"), None, "the number is somebody else's");
         deliver(&found, pid, Signal::TERM, Err(Errno::NOSYS));
@@ -279,6 +286,6 @@ mod tests {
             rustix::process::getppid().map(|pid| pid.as_raw_pid().cast_unsigned())
         );
         assert!(!found.zombie);
-        assert!(Table::read().all.contains_key(&own));
+        assert!(ProcessTable::read().all.contains_key(&own));
     }
 }

@@ -34,7 +34,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::Error;
+use super::SysError;
 pub use system::{may_be_at_work, reap_orphans};
 
 /// Carried by every process of a run; its value is the run's name.
@@ -81,7 +81,7 @@ impl Ladder {
 
 /// The step at which a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ExitStep {
     /// It had ended before it was asked to.
     Before,
     /// Its standard input was closed.
@@ -96,9 +96,9 @@ pub enum Step {
 
 /// What an end came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StopReport {
+pub struct ExitReport {
     /// The step that ended the child.
-    pub step: Step,
+    pub step: ExitStep,
     /// Its exit status; none if it survived or somebody else took the status.
     pub status: Option<ExitStatus>,
     /// Descendants that had outlived the child and were ended.
@@ -142,7 +142,7 @@ impl Supervised {
     ///
     /// # Errors
     /// If the program cannot be started.
-    pub fn spawn(mut command: Command, run: &str) -> Result<Self, Error> {
+    pub fn spawn(mut command: Command, run: &str) -> Result<Self, SysError> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let token = format!("{run}/{}.{number}", std::process::id());
@@ -150,10 +150,10 @@ impl Supervised {
         detach(&mut command);
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let mut child = family::spawn(&mut command)
-            .map_err(|source| Error::Spawn { program: program.clone(), source })?;
+            .map_err(|source| SysError::Spawn { program: program.clone(), source })?;
         let Some(pid) = child.id() else {
             let source = std::io::Error::other("it ended before it was seen");
-            return Err(Error::Spawn { program, source });
+            return Err(SysError::Spawn { program, source });
         };
         Ok(Self {
             stdin: child.stdin.take(),
@@ -186,12 +186,12 @@ impl Supervised {
     ///
     /// # Errors
     /// If the operating system does not give its status.
-    pub async fn wait(&mut self) -> Result<ExitStatus, Error> {
+    pub async fn wait(&mut self) -> Result<ExitStatus, SysError> {
         let status = self
             .child
             .wait()
             .await
-            .map_err(|source| Error::Process { operation: "wait for a child", source })?;
+            .map_err(|source| SysError::Process { operation: "wait for a child", source })?;
         family::ended(self.pid);
         Ok(status)
     }
@@ -200,15 +200,15 @@ impl Supervised {
     /// SIGKILL, each step with its limit; then whatever outlived the child is ended, too.
     /// Output that nobody took is read away meanwhile, so that a full pipe keeps no
     /// child from ending.
-    pub async fn stop(mut self, ladder: Ladder) -> StopReport {
+    pub async fn stop(mut self, ladder: Ladder) -> ExitReport {
         drop(self.stdin.take());
         let drains = [self.stdout.take().map(read_away), self.stderr.take().map(read_away)];
-        let mut step = Step::Before;
+        let mut step = ExitStep::Before;
         let mut status = self.child.try_wait().ok().flatten();
         for (next, signal, limit) in [
-            (Step::Closed, None, ladder.close),
-            (Step::Terminated, Some(Signal::TERM), ladder.term),
-            (Step::Killed, Some(Signal::KILL), ladder.kill),
+            (ExitStep::Closed, None, ladder.close),
+            (ExitStep::Terminated, Some(Signal::TERM), ladder.term),
+            (ExitStep::Killed, Some(Signal::KILL), ladder.kill),
         ] {
             if status.is_some() {
                 break;
@@ -225,7 +225,7 @@ impl Supervised {
         if status.is_some() {
             family::ended(self.pid);
         } else {
-            step = Step::Survived;
+            step = ExitStep::Survived;
         }
         let rest = clear(|| self.mark.members(), GRACE.min(ladder.kill / 3), ladder.kill).await;
         for drain in drains.into_iter().flatten() {
@@ -236,7 +236,7 @@ impl Supervised {
             left.push(self.pid);
         }
         self.over = left.is_empty();
-        StopReport { step, status, swept: rest.ended, left }
+        ExitReport { step, status, swept: rest.ended, left }
     }
 
     /// Sends a signal to the child, its group and every descendant that is found.
@@ -309,18 +309,18 @@ pub async fn sweep(run: &str, limit: Duration) -> Sweep {
 
 /// Everything of a run whose runner is dead: remembered while it lives, ended afterwards.
 #[derive(Debug)]
-pub(super) struct Orphaned {
+pub(super) struct OrphanedRun {
     run: String,
-    kin: family::Kin,
+    kin: family::Descendants,
 }
 
-impl Orphaned {
+impl OrphanedRun {
     /// The processes of the run that this living runner leads.
     pub(super) fn of(run: String, runner: u32) -> Self {
-        Self { run, kin: family::Kin::of(runner) }
+        Self { run, kin: family::Descendants::of(runner) }
     }
 
-    /// How often [`Orphaned::look`] may be called without being felt.
+    /// How often [`OrphanedRun::look`] may be called without being felt.
     pub(super) const LOOK: Duration = system::LOOK;
 
     /// Remembers who descends from the runner now.
@@ -340,9 +340,9 @@ impl Orphaned {
 ///
 /// # Errors
 /// If the program cannot be started.
-pub fn spawn_beside(command: &mut Command) -> Result<Child, Error> {
+pub fn spawn_beside(command: &mut Command) -> Result<Child, SysError> {
     let program = command.as_std().get_program().to_string_lossy().into_owned();
-    family::spawn(command).map_err(|source| Error::Spawn { program, source })
+    family::spawn(command).map_err(|source| SysError::Spawn { program, source })
 }
 
 /// Starts a child that is to outlive us: in a session of its own, without the mark of a run,
@@ -364,7 +364,11 @@ pub(super) fn ended_apart(pid: u32) {
 
 /// Ends what `find` finds, again and again, since a process may fork before it dies: asks
 /// each once, and kills whatever is there after `grace`.
-async fn clear(find: impl Fn() -> Vec<family::Found>, grace: Duration, limit: Duration) -> Sweep {
+async fn clear(
+    find: impl Fn() -> Vec<family::ProcessInfo>,
+    grace: Duration,
+    limit: Duration,
+) -> Sweep {
     let began = Instant::now();
     let mut ended = BTreeSet::new();
     let mut killed = false;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, getpgrp, getsid, kill_process};
 
-use super::family::Found;
+use super::family::ProcessInfo;
 
 /// Whether orphans of our children come to us.
 pub(super) const ORPHANS_COME: bool = false;
@@ -20,13 +20,13 @@ pub(super) const ORPHANS_COME: bool = false;
 pub(super) fn adopt() {}
 
 /// All processes, by their numbers.
-pub(super) struct Table {
-    pub(super) all: BTreeMap<u32, Found>,
+pub(super) struct ProcessTable {
+    pub(super) all: BTreeMap<u32, ProcessInfo>,
     /// What each was started with: its words, and its environment where that is shown.
     words: BTreeMap<u32, String>,
 }
 
-impl Table {
+impl ProcessTable {
     pub(super) fn read() -> Self {
         let mut table = Self { all: BTreeMap::new(), words: BTreeMap::new() };
         let output = Command::new("/bin/ps")
@@ -74,7 +74,7 @@ pub(super) const LOOK: Duration = Duration::from_secs(5);
 
 /// Adds whoever descends from `root` now, each with its start, and takes away who has ended.
 pub(super) fn remember(root: u32, own: u32, known: &mut BTreeMap<u32, u64>) {
-    let all = Table::read().all;
+    let all = ProcessTable::read().all;
     known.retain(|pid, start| all.get(pid).is_some_and(|found| found.start == *start));
     let mut seen = BTreeSet::from([own, root]);
     let mut below = vec![root];
@@ -87,7 +87,7 @@ pub(super) fn remember(root: u32, own: u32, known: &mut BTreeMap<u32, u64>) {
 }
 
 /// Sends a signal to each of them.
-pub(super) fn signal(found: &[Found], signal: Signal) {
+pub(super) fn signal(found: &[ProcessInfo], signal: Signal) {
     for pid in found.iter().filter_map(|one| Pid::from_raw(one.pid.cast_signed())) {
         // Whoever is gone by now needs no signal.
         let _ = kill_process(pid, signal);
@@ -101,7 +101,7 @@ pub(super) fn signal(found: &[Found], signal: Signal) {
 /// Whether a living program whose name begins so may be at work in one of the folders. Where a
 /// process stands is not told here, so each of that name may.
 pub fn may_be_at_work(program: &str, _folders: &[&Path]) -> bool {
-    let table = Table::read();
+    let table = ProcessTable::read();
     // Not even we are in a table that could not be read.
     let unread = table.all.is_empty();
     let named = |words: &String| {

@@ -2,10 +2,10 @@
 
 use chrono::NaiveDateTime;
 
-use super::family::Found;
+use super::family::ProcessInfo;
 
 /// A process, its session left open, and its words.
-pub(super) fn parse(line: &str) -> Option<(Found, &str)> {
+pub(super) fn parse(line: &str) -> Option<(ProcessInfo, &str)> {
     let mut rest = line;
     let mut next = || {
         let (word, after) = rest.trim_start().split_once(' ')?;
@@ -18,7 +18,7 @@ pub(super) fn parse(line: &str) -> Option<(Found, &str)> {
     let _weekday = next()?;
     let date = [next()?, next()?, next()?, next()?].join(" ");
     let start = NaiveDateTime::parse_from_str(&date, "%b %d %H:%M:%S %Y").ok()?;
-    let found = Found {
+    let found = ProcessInfo {
         pid: pid?,
         parent: parent?,
         group: group?,
@@ -39,7 +39,8 @@ mod tests {
             "  501     1   501 Ss+  Mon Nov  2 09:03:07 2026 /bin/sh -c x RALPH_RUN_ID=a-1 B=c d";
         let (found, words) = parse(line).expect("a process");
         let start = 1_793_610_187; // date -u -d '2026-11-02 09:03:07' +%s
-        let expected = Found { pid: 501, parent: 1, group: 501, session: 0, zombie: false, start };
+        let expected =
+            ProcessInfo { pid: 501, parent: 1, group: 501, session: 0, zombie: false, start };
         assert_eq!((found, words), (expected, "/bin/sh -c x RALPH_RUN_ID=a-1 B=c d"));
         let zombie = parse("7 1 7 Z    Sun Nov 22 09:03:07 2026 (sh)").expect("a process");
         assert!(zombie.0.zombie);

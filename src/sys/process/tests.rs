@@ -44,8 +44,8 @@ async fn a_child_that_heeds_its_input_ends_when_that_is_closed() {
     let report = child.stop(PATIENT).await;
     assert_eq!(
         report,
-        StopReport {
-            step: Step::Closed,
+        ExitReport {
+            step: ExitStep::Closed,
             status: Some(ExitStatus::from_raw(3 << 8)),
             swept: vec![],
             left: vec![]
@@ -59,7 +59,7 @@ async fn a_child_that_ended_by_itself_is_reported_so() {
     let mut child = start("exit 7");
     assert_eq!(child.wait().await.expect("wait").code(), Some(7));
     let report = child.stop(PATIENT).await;
-    assert_eq!((report.step, report.status.and_then(|s| s.code())), (Step::Before, Some(7)));
+    assert_eq!((report.step, report.status.and_then(|s| s.code())), (ExitStep::Before, Some(7)));
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn one_that_ignores_its_input_ends_by_term() {
     let mut child = start("echo ready; exec sleep 60");
     assert_eq!(first_line(&mut child).await, "ready");
     let report = child.stop(Ladder { close: Duration::from_millis(1), ..PATIENT }).await;
-    assert_eq!(report.step, Step::Terminated);
+    assert_eq!(report.step, ExitStep::Terminated);
     assert_eq!(report.status.and_then(|status| status.signal()), Some(15));
 }
 
@@ -77,7 +77,7 @@ async fn one_that_ignores_term_too_is_killed_with_its_group() {
     let sleeper: u32 = first_line(&mut child).await.parse().expect("pid");
     let short = Duration::from_millis(1);
     let report = child.stop(Ladder { close: short, term: short, ..PATIENT }).await;
-    assert_eq!(report.step, Step::Killed);
+    assert_eq!(report.step, ExitStep::Killed);
     assert_eq!(report.status.and_then(|status| status.signal()), Some(9));
     assert_eq!(report.left, Vec::<u32>::new());
     assert!(gone(sleeper));
@@ -88,14 +88,14 @@ async fn at_once_skips_the_friendly_steps() {
     let mut child = start("trap 'echo asked' TERM; echo ready; cat; sleep 60");
     assert_eq!(first_line(&mut child).await, "ready");
     let report = child.stop(Ladder { kill: PATIENT.kill, ..Ladder::AT_ONCE }).await;
-    assert_eq!(report.step, Step::Killed);
+    assert_eq!(report.step, ExitStep::Killed);
 }
 
 #[tokio::test]
 async fn a_full_pipe_that_nobody_reads_keeps_no_child_from_ending() {
     let child = start("head -c 1000000 /dev/zero; cat");
     let report = child.stop(PATIENT).await;
-    assert_eq!((report.step, report.status.and_then(|s| s.code())), (Step::Closed, Some(0)));
+    assert_eq!((report.step, report.status.and_then(|s| s.code())), (ExitStep::Closed, Some(0)));
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ mod linux {
         let git: u32 = first_line(&mut child).await.parse().expect("pid");
         assert!(lock.exists());
         let report = child.stop(PATIENT).await;
-        assert_eq!(report.step, Step::Closed);
+        assert_eq!(report.step, ExitStep::Closed);
         assert!(report.swept.contains(&git), "{report:?}");
         assert!(!lock.exists(), "it was not killed in the middle of its work");
         assert!(gone(git));
@@ -198,7 +198,7 @@ mod linux {
         let daemon = "env -i setsid sh -c 'trap \"\" TERM; echo $$; sleep 60; sleep 60' & cat";
         let mut runner = start(daemon);
         let daemon: u32 = first_line(&mut runner).await.parse().expect("pid");
-        let mut seen = Orphaned::of("a run that nobody carries".to_owned(), runner.pid());
+        let mut seen = OrphanedRun::of("a run that nobody carries".to_owned(), runner.pid());
         assert_eq!(seen.end(Duration::ZERO, PATIENT.kill).await, Sweep::default());
         seen.look();
         drop(runner.stdin.take());
@@ -217,7 +217,7 @@ mod linux {
         assert_eq!(first_line(&mut child).await, "ready");
         let mut stdout = child.stdout.take().expect("stdout");
         // No process has this number: there is no runner any more.
-        let seen = Orphaned::of("run-with-orphans".to_owned(), u32::MAX >> 2);
+        let seen = OrphanedRun::of("run-with-orphans".to_owned(), u32::MAX >> 2);
         let swept = seen.end(PATIENT.term, PATIENT.kill).await;
         assert!(swept.ended.contains(&child.pid()), "{swept:?}");
         let mut rest = String::new();
@@ -233,7 +233,7 @@ mod linux {
             tokio::task::yield_now().await;
         }
         let report = child.stop(Ladder { close: Duration::from_millis(1), ..PATIENT }).await;
-        assert_eq!(report.step, Step::Terminated);
+        assert_eq!(report.step, ExitStep::Terminated);
     }
 
     #[test]

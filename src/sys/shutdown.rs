@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::Error;
+use super::SysError;
 
 /// Shared by everything that must end when the run is ended.
 #[derive(Clone, Debug, Default)]
-pub struct Stop {
+pub struct Shutdown {
     token: CancellationToken,
     signal: Arc<AtomicI32>,
 }
 
-impl Stop {
+impl Shutdown {
     /// Ends the run as this signal would.
-    pub fn end(&self, signal: i32) {
+    pub fn request(&self, signal: i32) {
         // The first signal is the reason; later ones only repeat it.
         let _first = self.signal.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
         self.token.cancel();
@@ -39,8 +39,8 @@ impl Stop {
     ///
     /// # Errors
     /// If the signals cannot be listened to.
-    pub fn listen(&self, at_once: impl Fn(i32) + Send + 'static) -> Result<(), Error> {
-        let failed = |source| Error::Process { operation: "listen for signals", source };
+    pub fn listen(&self, at_once: impl Fn(i32) + Send + 'static) -> Result<(), SysError> {
+        let failed = |source| SysError::Process { operation: "listen for signals", source };
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let hangup = (!is_ignored(SignalKind::hangup())).then(|| signal(SignalKind::hangup()));
@@ -57,7 +57,7 @@ impl Stop {
                 if stop.signal().is_some() {
                     at_once(number);
                 }
-                stop.end(number);
+                stop.request(number);
             }
         });
         Ok(())
@@ -70,13 +70,13 @@ impl Stop {
 ///
 /// # Errors
 /// If the signal cannot be listened to.
-pub fn outlive_full_files() -> Result<(), Error> {
+pub fn outlive_full_files() -> Result<(), SysError> {
     let full = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
     if !is_ignored(full) {
         // What takes it stays in force when this is dropped.
         drop(
             signal(full)
-                .map_err(|source| Error::Process { operation: "listen for signals", source })?,
+                .map_err(|source| SysError::Process { operation: "listen for signals", source })?,
         );
     }
     Ok(())
