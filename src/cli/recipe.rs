@@ -18,7 +18,9 @@ use super::failure::{Failure, FailureKind};
 use super::launch;
 use crate::config::Span;
 use crate::guard::Redactor;
-use crate::recipe::{Around, Bridge, Nested, RecipeError, Runner, SOCKET_VARIABLE, Secret};
+use crate::recipe::{
+    Bridge, BridgeConfig, IsSecret, NestedLaunch, RecipeError, Runner, SOCKET_VARIABLE,
+};
 use crate::sys::depth::Depth;
 use crate::sys::env::is_secret;
 use crate::sys::process::{kill_now, reap_orphans};
@@ -214,10 +216,10 @@ pub(super) fn bridge_under(
 ) -> Result<Bridge, Failure> {
     let launcher =
         std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
-    Ok(Bridge::new(Around {
+    Ok(Bridge::new(BridgeConfig {
         ours: std::env::vars_os().collect(),
         home: etcetera::home_dir().ok(),
-        nested: Nested { launcher, depth: depth.next(), socket, more },
+        nested: NestedLaunch { launcher, depth: depth.next(), socket, more },
         run,
         tmp,
         secret: secret(redactor),
@@ -225,7 +227,7 @@ pub(super) fn bridge_under(
 }
 
 /// Whether a value is a secret, by its key or by what it holds.
-fn secret(redactor: Arc<Redactor>) -> Secret {
+fn secret(redactor: Arc<Redactor>) -> IsSecret {
     Arc::new(move |value| {
         is_secret(&value.key) || redactor.redact_str(&value.text) != value.text.as_str()
     })

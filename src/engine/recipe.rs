@@ -16,7 +16,8 @@ use crate::model::{
     Record as _, RecordError, Stuck, Task, Turn, TurnEnd,
 };
 use crate::recipe::{
-    AutoStage, Context, Mode, Progress, RecipeError, Report, Request, Runner, read_line,
+    AutoStage, Context, RecipeError, RecipeMode, RecipeReport, RecipeRequest, Runner, ShowProgress,
+    read_line,
 };
 
 /// How much of the last step's output a turn keeps, in bytes.
@@ -60,7 +61,7 @@ impl Run {
                 let report = self.run_recipe(iteration, &request, &runner).await?;
                 self.turn_of(iteration, report)
             }
-            Err(error) => self.turn_of(iteration, Report::refused(error)),
+            Err(error) => self.turn_of(iteration, RecipeReport::refused(error)),
         };
         self.parts.gate.rest();
         if let Some(broken) = self.parts.gate.take_broken() {
@@ -73,7 +74,7 @@ impl Run {
         &self,
         iteration: &Iteration,
         name: &RecipeName,
-    ) -> Result<Request, EngineError> {
+    ) -> Result<RecipeRequest, EngineError> {
         let parts = &self.parts;
         let redact = |text: &str| parts.gate.redactor().redact_str(text).into_owned();
         let criterion = &iteration.criterion;
@@ -91,24 +92,24 @@ impl Run {
         ] {
             context.set(key, text)?;
         }
-        Ok(Request {
+        Ok(RecipeRequest {
             recipe: name.clone(),
             dir: parts.repo.root().to_owned(),
             recipe_dirs: Vec::new(),
             context,
-            mode: Mode::Run,
+            mode: RecipeMode::Run,
             // What the human left in the tree is not to be staged.
             auto_stage: AutoStage::Off,
-            progress: Progress::Told,
+            progress: ShowProgress::Told,
         })
     }
 
     async fn run_recipe(
         &self,
         iteration: &Iteration,
-        request: &Request,
+        request: &RecipeRequest,
         runner: &Runner,
-    ) -> Result<Report, EngineError> {
+    ) -> Result<RecipeReport, EngineError> {
         let parts = &self.parts;
         let (events, redactor) = (parts.events.as_ref(), parts.gate.redactor().as_ref());
         let redact = |text: &str| redactor.redact_str(text).into_owned();
@@ -152,7 +153,7 @@ impl Run {
     }
 
     /// What a report comes to as a turn.
-    fn turn_of(&self, iteration: &Iteration, report: Report) -> Result<Turned, EngineError> {
+    fn turn_of(&self, iteration: &Iteration, report: RecipeReport) -> Result<Turned, EngineError> {
         let redact = |text: &str| self.parts.gate.redactor().redact_str(text).into_owned();
         let said = report.steps.last().map(|step| redact(step.output.trim())).unwrap_or_default();
         let from = said.ceil_char_boundary(said.len().saturating_sub(SAID));

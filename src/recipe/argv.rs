@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::spill::{Place, uri};
+use super::spill::{Placement, uri};
 use crate::model::RecipeName;
 
 /// Whether the steps are run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum RecipeMode {
     /// They are.
     #[default]
     Run,
@@ -31,7 +31,7 @@ pub enum AutoStage {
 
 /// Whether the runner tells of each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Progress {
+pub enum ShowProgress {
     /// Only its answer counts.
     #[default]
     Silent,
@@ -41,7 +41,7 @@ pub enum Progress {
 
 /// What a runner is asked for.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct RecipeRequest {
     /// The recipe.
     pub recipe: RecipeName,
     /// Where it works; absolute.
@@ -51,15 +51,19 @@ pub struct Request {
     /// Its values.
     pub context: Context,
     /// Whether the steps are run.
-    pub mode: Mode,
+    pub mode: RecipeMode,
     /// Whether changes are staged.
     pub auto_stage: AutoStage,
     /// Whether it tells of each step.
-    pub progress: Progress,
+    pub progress: ShowProgress,
 }
 
 /// The arguments behind the runner's name, with spilled values in this folder.
-pub(super) fn arguments(request: &Request, places: &[Place<'_>], folder: &Path) -> Vec<OsString> {
+pub(super) fn arguments(
+    request: &RecipeRequest,
+    places: &[Placement<'_>],
+    folder: &Path,
+) -> Vec<OsString> {
     let mut words: Vec<OsString> = vec![
         request.recipe.as_str().into(),
         "--output-format".into(),
@@ -67,13 +71,13 @@ pub(super) fn arguments(request: &Request, places: &[Place<'_>], folder: &Path) 
         "-C".into(),
         request.dir.clone().into(),
     ];
-    if request.mode == Mode::Dry {
+    if request.mode == RecipeMode::Dry {
         words.push("--dry-run".into());
     }
     if request.auto_stage == AutoStage::Off {
         words.push("--no-auto-stage".into());
     }
-    if request.progress == Progress::Told {
+    if request.progress == ShowProgress::Told {
         words.push("--progress".into());
     }
     for dir in &request.recipe_dirs {
@@ -82,8 +86,8 @@ pub(super) fn arguments(request: &Request, places: &[Place<'_>], folder: &Path) 
     }
     for place in places {
         let pair = match place {
-            Place::Inline(value) => format!("{}={}", value.key, value.text),
-            Place::File(value, name) => format!("{}={}", value.key, uri(folder, name)),
+            Placement::Inline(value) => format!("{}={}", value.key, value.text),
+            Placement::File(value, name) => format!("{}={}", value.key, uri(folder, name)),
         };
         words.push("--set".into());
         words.push(pair.into());
@@ -96,7 +100,7 @@ mod tests {
     use super::*;
     use crate::recipe::spill::plan;
 
-    fn words(request: &Request) -> Vec<String> {
+    fn words(request: &RecipeRequest) -> Vec<String> {
         let places = plan(&request.context, &|value| value.key == "secret");
         let words = arguments(request, &places, Path::new("/tmp/s"));
         words.into_iter().map(|word| word.into_string().expect("UTF-8")).collect()
@@ -104,19 +108,19 @@ mod tests {
 
     #[test]
     fn the_command_is_the_documented_one() {
-        let mut request = Request {
+        let mut request = RecipeRequest {
             recipe: RecipeName::parse("hello").expect("a name"),
             dir: "/work".into(),
             recipe_dirs: Vec::new(),
             context: Context::default(),
-            mode: Mode::Run,
+            mode: RecipeMode::Run,
             auto_stage: AutoStage::On,
-            progress: Progress::Silent,
+            progress: ShowProgress::Silent,
         };
         assert_eq!(words(&request), ["hello", "--output-format", "json", "-C", "/work"]);
-        request.mode = Mode::Dry;
+        request.mode = RecipeMode::Dry;
         request.auto_stage = AutoStage::Off;
-        request.progress = Progress::Told;
+        request.progress = ShowProgress::Told;
         request.recipe_dirs = vec!["a".into(), "/b".into()];
         request.context.set("who", "you").expect("set");
         request.context.set("secret", "s3cret").expect("set");

@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
-use super::argv::{Request, arguments};
-use super::context::Value;
-use super::discover::{self, BINARY, Found, Looked, Lookup, PATH_VARIABLE};
-use super::environment::{Nested, for_runner};
+use super::argv::{RecipeRequest, arguments};
+use super::context::ContextValue;
+use super::discover::{self, BINARY, FoundRunner, PATH_VARIABLE, RunnerCandidate, RunnerLookup};
+use super::environment::{NestedLaunch, for_runner};
 use super::error::{RecipeError, below};
-use super::execute::{End, Ended, Launch, execute};
+use super::execute::{RunnerEnd, RunnerLaunch, RunnerOutput, execute};
 use super::response::{Response, parse};
-use super::spill::{self, Place, Spilled};
+use super::spill::{self, Placement, Spilled};
 use super::version::{Version, VersionProblem, check};
 use crate::model::{RecipeStep, StepStatus};
 use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
@@ -34,41 +34,41 @@ const NAMED: usize = 3;
 const SHOWN: usize = 300;
 
 /// Says whether a value must not stand on a command line.
-pub type Secret = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+pub type IsSecret = Arc<dyn Fn(&ContextValue) -> bool + Send + Sync>;
 
 /// What stands around a recipe.
-pub struct Around {
+pub struct BridgeConfig {
     /// Our own environment.
     pub ours: Vec<(OsString, OsString)>,
     /// The user's home.
     pub home: Option<PathBuf>,
     /// What the launches inside are told.
-    pub nested: Nested,
+    pub nested: NestedLaunch,
     /// The run whose name every process carries.
     pub run: String,
     /// Where large values are written.
     pub tmp: PathBuf,
     /// Which values are secret.
-    pub secret: Secret,
+    pub secret: IsSecret,
 }
 
 /// Hands recipes to the runner.
 pub struct Bridge {
-    around: Around,
+    around: BridgeConfig,
 }
 
 /// A runner that may be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runner {
     /// The binary and the rule that found it.
-    pub found: Found,
+    pub found: FoundRunner,
     /// Its version.
     pub version: Version,
 }
 
 /// What would be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct RecipePlan {
     /// The command, program first.
     pub argv: Vec<OsString>,
     /// The names of its environment, sorted.
@@ -79,7 +79,7 @@ pub struct Plan {
 
 /// What came of a recipe.
 #[derive(Debug)]
-pub struct Report {
+pub struct RecipeReport {
     /// Its steps, as far as the runner told of them.
     pub steps: Vec<RecipeStep>,
     /// The values it ended with.
@@ -90,7 +90,7 @@ pub struct Report {
     pub millis: u64,
 }
 
-impl Report {
+impl RecipeReport {
     /// Of a recipe that was never begun.
     pub fn refused(error: RecipeError) -> Self {
         Self { steps: Vec::new(), context: Map::new(), error: Some(error), millis: 0 }
@@ -104,7 +104,7 @@ impl Report {
 
 impl Bridge {
     /// A bridge in these surroundings.
-    pub fn new(around: Around) -> Self {
+    pub fn new(around: BridgeConfig) -> Self {
         Self { around }
     }
 
@@ -114,14 +114,14 @@ impl Bridge {
     }
 
     /// What each place for a runner has.
-    pub fn looked(&self) -> Vec<Looked> {
+    pub fn looked(&self) -> Vec<RunnerCandidate> {
         let path = self.variable("PATH").map(OsStr::to_owned);
         let which = |wanted: &Path| {
             let here = std::env::current_dir().ok()?;
             let found = which::which_in(wanted, path.as_deref(), &here).ok()?;
             Some(if found.is_absolute() { found } else { here.join(found) })
         };
-        discover::discover(&Lookup {
+        discover::discover(&RunnerLookup {
             named: self.variable(PATH_VARIABLE).map(OsStr::to_owned),
             home: self.around.home.clone(),
             which: &which,
@@ -134,8 +134,8 @@ impl Bridge {
     /// If there is none, anybody could replace it, or its version is not relied on.
     pub async fn runner(&self) -> Result<Runner, RecipeError> {
         let looked = self.looked();
-        let Some(found) = Found::first(&looked) else {
-            let looked = looked.iter().map(Looked::describe).collect();
+        let Some(found) = FoundRunner::first(&looked) else {
+            let looked = looked.iter().map(RunnerCandidate::describe).collect();
             return Err(RecipeError::NotFound { looked });
         };
         let version = self.version(&found.path).await?;
@@ -150,7 +150,7 @@ impl Bridge {
         }
         let refused = |problem| RecipeError::Version { path: path.to_owned(), problem };
         let unknown = |why: String| refused(VersionProblem::Unknown { why });
-        let launch = Launch {
+        let launch = RunnerLaunch {
             program: path.to_owned(),
             arguments: vec!["--version".into()],
             environment: self.environment(Some(path)),
@@ -162,16 +162,16 @@ impl Bridge {
         let ended = execute(launch, &CancellationToken::new(), &mut |_| {}).await;
         let ended = ended.map_err(|error| unknown(error.to_string()))?;
         match ended.end {
-            End::Exited(0) => check(&String::from_utf8_lossy(&ended.stdout)).map_err(refused),
-            End::Exited(code) => Err(unknown(format!("`--version` ended with {code}"))),
-            End::Signalled(signal) => {
+            RunnerEnd::Exited(0) => check(&String::from_utf8_lossy(&ended.stdout)).map_err(refused),
+            RunnerEnd::Exited(code) => Err(unknown(format!("`--version` ended with {code}"))),
+            RunnerEnd::Signalled(signal) => {
                 Err(unknown(format!("`--version` was ended by signal {signal}")))
             }
-            End::TimedOut => {
+            RunnerEnd::TimedOut => {
                 let seconds = VERSION_LIMIT.as_secs();
                 Err(unknown(format!("`--version` took longer than {seconds} s")))
             }
-            End::Stopped => Err(RecipeError::Stopped),
+            RunnerEnd::Stopped => Err(RecipeError::Stopped),
         }
     }
 
@@ -182,8 +182,8 @@ impl Bridge {
     }
 
     /// What would be run, without running anything, whether there is a runner or not.
-    pub fn plan(&self, request: &Request) -> Plan {
-        let found = Found::first(&self.looked());
+    pub fn plan(&self, request: &RecipeRequest) -> RecipePlan {
+        let found = FoundRunner::first(&self.looked());
         let program = found.as_ref().map_or_else(|| BINARY.into(), |found| found.path.clone());
         let places = self.places(request);
         let mut argv = vec![program.into_os_string()];
@@ -194,13 +194,13 @@ impl Bridge {
         let marks = [RUN_VARIABLE, CHILD_VARIABLE].map(str::to_owned);
         let names: std::collections::BTreeSet<String> = names.chain(marks).collect();
         let spilled = places.iter().filter_map(|place| match place {
-            Place::File(value, _) => Some(value.key.clone()),
-            Place::Inline(_) => None,
+            Placement::File(value, _) => Some(value.key.clone()),
+            Placement::Inline(_) => None,
         });
-        Plan { argv, environment: names.into_iter().collect(), spilled: spilled.collect() }
+        RecipePlan { argv, environment: names.into_iter().collect(), spilled: spilled.collect() }
     }
 
-    fn places<'r>(&self, request: &'r Request) -> Vec<Place<'r>> {
+    fn places<'r>(&self, request: &'r RecipeRequest) -> Vec<Placement<'r>> {
         let secret = &self.around.secret;
         spill::plan(&request.context, &|value| secret(value))
     }
@@ -209,21 +209,21 @@ impl Bridge {
     /// runner writes to standard error.
     pub async fn run(
         &self,
-        request: &Request,
+        request: &RecipeRequest,
         runner: &Runner,
         limit: Duration,
         stop: &CancellationToken,
         tell: &mut (dyn FnMut(&str) + Send),
-    ) -> Report {
+    ) -> RecipeReport {
         let started = Instant::now();
         let places = self.places(request);
         // Dropped on every way out of here, and with the future where it is not waited for.
         let spilled = match Spilled::write(&places, &self.around.tmp) {
             Ok(spilled) => spilled,
-            Err(error) => return Report::refused(error),
+            Err(error) => return RecipeReport::refused(error),
         };
         let folder = spilled.as_ref().map_or_else(PathBuf::new, |it| it.folder().to_owned());
-        let launch = Launch {
+        let launch = RunnerLaunch {
             program: runner.found.path.clone(),
             arguments: arguments(request, &places, &folder),
             environment: self.environment(Some(&runner.found.path)),
@@ -233,7 +233,7 @@ impl Bridge {
         };
         let mut report = match execute(launch, stop, tell).await {
             Ok(ended) => read(&ended, request, limit),
-            Err(error) => Report::refused(error),
+            Err(error) => RecipeReport::refused(error),
         };
         report.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         report
@@ -251,26 +251,26 @@ fn mode(path: &Path) -> Result<u32, RecipeError> {
 
 /// What an ended runner's output comes to. An answer is an answer whatever the exit code;
 /// without one the code, the signal or the odd output is the reason, in that order.
-fn read(ended: &Ended, request: &Request, limit: Duration) -> Report {
+fn read(ended: &RunnerOutput, request: &RecipeRequest, limit: Duration) -> RecipeReport {
     let answer = parse(&ended.stdout);
     let said = ended.said.last();
     let error = match (ended.end, &answer) {
-        (End::TimedOut, _) => Some(RecipeError::TimedOut { seconds: limit.as_secs() }),
-        (End::Stopped, _) => Some(RecipeError::Stopped),
-        (End::Signalled(signal), _) => Some(RecipeError::Signal { signal, said }),
-        (End::Exited(code), Ok(response)) => failed(request, code, response, &said),
-        (End::Exited(0), Err(why)) => {
+        (RunnerEnd::TimedOut, _) => Some(RecipeError::TimedOut { seconds: limit.as_secs() }),
+        (RunnerEnd::Stopped, _) => Some(RecipeError::Stopped),
+        (RunnerEnd::Signalled(signal), _) => Some(RecipeError::Signal { signal, said }),
+        (RunnerEnd::Exited(code), Ok(response)) => failed(request, code, response, &said),
+        (RunnerEnd::Exited(0), Err(why)) => {
             Some(RecipeError::Unparseable { code: 0, why: why.clone(), said })
         }
-        (End::Exited(code), Err(_)) => Some(RecipeError::Exit { code, said }),
+        (RunnerEnd::Exited(code), Err(_)) => Some(RecipeError::Exit { code, said }),
     };
     let Response { steps, context, .. } = answer.unwrap_or_default();
-    Report { steps, context, error, millis: 0 }
+    RecipeReport { steps, context, error, millis: 0 }
 }
 
 /// A recipe succeeded only if the runner says so in both of its ways.
 fn failed(
-    request: &Request,
+    request: &RecipeRequest,
     code: i32,
     response: &Response,
     said: &Option<String>,

@@ -9,7 +9,7 @@ use super::error::RecipeError;
 
 /// One value, serialized.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value {
+pub struct ContextValue {
     /// Its name.
     pub key: String,
     /// What `--set key=` is followed by.
@@ -19,7 +19,7 @@ pub struct Value {
 /// The values of one run of a recipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
-    values: Vec<Value>,
+    values: Vec<ContextValue>,
 }
 
 impl Context {
@@ -41,7 +41,7 @@ impl Context {
         }
         match self.values.iter_mut().find(|value| value.key == key) {
             Some(known) => known.text = text,
-            None => self.values.push(Value { key: key.to_owned(), text }),
+            None => self.values.push(ContextValue { key: key.to_owned(), text }),
         }
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Context {
     }
 
     /// The values, in the order in which their keys were first given.
-    pub fn values(&self) -> &[Value] {
+    pub fn values(&self) -> &[ContextValue] {
         &self.values
     }
 }

@@ -14,7 +14,7 @@ pub(super) const PATH_VARIABLE: &str = "RECIPE_RUNNER_RS_PATH";
 
 /// Which rule found a runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum DiscoveryRule {
     /// `RECIPE_RUNNER_RS_PATH`.
     Variable,
     /// The PATH.
@@ -25,7 +25,7 @@ pub enum Rule {
     Local,
 }
 
-impl Rule {
+impl DiscoveryRule {
     /// The rules, in their order.
     const ALL: [Self; 4] = [Self::Variable, Self::Path, Self::Cargo, Self::Local];
 
@@ -41,7 +41,7 @@ impl Rule {
 }
 
 /// What the machine offers, handed in so that it can be tested.
-pub(super) struct Lookup<'a> {
+pub(super) struct RunnerLookup<'a> {
     /// The value of [`PATH_VARIABLE`].
     pub(super) named: Option<OsString>,
     /// The user's home.
@@ -52,18 +52,18 @@ pub(super) struct Lookup<'a> {
 
 /// A runner that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundRunner {
     /// The binary, absolute.
     pub path: PathBuf,
     /// By which rule.
-    pub rule: Rule,
+    pub rule: DiscoveryRule,
 }
 
 /// What one rule came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
+pub struct RunnerCandidate {
     /// The rule.
-    pub rule: Rule,
+    pub rule: DiscoveryRule,
     /// What was looked for; none where there was nothing to look for.
     pub wanted: Option<PathBuf>,
     /// What is there.
@@ -71,40 +71,44 @@ pub struct Looked {
 }
 
 /// Looks everywhere, in order.
-pub(super) fn discover(lookup: &Lookup<'_>) -> Vec<Looked> {
+pub(super) fn discover(lookup: &RunnerLookup<'_>) -> Vec<RunnerCandidate> {
     let below_home = |folder: &str| lookup.home.as_ref().map(|home| home.join(folder).join(BINARY));
     let look = |rule| {
         let wanted = match rule {
-            Rule::Variable => {
+            DiscoveryRule::Variable => {
                 lookup.named.clone().filter(|named| !named.is_empty()).map(PathBuf::from)
             }
-            Rule::Path => Some(PathBuf::from(BINARY)),
-            Rule::Cargo => below_home(".cargo/bin"),
-            Rule::Local => below_home(".local/bin"),
+            DiscoveryRule::Path => Some(PathBuf::from(BINARY)),
+            DiscoveryRule::Cargo => below_home(".cargo/bin"),
+            DiscoveryRule::Local => below_home(".local/bin"),
         };
         let found = wanted.as_deref().and_then(lookup.which);
-        Looked { rule, wanted, found }
+        RunnerCandidate { rule, wanted, found }
     };
-    Rule::ALL.map(look).into()
+    DiscoveryRule::ALL.map(look).into()
 }
 
-impl Found {
+impl FoundRunner {
     /// The first of the places that has a runner.
-    pub fn first(looked: &[Looked]) -> Option<Self> {
-        let found = |it: &Looked| Some(Self { path: it.found.clone()?, rule: it.rule });
+    pub fn first(looked: &[RunnerCandidate]) -> Option<Self> {
+        let found = |it: &RunnerCandidate| Some(Self { path: it.found.clone()?, rule: it.rule });
         looked.iter().find_map(found)
     }
 }
 
-impl Looked {
+impl RunnerCandidate {
     /// The place, for people.
     pub fn describe(&self) -> String {
         match (&self.wanted, self.rule) {
-            (None, Rule::Variable) => format!("{PATH_VARIABLE} (not set)"),
-            (Some(wanted), Rule::Variable) => format!("{PATH_VARIABLE}={}", wanted.display()),
-            (Some(wanted), Rule::Path) => format!("{} on the PATH", wanted.display()),
-            (Some(wanted), Rule::Cargo | Rule::Local) => wanted.display().to_string(),
-            (None, Rule::Path | Rule::Cargo | Rule::Local) => {
+            (None, DiscoveryRule::Variable) => format!("{PATH_VARIABLE} (not set)"),
+            (Some(wanted), DiscoveryRule::Variable) => {
+                format!("{PATH_VARIABLE}={}", wanted.display())
+            }
+            (Some(wanted), DiscoveryRule::Path) => format!("{} on the PATH", wanted.display()),
+            (Some(wanted), DiscoveryRule::Cargo | DiscoveryRule::Local) => {
+                wanted.display().to_string()
+            }
+            (None, DiscoveryRule::Path | DiscoveryRule::Cargo | DiscoveryRule::Local) => {
                 format!("{} (no home)", self.rule.name())
             }
         }
@@ -121,17 +125,17 @@ mod tests {
     use super::*;
 
     /// Which runner is found where these can be run.
-    fn found(named: Option<&str>, there: &[(&str, &str)]) -> Option<(String, Rule)> {
+    fn found(named: Option<&str>, there: &[(&str, &str)]) -> Option<(String, DiscoveryRule)> {
         let which = |wanted: &Path| {
             let known = there.iter().find(|(name, _)| Path::new(name) == wanted);
             known.map(|(_, path)| PathBuf::from(path))
         };
-        let lookup = Lookup {
+        let lookup = RunnerLookup {
             named: named.map(OsString::from),
             home: Some(PathBuf::from("/home/me")),
             which: &which,
         };
-        let found = Found::first(&discover(&lookup))?;
+        let found = FoundRunner::first(&discover(&lookup))?;
         Some((found.path.display().to_string(), found.rule))
     }
 
@@ -143,7 +147,7 @@ mod tests {
             ("/home/me/.cargo/bin/recipe-runner-rs", "/home/me/.cargo/bin/recipe-runner-rs"),
             ("/home/me/.local/bin/recipe-runner-rs", "/home/me/.local/bin/recipe-runner-rs"),
         ];
-        for (from, rule) in Rule::ALL.into_iter().enumerate() {
+        for (from, rule) in DiscoveryRule::ALL.into_iter().enumerate() {
             let expected = all[from].1.to_owned();
             assert_eq!(found(Some("/opt/runner"), &all[from..]), Some((expected, rule)));
         }
@@ -154,10 +158,13 @@ mod tests {
     fn a_variable_that_leads_nowhere_is_passed_over_and_a_bare_name_is_looked_up() {
         let path = [("recipe-runner-rs", "/usr/bin/recipe-runner-rs"), ("mine", "/usr/bin/mine")];
         let by = |rule, path: &str| Some((path.to_owned(), rule));
-        assert_eq!(found(Some("/gone"), &path), by(Rule::Path, "/usr/bin/recipe-runner-rs"));
-        assert_eq!(found(Some(""), &path), by(Rule::Path, "/usr/bin/recipe-runner-rs"));
-        assert_eq!(found(None, &path), by(Rule::Path, "/usr/bin/recipe-runner-rs"));
-        assert_eq!(found(Some("mine"), &path), by(Rule::Variable, "/usr/bin/mine"));
+        assert_eq!(
+            found(Some("/gone"), &path),
+            by(DiscoveryRule::Path, "/usr/bin/recipe-runner-rs")
+        );
+        assert_eq!(found(Some(""), &path), by(DiscoveryRule::Path, "/usr/bin/recipe-runner-rs"));
+        assert_eq!(found(None, &path), by(DiscoveryRule::Path, "/usr/bin/recipe-runner-rs"));
+        assert_eq!(found(Some("mine"), &path), by(DiscoveryRule::Variable, "/usr/bin/mine"));
     }
 
     #[test]

@@ -82,7 +82,7 @@ const COPILOT: &str = "copilot";
 
 /// What the launches inside a recipe are told.
 #[derive(Clone, Debug)]
-pub struct Nested {
+pub struct NestedLaunch {
     /// Our own program: `<launcher> copilot -- ARGS`.
     pub launcher: PathBuf,
     /// The depth inside.
@@ -101,7 +101,7 @@ pub struct Nested {
 pub(super) fn for_runner(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
     runner: Option<&OsStr>,
-    nested: &Nested,
+    nested: &NestedLaunch,
 ) -> Vec<(OsString, OsString)> {
     let mut all: std::collections::BTreeMap<OsString, OsString> =
         ours.into_iter().filter(|(name, _)| passes(&name.to_string_lossy())).collect();
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn made(ours: &[(&str, &str)], socket: Option<&str>) -> Vec<(String, String)> {
-        let nested = Nested {
+        let nested = NestedLaunch {
             launcher: "/bin/ralph-copilot".into(),
             depth: "1".to_owned(),
             socket: socket.map(PathBuf::from),

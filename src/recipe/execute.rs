@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::error::RecipeError;
-use super::failure::Said;
+use super::failure::RunnerStderr;
 use super::response::LARGEST;
 use crate::sys::process::{Ladder, Supervised};
 
@@ -24,7 +24,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 const LINE: usize = 64 * 1024;
 
 /// What is started.
-pub(super) struct Launch {
+pub(super) struct RunnerLaunch {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<OsString>,
     /// All of its environment.
@@ -37,7 +37,7 @@ pub(super) struct Launch {
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum RunnerEnd {
     Exited(i32),
     Signalled(i32),
     TimedOut,
@@ -45,19 +45,19 @@ pub(super) enum End {
 }
 
 /// What it came to.
-pub(super) struct Ended {
-    pub(super) end: End,
+pub(super) struct RunnerOutput {
+    pub(super) end: RunnerEnd,
     /// Standard output; one byte more than is read at most where there was more.
     pub(super) stdout: Vec<u8>,
-    pub(super) said: Said,
+    pub(super) said: RunnerStderr,
 }
 
 /// Runs it to its end, its limit's or `stop`'s, and tells each line of its standard error.
 pub(super) async fn execute(
-    launch: Launch,
+    launch: RunnerLaunch,
     stop: &CancellationToken,
     tell: &mut (dyn FnMut(&str) + Send),
-) -> Result<Ended, RecipeError> {
+) -> Result<RunnerOutput, RecipeError> {
     let mut command = Command::new(&launch.program);
     command
         .args(&launch.arguments)
@@ -69,7 +69,7 @@ pub(super) async fn execute(
         .stderr(Stdio::piped());
     let mut child = Supervised::spawn(command, &launch.run)?;
     let mut stdout = Vec::new();
-    let mut lines = Lines { said: Said::default(), tell, line: Vec::new() };
+    let mut lines = Lines { said: RunnerStderr::default(), tell, line: Vec::new() };
     // Taken, so that `stop` does not read them away.
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let end = {
@@ -93,14 +93,14 @@ pub(super) async fn execute(
         let (end, ladder) = match ended {
             Some(Ok(Ok(status))) => {
                 let end = match (status.code(), status.signal()) {
-                    (Some(code), _) => End::Exited(code),
-                    (None, signal) => End::Signalled(signal.unwrap_or_default()),
+                    (Some(code), _) => RunnerEnd::Exited(code),
+                    (None, signal) => RunnerEnd::Signalled(signal.unwrap_or_default()),
                 };
                 (end, Ladder::AT_ONCE)
             }
             Some(Ok(Err(error))) => return Err(error.into()),
-            Some(Err(_elapsed)) => (End::TimedOut, Ladder { term: GRACE, ..Ladder::AT_ONCE }),
-            None => (End::Stopped, Ladder { term: GRACE, ..Ladder::AT_ONCE }),
+            Some(Err(_elapsed)) => (RunnerEnd::TimedOut, Ladder { term: GRACE, ..Ladder::AT_ONCE }),
+            None => (RunnerEnd::Stopped, Ladder { term: GRACE, ..Ladder::AT_ONCE }),
         };
         // A grandchild that holds the output open is ended, and a full pipe keeps nobody from
         // ending.
@@ -114,7 +114,7 @@ pub(super) async fn execute(
         end
     };
     lines.flush();
-    Ok(Ended { end, stdout, said: lines.said })
+    Ok(RunnerOutput { end, stdout, said: lines.said })
 }
 
 /// Keeps the beginning, and reads the rest away.
@@ -129,7 +129,7 @@ async fn collect(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
 
 /// Standard error, line by line.
 struct Lines<'a> {
-    said: Said,
+    said: RunnerStderr,
     tell: &'a mut (dyn FnMut(&str) + Send),
     line: Vec<u8>,
 }

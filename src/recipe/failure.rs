@@ -17,12 +17,12 @@ const LONGEST: usize = 2000;
 
 /// The end of what was said on standard error.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct RunnerStderr {
     meaningful: VecDeque<String>,
     all: VecDeque<String>,
 }
 
-impl Said {
+impl RunnerStderr {
     /// Takes the next line.
     pub(super) fn take(&mut self, line: &str) {
         let line = line.trim_end();
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn said(lines: &[&str]) -> Option<String> {
-        let mut said = Said::default();
+        let mut said = RunnerStderr::default();
         lines.iter().for_each(|line| said.take(line));
         said.last()
     }

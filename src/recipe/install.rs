@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::error::RecipeError;
-use super::execute::{End, Launch, execute};
+use super::execute::{RunnerEnd, RunnerLaunch, execute};
 use crate::sys::env::is_withheld;
 
 /// Where the runner comes from.
@@ -54,7 +54,7 @@ pub async fn install(
     let passes = |(name, _): &(OsString, OsString)| !is_withheld(&name.to_string_lossy());
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().filter(passes).collect();
     environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
-    let launch = Launch {
+    let launch = RunnerLaunch {
         program: cargo.to_owned(),
         arguments: install_command().map(OsString::from).into(),
         environment,
@@ -64,11 +64,11 @@ pub async fn install(
     };
     let ended = execute(launch, stop, tell).await?;
     match ended.end {
-        End::Exited(0) => Ok(()),
-        End::Exited(code) => Err(RecipeError::Install(format!("exit {code}"))),
-        End::Signalled(signal) => Err(RecipeError::Install(format!("signal {signal}"))),
-        End::TimedOut => Err(RecipeError::InstallTimedOut { seconds: limit.as_secs() }),
-        End::Stopped => Err(RecipeError::InstallStopped),
+        RunnerEnd::Exited(0) => Ok(()),
+        RunnerEnd::Exited(code) => Err(RecipeError::Install(format!("exit {code}"))),
+        RunnerEnd::Signalled(signal) => Err(RecipeError::Install(format!("signal {signal}"))),
+        RunnerEnd::TimedOut => Err(RecipeError::InstallTimedOut { seconds: limit.as_secs() }),
+        RunnerEnd::Stopped => Err(RecipeError::InstallStopped),
     }
 }
 

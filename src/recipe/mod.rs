@@ -21,15 +21,16 @@ mod response;
 mod spill;
 mod version;
 
-pub use argv::{AutoStage, Mode, Progress, Request};
-pub use bridge::{Around, Bridge, Plan, Report, Runner, Secret};
-pub use context::{Context, Value};
-pub use discover::{Found, Looked, Rule};
+pub use argv::{AutoStage, RecipeMode, RecipeRequest, ShowProgress};
+pub use bridge::{Bridge, BridgeConfig, IsSecret, RecipePlan, RecipeReport, Runner};
+pub use context::{Context, ContextValue};
+pub use discover::{DiscoveryRule, FoundRunner, RunnerCandidate};
 pub use environment::{
-    AGENT_VARIABLE, ALLOWED, ALLOWED_PREFIXES, LAUNCHER_VARIABLE, Nested, REFUSED, SOCKET_VARIABLE,
+    AGENT_VARIABLE, ALLOWED, ALLOWED_PREFIXES, LAUNCHER_VARIABLE, NestedLaunch, REFUSED,
+    SOCKET_VARIABLE,
 };
 pub use error::RecipeError;
 pub use folders::{ENDINGS, folders};
 pub use install::{INSTALL_VARIABLE, install, install_command, install_limit};
-pub use progress::{Step, read_line};
+pub use progress::{ProgressLine, read_line};
 pub use version::{MINIMUM, Version, VersionProblem};

@@ -8,7 +8,7 @@ use crate::model::StepStatus;
 
 /// A step began or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ProgressLine {
     /// Its name in the recipe.
     pub step: String,
     /// `Running` for one that began.
@@ -27,7 +27,7 @@ struct Transition {
 const TRANSITIONS: [&str; 2] = [r#"{"type":"step_transition""#, r#"{"type": "step_transition""#];
 
 /// A line of standard error, if it tells of a step.
-pub fn read_line(line: &str) -> Option<Step> {
+pub fn read_line(line: &str) -> Option<ProgressLine> {
     let line = line.trim();
     if line.starts_with('{') {
         return transition(line);
@@ -45,10 +45,10 @@ pub fn read_line(line: &str) -> Option<Step> {
     // Behind the name stand its kind, as in ` [sub-recipe]`, or its time, as in ` (0.1s)`.
     let end = rest.find(" [").or_else(|| rest.rfind(" ("));
     let step = rest[..end.unwrap_or(rest.len())].trim().to_owned();
-    (!step.is_empty()).then_some(Step { step, status })
+    (!step.is_empty()).then_some(ProgressLine { step, status })
 }
 
-fn transition(line: &str) -> Option<Step> {
+fn transition(line: &str) -> Option<ProgressLine> {
     let found: Transition = serde_json::from_str(line).ok()?;
     if found.r#type != "step_transition" || found.step.is_empty() {
         return None;
@@ -61,7 +61,7 @@ fn transition(line: &str) -> Option<Step> {
         // A word that is not known counts as failed, as it does in the answer.
         _ => StepStatus::Failed,
     };
-    Some(Step { step: found.step, status })
+    Some(ProgressLine { step: found.step, status })
 }
 
 /// Whether a line says something that is neither progress nor a sign of life.
@@ -104,7 +104,7 @@ mod tests {
             ),
             (r#"{"type":"step_transition","step":"a","status":"odd"}"#, "a", StepStatus::Failed),
         ] {
-            let expected = Step { step: step.to_owned(), status };
+            let expected = ProgressLine { step: step.to_owned(), status };
             assert_eq!(read_line(line), Some(expected), "{line}");
         }
         for line in

@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::context::{Context, Value};
+use super::context::{Context, ContextValue};
 use super::error::RecipeError;
 
 /// Values of this many bytes and more are spilled.
@@ -25,25 +25,28 @@ const LONGEST: usize = 200;
 
 /// A value and where it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(super) enum Placement<'a> {
     /// On the command line.
-    Inline(&'a Value),
+    Inline(&'a ContextValue),
     /// Into a file of this name.
-    File(&'a Value, String),
+    File(&'a ContextValue, String),
 }
 
 /// Decides where each value goes. `secret` says whether a value must not be seen by the
 /// other users of the machine, as a command line is.
-pub(super) fn plan<'a>(context: &'a Context, secret: &dyn Fn(&Value) -> bool) -> Vec<Place<'a>> {
+pub(super) fn plan<'a>(
+    context: &'a Context,
+    secret: &dyn Fn(&ContextValue) -> bool,
+) -> Vec<Placement<'a>> {
     let mut taken = BTreeSet::new();
     context
         .values()
         .iter()
         .map(|value| {
             if value.text.len() >= LIMIT || secret(value) {
-                Place::File(value, file_name(&value.key, &mut taken))
+                Placement::File(value, file_name(&value.key, &mut taken))
             } else {
-                Place::Inline(value)
+                Placement::Inline(value)
             }
         })
         .collect()
@@ -86,14 +89,17 @@ impl Spilled {
     ///
     /// # Errors
     /// If anything cannot be written; what was written is gone again.
-    pub(super) fn write(places: &[Place<'_>], below: &Path) -> Result<Option<Self>, RecipeError> {
+    pub(super) fn write(
+        places: &[Placement<'_>],
+        below: &Path,
+    ) -> Result<Option<Self>, RecipeError> {
         let failed = |operation, path: &Path| {
             let path = path.to_owned();
             move |source| RecipeError::Spill { operation, path, source }
         };
         let files = places.iter().filter_map(|place| match place {
-            Place::File(value, name) => Some((value, name)),
-            Place::Inline(_) => None,
+            Placement::File(value, name) => Some((value, name)),
+            Placement::Inline(_) => None,
         });
         let mut spilled: Option<Self> = None;
         for (value, name) in files {
@@ -142,8 +148,8 @@ mod tests {
         let names = plan(context, &|value| value.key == "token").into_iter();
         names
             .filter_map(|place| match place {
-                Place::File(_, name) => Some(name),
-                Place::Inline(_) => None,
+                Placement::File(_, name) => Some(name),
+                Placement::Inline(_) => None,
             })
             .collect()
     }

@@ -10,7 +10,7 @@ use super::{RecipeDoctorArgs, bridge, code};
 use crate::cli::failure::Failure;
 use crate::guard::Redactor;
 use crate::recipe::{
-    AGENT_VARIABLE, Bridge, Found, LAUNCHER_VARIABLE, Looked, MINIMUM, RecipeError,
+    AGENT_VARIABLE, Bridge, FoundRunner, LAUNCHER_VARIABLE, MINIMUM, RecipeError, RunnerCandidate,
 };
 use crate::sys::depth::Depth;
 
@@ -24,7 +24,7 @@ pub(super) fn doctor(args: &RecipeDoctorArgs) -> Result<u8, Failure> {
     };
     let bridge = bridge(counted, context::temporary())?;
     let looked = bridge.looked();
-    let found = Found::first(&looked);
+    let found = FoundRunner::first(&looked);
     let checked = runtime()?.block_on(bridge.runner());
     let version = checked.as_ref().ok().map(|runner| runner.version.to_string());
     let problems: Vec<RecipeError> =
@@ -41,8 +41,8 @@ pub(super) fn doctor(args: &RecipeDoctorArgs) -> Result<u8, Failure> {
 
 struct Seen {
     bridge: Bridge,
-    looked: Vec<Looked>,
-    found: Option<Found>,
+    looked: Vec<RunnerCandidate>,
+    found: Option<FoundRunner>,
     version: Option<String>,
 }
 

@@ -12,7 +12,8 @@ use crate::cli::failure::{Failure, FailureKind};
 use crate::guard::Redactor;
 use crate::model::{RecipeName, RunId, StepStatus};
 use crate::recipe::{
-    AutoStage, Bridge, Context, Mode, Progress, RecipeError, Report, Request, Runner, read_line,
+    AutoStage, Bridge, Context, RecipeError, RecipeMode, RecipeReport, RecipeRequest, Runner,
+    ShowProgress, read_line,
 };
 use crate::sys::depth::Depth;
 use crate::sys::shutdown::Shutdown;
@@ -28,7 +29,7 @@ pub(super) fn run(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<u8, 
             go(args, &request, depth, &redactor)
         }
         Err(Unready::Recipe(error)) => {
-            let report = Report::refused(error);
+            let report = RecipeReport::refused(error);
             Ok(tell(args, None, &report, None, &redactor))
         }
         Err(Unready::Place(failure)) if args.json => {
@@ -53,7 +54,10 @@ impl From<RecipeError> for Unready {
 }
 
 /// What was asked for, understood.
-fn prepare(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<(Request, Depth), Unready> {
+fn prepare(
+    directory: Option<&Path>,
+    args: &RunRecipeArgs,
+) -> Result<(RecipeRequest, Depth), Unready> {
     let recipe = RecipeName::parse(&args.recipe)
         .map_err(|source| RecipeError::Name { name: args.recipe.clone(), source })?;
     let depth = Depth::current().map_err(RecipeError::from)?;
@@ -71,19 +75,19 @@ fn prepare(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<(Request, D
         context.set_all(fields)?;
     }
     args.set.iter().try_for_each(|pair| context.set_pair(pair))?;
-    let request = Request {
+    let request = RecipeRequest {
         recipe,
         dir,
         recipe_dirs: args.recipe_dirs.clone(),
         context,
-        mode: if args.dry_run { Mode::Dry } else { Mode::Run },
+        mode: if args.dry_run { RecipeMode::Dry } else { RecipeMode::Run },
         auto_stage: if args.no_auto_stage { AutoStage::Off } else { AutoStage::On },
-        progress: if args.progress { Progress::Told } else { Progress::Silent },
+        progress: if args.progress { ShowProgress::Told } else { ShowProgress::Silent },
     };
     Ok((request, depth))
 }
 
-fn print(request: &Request, depth: Depth) -> Result<u8, Failure> {
+fn print(request: &RecipeRequest, depth: Depth) -> Result<u8, Failure> {
     let plan = bridge(depth, context::temporary())?.plan(request);
     let argv: Vec<_> = plan.argv.iter().map(|word| word.to_string_lossy()).collect();
     say_json(&json!({
@@ -97,7 +101,7 @@ fn print(request: &Request, depth: Depth) -> Result<u8, Failure> {
 /// Runs it, with both banners.
 fn go(
     args: &RunRecipeArgs,
-    request: &Request,
+    request: &RecipeRequest,
     depth: Depth,
     redactor: &Redactor,
 ) -> Result<u8, Failure> {
@@ -125,11 +129,11 @@ fn go(
 
 async fn work(
     args: &RunRecipeArgs,
-    request: &Request,
+    request: &RecipeRequest,
     bridge: &Bridge,
     stop: &Shutdown,
     redactor: &Redactor,
-) -> (Option<Runner>, Report) {
+) -> (Option<Runner>, RecipeReport) {
     let found = tokio::select! {
         biased;
         () = stop.token().cancelled() => Err(RecipeError::Stopped),
@@ -137,7 +141,7 @@ async fn work(
     };
     let runner = match found {
         Ok(runner) => runner,
-        Err(error) => return (None, Report::refused(error)),
+        Err(error) => return (None, RecipeReport::refused(error)),
     };
     complain(&format!("[amplihack] recipe-runner --- executing: {}", request.recipe));
     let mut tell = |line: &str| {
@@ -171,7 +175,7 @@ fn at_once(folder: &Path, signal: i32) {
 fn tell(
     args: &RunRecipeArgs,
     runner: Option<&Runner>,
-    report: &Report,
+    report: &RecipeReport,
     signal: Option<i32>,
     redactor: &Redactor,
 ) -> u8 {

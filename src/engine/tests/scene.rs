@@ -21,7 +21,7 @@ use crate::model::{
     Event, OnStuck, Outcome, Premium, Record, Reporter, RunId, SessionId, WriteScope,
 };
 use crate::prompt::Templates;
-use crate::recipe::{Around, Bridge, Nested};
+use crate::recipe::{Bridge, BridgeConfig, NestedLaunch};
 use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, Person, Repo as _};
@@ -102,10 +102,10 @@ impl Scene {
             again: "ralph-copilot demo".to_owned(),
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
-            recipes: Arc::new(Bridge::new(Around {
+            recipes: Arc::new(Bridge::new(BridgeConfig {
                 ours: Vec::new(),
                 home: None,
-                nested: Nested {
+                nested: NestedLaunch {
                     launcher: base.join("nobody"),
                     depth: "1".to_owned(),
                     socket: None,
