@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ralph_copilot::hooks::{Mounted, Plugin};
+use ralph_copilot::hooks::{Plugin, PluginUse};
 use serde_json::{Value, json};
 
 #[expect(dead_code, reason = "the tests use all of it")]
@@ -216,7 +216,7 @@ fn cli(scene: &Scene, hooks: Hooks) -> Outcome<Command> {
         let folder = scene.tmp().with_file_name("plugin");
         command
             .arg("--plugin-dir")
-            .arg(Plugin::write(&folder, Path::new(RUNNER), &socket, Mounted::Acp)?.folder());
+            .arg(Plugin::write(&folder, Path::new(RUNNER), &socket, PluginUse::Acp)?.folder());
     }
     Ok(command)
 }

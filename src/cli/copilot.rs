@@ -17,8 +17,8 @@ use super::context::{RepoContext, directory, temporary};
 use super::failure::{Failure, FailureKind};
 use super::{complain, launch, say_as_is};
 use crate::agent::{AgentCommand, AgentKind};
-use crate::hooks::{Mounted, Plugin, Staged as StagedHook};
-use crate::launcher::{self, Normalized, Opener, Staged, normalize};
+use crate::hooks::{HookFileChange, Plugin, PluginUse};
+use crate::launcher::{self, Approver, CopyReport, Normalized, normalize};
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys::depth::{DEPTH_VARIABLE, Depth};
 use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
@@ -56,15 +56,15 @@ pub(crate) struct CopilotArgs {
 
 /// Launches the CLI and gives its exit status.
 pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Failure> {
-    let opener = if args.no_guard { Opener::Flags } else { Opener::Guard };
-    let normalized = normalize(&args.arguments, opener);
+    let approver = if args.no_guard { Approver::Flags } else { Approver::Guard };
+    let normalized = normalize(&args.arguments, approver);
     let socket = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
     let socket = socket.map(PathBuf::from);
     if args.print {
         let base = socket.as_deref().and_then(Path::parent).map(Path::to_owned);
         let plugin = plugin_folder(&base.unwrap_or_else(|| temporary().join("ralph-…")));
         let mut all = Vec::new();
-        if opener == Opener::Guard {
+        if approver == Approver::Guard {
             let (_, arguments) = launch::environment(AgentKind::Copilot, &plugin, &[])?;
             all.extend(plugin_arguments(&plugin).into_iter().chain(arguments));
         }
@@ -167,7 +167,7 @@ fn plugin(base: &Path, socket: &Path, normalized: &Normalized) -> Result<Plugin,
     let program =
         std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
     // With narrow flags of the caller the CLI's own answer counts: both must agree.
-    let mounted = if normalized.narrowed { Mounted::NarrowLaunch } else { Mounted::Launch };
+    let mounted = if normalized.narrowed { PluginUse::NarrowLaunch } else { PluginUse::Launch };
     let written = Plugin::write(&plugin_folder(base), &program, socket, mounted);
     written.map_err(|error| Failure::new(FailureKind::Write, error))
 }
@@ -197,18 +197,18 @@ fn stage(named: Option<&Path>) -> Result<(), Failure> {
     }
     let failed =
         |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(FailureKind::Write, error);
-    let Staged { mut created, mut updated, mut kept, left_out } =
-        launcher::stage(place.root()).map_err(|error| failed(error.into()))?;
+    let CopyReport { mut created, mut updated, mut kept, left_out } =
+        launcher::copy_project_files(place.root()).map_err(|error| failed(error.into()))?;
     for (path, staged) in super::hooks::stage_for_launch(place.root())? {
         match staged {
-            StagedHook::Created => created.push(path.into()),
-            StagedHook::Updated => updated.push(path.into()),
-            StagedHook::LeftAlone => kept.push(path.into()),
-            StagedHook::Unchanged => {}
+            HookFileChange::Created => created.push(path.into()),
+            HookFileChange::Updated => updated.push(path.into()),
+            HookFileChange::LeftAlone => kept.push(path.into()),
+            HookFileChange::Unchanged => {}
         }
     }
     if !created.is_empty() {
-        let ours = created.iter().map(PathBuf::as_path).chain([Path::new(launcher::NOTE)]);
+        let ours = created.iter().map(PathBuf::as_path).chain([Path::new(launcher::COPIES_FILE)]);
         let patterns: Vec<String> = ours.filter_map(pattern).collect();
         place.repo.exclude(&patterns.iter().map(String::as_str).collect::<Vec<_>>())?;
     }

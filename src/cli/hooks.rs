@@ -8,8 +8,8 @@ use serde_json::json;
 use super::failure::{Failure, FailureKind, MAKE_ROOM};
 use super::{context, hook, say, say_json};
 use crate::hooks::{
-    ENGINE_VARIABLE, EngineError, HookEngine, StageXpia, Staged, StagingError, find_engine,
-    staged_files,
+    ENGINE_VARIABLE, HookEngine, HookEngineError, HookFileChange, HookFileError, StageXpia,
+    find_engine, staged_files,
 };
 use crate::verify::{GitRepo, Repo as _};
 
@@ -64,7 +64,7 @@ pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<
             if !folder.is_dir() && !args.stage.dry_run {
                 std::fs::create_dir_all(&folder).map_err(|source| {
                     let operation = "make";
-                    StagingError::File { operation, path: folder.clone(), source }
+                    HookFileError::File { operation, path: folder.clone(), source }
                 })?;
             }
             stage(&folder, None, &args.stage)
@@ -74,7 +74,9 @@ pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<
 
 /// Stages the hooks before a launch, where the project has scripts for them. The XPIA hook
 /// is left out where its judge is missing: it would deny every shell command.
-pub(super) fn stage_for_launch(root: &Path) -> Result<Vec<(&'static str, Staged)>, Failure> {
+pub(super) fn stage_for_launch(
+    root: &Path,
+) -> Result<Vec<(&'static str, HookFileChange)>, Failure> {
     let scripts = [".claude/tools/amplihack/hooks", ".claude/tools/xpia/hooks"];
     if !scripts.iter().any(|folder| root.join(folder).is_dir()) {
         return Ok(Vec::new());
@@ -121,7 +123,10 @@ fn stage(root: &Path, program: Option<&Path>, args: &StageArgs) -> Result<u8, Fa
         let staged = if args.dry_run { file.plan(root)? } else { file.stage(root)? };
         done.push((file.path, staged));
     }
-    if done.iter().any(|(path, staged)| *staged == Staged::LeftAlone && path.ends_with(".json")) {
+    if done
+        .iter()
+        .any(|(path, staged)| *staged == HookFileChange::LeftAlone && path.ends_with(".json"))
+    {
         notes.push(
             "hooks.json is yours and stays as it is: it mounts the wrappers only once it names \
              them; `ralph-copilot hooks export FOLDER` writes one to copy from"
@@ -129,17 +134,17 @@ fn stage(root: &Path, program: Option<&Path>, args: &StageArgs) -> Result<u8, Fa
         );
     }
     if args.json {
-        let of = |wanted: Staged| -> Vec<&str> {
+        let of = |wanted: HookFileChange| -> Vec<&str> {
             done.iter().filter(|(_, staged)| *staged == wanted).map(|(path, _)| *path).collect()
         };
         say_json(&json!({
             "folder": root,
             "dry_run": args.dry_run,
             "engine": engine.word(),
-            "created": of(Staged::Created),
-            "updated": of(Staged::Updated),
-            "unchanged": of(Staged::Unchanged),
-            "kept": of(Staged::LeftAlone),
+            "created": of(HookFileChange::Created),
+            "updated": of(HookFileChange::Updated),
+            "unchanged": of(HookFileChange::Unchanged),
+            "kept": of(HookFileChange::LeftAlone),
             "notes": notes,
         }));
         return Ok(0);
@@ -153,25 +158,27 @@ fn stage(root: &Path, program: Option<&Path>, args: &StageArgs) -> Result<u8, Fa
     Ok(0)
 }
 
-fn line(path: &str, staged: Staged, dry_run: bool) -> String {
+fn line(path: &str, staged: HookFileChange, dry_run: bool) -> String {
     match (staged, dry_run) {
-        (Staged::Created, true) => format!("[DRY RUN] Would create {path}"),
-        (Staged::Created, false) => format!("✓ Created {path}"),
-        (Staged::Updated, true) => format!("[DRY RUN] Would update {path}"),
-        (Staged::Updated, false) => format!("✓ Updated {path}"),
-        (Staged::Unchanged, _) => format!("✓ Unchanged {path}"),
-        (Staged::LeftAlone, _) => format!("Left alone {path} (it is not ours, or was edited)"),
+        (HookFileChange::Created, true) => format!("[DRY RUN] Would create {path}"),
+        (HookFileChange::Created, false) => format!("✓ Created {path}"),
+        (HookFileChange::Updated, true) => format!("[DRY RUN] Would update {path}"),
+        (HookFileChange::Updated, false) => format!("✓ Updated {path}"),
+        (HookFileChange::Unchanged, _) => format!("✓ Unchanged {path}"),
+        (HookFileChange::LeftAlone, _) => {
+            format!("Left alone {path} (it is not ours, or was edited)")
+        }
     }
 }
 
-impl From<EngineError> for Failure {
-    fn from(error: EngineError) -> Self {
+impl From<HookEngineError> for Failure {
+    fn from(error: HookEngineError) -> Self {
         Self::new(FailureKind::Invalid, error)
     }
 }
 
-impl From<StagingError> for Failure {
-    fn from(error: StagingError) -> Self {
+impl From<HookFileError> for Failure {
+    fn from(error: HookFileError) -> Self {
         Self::new(FailureKind::Write, error).hint(MAKE_ROOM)
     }
 }

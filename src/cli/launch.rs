@@ -22,7 +22,7 @@ use crate::agent::{
 use crate::config::Settings;
 use crate::engine::Starter;
 use crate::guard::Redactor;
-use crate::hooks::{Mounted, Plugin};
+use crate::hooks::{Plugin, PluginUse};
 use crate::model::{Premium, RunId, Via};
 use crate::report::PremiumTable;
 use crate::sys::env;
@@ -126,8 +126,8 @@ pub(super) fn mount(
             let program = std::env::current_exe()
                 .map_err(|source| AgentError::Prepare { path: "ralph-copilot".into(), source })?;
             let mounted = match via {
-                Via::Acp => Mounted::Acp,
-                Via::Cli => Mounted::Prompt,
+                Via::Acp => PluginUse::Acp,
+                Via::Cli => PluginUse::Prompt,
             };
             let plugin = Plugin::write(&scratch.join("plugin"), &program, &socket, mounted)
                 .map_err(AgentError::from)?;

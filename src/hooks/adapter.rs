@@ -41,7 +41,7 @@ pub const HOOK_USAGE: &str = "Usage: ralph-copilot hook <preToolUse|postToolUse|
 
 /// A tool call as the CLI hands it to a hook, in whichever of its forms.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AskedCall {
+pub struct HookInput {
     /// The call.
     pub call: HookCall,
     /// The session's working directory, where it says one.
@@ -56,7 +56,7 @@ pub struct AskedCall {
 ///
 /// # Errors
 /// If it is not JSON, names no tool, or its arguments are no object.
-pub fn read_asked(input: &[u8]) -> Result<AskedCall, WireError> {
+pub fn read_hook_input(input: &[u8]) -> Result<HookInput, WireError> {
     let whole: Map<String, Value> = serde_json::from_slice(input)?;
     let either = |names: &[&str]| {
         names.iter().find_map(|name| whole.get(*name)).cloned().unwrap_or(Value::Null)
@@ -68,7 +68,7 @@ pub fn read_asked(input: &[u8]) -> Result<AskedCall, WireError> {
     });
     let call = read_call(named.to_string().as_bytes())?;
     let cwd = whole.get("cwd").and_then(Value::as_str).filter(|cwd| !cwd.is_empty());
-    Ok(AskedCall { call, cwd: cwd.map(str::to_owned), whole })
+    Ok(HookInput { call, cwd: cwd.map(str::to_owned), whole })
 }
 
 /// The output that denies a call.
@@ -175,7 +175,7 @@ mod tests {
             r#"{"toolName":"bash","toolInput":{"command":"ls"},"cwd":"/w"}"#,
             r#"{"tool_name":"bash","tool_input":{"command":"ls"},"cwd":"/w"}"#,
         ] {
-            let asked = read_asked(input.as_bytes()).expect(input);
+            let asked = read_hook_input(input.as_bytes()).expect(input);
             assert_eq!(
                 (asked.call.tool.as_str(), &asked.call.input, asked.cwd.as_deref()),
                 ("bash", &expected, Some("/w")),
@@ -189,7 +189,7 @@ mod tests {
         for input in
             ["", "x", "[]", "{}", r#"{"toolName":7}"#, r#"{"toolName":"bash","toolArgs":"ls"}"#]
         {
-            assert!(read_asked(input.as_bytes()).is_err(), "{input}");
+            assert!(read_hook_input(input.as_bytes()).is_err(), "{input}");
         }
     }
 

@@ -11,7 +11,7 @@ use regex::RegexBuilder;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::adapter::AskedCall;
+use super::adapter::HookInput;
 use super::output::{is_text, objects};
 use super::script::{ScriptEnd, ScriptRun};
 use super::wire::HookCall;
@@ -37,7 +37,7 @@ pub struct ClaudeHook {
 
 /// The hooks that look at a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Matching {
+pub struct MatchingHooks {
     /// Those that can be run.
     pub hooks: Vec<ClaudeHook>,
     /// There is one that only Claude can run: somebody else must look at the call too.
@@ -98,8 +98,11 @@ fn claude_name(tool: &str) -> &str {
 ///
 /// # Errors
 /// If a file is not understood: there may be a hook in it that would deny.
-pub fn matching(files: &[(&str, String)], call: &HookCall) -> Result<Matching, ClaudeError> {
-    let mut found = Matching::default();
+pub fn matching_hooks(
+    files: &[(&str, String)],
+    call: &HookCall,
+) -> Result<MatchingHooks, ClaudeError> {
+    let mut found = MatchingHooks::default();
     let mut disabled = false;
     for (file, text) in files {
         let failed = |source| ClaudeError { file: (*file).to_owned(), source };
@@ -112,10 +115,10 @@ pub fn matching(files: &[(&str, String)], call: &HookCall) -> Result<Matching, C
             }
         }
     }
-    Ok(if disabled { Matching::default() } else { found })
+    Ok(if disabled { MatchingHooks::default() } else { found })
 }
 
-impl Matching {
+impl MatchingHooks {
     fn add(&mut self, entry: &Entry) {
         match (entry.kind.as_deref(), &entry.command) {
             (None | Some("command"), Some(command)) => {
@@ -154,7 +157,7 @@ fn looks_at(matcher: Option<&str>, call: &HookCall) -> bool {
 
 /// What a hook of Claude's is told about a call. `folder` is the project's, for a CLI that
 /// names no working directory.
-pub fn claude_input(asked: &AskedCall, folder: &Path) -> Value {
+pub fn claude_input(asked: &HookInput, folder: &Path) -> Value {
     let cwd = asked.cwd.clone().unwrap_or_else(|| folder.display().to_string());
     json!({
         "session_id": asked.call.session,
@@ -187,7 +190,7 @@ fn claude_arguments(call: &HookCall) -> Value {
 
 /// What a hook decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HookSays {
+pub enum HookAnswer {
     /// Nothing speaks against the call.
     Allow,
     /// A human is to decide.
@@ -198,34 +201,34 @@ pub enum HookSays {
 
 /// What a hook's end means: 0 allows, unless its output says otherwise as JSON; 2 denies
 /// with what it complained about; anything else is a hook that failed, and denies.
-pub fn hook_says(hook: &str, ran: &ScriptRun) -> HookSays {
+pub fn read_answer(hook: &str, ran: &ScriptRun) -> HookAnswer {
     match &ran.end {
         ScriptEnd::Exited(0) if ran.cut => {
-            HookSays::Deny(format!("the hook `{hook}` printed more than can be understood"))
+            HookAnswer::Deny(format!("the hook `{hook}` printed more than can be understood"))
         }
         ScriptEnd::Exited(0) if !is_text(&ran.stdout) => {
-            HookSays::Deny(format!("what the hook `{hook}` printed is no text in UTF-8"))
+            HookAnswer::Deny(format!("what the hook `{hook}` printed is no text in UTF-8"))
         }
         ScriptEnd::Exited(0) => from_output(hook, &ran.stdout),
         ScriptEnd::Exited(2) => {
             let said = ran.complaint();
             let unsaid = || format!("the hook `{hook}` denied the call without a reason");
-            HookSays::Deny(if said.is_empty() { unsaid() } else { said.to_owned() })
+            HookAnswer::Deny(if said.is_empty() { unsaid() } else { said.to_owned() })
         }
         ScriptEnd::Exited(_)
         | ScriptEnd::Signalled(_)
         | ScriptEnd::TimedOut(_)
-        | ScriptEnd::NotRun(_) => HookSays::Deny(ran.failure(&format!("the hook `{hook}`"))),
+        | ScriptEnd::NotRun(_) => HookAnswer::Deny(ran.failure(&format!("the hook `{hook}`"))),
     }
 }
 
 /// Claude's hooks may also end with 0 and say their decision as JSON, among other lines or
 /// not.
-fn from_output(hook: &str, stdout: &str) -> HookSays {
+fn from_output(hook: &str, stdout: &str) -> HookAnswer {
     strictest(objects(stdout).iter().map(|(_, output)| from_object(hook, output)))
 }
 
-fn from_object(hook: &str, output: &Map<String, Value>) -> HookSays {
+fn from_object(hook: &str, output: &Map<String, Value>) -> HookAnswer {
     let specific = output.get("hookSpecificOutput").and_then(Value::as_object);
     let said = |name: &'static str| {
         let both = specific.into_iter().chain([output]).filter_map(move |it| it.get(name));
@@ -236,31 +239,31 @@ fn from_object(hook: &str, output: &Map<String, Value>) -> HookSays {
     let because =
         |unsaid: &str| reason.map_or_else(|| format!("the hook `{hook}` {unsaid}"), str::to_owned);
     let read = |decision: &Value| match decision.as_str()?.to_ascii_lowercase().as_str() {
-        "deny" | "block" => Some(HookSays::Deny(because("denied the call"))),
-        "ask" => Some(HookSays::Ask(because("wants a human to decide"))),
-        "allow" | "approve" => Some(HookSays::Allow),
+        "deny" | "block" => Some(HookAnswer::Deny(because("denied the call"))),
+        "ask" => Some(HookAnswer::Ask(because("wants a human to decide"))),
+        "allow" | "approve" => Some(HookAnswer::Allow),
         _ => None,
     };
     let unknown = |decision: &Value| {
         let what = "which is no decision that is known";
-        HookSays::Deny(format!("the hook `{hook}` decided {decision}, {what}"))
+        HookAnswer::Deny(format!("the hook `{hook}` decided {decision}, {what}"))
     };
     let permissions = said("permissionDecision").map(|it| read(it).unwrap_or_else(|| unknown(it)));
     // The older key is any program's word: a line of a log may have it, too.
     let decisions = said("decision").filter_map(read);
     let stopped = (output.get("continue") == Some(&Value::Bool(false)))
-        .then(|| HookSays::Deny(because("ended the turn")));
+        .then(|| HookAnswer::Deny(because("ended the turn")));
     strictest(permissions.chain(decisions).chain(stopped))
 }
 
 /// What several hooks decided together: the strictest wins, the first of its kind.
-pub fn strictest(said: impl IntoIterator<Item = HookSays>) -> HookSays {
-    let mut strictest = HookSays::Allow;
+pub fn strictest(said: impl IntoIterator<Item = HookAnswer>) -> HookAnswer {
+    let mut strictest = HookAnswer::Allow;
     for one in said {
         match (&strictest, &one) {
-            (HookSays::Deny(_), _) => break,
-            (HookSays::Allow, _) | (HookSays::Ask(_), HookSays::Deny(_)) => strictest = one,
-            (HookSays::Ask(_), HookSays::Allow | HookSays::Ask(_)) => {}
+            (HookAnswer::Deny(_), _) => break,
+            (HookAnswer::Allow, _) | (HookAnswer::Ask(_), HookAnswer::Deny(_)) => strictest = one,
+            (HookAnswer::Ask(_), HookAnswer::Allow | HookAnswer::Ask(_)) => {}
         }
     }
     strictest
@@ -268,7 +271,7 @@ pub fn strictest(said: impl IntoIterator<Item = HookSays>) -> HookSays {
 
 #[cfg(test)]
 mod tests {
-    use super::super::adapter::read_asked;
+    use super::super::adapter::read_hook_input;
     use super::*;
 
     fn call(tool: &str) -> HookCall {
@@ -301,7 +304,7 @@ mod tests {
             ("Write", "bash", false),
             ("(", "bash", true),
         ] {
-            let found = matching(&settings(matcher), &call(tool)).expect("settings");
+            let found = matching_hooks(&settings(matcher), &call(tool)).expect("settings");
             assert_eq!(found.hooks.len() == 1, means, "{matcher} {tool}");
         }
     }
@@ -309,30 +312,36 @@ mod tests {
     #[test]
     fn hooks_of_both_files_are_found_once_and_can_be_disabled() {
         let both = [settings("Bash"), settings("")].concat();
-        assert_eq!(matching(&both, &call("bash")).expect("settings").hooks.len(), 1);
+        assert_eq!(matching_hooks(&both, &call("bash")).expect("settings").hooks.len(), 1);
         let mut off = both;
         off.push(("settings.local.json", r#"{"disableAllHooks": true}"#.to_owned()));
-        assert_eq!(matching(&off, &call("bash")).expect("settings"), Matching::default());
+        assert_eq!(
+            matching_hooks(&off, &call("bash")).expect("settings"),
+            MatchingHooks::default()
+        );
         let none = [("settings.json", r#"{"permissions": {}}"#.to_owned())];
-        assert_eq!(matching(&none, &call("bash")).expect("settings"), Matching::default());
+        assert_eq!(
+            matching_hooks(&none, &call("bash")).expect("settings"),
+            MatchingHooks::default()
+        );
     }
 
     #[test]
     fn settings_that_are_not_understood_are_an_error_and_foreign_hooks_are_noted() {
         for text in ["", "{", r#"{"hooks": {"PreToolUse": [{"hooks": "x"}]}}"#] {
-            let error = matching(&[("settings.json", text.to_owned())], &call("bash"));
+            let error = matching_hooks(&[("settings.json", text.to_owned())], &call("bash"));
             assert!(error.expect_err(text).to_string().contains("settings.json"), "{text}");
         }
         let text = r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "?"}]}]}}"#;
-        let found = matching(&[("settings.json", text.to_owned())], &call("bash"));
-        assert_eq!(found.expect("settings"), Matching { hooks: Vec::new(), foreign: true });
+        let found = matching_hooks(&[("settings.json", text.to_owned())], &call("bash"));
+        assert_eq!(found.expect("settings"), MatchingHooks { hooks: Vec::new(), foreign: true });
     }
 
     #[test]
     fn a_call_is_told_in_claude_s_words() {
         let input = r#"{"sessionId":"s","cwd":"/w","toolName":"edit",
             "toolArgs":"{\"path\":\"a\",\"old_str\":\"x\",\"new_str\":\"y\"}"}"#;
-        let asked = read_asked(input.as_bytes()).expect("a call");
+        let asked = read_hook_input(input.as_bytes()).expect("a call");
         assert_eq!(
             claude_input(&asked, Path::new("/p")),
             json!({
@@ -344,7 +353,7 @@ mod tests {
                 },
             })
         );
-        let bare = read_asked(br#"{"toolName":"bash","toolArgs":"{}"}"#).expect("a call");
+        let bare = read_hook_input(br#"{"toolName":"bash","toolArgs":"{}"}"#).expect("a call");
         assert_eq!(claude_input(&bare, Path::new("/p"))["cwd"], "/p");
     }
 
@@ -356,11 +365,11 @@ mod tests {
             stderr: stderr.to_owned(),
             cut: false,
         };
-        let deny = |text: &str| HookSays::Deny(text.to_owned());
+        let deny = |text: &str| HookAnswer::Deny(text.to_owned());
         let zero = |stdout| ran(ScriptEnd::Exited(0), stdout, "");
         for (ran, says) in [
-            (zero(""), HookSays::Allow),
-            (zero("all is well"), HookSays::Allow),
+            (zero(""), HookAnswer::Allow),
+            (zero("all is well"), HookAnswer::Allow),
             (ran(ScriptEnd::Exited(2), "", "BLOCKED: no\n"), deny("BLOCKED: no")),
             (ran(ScriptEnd::Exited(2), "no\n", ""), deny("no")),
             (
@@ -402,10 +411,10 @@ mod tests {
                 zero("{\0\"\0d\0\"\0:\0\"\0b\0\"\0}\0"),
                 deny("what the hook `h` printed is no text in UTF-8"),
             ),
-            (zero("{ tool: 'Bash' }\n"), HookSays::Allow),
-            (zero(r#"{"decision":"fine"}"#), HookSays::Allow),
-            (zero(r#"{"decision":null}"#), HookSays::Allow),
-            (zero(r#"{"decision":"approve"}"#), HookSays::Allow),
+            (zero("{ tool: 'Bash' }\n"), HookAnswer::Allow),
+            (zero(r#"{"decision":"fine"}"#), HookAnswer::Allow),
+            (zero(r#"{"decision":null}"#), HookAnswer::Allow),
+            (zero(r#"{"decision":"approve"}"#), HookAnswer::Allow),
             (
                 zero(
                     r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#,
@@ -416,21 +425,21 @@ mod tests {
                 zero(
                     r#"{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"?"}}"#,
                 ),
-                HookSays::Ask("?".into()),
+                HookAnswer::Ask("?".into()),
             ),
-            (zero(r#"{"hookSpecificOutput":{"permissionDecision":"allow"}}"#), HookSays::Allow),
+            (zero(r#"{"hookSpecificOutput":{"permissionDecision":"allow"}}"#), HookAnswer::Allow),
         ] {
-            assert_eq!(hook_says("h", &ran), says, "{ran:?}");
+            assert_eq!(read_answer("h", &ran), says, "{ran:?}");
         }
         let endless = ScriptRun { cut: true, ..zero("") };
-        assert!(matches!(hook_says("h", &endless), HookSays::Deny(_)));
+        assert!(matches!(read_answer("h", &endless), HookAnswer::Deny(_)));
     }
 
     #[test]
     fn the_strictest_of_several_wins() {
-        let (ask, deny) = (HookSays::Ask("?".into()), HookSays::Deny("no".into()));
-        assert_eq!(strictest([]), HookSays::Allow);
-        assert_eq!(strictest([HookSays::Allow, ask.clone(), HookSays::Allow]), ask);
-        assert_eq!(strictest([ask, deny.clone(), HookSays::Deny("later".into())]), deny);
+        let (ask, deny) = (HookAnswer::Ask("?".into()), HookAnswer::Deny("no".into()));
+        assert_eq!(strictest([]), HookAnswer::Allow);
+        assert_eq!(strictest([HookAnswer::Allow, ask.clone(), HookAnswer::Allow]), ask);
+        assert_eq!(strictest([ask, deny.clone(), HookAnswer::Deny("later".into())]), deny);
     }
 }

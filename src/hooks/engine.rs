@@ -23,20 +23,20 @@ pub enum HookEngine {
 /// The variable says something else.
 #[derive(Debug, thiserror::Error)]
 #[error("{ENGINE_VARIABLE}={0} is not known: it is python, rust or auto")]
-pub struct EngineError(String);
+pub struct HookEngineError(String);
 
 impl HookEngine {
     /// Reads the variable's value, in any case; none, or an empty one, is `auto`.
     ///
     /// # Errors
     /// If it is another word.
-    pub fn read(value: Option<&OsStr>) -> Result<Self, EngineError> {
+    pub fn read(value: Option<&OsStr>) -> Result<Self, HookEngineError> {
         let value = value.unwrap_or_default().to_string_lossy();
         match value.trim().to_ascii_lowercase().as_str() {
             "python" => Ok(Self::Python),
             "rust" => Ok(Self::Rust),
             "auto" | "" => Ok(Self::Auto),
-            _ => Err(EngineError(value.into_owned())),
+            _ => Err(HookEngineError(value.into_owned())),
         }
     }
 

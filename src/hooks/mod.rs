@@ -18,21 +18,22 @@ mod wire;
 mod xpia;
 
 pub use adapter::{
-    AskedCall, HOOK_USAGE, HookKind, SESSION_EVENTS, SessionEvent, ask_human, blocked,
-    blocked_reason, read_asked,
+    HOOK_USAGE, HookInput, HookKind, SESSION_EVENTS, SessionEvent, ask_human, blocked,
+    blocked_reason, read_hook_input,
 };
 pub use ask::{ASK_LIMIT, AskError, STOP_CHECK_LIMIT, ask, ask_limit};
 pub use claude::{
-    ClaudeError, ClaudeHook, HookSays, Matching, claude_input, hook_says, matching, strictest,
+    ClaudeError, ClaudeHook, HookAnswer, MatchingHooks, claude_input, matching_hooks, read_answer,
+    strictest,
 };
-pub use engine::{ENGINE_VARIABLE, EngineError, HookEngine, find_engine, find_program};
-pub use plugin::{Mounted, PERMIT, Plugin, PluginError, observes};
+pub use engine::{ENGINE_VARIABLE, HookEngine, HookEngineError, find_engine, find_program};
+pub use plugin::{PERMIT, Plugin, PluginError, PluginUse, observes};
 pub use precedence::{Payload, combine, payload_of};
 pub use script::{ScriptEnd, ScriptRun, run_script};
-pub use staging::{StageXpia, Staged, StagedFile, StagingError, is_staged, staged_files};
+pub use staging::{HookFile, HookFileChange, HookFileError, StageXpia, is_staged, staged_files};
 pub use wire::{
-    ErrorReport, HookCall, HookResult, StopReport, WireError, denial, forbid, pass, permit,
+    AgentStop, ErrorReport, HookCall, HookResult, WireError, denial, forbid, pass, permit,
     read_call, read_end, read_error, read_permission, read_result, read_session, read_stop,
     turn_back,
 };
-pub use xpia::{DEFENDER, XpiaAsked, XpiaAudit, XpiaError, XpiaVerdict, read_xpia};
+pub use xpia::{DEFENDER, XpiaAudit, XpiaError, XpiaInput, XpiaVerdict, read_xpia};

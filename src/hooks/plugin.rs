@@ -58,7 +58,7 @@ pub const PERMIT: &str = "permit";
 
 /// What the CLI that the plugin is mounted in is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mounted {
+pub enum PluginUse {
     /// An ACP session of a run: its permission requests come to the runner itself.
     Acp,
     /// A prompt of a run, in `copilot -p`: its permission requests are answered here.
@@ -70,7 +70,7 @@ pub enum Mounted {
     NarrowLaunch,
 }
 
-impl Mounted {
+impl PluginUse {
     /// What the hook of an event asks; nothing, if there is none.
     fn asks(self, event: &'static str) -> Option<&'static str> {
         match (self, event) {
@@ -116,7 +116,7 @@ impl Plugin {
         folder: &Path,
         program: &Path,
         socket: &Path,
-        mounted: Mounted,
+        mounted: PluginUse,
     ) -> Result<Self, PluginError> {
         let manifest = json!({
             "name": "ralph-guard",
@@ -182,11 +182,11 @@ mod tests {
 
     fn written() -> (tempfile::TempDir, Plugin) {
         let folder = tempfile::tempdir().expect("temp dir");
-        let plugin = mounted(&folder.path().join("plugin"), Mounted::Acp);
+        let plugin = mounted(&folder.path().join("plugin"), PluginUse::Acp);
         (folder, plugin)
     }
 
-    fn mounted(folder: &Path, mounted: Mounted) -> Plugin {
+    fn mounted(folder: &Path, mounted: PluginUse) -> Plugin {
         let (program, socket) = (Path::new("/bin/ralph"), Path::new("/s"));
         Plugin::write(folder, program, socket, mounted).expect("written")
     }
@@ -219,10 +219,10 @@ mod tests {
     fn permission_requests_are_answered_only_where_nobody_else_is_asked() {
         let folder = tempfile::tempdir().expect("temp dir");
         for (used, permission, stop) in [
-            (Mounted::Acp, PERMISSION, true),
-            (Mounted::Prompt, PERMIT, true),
-            (Mounted::Launch, PERMIT, false),
-            (Mounted::NarrowLaunch, PERMISSION, false),
+            (PluginUse::Acp, PERMISSION, true),
+            (PluginUse::Prompt, PERMIT, true),
+            (PluginUse::Launch, PERMIT, false),
+            (PluginUse::NarrowLaunch, PERMISSION, false),
         ] {
             let plugin = mounted(&folder.path().join(format!("{used:?}")), used);
             let text = std::fs::read_to_string(plugin.folder().join("hooks.json")).expect("hooks");

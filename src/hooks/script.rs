@@ -35,7 +35,7 @@ pub enum ScriptEnd {
 
 impl ScriptEnd {
     /// As the second half of a sentence that begins with the script's name.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Exited(code) => format!("ended with exit code {code}"),
             Self::Signalled(signal) => format!("was ended by signal {signal}"),
@@ -69,7 +69,7 @@ impl ScriptRun {
     pub fn failure(&self, name: &str) -> String {
         let said = self.complaint();
         let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-        format!("{name} {}{said}", self.end.words())
+        format!("{name} {}{said}", self.end.describe())
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(run("kill -9 $$", b"", LONG).await.end, ScriptEnd::Signalled(9));
         let none = run_script(Command::new("/no/such/hook"), b"", LONG, "hook-test").await;
         assert!(matches!(none.end, ScriptEnd::NotRun(_)), "{none:?}");
-        assert!(none.end.words().starts_with("could not be run: "), "{none:?}");
+        assert!(none.end.describe().starts_with("could not be run: "), "{none:?}");
     }
 
     #[tokio::test]

@@ -43,7 +43,7 @@ const WRAPPERS: [(&str, &[(&str, &str)]); 4] = [
 
 /// A file cannot be staged.
 #[derive(Debug, thiserror::Error)]
-pub enum StagingError {
+pub enum HookFileError {
     /// A file or folder refuses.
     #[error("cannot {operation} {path}: {source}")]
     File {
@@ -71,7 +71,7 @@ pub enum StageXpia {
 
 /// A file to be staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StagedFile {
+pub struct HookFile {
     /// Relative to the repository.
     pub path: &'static str,
     /// The whole text.
@@ -80,7 +80,7 @@ pub struct StagedFile {
 
 /// What becomes, or would become, of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Staged {
+pub enum HookFileChange {
     /// It was not there.
     Created,
     /// It was ours, from another version or with other settings.
@@ -93,26 +93,22 @@ pub enum Staged {
 
 /// The files. `program` is where ralph-copilot is on this machine; without it, it is looked
 /// for in PATH alone.
-pub fn staged_files(
-    engine: HookEngine,
-    program: Option<&Path>,
-    xpia: StageXpia,
-) -> Vec<StagedFile> {
+pub fn staged_files(engine: HookEngine, program: Option<&Path>, xpia: StageXpia) -> Vec<HookFile> {
     let program = program.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
     let quoted = format!("'{}'", program.replace('\'', r"'\''"));
     let fill = |text: &str| text.replace("@ENGINE@", engine.word()).replace("@PROGRAM@", &quoted);
     let shell = |path, parts: &[&str]| {
         let text = parts.iter().fold(PRELUDE.to_owned(), |text, part| text + "\n" + part);
-        StagedFile { path, text: marked("#!/bin/sh", &fill(&text)) }
+        HookFile { path, text: marked("#!/bin/sh", &fill(&text)) }
     };
     let python = |path, text: &str| {
         // Of all quotings, JSON's is the one that Python reads too.
         let text =
             text.replace("@PROGRAM@", &serde_json::Value::from(program.as_str()).to_string());
-        StagedFile { path, text: marked("#!/usr/bin/env python3", &text) }
+        HookFile { path, text: marked("#!/usr/bin/env python3", &text) }
     };
     let mut files = vec![
-        StagedFile { path: ".github/hooks/hooks.json", text: HOOKS.to_owned() },
+        HookFile { path: ".github/hooks/hooks.json", text: HOOKS.to_owned() },
         shell(".github/hooks/pre-tool-use", &[PROGRAM, PRE_TOOL_USE]),
         shell("hooks/adapters/copilot-adapter.sh", &[PROGRAM, ADAPTER]),
     ];
@@ -173,7 +169,7 @@ pub fn is_staged(path: &Path) -> bool {
     fs::read_to_string(path).is_ok_and(|text| is_ours(&text))
 }
 
-impl StagedFile {
+impl HookFile {
     /// Whether it is a program.
     fn runs(&self) -> bool {
         self.text.starts_with("#!")
@@ -183,28 +179,30 @@ impl StagedFile {
     ///
     /// # Errors
     /// If it cannot be looked at.
-    pub fn plan(&self, root: &Path) -> Result<Staged, StagingError> {
+    pub fn plan(&self, root: &Path) -> Result<HookFileChange, HookFileError> {
         let path = root.join(self.path);
         let failed = |operation| {
             let path = path.clone();
-            move |source| StagingError::File { operation, path, source }
+            move |source| HookFileError::File { operation, path, source }
         };
         if leads_out(root, self.path) {
-            return Ok(Staged::LeftAlone);
+            return Ok(HookFileChange::LeftAlone);
         }
         let found = match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Staged::Created),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(HookFileChange::Created);
+            }
             other => other.map_err(failed("look at"))?,
         };
         if !found.is_file() {
-            return Ok(Staged::LeftAlone);
+            return Ok(HookFileChange::LeftAlone);
         }
         let bytes = fs::read(&path).map_err(failed("read"))?;
         let runs = found.permissions().mode() & 0o100 != 0;
         Ok(match std::str::from_utf8(&bytes) {
-            Ok(text) if text == self.text && (runs || !self.runs()) => Staged::Unchanged,
-            Ok(text) if text == self.text || is_ours(text) => Staged::Updated,
-            Ok(_) | Err(_) => Staged::LeftAlone,
+            Ok(text) if text == self.text && (runs || !self.runs()) => HookFileChange::Unchanged,
+            Ok(text) if text == self.text || is_ours(text) => HookFileChange::Updated,
+            Ok(_) | Err(_) => HookFileChange::LeftAlone,
         })
     }
 
@@ -212,19 +210,21 @@ impl StagedFile {
     ///
     /// # Errors
     /// If it cannot be looked at or written.
-    pub fn stage(&self, root: &Path) -> Result<Staged, StagingError> {
+    pub fn stage(&self, root: &Path) -> Result<HookFileChange, HookFileError> {
         let plan = self.plan(root)?;
         match plan {
-            Staged::Unchanged | Staged::LeftAlone => {}
-            Staged::Created | Staged::Updated => self.write(&root.join(self.path))?,
+            HookFileChange::Unchanged | HookFileChange::LeftAlone => {}
+            HookFileChange::Created | HookFileChange::Updated => {
+                self.write(&root.join(self.path))?
+            }
         }
         Ok(plan)
     }
 
-    fn write(&self, path: &Path) -> Result<(), StagingError> {
+    fn write(&self, path: &Path) -> Result<(), HookFileError> {
         let failed = |operation| {
             let path = path.to_owned();
-            move |source| StagingError::File { operation, path, source }
+            move |source| HookFileError::File { operation, path, source }
         };
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed("make the folder of"))?;
@@ -255,11 +255,11 @@ fn leads_out(root: &Path, path: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn files() -> Vec<StagedFile> {
+    fn files() -> Vec<HookFile> {
         staged_files(HookEngine::Python, Some(Path::new("/o'r/ralph-copilot")), StageXpia::Yes)
     }
 
-    fn plans(root: &Path) -> Vec<(&'static str, Staged)> {
+    fn plans(root: &Path) -> Vec<(&'static str, HookFileChange)> {
         files().iter().map(|file| (file.path, file.plan(root).expect("plan"))).collect()
     }
 
@@ -267,12 +267,17 @@ mod tests {
     fn every_file_is_made_once_and_programs_can_be_run() {
         let root = tempfile::tempdir().expect("folder");
         for file in files() {
-            assert_eq!(file.stage(root.path()).expect("staged"), Staged::Created, "{}", file.path);
+            assert_eq!(
+                file.stage(root.path()).expect("staged"),
+                HookFileChange::Created,
+                "{}",
+                file.path
+            );
             let mode = fs::metadata(root.path().join(file.path)).expect("there").permissions();
             assert_eq!(mode.mode() & 0o100 != 0, file.runs(), "{}", file.path);
         }
         assert_eq!(files().len(), 9);
-        assert!(plans(root.path()).iter().all(|(_, plan)| *plan == Staged::Unchanged));
+        assert!(plans(root.path()).iter().all(|(_, plan)| *plan == HookFileChange::Unchanged));
     }
 
     #[test]
@@ -298,9 +303,9 @@ mod tests {
                 ".github/hooks/hooks.json"
                 | ".github/hooks/pre-tool-use"
                 | ".github/hooks/session-stop"
-                | ".github/hooks/post-tool-use" => Staged::LeftAlone,
-                ".github/hooks/session-start" => Staged::Updated,
-                _ => Staged::Created,
+                | ".github/hooks/post-tool-use" => HookFileChange::LeftAlone,
+                ".github/hooks/session-start" => HookFileChange::Updated,
+                _ => HookFileChange::Created,
             };
             assert_eq!(plan, expected, "{path}");
         }

@@ -34,7 +34,7 @@ pub struct HookResult {
 
 /// A turn that the agent wants to end, as `agentStop` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StopReport {
+pub struct AgentStop {
     /// The CLI's session.
     pub session: String,
     /// Why the turn ends; `end_turn` where the agent thinks that it is finished.
@@ -172,9 +172,9 @@ pub fn read_result(input: &[u8]) -> Result<HookResult, WireError> {
 ///
 /// # Errors
 /// If it is not JSON or names no session.
-pub fn read_stop(input: &[u8]) -> Result<StopReport, WireError> {
+pub fn read_stop(input: &[u8]) -> Result<AgentStop, WireError> {
     let stop: Named = serde_json::from_slice(input)?;
-    Ok(StopReport { session: stop.session_id, reason: stop.stop_reason })
+    Ok(AgentStop { session: stop.session_id, reason: stop.stop_reason })
 }
 
 /// Reads the input of `sessionEnd`, which follows each prompt: the session and the reason,
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn a_stop_and_an_end_say_why() {
         let stop = br#"{"sessionId":"s","stopReason":"end_turn","stop_hook_active":true}"#;
-        let expected = StopReport { session: "s".to_owned(), reason: "end_turn".to_owned() };
+        let expected = AgentStop { session: "s".to_owned(), reason: "end_turn".to_owned() };
         assert_eq!(read_stop(stop).expect("a stop"), expected);
         let end = read_end(br#"{"sessionId":"s","reason":"error"}"#).expect("an end");
         assert_eq!(end, ("s".to_owned(), "error".to_owned()));

@@ -19,7 +19,7 @@ const KEPT: usize = 100;
 
 /// What the hook is to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum XpiaAsked {
+pub enum XpiaInput {
     /// Nothing that concerns it: another tool, or no command.
     Nothing,
     /// A shell line.
@@ -46,9 +46,9 @@ pub enum XpiaError {
 ///
 /// # Errors
 /// If it is no JSON object, or a command's place holds something else.
-pub fn read_xpia(input: &[u8]) -> Result<XpiaAsked, XpiaError> {
+pub fn read_xpia(input: &[u8]) -> Result<XpiaInput, XpiaError> {
     if input.trim_ascii().is_empty() {
-        return Ok(XpiaAsked::Nothing);
+        return Ok(XpiaInput::Nothing);
     }
     let fields: Map<String, Value> = serde_json::from_slice(input)?;
     let either = |one: &str, other: &str| fields.get(one).or_else(|| fields.get(other));
@@ -58,18 +58,18 @@ pub fn read_xpia(input: &[u8]) -> Result<XpiaAsked, XpiaError> {
         Some(_) => return Err(XpiaError::Field("tool_name")),
     };
     if shell == Some(false) {
-        return Ok(XpiaAsked::Nothing);
+        return Ok(XpiaInput::Nothing);
     }
     let arguments = match either("tool_input", "toolArgs") {
-        None | Some(Value::Null) => return Ok(XpiaAsked::Nothing),
+        None | Some(Value::Null) => return Ok(XpiaInput::Nothing),
         Some(Value::String(text)) => serde_json::from_str(text)?,
         Some(other) => other.clone(),
     };
     let Value::Object(arguments) = arguments else { return Err(XpiaError::Field("tool_input")) };
     let command = match arguments.get("command") {
-        None | Some(Value::Null) => return Ok(XpiaAsked::Nothing),
+        None | Some(Value::Null) => return Ok(XpiaInput::Nothing),
         Some(Value::String(command)) if command.trim().is_empty() => {
-            return Ok(XpiaAsked::Nothing);
+            return Ok(XpiaInput::Nothing);
         }
         Some(Value::String(command)) => command.clone(),
         Some(_) => return Err(XpiaError::Field("command")),
@@ -79,7 +79,7 @@ pub fn read_xpia(input: &[u8]) -> Result<XpiaAsked, XpiaError> {
         return Err(XpiaError::Field("tool_name"));
     }
     let session = either("session_id", "sessionId").and_then(Value::as_str);
-    Ok(XpiaAsked::Command { command, session: session.unwrap_or("unknown").to_owned() })
+    Ok(XpiaInput::Command { command, session: session.unwrap_or("unknown").to_owned() })
 }
 
 /// What the defender said.
@@ -114,7 +114,7 @@ impl XpiaVerdict {
             | ScriptEnd::Signalled(_)
             | ScriptEnd::TimedOut(_)
             | ScriptEnd::NotRun(_) => {
-                return Self::failed(format!("{DEFENDER} {}", ran.end.words()));
+                return Self::failed(format!("{DEFENDER} {}", ran.end.describe()));
             }
         };
         if ran.stdout.trim().is_empty() {
@@ -225,18 +225,18 @@ mod tests {
 
     #[test]
     fn only_commands_of_the_shell_are_looked_at() {
-        let command = |text: &str, session: &str| XpiaAsked::Command {
+        let command = |text: &str, session: &str| XpiaInput::Command {
             command: text.to_owned(),
             session: session.to_owned(),
         };
         for (input, asked) in [
-            ("", XpiaAsked::Nothing),
-            (" \n", XpiaAsked::Nothing),
-            ("{}", XpiaAsked::Nothing),
-            (r#"{"tool_name":"Read","tool_input":{"command":"x"}}"#, XpiaAsked::Nothing),
-            (r#"{"tool_name":"Bash"}"#, XpiaAsked::Nothing),
-            (r#"{"tool_name":"Bash","tool_input":{}}"#, XpiaAsked::Nothing),
-            (r#"{"tool_name":"Bash","tool_input":{"command":""}}"#, XpiaAsked::Nothing),
+            ("", XpiaInput::Nothing),
+            (" \n", XpiaInput::Nothing),
+            ("{}", XpiaInput::Nothing),
+            (r#"{"tool_name":"Read","tool_input":{"command":"x"}}"#, XpiaInput::Nothing),
+            (r#"{"tool_name":"Bash"}"#, XpiaInput::Nothing),
+            (r#"{"tool_name":"Bash","tool_input":{}}"#, XpiaInput::Nothing),
+            (r#"{"tool_name":"Bash","tool_input":{"command":""}}"#, XpiaInput::Nothing),
             (
                 r#"{"tool_name":"Bash","tool_input":{"command":"pwd"},"session_id":"s"}"#,
                 command("pwd", "s"),

@@ -4,8 +4,8 @@
 //! Invariant: a launch never gets more permissions than its caller asked for, and staging
 //! never overwrites a file of somebody else's. Starting the CLI and serving the guard are the command's work.
 
+mod copies;
 mod normalize;
-mod staging;
 
-pub use normalize::{Normalized, Opener, normalize};
-pub use staging::{NOTE, Staged, StagingError, stage};
+pub use copies::{COPIES_FILE, CopyError, CopyReport, copy_project_files};
+pub use normalize::{Approver, Normalized, normalize};

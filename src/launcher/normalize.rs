@@ -33,7 +33,7 @@ const OPENING_FLAGS: [&str; 6] =
 
 /// Who opens what a nested launch may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opener {
+pub enum Approver {
     /// The flags, as they are written; everything if there are none.
     Flags,
     /// The guard's hook, call by call. The caller's own narrow flags still count.
@@ -53,7 +53,7 @@ pub struct Normalized {
 }
 
 /// The arguments of a nested launch as the Copilot CLI takes them.
-pub fn normalize(arguments: &[OsString], opener: Opener) -> Normalized {
+pub fn normalize(arguments: &[OsString], approver: Approver) -> Normalized {
     let mut found = Found::default();
     let mut rest = arguments.iter();
     // Behind `--` nothing is a flag, and nothing may follow.
@@ -68,13 +68,13 @@ pub fn normalize(arguments: &[OsString], opener: Opener) -> Normalized {
     }
     let Found { system, user, kept, tools, paths } = found;
     let mut all = Vec::with_capacity(arguments.len() + 4);
-    match opener {
-        Opener::Flags => {
+    match approver {
+        Approver::Flags => {
             let prefix = [(tools, ALL_TOOLS), (paths, ALL_PATHS)];
             all.extend(prefix.iter().filter(|(named, _)| *named == Named::No).map(|p| p.1.into()));
             all.extend(kept);
         }
-        Opener::Guard => all.extend(kept.into_iter().filter(|argument| !opens(argument))),
+        Approver::Guard => all.extend(kept.into_iter().filter(|argument| !opens(argument))),
     }
     let parts: Vec<OsString> =
         system.into_iter().chain(user).filter(|part| !part.is_empty()).collect();
@@ -166,15 +166,15 @@ fn forbid(list: &OsStr) -> OsString {
 mod tests {
     use super::*;
 
-    fn with(opener: Opener, words: &[&str]) -> (Vec<String>, bool) {
+    fn with(approver: Approver, words: &[&str]) -> (Vec<String>, bool) {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
-        let Normalized { arguments, narrowed, .. } = normalize(&words, opener);
+        let Normalized { arguments, narrowed, .. } = normalize(&words, approver);
         let text = arguments.into_iter().map(|word| word.into_string().expect("text"));
         (text.collect(), narrowed)
     }
 
     fn normalized(words: &[&str]) -> Vec<String> {
-        with(Opener::Flags, words).0
+        with(Approver::Flags, words).0
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             (&["--", "--yolo"], &["--", "--yolo"], false),
         ];
         for (given, want, narrowed) in table {
-            let (arguments, was) = with(Opener::Guard, given);
+            let (arguments, was) = with(Approver::Guard, given);
             assert_eq!(
                 (&arguments[..], was),
                 (&want.iter().map(ToString::to_string).collect::<Vec<_>>()[..], *narrowed),
@@ -302,6 +302,6 @@ mod tests {
         ]
         .map(odd)
         .into();
-        assert_eq!(normalize(&words, Opener::Flags).arguments, want);
+        assert_eq!(normalize(&words, Approver::Flags).arguments, want);
     }
 }

@@ -15,9 +15,9 @@ use super::hook_context::HookContext;
 use super::{Contract, find_defender};
 use crate::cli::launch;
 use crate::hooks::{
-    AskedCall, ENGINE_VARIABLE, HookCall, HookEngine, HookSays, ScriptRun, ask_human, blocked,
-    blocked_reason, claude_input, combine, find_engine, hook_says, is_staged, matching, pass,
-    payload_of, read_asked, run_script, strictest,
+    ENGINE_VARIABLE, HookAnswer, HookCall, HookEngine, HookInput, ScriptRun, ask_human, blocked,
+    blocked_reason, claude_input, combine, find_engine, is_staged, matching_hooks, pass,
+    payload_of, read_answer, read_hook_input, run_script, strictest,
 };
 use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId};
 
@@ -68,7 +68,7 @@ pub(super) async fn before(
         Ok(ground) => ground,
         Err(failure) => return super::refuse(&failure.source.to_string()),
     };
-    let (asked, decided) = match read_asked(input) {
+    let (asked, decided) = match read_hook_input(input) {
         Ok(asked) => {
             let decided = decide(&ground, contract, &asked, until).await;
             (Some(asked), decided)
@@ -112,7 +112,7 @@ pub(super) fn session_of(call: &HookCall) -> Option<SessionId> {
 async fn decide(
     ground: &HookContext,
     contract: Contract,
-    asked: &AskedCall,
+    asked: &HookInput,
     until: Instant,
 ) -> Option<Decided> {
     if std::env::var_os(NESTED).is_some() {
@@ -144,7 +144,7 @@ async fn decide(
 }
 
 /// Asks the guard.
-fn guard(ground: &HookContext, asked: &AskedCall) -> Decided {
+fn guard(ground: &HookContext, asked: &HookInput) -> Decided {
     let decision = ground.guard(asked);
     let reason = ground.redact(&decision.reason);
     if decision.allowed() {
@@ -168,7 +168,7 @@ enum Stacked {
 async fn precedence(
     ground: &HookContext,
     contract: Contract,
-    asked: &AskedCall,
+    asked: &HookInput,
     until: Instant,
 ) -> Result<Stacked, Decided> {
     let there =
@@ -231,7 +231,7 @@ async fn precedence(
 
 /// Asks the Claude hooks that look at the call; none where there are none, or where one of
 /// them would have to be run by Claude and no other denies.
-async fn claude(ground: &HookContext, asked: &AskedCall, until: Instant) -> Option<Decided> {
+async fn claude(ground: &HookContext, asked: &HookInput, until: Instant) -> Option<Decided> {
     let denied = |why: String| Some(Decided::deny("hook.claude", &format!("{why}. Nothing ran.")));
     let mut files = Vec::new();
     for name in SETTINGS {
@@ -241,7 +241,7 @@ async fn claude(ground: &HookContext, asked: &AskedCall, until: Instant) -> Opti
             Err(error) => return denied(format!("{name} cannot be read: {error}")),
         }
     }
-    let found = match matching(&files, &asked.call) {
+    let found = match matching_hooks(&files, &asked.call) {
         Ok(found) => found,
         Err(error) => return denied(error.to_string()),
     };
@@ -264,11 +264,11 @@ async fn claude(ground: &HookContext, asked: &AskedCall, until: Instant) -> Opti
         let own = own.map(|limit| Instant::now() + std::time::Duration::from_secs(limit));
         let until = own.map_or(until, |own| own.min(until));
         let ran = script(ground, command, told.as_bytes(), until).await;
-        hook_says(&name, &ran)
+        read_answer(&name, &ran)
     });
     match strictest(join_all(asking).await) {
-        HookSays::Deny(reason) => Some(Decided::deny("hook.claude", &ground.redact(&reason))),
-        HookSays::Ask(reason) => {
+        HookAnswer::Deny(reason) => Some(Decided::deny("hook.claude", &ground.redact(&reason))),
+        HookAnswer::Ask(reason) => {
             let reason = ground.redact(&reason);
             Some(Decided {
                 output: ask_human(&reason),
@@ -277,8 +277,8 @@ async fn claude(ground: &HookContext, asked: &AskedCall, until: Instant) -> Opti
                 reason,
             })
         }
-        HookSays::Allow if found.foreign => None,
-        HookSays::Allow => Some(Decided::allow("hook.claude", "the project's hooks allow it")),
+        HookAnswer::Allow if found.foreign => None,
+        HookAnswer::Allow => Some(Decided::allow("hook.claude", "the project's hooks allow it")),
     }
 }
 

@@ -90,7 +90,7 @@ async fn logged(
     let limit = until.saturating_duration_since(Instant::now());
     let ran = run_script(command, b"", limit, &run_name()).await;
     if ran.end != ScriptEnd::Exited(0) {
-        complain(&format!("{LOG_EVENT} {}: {}", ran.end.words(), ran.complaint()));
+        complain(&format!("{LOG_EVENT} {}: {}", ran.end.describe(), ran.complaint()));
     }
     let added = read_from(log, before).unwrap_or_default();
     let mut lines = added.split(|byte| *byte == b'\n');

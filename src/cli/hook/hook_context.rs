@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{audit, context, launch};
 use crate::config::{Written, resolve};
 use crate::guard::{Globs, OsFiles, Policy, Redactor, decide, is_system};
-use crate::hooks::AskedCall;
+use crate::hooks::HookInput;
 use crate::model::{Asked, AuditEntry, Decision, RecordError, SessionId, ToolRequest};
 use crate::sys::clock::Clock;
 use crate::sys::lock::{Holder, TreeLock};
@@ -75,7 +75,7 @@ impl HookContext {
     /// The workspace, and the folder that a call runs in. What the session says of its folder
     /// never widens anything: the workspace is the hook's own repository, or, where it is in
     /// none, the session's, or else the hook's own folder.
-    fn workspace(&self, asked: &AskedCall) -> Workspace {
+    fn workspace(&self, asked: &HookInput) -> Workspace {
         let named = asked.cwd.as_deref().map(Path::new).filter(|cwd| cwd.is_absolute());
         let cwd = named.filter(|cwd| cwd.is_dir()).map_or_else(|| self.base.clone(), real);
         let repository = match &self.repo {
@@ -92,7 +92,7 @@ impl HookContext {
 
     /// Whether the call belongs to a session of a run: its own hook asks the runner about
     /// every call, and the runner knows the task.
-    pub(super) fn in_a_run(&self, asked: &AskedCall) -> bool {
+    pub(super) fn in_a_run(&self, asked: &HookInput) -> bool {
         run_holds(&self.workspace(asked).root)
     }
 
@@ -102,7 +102,7 @@ impl HookContext {
     }
 
     /// What the guard says to a call, by the settings of the place and without a task.
-    pub(super) fn guard(&self, asked: &AskedCall) -> Decision {
+    pub(super) fn guard(&self, asked: &HookInput) -> Decision {
         let workspace = self.workspace(asked);
         let mut policy = match policy(&workspace.root) {
             Ok(policy) => policy,

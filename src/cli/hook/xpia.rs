@@ -12,7 +12,7 @@ use super::adapter::run_name;
 use crate::cli::launch;
 use crate::guard::Redactor;
 use crate::hooks::{
-    DEFENDER, XpiaAsked, XpiaAudit, XpiaVerdict, find_program, pass, read_xpia, run_script,
+    DEFENDER, XpiaAudit, XpiaInput, XpiaVerdict, find_program, pass, read_xpia, run_script,
 };
 use crate::sys::append::{AppendFile, Tail};
 use crate::sys::clock::Clock;
@@ -24,8 +24,8 @@ const AUDIT: &str = ".claude/logs/xpia";
 /// Answers with `{}` or with a denial.
 pub(super) async fn validate(input: &[u8], until: Instant) -> String {
     let (command, session) = match read_xpia(input) {
-        Ok(XpiaAsked::Nothing) => return pass(),
-        Ok(XpiaAsked::Command { command, session }) => (command, session),
+        Ok(XpiaInput::Nothing) => return pass(),
+        Ok(XpiaInput::Command { command, session }) => (command, session),
         Err(error) => {
             let verdict = XpiaVerdict::failed(error.to_string());
             return audited("", "unknown", &verdict);

@@ -21,7 +21,7 @@ const FOLDERS: [(&str, Tree); 3] =
 /// Endings of what is an agent, a command or a recipe.
 const ENDINGS: [&str; 4] = ["md", "yaml", "yml", "json"];
 /// Where it is noted what the copies were, each as the digest of its content, by its path.
-pub const NOTE: &str = ".ralph/staged.json";
+pub const COPIES_FILE: &str = ".ralph/staged.json";
 /// Deeper folders are left out.
 const DEEPEST: usize = 8;
 
@@ -33,7 +33,7 @@ enum Tree {
 
 /// What staging did; paths are relative to the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Staged {
+pub struct CopyReport {
     /// Files that were written.
     pub created: Vec<PathBuf>,
     /// Copies of an earlier launch that were renewed.
@@ -47,7 +47,7 @@ pub struct Staged {
 /// Why staging failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {operation} {} (`--no-stage` launches without staging)", path.display())]
-pub struct StagingError {
+pub struct CopyError {
     operation: &'static str,
     path: PathBuf,
     source: std::io::Error,
@@ -58,8 +58,8 @@ pub struct StagingError {
 ///
 /// # Errors
 /// If a folder cannot be read or a file cannot be written.
-pub fn stage(project: &Path) -> Result<Staged, StagingError> {
-    let mut staged = Staged::default();
+pub fn copy_project_files(project: &Path) -> Result<CopyReport, CopyError> {
+    let mut staged = CopyReport::default();
     let mut notes = read_notes(project);
     let before = notes.clone();
     for (name, tree) in FOLDERS {
@@ -96,12 +96,12 @@ type Notes = BTreeMap<String, String>;
 
 /// What was noted. Where that cannot be read, no copy is known to be ours.
 fn read_notes(project: &Path) -> Notes {
-    let text = fs::read(project.join(NOTE)).unwrap_or_default();
+    let text = fs::read(project.join(COPIES_FILE)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-fn write_notes(project: &Path, notes: &Notes) -> Result<(), StagingError> {
-    let path = project.join(NOTE);
+fn write_notes(project: &Path, notes: &Notes) -> Result<(), CopyError> {
+    let path = project.join(COPIES_FILE);
     let folder = path.parent().unwrap_or(project);
     is_inside(project, folder)?;
     fs::create_dir_all(folder).map_err(failed("make", folder))?;
@@ -120,9 +120,9 @@ fn copy(
     project: &Path,
     source: &Path,
     target: PathBuf,
-    staged: &mut Staged,
+    staged: &mut CopyReport,
     notes: &mut Notes,
-) -> Result<(), StagingError> {
+) -> Result<(), CopyError> {
     let (from, to) = (project.join(source), project.join(&target));
     let content = fs::read(&from).map_err(failed("read", &from))?;
     let folder = to.parent().unwrap_or(project);
@@ -152,7 +152,7 @@ fn copy(
 }
 
 /// Asked before anything is made: no folder may appear out there either.
-fn is_inside(project: &Path, folder: &Path) -> Result<(), StagingError> {
+fn is_inside(project: &Path, folder: &Path) -> Result<(), CopyError> {
     let there = folder.ancestors().find(|it| it.exists()).unwrap_or(project);
     let inside =
         there.canonicalize().and_then(|there| Ok(there.starts_with(project.canonicalize()?)));
@@ -188,7 +188,7 @@ fn collect(
     below: &Path,
     files: &mut Vec<PathBuf>,
     deeper: usize,
-) -> Result<(), StagingError> {
+) -> Result<(), CopyError> {
     let folder = root.join(below);
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -212,9 +212,9 @@ fn collect(
     Ok(())
 }
 
-fn failed(operation: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StagingError {
+fn failed(operation: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> CopyError {
     let path = path.to_owned();
-    move |source| StagingError { operation, path, source }
+    move |source| CopyError { operation, path, source }
 }
 
 #[cfg(test)]
@@ -249,10 +249,10 @@ mod tests {
         }
         std::os::unix::fs::symlink("/etc/hostname", root.join(".claude/agents/link.md"))
             .expect("a link");
-        let first = stage(root).expect("staged");
+        let first = copy_project_files(root).expect("staged");
         assert_eq!(
             first,
-            Staged {
+            CopyReport {
                 created: paths(&[
                     ".github/agents/architect.md",
                     ".github/agents/reviewer.md",
@@ -267,8 +267,8 @@ mod tests {
         assert_eq!(read(".github/agents/reviewer.md"), "reviewer");
         assert_eq!(read(".github/commands/amplihack/fix.md"), "the user's own");
         assert!(!root.join(".github/agents/link.md").exists());
-        let again = stage(root).expect("staged");
-        assert_eq!(again, Staged { created: Vec::new(), ..first });
+        let again = copy_project_files(root).expect("staged");
+        assert_eq!(again, CopyReport { created: Vec::new(), ..first });
     }
 
     #[test]
@@ -277,26 +277,26 @@ mod tests {
         let root = project.path();
         let (source, copy) = (".claude/agents/a.md", ".github/agents/a.md");
         let read = || fs::read_to_string(root.join(copy)).expect("there");
-        let updated = Staged { updated: paths(&[copy]), ..Staged::default() };
-        let kept = Staged { kept: paths(&[copy]), ..Staged::default() };
+        let updated = CopyReport { updated: paths(&[copy]), ..CopyReport::default() };
+        let kept = CopyReport { kept: paths(&[copy]), ..CopyReport::default() };
         write(root, source, "one");
-        assert_eq!(stage(root).expect("staged").created, paths(&[copy]));
+        assert_eq!(copy_project_files(root).expect("staged").created, paths(&[copy]));
         for text in ["two", "three"] {
             write(root, source, text);
-            assert_eq!(stage(root).expect("staged"), updated);
+            assert_eq!(copy_project_files(root).expect("staged"), updated);
             assert_eq!(read(), text);
         }
-        assert_eq!(stage(root).expect("staged"), Staged::default());
+        assert_eq!(copy_project_files(root).expect("staged"), CopyReport::default());
         write(root, copy, "mine");
-        assert_eq!(stage(root).expect("staged"), kept);
+        assert_eq!(copy_project_files(root).expect("staged"), kept);
         assert_eq!(read(), "mine");
         // Of a note that is damaged nothing is believed, nor of one that is not there.
         write(root, copy, "three");
         write(root, source, "four");
-        write(root, NOTE, "{");
-        assert_eq!(stage(root).expect("staged"), kept);
-        fs::remove_file(root.join(NOTE)).expect("removed");
-        assert_eq!(stage(root).expect("staged"), kept);
+        write(root, COPIES_FILE, "{");
+        assert_eq!(copy_project_files(root).expect("staged"), kept);
+        fs::remove_file(root.join(COPIES_FILE)).expect("removed");
+        assert_eq!(copy_project_files(root).expect("staged"), kept);
         assert_eq!(read(), "three");
     }
 
@@ -308,7 +308,7 @@ mod tests {
         fs::create_dir(project.path().join(".github")).expect("mkdir");
         let link = project.path().join(".github/agents");
         std::os::unix::fs::symlink(outside.path(), link).expect("a link");
-        stage(project.path()).expect_err("it leads out");
+        copy_project_files(project.path()).expect_err("it leads out");
         assert_eq!(fs::read_dir(outside.path()).expect("a folder").count(), 0);
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let (project, outside) = (project.expect("a folder"), outside.expect("a folder"));
         write(project.path(), ".claude/agents/reviewer.md", "reviewer");
         std::os::unix::fs::symlink(outside.path(), project.path().join(".github")).expect("a link");
-        let error = stage(project.path()).expect_err("it leads out").to_string();
+        let error = copy_project_files(project.path()).expect_err("it leads out").to_string();
         assert!(error.contains("--no-stage"), "{error}");
         assert_eq!(fs::read_dir(outside.path()).expect("a folder").count(), 0);
     }
@@ -326,9 +326,15 @@ mod tests {
     #[test]
     fn a_project_without_any_of_it_stays_as_it_is() {
         let project = tempfile::tempdir().expect("a folder");
-        assert_eq!(stage(project.path()).expect("nothing to do"), Staged::default());
+        assert_eq!(
+            copy_project_files(project.path()).expect("nothing to do"),
+            CopyReport::default()
+        );
         write(project.path(), ".claude/agents", "a file, and no folder");
-        assert_eq!(stage(project.path()).expect("nothing to do"), Staged::default());
+        assert_eq!(
+            copy_project_files(project.path()).expect("nothing to do"),
+            CopyReport::default()
+        );
         assert!(!project.path().join(".github").exists());
     }
 }
