@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ralph_copilot::config::{Written, from_file};
+use ralph_copilot::config::{LayerSettings, from_file};
 use ralph_copilot::guard::{Allow, Approval, FLOOR, OsFiles, Policy, Rules, decide};
 use ralph_copilot::model::{Asked, Decision, SessionId, ToolRequest};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Place {
         Self { _root: root, repo, home }
     }
 
-    fn written(&self, config: &str) -> Written {
+    fn written(&self, config: &str) -> LayerSettings {
         let file = self.repo.join(".ralph/config.toml");
         fs::write(&file, config).expect("a file");
         from_file(&file).expect("a configuration")

@@ -11,7 +11,7 @@ use clap_complete::Shell;
 
 use super::classify::ClassifyArgs;
 use super::exit::IN_SHORT;
-use crate::config::{Span, Written};
+use crate::config::{LayerSettings, Span};
 use crate::model::{OnStuck, Sandbox, Via, WriteScope};
 
 /// Works through a task's criteria with a coding agent, unattended, and believes
@@ -300,9 +300,9 @@ impl SettingArgs {
     }
 
     /// The layer that these flags make.
-    pub(crate) fn written(&self) -> Written {
+    pub(crate) fn layer(&self) -> LayerSettings {
         let set = |flag: bool| flag.then_some(true);
-        Written {
+        LayerSettings {
             max_iterations: self.max_iterations,
             max_duration: self.max_duration,
             max_premium_requests: self.max_premium_requests,
@@ -325,7 +325,7 @@ impl SettingArgs {
             turn_timeout: self.turn_timeout,
             protect: self.protect.clone(),
             allow: self.allow.clone(),
-            ..Written::default()
+            ..LayerSettings::default()
         }
     }
 }

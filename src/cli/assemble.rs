@@ -261,7 +261,7 @@ pub(super) fn settings(
     args: &RunArgs,
     task: &Task,
 ) -> Result<Settings, Failure> {
-    let settings = resolve(&place.layers(args.settings.written(), Some(task))?);
+    let settings = resolve(&place.layers(args.settings.layer(), Some(task))?);
     if settings.require_checks && !settings.baseline {
         return Err(Failure::new(
             FailureKind::Usage,

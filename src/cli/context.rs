@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, FailureKind, MAKE_ROOM};
-use crate::config::{self, Layer, Source, Written};
+use crate::config::{self, Layer, LayerSettings, Source};
 use crate::engine::cut_off;
 use crate::guard::{PolicyError, Rules};
 use crate::model::{Diagnostic, Severity, Task};
@@ -120,7 +120,7 @@ impl RepoContext {
     /// The layers of settings, strongest first.
     pub(super) fn layers(
         &self,
-        flags: Written,
+        flags: LayerSettings,
         task: Option<&Task>,
     ) -> Result<Vec<Layer>, Failure> {
         layers(self.root(), flags, task)
@@ -142,27 +142,27 @@ pub(super) fn unknown_variables() -> Result<Vec<String>, Failure> {
 /// The layers of settings for the folder `root`, strongest first.
 pub(super) fn layers(
     root: &Path,
-    flags: Written,
+    flags: LayerSettings,
     task: Option<&Task>,
 ) -> Result<Vec<Layer>, Failure> {
     unknown_variables()?;
     let mut layers = vec![
-        Layer { source: Source::Flag, written: flags },
+        Layer { source: Source::Flag, values: flags },
         Layer {
             source: Source::Environment,
-            written: config::from_environment(&super::launch::variable)?,
+            values: config::from_environment(&super::launch::variable)?,
         },
     ];
     if let Some(task) = task {
-        let written = config::from_task(&task.settings)?;
-        layers.push(Layer { source: Source::Task, written });
+        let values = config::from_task(&task.settings)?;
+        layers.push(Layer { source: Source::Task, values });
     }
     let ours = root.join(OWN).join("config.toml");
-    let written = config::from_file(&ours)?;
-    layers.push(Layer { source: Source::Repository(ours), written });
+    let values = config::from_file(&ours)?;
+    layers.push(Layer { source: Source::Repository(ours), values });
     if let Some(users) = config::user_file() {
-        let written = config::from_file(&users)?;
-        layers.push(Layer { source: Source::User(users), written });
+        let values = config::from_file(&users)?;
+        layers.push(Layer { source: Source::User(users), values });
     }
     Ok(layers)
 }

@@ -107,7 +107,7 @@ fn look(
         (None, Ok(_)) => {}
     }
     let task = task.ok().flatten();
-    let mut settings = match place.layers(args.settings.written(), task.as_ref()) {
+    let mut settings = match place.layers(args.settings.layer(), task.as_ref()) {
         Ok(layers) => resolve(&layers),
         Err(failure) => {
             findings.push(Finding::bad("settings", &failure));

@@ -15,7 +15,7 @@ use super::args::write_scope;
 use super::context::{RepoContext, TaskContext, canonical, temporary};
 use super::failure::{Failure, FailureKind};
 use super::{say, say_json, unreadable};
-use crate::config::{Settings, Written, resolve};
+use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
 use crate::model::{Asked, Decision, SessionId, ToolRequest, WriteScope};
 use crate::verify::Protection;
@@ -112,7 +112,7 @@ struct Line {
 
 impl Asks {
     fn find(directory: Option<&Path>, args: &PolicyArgs) -> Result<Self, Failure> {
-        let flags = Written { write_scope: args.write_scope, ..Written::default() };
+        let flags = LayerSettings { write_scope: args.write_scope, ..LayerSettings::default() };
         let Some(task) = &args.task else {
             let place = RepoContext::find(directory)?;
             let settings = resolve(&place.layers(flags, None)?);

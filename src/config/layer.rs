@@ -43,7 +43,7 @@ pub struct Layer {
     /// The place.
     pub source: Source,
     /// What stands there.
-    pub written: Written,
+    pub values: LayerSettings,
 }
 
 /// What one layer says; `None` is "nothing". The names are those of the keys in
@@ -51,7 +51,7 @@ pub struct Layer {
 /// (`RALPH_COPILOT_…` in capitals).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Written {
+pub struct LayerSettings {
     /// Iterations a run may use.
     pub max_iterations: Option<u32>,
     /// Wall time a run may use.

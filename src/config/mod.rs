@@ -11,7 +11,7 @@ mod read;
 mod resolve;
 mod span;
 
-pub use layer::{Layer, Source, Written};
+pub use layer::{Layer, LayerSettings, Source};
 pub use read::{ConfigError, from_environment, from_file, from_task, unknown_variables, user_file};
-pub use resolve::{Chosen, Settings, resolve};
+pub use resolve::{SettingOrigin, Settings, resolve};
 pub use span::{Span, SpanError};

@@ -8,7 +8,7 @@ use etcetera::BaseStrategy as _;
 use serde::de::DeserializeOwned;
 use serde::de::value::StrDeserializer;
 
-use super::{Span, Written};
+use super::{LayerSettings, Span};
 use crate::model::{PolicyRules, TaskSettings};
 
 /// A layer that cannot be understood.
@@ -118,17 +118,19 @@ pub fn unknown_variables(
 ///
 /// # Errors
 /// If it exists and cannot be read or understood.
-pub fn from_file(path: &Path) -> Result<Written, ConfigError> {
+pub fn from_file(path: &Path) -> Result<LayerSettings, ConfigError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Written::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(LayerSettings::default());
+        }
         Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
     };
-    let read: Result<Written, _> = toml::from_str(&text);
-    let mut written = read
+    let read: Result<LayerSettings, _> = toml::from_str(&text);
+    let mut values = read
         .map_err(|source| ConfigError::Parse { path: path.to_owned(), source: Box::new(source) })?;
-    super::policy::place(&mut written.policy, &text, path);
-    Ok(written)
+    super::policy::place(&mut values.policy, &text, path);
+    Ok(values)
 }
 
 /// Where the user's own configuration is looked for.
@@ -141,13 +143,13 @@ pub fn user_file() -> Option<PathBuf> {
 ///
 /// # Errors
 /// If a duration is none.
-pub fn from_task(settings: &TaskSettings) -> Result<Written, ConfigError> {
+pub fn from_task(settings: &TaskSettings) -> Result<LayerSettings, ConfigError> {
     let max_duration = settings
         .max_duration
         .as_deref()
         .map(|text| parse::<Span>("max_duration", text))
         .transpose()?;
-    Ok(Written {
+    Ok(LayerSettings {
         max_iterations: settings.max_iterations,
         max_duration,
         max_premium_requests: settings.max_premium_requests,
@@ -159,7 +161,7 @@ pub fn from_task(settings: &TaskSettings) -> Result<Written, ConfigError> {
         protect: settings.protect.clone(),
         allow: settings.allow.clone(),
         policy: settings.policy.clone(),
-        ..Written::default()
+        ..LayerSettings::default()
     })
 }
 
@@ -167,7 +169,9 @@ pub fn from_task(settings: &TaskSettings) -> Result<Written, ConfigError> {
 ///
 /// # Errors
 /// If a variable holds something that the setting cannot be.
-pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written, ConfigError> {
+pub fn from_environment(
+    get: &dyn Fn(&str) -> Option<String>,
+) -> Result<LayerSettings, ConfigError> {
     let read = |flag: &str| {
         let name = format!("{PREFIX}{flag}");
         get(&name).filter(|value| !value.is_empty()).map(|value| (name, value))
@@ -216,7 +220,7 @@ pub fn from_environment(get: &dyn Fn(&str) -> Option<String>) -> Result<Written,
         "true" => (name, "required".to_owned()),
         _ => (name, value),
     });
-    Ok(Written {
+    Ok(LayerSettings {
         max_iterations: number(read("MAX_ITERATIONS"))?,
         max_duration: typed(read("MAX_DURATION"))?,
         max_premium_requests: number(read("MAX_PREMIUM_REQUESTS"))?,
@@ -264,27 +268,27 @@ mod tests {
     use super::*;
     use crate::model::{OnStuck, Sandbox, Via, WriteScope};
 
-    fn environment(name: &str, value: &str) -> Result<Written, ConfigError> {
+    fn environment(name: &str, value: &str) -> Result<LayerSettings, ConfigError> {
         let (name, value) = (name.to_owned(), value.to_owned());
         from_environment(&move |asked| (asked == name).then(|| value.clone()))
     }
 
     #[test]
     fn a_variable_is_its_flag_in_capitals() {
-        let written = environment("RALPH_COPILOT_MAX_WAIT", "90m").expect("valid");
-        assert_eq!(written.max_wait.map(|span| span.0.as_secs()), Some(5400));
-        let written = environment("RALPH_COPILOT_ON_STUCK", "skip").expect("valid");
-        assert_eq!(written.on_stuck, Some(OnStuck::Skip));
-        let written = environment("RALPH_COPILOT_VIA", "cli").expect("valid");
-        assert_eq!(written.via, Some(Via::Cli));
+        let values = environment("RALPH_COPILOT_MAX_WAIT", "90m").expect("valid");
+        assert_eq!(values.max_wait.map(|span| span.0.as_secs()), Some(5400));
+        let values = environment("RALPH_COPILOT_ON_STUCK", "skip").expect("valid");
+        assert_eq!(values.on_stuck, Some(OnStuck::Skip));
+        let values = environment("RALPH_COPILOT_VIA", "cli").expect("valid");
+        assert_eq!(values.via, Some(Via::Cli));
         for (name, baseline) in
             [("RALPH_COPILOT_BASELINE", false), ("RALPH_COPILOT_NO_BASELINE", true)]
         {
-            let written = environment(name, "false").expect("valid");
-            assert_eq!(written.baseline, Some(baseline), "{name}");
+            let values = environment(name, "false").expect("valid");
+            assert_eq!(values.baseline, Some(baseline), "{name}");
         }
-        let written = environment("RALPH_COPILOT_WRITE_SCOPE", "task").expect("valid");
-        assert_eq!(written.write_scope, Some(WriteScope::Task));
+        let values = environment("RALPH_COPILOT_WRITE_SCOPE", "task").expect("valid");
+        assert_eq!(values.write_scope, Some(WriteScope::Task));
         for (value, sandbox) in [
             ("off", Sandbox::Off),
             ("false", Sandbox::Off),
@@ -292,8 +296,8 @@ mod tests {
             ("true", Sandbox::Required),
             ("best-effort", Sandbox::BestEffort),
         ] {
-            let written = environment("RALPH_COPILOT_SANDBOX", value).expect(value);
-            assert_eq!(written.sandbox, Some(sandbox));
+            let values = environment("RALPH_COPILOT_SANDBOX", value).expect(value);
+            assert_eq!(values.sandbox, Some(sandbox));
         }
         for name in ["COPILOT_MAX_RETRIES", "RALPH_COPILOT_MAX_RETRIES"] {
             assert_eq!(environment(name, "1").expect("valid").max_retries, Some(1));
@@ -329,8 +333,8 @@ mod tests {
 
     #[test]
     fn a_missing_file_says_nothing() {
-        let written = from_file(Path::new("/nonexistent/config.toml")).expect("no file is fine");
-        assert_eq!(written, Written::default());
+        let values = from_file(Path::new("/nonexistent/config.toml")).expect("no file is fine");
+        assert_eq!(values, LayerSettings::default());
     }
 
     /// What is nearly a name of ours is refused; what only begins as ours do is somebody

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Layer, Source, Span, Written};
+use super::{Layer, LayerSettings, Source, Span};
 use crate::model::{OnStuck, PolicyRules, Sandbox, Via, WriteScope};
 
 /// What won, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct SettingOrigin {
     /// The setting's name.
     pub name: &'static str,
     /// Its value as people write it.
@@ -45,31 +45,31 @@ macro_rules! settings {
             /// Rules for tools, commands and paths.
             pub policy: PolicyRules,
             /// Which layer each value came from.
-            pub chosen: Vec<Chosen>,
+            pub chosen: Vec<SettingOrigin>,
         }
 
         /// Resolves the layers, strongest first.
         pub fn resolve(layers: &[Layer]) -> Settings {
             let mut chosen = Vec::new();
             $(
-                let (value, source) = first(layers, |written| written.$name.clone());
+                let (value, source) = first(layers, |values| values.$name.clone());
                 let $name: $type = value.unwrap_or_else(|| $default);
                 let show: fn(&$type) -> String = $show;
-                chosen.push(Chosen { name: stringify!($name), value: show(&$name), source });
+                chosen.push(SettingOrigin { name: stringify!($name), value: show(&$name), source });
             )*
-            let model = optional(&mut chosen, "model", layers, |written| written.model.clone());
-            let agent = optional(&mut chosen, "agent", layers, |written| written.agent.clone());
-            let branch = optional(&mut chosen, "branch", layers, |written| written.branch.clone());
+            let model = optional(&mut chosen, "model", layers, |values| values.model.clone());
+            let agent = optional(&mut chosen, "agent", layers, |values| values.agent.clone());
+            let branch = optional(&mut chosen, "branch", layers, |values| values.branch.clone());
             let max_duration =
-                optional(&mut chosen, "max_duration", layers, |written| written.max_duration);
-            let max_premium_requests = optional(&mut chosen, "max_premium_requests", layers, |written| {
-                written.max_premium_requests
+                optional(&mut chosen, "max_duration", layers, |values| values.max_duration);
+            let max_premium_requests = optional(&mut chosen, "max_premium_requests", layers, |values| {
+                values.max_premium_requests
             });
             let max_tokens =
-                optional(&mut chosen, "max_tokens", layers, |written| written.max_tokens);
+                optional(&mut chosen, "max_tokens", layers, |values| values.max_tokens);
             let max_retries =
-                optional(&mut chosen, "max_retries", layers, |written| written.max_retries);
-            let (free_models, _) = first(layers, |written| written.free_models.clone());
+                optional(&mut chosen, "max_retries", layers, |values| values.max_retries);
+            let (free_models, _) = first(layers, |values| values.free_models.clone());
             Settings {
                 $( $name, )*
                 model,
@@ -80,8 +80,8 @@ macro_rules! settings {
                 max_tokens,
                 max_retries,
                 free_models,
-                protect: all(layers, |written| &written.protect),
-                allow: all(layers, |written| &written.allow),
+                protect: all(layers, |values| &values.protect),
+                allow: all(layers, |values| &values.allow),
                 policy: policy(layers),
                 chosen,
             }
@@ -127,9 +127,9 @@ settings! {
     turn_timeout: Span = Span(Duration::from_secs(2 * 3600)), Span::to_string;
 }
 
-fn first<T>(layers: &[Layer], get: impl Fn(&Written) -> Option<T>) -> (Option<T>, Source) {
+fn first<T>(layers: &[Layer], get: impl Fn(&LayerSettings) -> Option<T>) -> (Option<T>, Source) {
     for layer in layers {
-        if let Some(value) = get(&layer.written) {
+        if let Some(value) = get(&layer.values) {
             return (Some(value), layer.source.clone());
         }
     }
@@ -147,7 +147,7 @@ fn policy(layers: &[Layer]) -> PolicyRules {
         blocked_patterns,
         command,
         path,
-    } in layers.iter().map(|layer| &layer.written.policy)
+    } in layers.iter().map(|layer| &layer.values.policy)
     {
         all.default = all.default.or(*default);
         all.allowed_tools.extend_from_slice(allowed_tools);
@@ -161,20 +161,20 @@ fn policy(layers: &[Layer]) -> PolicyRules {
 }
 
 fn optional<T: ToString>(
-    chosen: &mut Vec<Chosen>,
+    chosen: &mut Vec<SettingOrigin>,
     name: &'static str,
     layers: &[Layer],
-    get: impl Fn(&Written) -> Option<T>,
+    get: impl Fn(&LayerSettings) -> Option<T>,
 ) -> Option<T> {
     let (value, source) = first(layers, get);
     let shown = value.as_ref().map_or_else(|| "-".to_owned(), T::to_string);
-    chosen.push(Chosen { name, value: shown, source });
+    chosen.push(SettingOrigin { name, value: shown, source });
     value
 }
 
-fn all<'a>(layers: &'a [Layer], get: impl Fn(&'a Written) -> &'a Vec<String>) -> Vec<String> {
+fn all<'a>(layers: &'a [Layer], get: impl Fn(&'a LayerSettings) -> &'a Vec<String>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for entry in layers.iter().flat_map(|layer| get(&layer.written)) {
+    for entry in layers.iter().flat_map(|layer| get(&layer.values)) {
         if !found.contains(entry) {
             found.push(entry.clone());
         }
@@ -186,17 +186,24 @@ fn all<'a>(layers: &'a [Layer], get: impl Fn(&'a Written) -> &'a Vec<String>) ->
 mod tests {
     use super::*;
 
-    fn layer(source: Source, written: Written) -> Layer {
-        Layer { source, written }
+    fn layer(source: Source, values: LayerSettings) -> Layer {
+        Layer { source, values }
     }
 
     #[test]
     fn the_first_layer_that_says_something_wins() {
         let layers = [
-            layer(Source::Flag, Written { stuck_threshold: Some(7), ..Written::default() }),
+            layer(
+                Source::Flag,
+                LayerSettings { stuck_threshold: Some(7), ..LayerSettings::default() },
+            ),
             layer(
                 Source::Environment,
-                Written { stuck_threshold: Some(8), max_iterations: Some(4), ..Written::default() },
+                LayerSettings {
+                    stuck_threshold: Some(8),
+                    max_iterations: Some(4),
+                    ..LayerSettings::default()
+                },
             ),
         ];
         let settings = resolve(&layers);
@@ -214,11 +221,11 @@ mod tests {
         let layers = [
             layer(
                 Source::Task,
-                Written { allow: vec!["a".into(), "b".into()], ..Written::default() },
+                LayerSettings { allow: vec!["a".into(), "b".into()], ..LayerSettings::default() },
             ),
             layer(
                 Source::Flag,
-                Written { allow: vec!["b".into(), "c".into()], ..Written::default() },
+                LayerSettings { allow: vec!["b".into(), "c".into()], ..LayerSettings::default() },
             ),
         ];
         assert_eq!(resolve(&layers).allow, ["a", "b", "c"]);

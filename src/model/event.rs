@@ -123,7 +123,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
-    /// The guard decided a tool call. Written before the answer is sent.
+    /// The guard decided a tool call. LayerSettings before the answer is sent.
     ToolDecided {
         /// The iteration.
         iteration: u32,

@@ -16,7 +16,7 @@ use super::{Begun, Failure, FailureKind, OURS, guarded, plugin};
 use crate::agent::{Focus, Gate, Greeting, GuardServer};
 use crate::cli::context::RepoContext;
 use crate::cli::{audit, complain, guardian, launch, policy};
-use crate::config::{Written, resolve};
+use crate::config::{LayerSettings, resolve};
 use crate::events::{WithAudit, run_id};
 use crate::guard::{OsFiles, Redactor};
 use crate::model::{EventKind, Record, RecordError, RunId};
@@ -66,7 +66,7 @@ async fn guard(
     let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;
     let record: Arc<dyn Record> = Arc::new(WithAudit::new(Arc::new(NoJournal), audit));
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
-    let settings = resolve(&place.layers(Written::default(), None)?);
+    let settings = resolve(&place.layers(LayerSettings::default(), None)?);
     let mut policy = policy::without_task(&place, &settings)?;
     policy.tmp = Some(tmp.clone());
     gate.focus(Focus { iteration: 0, policy: Arc::new(policy) });

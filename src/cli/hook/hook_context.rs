@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cli::failure::Failure;
 use crate::cli::{audit, context, launch};
-use crate::config::{Written, resolve};
+use crate::config::{LayerSettings, resolve};
 use crate::guard::{Globs, OsFiles, Policy, Redactor, decide, is_system};
 use crate::hooks::HookInput;
 use crate::model::{Asked, AuditEntry, Decision, RecordError, SessionId, ToolRequest};
@@ -166,7 +166,7 @@ fn holder(root: &Path) -> Option<Holder> {
 /// The guard's rules in a folder, with no task in focus: what belongs to tasks and to the
 /// runner is protected.
 fn policy(root: &Path) -> Result<Policy, Failure> {
-    let settings = resolve(&context::layers(root, Written::default(), None)?);
+    let settings = resolve(&context::layers(root, LayerSettings::default(), None)?);
     crate::cli::policy::rules(Policy::without_task(root), &settings)
 }
 

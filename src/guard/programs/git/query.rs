@@ -99,7 +99,7 @@ impl Judge<'_> {
             .words
             .iter()
             .map(|word| match word.text() {
-                // Written apart, the next word is not its value.
+                // LayerSettings apart, the next word is not its value.
                 Some(text) if lists(ATTACHED, text) && takes_only_attached(text, call.name) => {
                     Value::lit(format!("{text}="))
                 }
