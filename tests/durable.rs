@@ -14,7 +14,7 @@ mod elsewhere;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ralph_copilot::engine::{Aftermath, Resumed, resume};
+use ralph_copilot::engine::{ResumeContext, Resumed, resume};
 use ralph_copilot::model::{Event, EventKind};
 use ralph_copilot::verify::{GitRepo, Identity, Layout, Repo as _};
 use serde_json::Value;
@@ -103,7 +103,7 @@ impl Copy {
     /// What a start does first.
     fn put_in_order(&self) -> Result<Vec<String>, String> {
         let repo = GitRepo::discover(&self.root).expect("a repository");
-        let aftermath = Aftermath {
+        let aftermath = ResumeContext {
             repo: &repo,
             runs: &self.root.join(".ralph/runs"),
             identity: &Identity::of_the_runner(),

@@ -25,7 +25,7 @@ use super::screen::{self, Show};
 use super::{audit, recipe};
 use crate::agent::{AgentError, Gate, Greeting, TurnLimits};
 use crate::config::{Settings, resolve};
-use crate::engine::{BaselineRun, Limits, Parts, Resumed};
+use crate::engine::{BaselineRun, Limits, Resumed, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit, run_id_after};
 use crate::guard::{OsFiles, Redactor};
 use crate::hooks::SESSION_EVENTS;
@@ -46,7 +46,7 @@ const ROOM: usize = 256 << 10;
 
 /// A run that can begin.
 pub(super) struct Assembled {
-    pub(super) parts: Parts,
+    pub(super) parts: RunParts,
     pub(super) guards: RunGuards,
 }
 
@@ -179,7 +179,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
     });
     let guardian = guardian(&run, scratch.path(), &events)?;
     notices.extend(untold.take());
-    let parts = Parts {
+    let parts = RunParts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(ShellChecks::new(
             Arc::new(move |text: &str| redact.redact_str(text).into_owned()),

@@ -13,7 +13,7 @@ use super::failure::{Failure, FailureKind};
 use super::{say_as_is, unreadable};
 use crate::agent;
 use crate::config::from_environment;
-use crate::engine::{Action, Advice, Retries, advise};
+use crate::engine::{Advice, RecoveryAction, RetryLimits, advise};
 use crate::model::{Fault, FaultClass};
 use crate::sys::clock::Clock;
 
@@ -49,7 +49,7 @@ pub(crate) struct ClassifyArgs {
 #[derive(Serialize)]
 struct Classified {
     class: FaultClass,
-    action: Action,
+    action: RecoveryAction,
     wait_seconds: u64,
     retry: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     let mut input = Vec::new();
     std::io::stdin().lock().take(LONGEST).read_to_end(&mut input).map_err(unreadable)?;
     let environment = from_environment(&|name| std::env::var(name).ok())?;
-    let allowed = Retries {
+    let allowed = RetryLimits {
         most: environment.max_retries,
         fallback: environment.fallback.unwrap_or_default(),
     };
@@ -77,11 +77,15 @@ pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn told(fault: Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) -> Classified {
+fn told(fault: Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Utc>) -> Classified {
     let Advice { action, wait, reason } = advise(&fault, retry, allowed, now);
     let ends = match action {
-        Action::Fail | Action::Abort => true,
-        Action::Wait | Action::Retry | Action::Restart | Action::Fallback | Action::Skip => false,
+        RecoveryAction::Fail | RecoveryAction::Abort => true,
+        RecoveryAction::Wait
+        | RecoveryAction::Retry
+        | RecoveryAction::Restart
+        | RecoveryAction::Fallback
+        | RecoveryAction::Skip => false,
     };
     let wait_seconds = wait.as_secs();
     let waits = i64::try_from(wait_seconds).ok().and_then(TimeDelta::try_seconds);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, FailureKind, MAKE_ROOM};
 use crate::config::{self, Layer, LayerSettings, Source};
-use crate::engine::cut_off;
+use crate::engine::dead_run_task;
 use crate::guard::{PolicyError, Rules};
 use crate::model::{Diagnostic, Severity, Task};
 use crate::recipe::SOCKET_VARIABLE;
@@ -190,7 +190,7 @@ impl TaskContext {
         };
         let place = RepoContext::find(named)?;
         let typed = place.cwd.join(task);
-        let Some(layout) = cut_off(&place.runs()).map_err(super::run::failure)? else {
+        let Some(layout) = dead_run_task(&place.runs()).map_err(super::run::failure)? else {
             return Err(missing);
         };
         let dir = place.root().join(layout.folder());

@@ -10,7 +10,7 @@ use super::{assemble, launch, say, say_json};
 use crate::guard::Redactor;
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
-use crate::verify::{GUARDRAILS, PROGRESS, Phase, plan};
+use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, plan};
 
 /// Shows what a run would do.
 pub(super) fn dry_run(at: &TaskContext, args: &RunArgs) -> Result<u8, Failure> {
@@ -24,7 +24,7 @@ pub(super) fn dry_run(at: &TaskContext, args: &RunArgs) -> Result<u8, Failure> {
     let next = task.criteria.iter().find(|criterion| {
         !criterion.checked && !state.find(&criterion.key).is_some_and(|entry| entry.blocked)
     });
-    let checks: Vec<_> = plan(&task, Phase::Baseline, &std::collections::BTreeMap::new())
+    let checks: Vec<_> = plan(&task, CheckPhase::Baseline, &std::collections::BTreeMap::new())
         .into_iter()
         .map(|check| check.command)
         .collect();

@@ -44,7 +44,7 @@ pub struct Spent {
 
 /// The next step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next<'a> {
+pub enum NextStep<'a> {
     /// Work on this criterion.
     Work(&'a Criterion),
     /// Nothing is left to work on: prove what is ticked.
@@ -54,14 +54,14 @@ pub enum Next<'a> {
 }
 
 /// Chooses the next step.
-pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limits) -> Next<'a> {
+pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limits) -> NextStep<'a> {
     let blocked =
         |criterion: &Criterion| state.find(&criterion.key).is_some_and(|entry| entry.blocked);
     let open = task.criteria.iter().find(|criterion| !criterion.checked && !blocked(criterion));
-    let Some(criterion) = open else { return Next::Prove };
+    let Some(criterion) = open else { return NextStep::Prove };
     match reached(spent, limits) {
-        Some(limit) => Next::Stop(Outcome::LimitReached { limit }),
-        None => Next::Work(criterion),
+        Some(limit) => NextStep::Stop(Outcome::LimitReached { limit }),
+        None => NextStep::Work(criterion),
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
 
 /// What a verdict leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum Consequence {
     /// Go on.
     Continue,
     /// The criterion used up its attempts.
@@ -95,14 +95,19 @@ pub enum After {
 
 /// Draws the consequence of a verdict. `entry` has the attempt counted already, and
 /// `spent` the inconclusive verdict.
-pub fn after(verdict: &Verdict, entry: &CriterionState, spent: &Spent, limits: &Limits) -> After {
+pub fn after(
+    verdict: &Verdict,
+    entry: &CriterionState,
+    spent: &Spent,
+    limits: &Limits,
+) -> Consequence {
     if let Some(finding) =
         verdict.findings.iter().find(|finding| finding.weight == Weight::Tampering)
     {
-        return After::Stop(Outcome::Tampered { reason: finding.message.clone() });
+        return Consequence::Stop(Outcome::Tampered { reason: finding.message.clone() });
     }
     match &verdict.result {
-        VerdictResult::Pass(_) => After::Continue,
+        VerdictResult::Pass(_) => Consequence::Continue,
         VerdictResult::Inconclusive if spent.unclear >= UNCLEAR => {
             let why = verdict
                 .findings
@@ -110,11 +115,13 @@ pub fn after(verdict: &Verdict, entry: &CriterionState, spent: &Spent, limits: &
                 .find(|finding| finding.weight == Weight::Unclear)
                 .map_or("nothing could be concluded", |finding| finding.message.as_str());
             let reason = format!("{UNCLEAR} iterations in a row were inconclusive: {why}");
-            After::Stop(Outcome::Stuck { reason })
+            Consequence::Stop(Outcome::Stuck { reason })
         }
-        VerdictResult::Inconclusive => After::Continue,
-        VerdictResult::Fail if entry.attempts >= limits.attempts => After::Block(limits.on_stuck),
-        VerdictResult::Fail => After::Continue,
+        VerdictResult::Inconclusive => Consequence::Continue,
+        VerdictResult::Fail if entry.attempts >= limits.attempts => {
+            Consequence::Block(limits.on_stuck)
+        }
+        VerdictResult::Fail => Consequence::Continue,
     }
 }
 
@@ -178,7 +185,7 @@ mod tests {
         let task = task(&[("a", true), ("b", false), ("c", false)]);
         let mut state = TaskState::default();
         let chosen = |state: &TaskState| match next(&task, state, &Spent::default(), &LIMITS) {
-            Next::Work(criterion) => criterion.key.text.clone(),
+            NextStep::Work(criterion) => criterion.key.text.clone(),
             other => format!("{other:?}"),
         };
         assert_eq!(chosen(&state), "b");
@@ -198,10 +205,10 @@ mod tests {
         ];
         for (spent, limit) in spent {
             let open = task(&[("a", false)]);
-            let stop = Next::Stop(Outcome::LimitReached { limit });
+            let stop = NextStep::Stop(Outcome::LimitReached { limit });
             assert_eq!(next(&open, &TaskState::default(), &spent, &LIMITS), stop);
             let done = task(&[("a", true)]);
-            assert_eq!(next(&done, &TaskState::default(), &spent, &LIMITS), Next::Prove);
+            assert_eq!(next(&done, &TaskState::default(), &spent, &LIMITS), NextStep::Prove);
         }
     }
 
@@ -209,14 +216,14 @@ mod tests {
     fn a_failure_blocks_only_when_the_attempts_are_used_up() {
         let fail = verdict(VerdictResult::Fail, Weight::Fails);
         let spent = Spent::default();
-        assert_eq!(after(&fail, &entry(2), &spent, &LIMITS), After::Continue);
-        assert_eq!(after(&fail, &entry(3), &spent, &LIMITS), After::Block(OnStuck::Skip));
+        assert_eq!(after(&fail, &entry(2), &spent, &LIMITS), Consequence::Continue);
+        assert_eq!(after(&fail, &entry(3), &spent, &LIMITS), Consequence::Block(OnStuck::Skip));
     }
 
     #[test]
     fn tampering_stops_even_a_pass() {
         let pass = verdict(VerdictResult::Pass(Proof::Commit), Weight::Tampering);
-        let stop = After::Stop(Outcome::Tampered { reason: "nothing was done".into() });
+        let stop = Consequence::Stop(Outcome::Tampered { reason: "nothing was done".into() });
         assert_eq!(after(&pass, &entry(0), &Spent::default(), &LIMITS), stop);
     }
 
@@ -224,10 +231,10 @@ mod tests {
     fn the_third_inconclusive_verdict_in_a_row_stops() {
         let unclear = verdict(VerdictResult::Inconclusive, Weight::Unclear);
         let spent = |unclear| Spent { unclear, ..Spent::default() };
-        assert_eq!(after(&unclear, &entry(0), &spent(2), &LIMITS), After::Continue);
+        assert_eq!(after(&unclear, &entry(0), &spent(2), &LIMITS), Consequence::Continue);
         assert!(matches!(
             after(&unclear, &entry(0), &spent(3), &LIMITS),
-            After::Stop(Outcome::Stuck { .. })
+            Consequence::Stop(Outcome::Stuck { .. })
         ));
     }
 }

@@ -6,9 +6,9 @@ use chrono::NaiveDate;
 use tokio::time::Instant;
 
 use super::decide::reached;
+use super::evaluate::Completion;
 use super::run::Run;
-use super::settle::Ending;
-use super::{Borne, EngineError};
+use super::{EngineError, FailureCounts};
 use crate::agent::{AgentError, Closed, Session};
 use crate::model::{
     Checkpoint, Criterion, EventKind, Fault, FaultClass, Limit, Oid, Outcome, Premium, Prompt,
@@ -66,14 +66,14 @@ impl Run {
             Some(_) => None,
             None => match self.fresh_session().await? {
                 Ok(session) => Some(session),
-                Err(Turned::Failed(_, fault)) => return self.bear(&fault).await,
+                Err(Turned::Failed(_, fault)) => return self.handle_failure(&fault).await,
                 Err(Turned::Stopped(_, outcome)) => return Ok(Some(outcome)),
                 Err(Turned::Ended(_)) => return Ok(None),
             },
         };
         let Some(mut iteration) = self.open(criterion)? else {
             if let Some(session) = session {
-                self.let_go(session).await;
+                self.close_session(session).await;
             }
             return Ok(None);
         };
@@ -83,24 +83,24 @@ impl Run {
         };
         match turned {
             Turned::Ended(turn) => {
-                self.borne = Borne::default();
+                self.failures = FailureCounts::default();
                 self.spent.iterations += 1;
-                Ok(self.settle(iteration, turn, Ending::Whole).await?.outcome)
+                Ok(self.evaluate(iteration, turn, Completion::Whole).await?.outcome)
             }
             Turned::Failed(turn, fault) => {
                 let turn = turn.unwrap_or_default();
-                let settled = self.settle(iteration, turn, Ending::CutOff).await?;
-                self.spent.iterations += u32::from(settled.proven);
-                if settled.proven || settled.outcome.is_some() {
-                    return Ok(settled.outcome);
+                let evaluated = self.evaluate(iteration, turn, Completion::CutOff).await?;
+                self.spent.iterations += u32::from(evaluated.proven);
+                if evaluated.proven || evaluated.outcome.is_some() {
+                    return Ok(evaluated.outcome);
                 }
-                self.bear(&fault).await
+                self.handle_failure(&fault).await
             }
             Turned::Stopped(turn, outcome) => {
-                let settled =
-                    self.settle(iteration, turn.unwrap_or_default(), Ending::CutOff).await?;
-                self.spent.iterations += u32::from(settled.proven);
-                Ok(Some(settled.outcome.unwrap_or(outcome)))
+                let evaluated =
+                    self.evaluate(iteration, turn.unwrap_or_default(), Completion::CutOff).await?;
+                self.spent.iterations += u32::from(evaluated.proven);
+                Ok(Some(evaluated.outcome.unwrap_or(outcome)))
             }
         }
     }
@@ -149,7 +149,7 @@ impl Run {
             checkpoint,
         };
         let (criterion, named) = (&iteration.criterion, iteration.protection.named());
-        parts.gate.focus(parts.rules.for_criterion(iteration.number, criterion, named)?);
+        parts.gate.focus(parts.rules.policy_for(iteration.number, criterion, named)?);
         let (name, key) = (parts.layout.task().to_owned(), criterion.key.clone());
         parts.gate.follow(Box::new(move |bytes| {
             task::find(&task::parse(&name, bytes), &key).map(|found| found.mark)
@@ -201,7 +201,7 @@ impl Run {
             Err(error) => Err(error),
         };
         self.parts.gate.rest();
-        self.let_go(session).await;
+        self.close_session(session).await;
         if let Some(broken) = self.parts.gate.take_broken() {
             return Err(broken.into());
         }
@@ -215,7 +215,7 @@ impl Run {
 
     /// Closes a session; an agent that does not let go of it is stopped. So is any agent
     /// when the run is ended from outside: that has 7 s in all, and no time for farewells.
-    async fn let_go(&mut self, session: Box<dyn Session>) {
+    async fn close_session(&mut self, session: Box<dyn Session>) {
         let ended = self.interrupted().is_some();
         let limit = if ended { Duration::ZERO } else { CLOSE };
         match session.close(limit).await {
@@ -233,7 +233,7 @@ impl Run {
         let mut whole: Option<Turn> = None;
         for number in 1..=PROMPTS {
             self.count_prompt(session, iteration, &prompt, number > 1)?;
-            let turn = match self.watch(session, &prompt, iteration).await? {
+            let turn = match self.prompt_and_watch(session, &prompt, iteration).await? {
                 Ok(turn) => turn,
                 Err(error) => return self.failed(error),
             };

@@ -5,31 +5,33 @@
 //! with the state update. How each verb works lives in its own room; what is typed
 //! and shown lives in `cli` and `report`.
 
-mod agent;
-mod book;
 mod decide;
 mod error;
-mod focus;
+mod evaluate;
+mod guard_rules;
 mod iterate;
 mod locks;
+mod prompt_inputs;
 mod prove;
 mod recipe;
 mod recover;
 mod resume;
 mod run;
-mod settle;
 mod state;
+mod state_files;
+mod supervisor;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod unjudged;
 mod until_stopped;
-mod watch;
-mod words;
 
-pub use decide::{After, Limits, Next, Spent, after, next};
+pub use decide::{Consequence, Limits, NextStep, Spent, after, next};
 pub use error::EngineError;
-pub use focus::GuardRules;
-pub use recover::{Action, Advice, Borne, Patience, Recovery, Retries, advise, recover};
-pub use resume::{Aftermath, BEAT, PULSE, Resumed, cut_off, resume};
-pub use run::{BaselineRun, Parts, Run, Starter};
-pub use state::{Known, Mended, known};
+pub use guard_rules::GuardRules;
+pub use recover::{
+    Advice, FailureCounts, Recovery, RecoveryAction, RetryLimits, RetryPolicy, advise, recover,
+};
+pub use resume::{BEAT, PULSE, ResumeContext, Resumed, dead_run_task, resume};
+pub use run::{BaselineRun, Run, RunParts, Starter};
+pub use state::{BrokenState, StoredState, load as load_state};

@@ -8,7 +8,7 @@ use crate::model::{
     Record as _, Task, Weight,
 };
 use crate::task::{self, Tick};
-use crate::verify::{Phase, PlannedCheck, not_reproducible, plan, run_clean};
+use crate::verify::{CheckPhase, PlannedCheck, not_reproducible, plan, run_clean};
 
 /// A check that failed at the end.
 struct Broken {
@@ -21,7 +21,7 @@ impl Run {
     /// Runs every check in a clean worktree of HEAD. Criteria whose checks fail there are
     /// open again; gives the outcome if none is.
     pub(super) async fn prove(&mut self, task: &Task) -> Result<Option<Outcome>, EngineError> {
-        let planned = plan(task, Phase::End, self.baseline.millis());
+        let planned = plan(task, CheckPhase::End, self.baseline.millis());
         let broken = self.broken(&planned).await?;
         if let Some(outcome) = self.interrupted() {
             // Checks that were ended with the run say nothing about the work.

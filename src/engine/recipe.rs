@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::EngineError;
 use super::iterate::{Iteration, Turned};
+use super::prompt_inputs::folder_of;
 use super::run::Run;
-use super::words::folder_of;
 use crate::model::{
     EventKind, Fault, FaultClass, Limit, Outcome, RECIPE_FOLDERS, RecipeFault, RecipeName,
     Record as _, RecordError, Stuck, Task, Turn, TurnEnd,

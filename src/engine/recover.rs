@@ -29,7 +29,7 @@ const USED_UP: &str = "Failed after max retries";
 /// What is done about a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum RecoveryAction {
     /// Wait until the limit has passed, then try again.
     Wait,
     /// Try again after a while.
@@ -50,7 +50,7 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advice {
     /// What.
-    pub action: Action,
+    pub action: RecoveryAction,
     /// How long is waited before.
     pub wait: Duration,
     /// In one sentence.
@@ -59,7 +59,7 @@ pub struct Advice {
 
 /// What may be tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Retries {
+pub struct RetryLimits {
     /// How often a failure is tried again at most, where the user says so.
     pub most: Option<u32>,
     /// Whether there is another model to go on with.
@@ -67,7 +67,7 @@ pub struct Retries {
 }
 
 /// Advises on a failure that was tried again `retry` times before.
-pub fn advise(fault: &Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) -> Advice {
+pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Utc>) -> Advice {
     let most = |ours: u32| allowed.most.map_or(ours, |most| most.min(ours));
     let advice = |action, wait, reason| Advice { action, wait, reason };
     let (none, known) = (Duration::ZERO, passes_in(fault.reset, now));
@@ -75,11 +75,11 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) 
         FaultClass::RateLimit => {
             let wait = rate_limit_wait(retry).max(known.unwrap_or_default());
             match (allowed.most.is_none_or(|most| retry < most), known) {
-                (false, _) => advice(Action::Fail, none, USED_UP),
+                (false, _) => advice(RecoveryAction::Fail, none, USED_UP),
                 (true, Some(_)) => {
-                    advice(Action::Wait, wait, "rate limited; it is known when that passes")
+                    advice(RecoveryAction::Wait, wait, "rate limited; it is known when that passes")
                 }
-                (true, None) => advice(Action::Wait, wait, "rate limited"),
+                (true, None) => advice(RecoveryAction::Wait, wait, "rate limited"),
             }
         }
         FaultClass::Network | FaultClass::Transient => {
@@ -89,33 +89,45 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &Retries, now: DateTime<Utc>) 
             };
             let step = usize::try_from(retry).unwrap_or(usize::MAX);
             match RECONNECT.get(step).filter(|_| retry < most(ours)) {
-                Some(wait) => advice(Action::Retry, (*wait).max(known.unwrap_or_default()), reason),
-                None => advice(Action::Fail, none, USED_UP),
+                Some(wait) => {
+                    advice(RecoveryAction::Retry, (*wait).max(known.unwrap_or_default()), reason)
+                }
+                None => advice(RecoveryAction::Fail, none, USED_UP),
             }
         }
         FaultClass::Died | FaultClass::Protocol if retry.saturating_add(1) < DEATHS => {
-            advice(Action::Restart, pause(RESTART, retry), "the agent's process failed")
+            advice(RecoveryAction::Restart, pause(RESTART, retry), "the agent's process failed")
         }
         FaultClass::Died | FaultClass::Protocol => {
-            advice(Action::Fail, none, "the agent's process keeps failing")
+            advice(RecoveryAction::Fail, none, "the agent's process keeps failing")
         }
-        FaultClass::ModelUnavailable if allowed.fallback => {
-            advice(Action::Fallback, none, "the model is not available; there is another one")
+        FaultClass::ModelUnavailable if allowed.fallback => advice(
+            RecoveryAction::Fallback,
+            none,
+            "the model is not available; there is another one",
+        ),
+        FaultClass::ModelUnavailable => {
+            advice(RecoveryAction::Fail, none, "the model is not available")
         }
-        FaultClass::ModelUnavailable => advice(Action::Fail, none, "the model is not available"),
         FaultClass::Auth => {
-            advice(Action::Fail, none, "nobody is logged in, or the key is refused")
+            advice(RecoveryAction::Fail, none, "nobody is logged in, or the key is refused")
         }
-        FaultClass::NotFound => advice(Action::Fail, none, "the agent's program is not there"),
-        FaultClass::FileNotFound => advice(Action::Skip, none, "a file is not there"),
-        FaultClass::PermissionDenied => advice(Action::Skip, none, "something is not allowed"),
-        FaultClass::Fatal => advice(Action::Abort, none, "no failure that waiting would mend"),
+        FaultClass::NotFound => {
+            advice(RecoveryAction::Fail, none, "the agent's program is not there")
+        }
+        FaultClass::FileNotFound => advice(RecoveryAction::Skip, none, "a file is not there"),
+        FaultClass::PermissionDenied => {
+            advice(RecoveryAction::Skip, none, "something is not allowed")
+        }
+        FaultClass::Fatal => {
+            advice(RecoveryAction::Abort, none, "no failure that waiting would mend")
+        }
     }
 }
 
 /// What was borne since something last went well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Borne {
+pub struct FailureCounts {
     limits: u32,
     drops: u32,
     transients: u32,
@@ -123,7 +135,7 @@ pub struct Borne {
     waited: Duration,
 }
 
-impl Borne {
+impl FailureCounts {
     /// Counts a failure; gives how many of its kind were borne before.
     fn count(&mut self, class: FaultClass) -> u32 {
         let counter = match class {
@@ -146,9 +158,9 @@ impl Borne {
 
 /// How much a run bears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// What may be tried.
-    pub retries: Retries,
+    pub retries: RetryLimits,
     /// What may be waited in all, in a row.
     pub max_wait: Duration,
 }
@@ -171,28 +183,31 @@ pub enum Recovery {
 /// Decides it, and counts what is borne.
 pub fn recover(
     fault: &Fault,
-    borne: &mut Borne,
-    patience: &Patience,
+    failures: &mut FailureCounts,
+    policy: &RetryPolicy,
     now: DateTime<Utc>,
 ) -> Recovery {
-    let before = borne.count(fault.class);
-    let Advice { action, wait, .. } = advise(fault, before, &patience.retries, now);
+    let before = failures.count(fault.class);
+    let Advice { action, wait, .. } = advise(fault, before, &policy.retries, now);
     match action {
-        Action::Wait | Action::Retry if borne.waited.saturating_add(wait) <= patience.max_wait => {
-            borne.waited += wait;
+        RecoveryAction::Wait | RecoveryAction::Retry
+            if failures.waited.saturating_add(wait) <= policy.max_wait =>
+        {
+            failures.waited += wait;
             Recovery::Wait(wait)
         }
-        Action::Restart => Recovery::Restart(wait),
-        Action::Fallback => Recovery::Fallback,
-        Action::Skip => Recovery::Skip,
-        Action::Wait | Action::Retry | Action::Fail | Action::Abort => {
-            Recovery::Stop(given_up(fault, before, action, now))
-        }
+        RecoveryAction::Restart => Recovery::Restart(wait),
+        RecoveryAction::Fallback => Recovery::Fallback,
+        RecoveryAction::Skip => Recovery::Skip,
+        RecoveryAction::Wait
+        | RecoveryAction::Retry
+        | RecoveryAction::Fail
+        | RecoveryAction::Abort => Recovery::Stop(given_up(fault, before, action, now)),
     }
 }
 
 /// The outcome of a run that bears no more.
-fn given_up(fault: &Fault, before: u32, action: Action, now: DateTime<Utc>) -> Outcome {
+fn given_up(fault: &Fault, before: u32, action: RecoveryAction, now: DateTime<Utc>) -> Outcome {
     let used_up =
         |fault: &Fault| Fault { message: format!("{USED_UP}: {}", fault.message), ..fault.clone() };
     match (fault.class, action) {
@@ -252,8 +267,8 @@ mod tests {
     use super::*;
 
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
-    const PATIENCE: Patience = Patience {
-        retries: Retries { most: None, fallback: false },
+    const POLICY: RetryPolicy = RetryPolicy {
+        retries: RetryLimits { most: None, fallback: false },
         max_wait: Duration::from_secs(600),
     };
 
@@ -261,17 +276,17 @@ mod tests {
         Fault::new(class, "it said so")
     }
 
-    fn advised(class: FaultClass, retry: u32, most: Option<u32>) -> (Action, u64) {
-        let allowed = Retries { most, fallback: false };
+    fn advised(class: FaultClass, retry: u32, most: Option<u32>) -> (RecoveryAction, u64) {
+        let allowed = RetryLimits { most, fallback: false };
         let advice = advise(&fault(class), retry, &allowed, NOW);
         (advice.action, advice.wait.as_secs())
     }
 
     /// What a run does about the same failure again and again, until it ends.
-    fn borne(fault: &Fault, patience: &Patience) -> (Vec<Recovery>, Outcome) {
-        let (mut done, mut borne) = (Vec::new(), Borne::default());
+    fn recoveries(fault: &Fault, policy: &RetryPolicy) -> (Vec<Recovery>, Outcome) {
+        let (mut done, mut failures) = (Vec::new(), FailureCounts::default());
         loop {
-            match recover(fault, &mut borne, patience, NOW) {
+            match recover(fault, &mut failures, policy, NOW) {
                 Recovery::Stop(outcome) => return (done, outcome),
                 other => done.push(other),
             }
@@ -281,7 +296,7 @@ mod tests {
 
     #[test]
     fn each_class_is_tried_again_as_often_as_it_is_worth() {
-        use Action::{Abort, Fail, Retry, Skip, Wait};
+        use RecoveryAction::{Abort, Fail, Retry, Skip, Wait};
         for (class, most, expected) in [
             (
                 FaultClass::RateLimit,
@@ -312,7 +327,7 @@ mod tests {
     fn a_reset_that_is_known_makes_a_wait_longer_and_never_shorter() {
         let wait = |reset| {
             let fault = Fault { reset: Some(reset), ..fault(FaultClass::RateLimit) };
-            advise(&fault, 0, &Retries::default(), NOW).wait.as_secs()
+            advise(&fault, 0, &RetryLimits::default(), NOW).wait.as_secs()
         };
         assert_eq!(wait(Reset::After(3600)), 3600);
         assert_eq!(wait(Reset::After(2)), 30);
@@ -322,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_rate_limit_is_waited_for_up_to_the_patience() {
-        let (done, outcome) = borne(&fault(FaultClass::RateLimit), &PATIENCE);
+        let (done, outcome) = recoveries(&fault(FaultClass::RateLimit), &POLICY);
         let waits = [30, 60, 120, 240].map(|wait| Recovery::Wait(Duration::from_secs(wait)));
         assert_eq!(done, waits, "300 more would be 750 s");
         let Outcome::RateLimited { resume_at, estimated, .. } = outcome else {
@@ -334,7 +349,7 @@ mod tests {
     #[test]
     fn a_reset_beyond_the_patience_ends_the_run_at_once_with_the_time_itself() {
         let hours = Fault { reset: Some(Reset::After(58 * 3600)), ..fault(FaultClass::RateLimit) };
-        let (done, outcome) = borne(&hours, &PATIENCE);
+        let (done, outcome) = recoveries(&hours, &POLICY);
         assert_eq!(done, []);
         let Outcome::RateLimited { resume_at, estimated, .. } = outcome else {
             panic!("{outcome:?}");
@@ -344,9 +359,9 @@ mod tests {
 
     #[test]
     fn the_user_s_number_of_retries_ends_a_rate_limit_too() {
-        let retries = Retries { most: Some(1), fallback: false };
+        let retries = RetryLimits { most: Some(1), fallback: false };
         let (done, outcome) =
-            borne(&fault(FaultClass::RateLimit), &Patience { retries, ..PATIENCE });
+            recoveries(&fault(FaultClass::RateLimit), &RetryPolicy { retries, ..POLICY });
         assert_eq!(done, [Recovery::Wait(Duration::from_secs(30))]);
         assert_eq!(outcome.exit_code(), 6);
     }
@@ -356,7 +371,7 @@ mod tests {
         for (class, waits) in
             [(FaultClass::Network, &[5, 15, 30][..]), (FaultClass::Transient, &[5, 15])]
         {
-            let (done, outcome) = borne(&fault(class), &PATIENCE);
+            let (done, outcome) = recoveries(&fault(class), &POLICY);
             let expected: Vec<_> =
                 waits.iter().map(|wait| Recovery::Wait(Duration::from_secs(*wait))).collect();
             assert_eq!(done, expected);
@@ -368,8 +383,8 @@ mod tests {
     #[test]
     fn a_network_that_outlasts_the_patience_is_given_up_with_the_same_words() {
         for (class, waits) in [(FaultClass::Network, 1), (FaultClass::Transient, 1)] {
-            let patience = Patience { max_wait: Duration::from_secs(10), ..PATIENCE };
-            let (done, outcome) = borne(&fault(class), &patience);
+            let policy = RetryPolicy { max_wait: Duration::from_secs(10), ..POLICY };
+            let (done, outcome) = recoveries(&fault(class), &policy);
             assert_eq!(done.len(), waits, "{done:?}");
             let fault = Fault::new(class, "Failed after max retries: it said so");
             assert_eq!(outcome, Outcome::AgentUnusable { fault });
@@ -379,7 +394,7 @@ mod tests {
     #[test]
     fn a_dead_agent_is_restarted_with_growing_delays_then_given_up() {
         for class in [FaultClass::Died, FaultClass::Protocol] {
-            let (done, outcome) = borne(&fault(class), &PATIENCE);
+            let (done, outcome) = recoveries(&fault(class), &POLICY);
             let [Recovery::Restart(first), Recovery::Restart(second)] = done[..] else {
                 panic!("{done:?}");
             };
@@ -391,9 +406,9 @@ mod tests {
     #[test]
     fn failures_of_several_kinds_in_turn_do_not_go_on_for_ever() {
         let kinds = [FaultClass::Died, FaultClass::Network, FaultClass::Transient];
-        let mut borne = Borne::default();
+        let mut failures = FailureCounts::default();
         let done = kinds.into_iter().cycle().take_while(|class| {
-            !matches!(recover(&fault(*class), &mut borne, &PATIENCE, NOW), Recovery::Stop(_))
+            !matches!(recover(&fault(*class), &mut failures, &POLICY, NOW), Recovery::Stop(_))
         });
         assert_eq!(done.count(), 6);
     }
@@ -406,13 +421,13 @@ mod tests {
             FaultClass::NotFound,
             FaultClass::Fatal,
         ] {
-            let (done, outcome) = borne(&fault(class), &PATIENCE);
+            let (done, outcome) = recoveries(&fault(class), &POLICY);
             assert_eq!((done, outcome.exit_code()), (Vec::new(), 5), "{class:?}");
         }
-        let retries = Retries { fallback: true, ..Retries::default() };
-        let patience = Patience { retries, ..PATIENCE };
+        let retries = RetryLimits { fallback: true, ..RetryLimits::default() };
+        let policy = RetryPolicy { retries, ..POLICY };
         let missing = fault(FaultClass::ModelUnavailable);
-        let recovery = recover(&missing, &mut Borne::default(), &patience, NOW);
+        let recovery = recover(&missing, &mut FailureCounts::default(), &policy, NOW);
         assert_eq!(recovery, Recovery::Fallback);
     }
 }

@@ -36,7 +36,7 @@ pub const BEAT: Duration = Duration::from_secs(2);
 const AFTER: Duration = Duration::from_secs(6);
 
 /// Where a run died.
-pub struct Aftermath<'a> {
+pub struct ResumeContext<'a> {
     /// The repository.
     pub repo: &'a dyn Repo,
     /// `.ralph/runs`.
@@ -66,7 +66,7 @@ pub struct Resumed {
 /// If a journal or the repository cannot be read, or the leftovers cannot be kept; then the
 /// tree is as it was.
 pub fn resume(
-    here: &Aftermath<'_>,
+    here: &ResumeContext<'_>,
     layout: &Layout,
     resumed: &mut Resumed,
 ) -> Result<(), EngineError> {
@@ -80,9 +80,9 @@ pub fn resume(
     if let Some(journal) = journals.first() {
         notices.extend(here.unlock(journal)?);
     }
-    notices.extend(state::mend(here.repo, layout, here.runs)?);
+    notices.extend(state::repair(here.repo, layout, here.runs)?);
     if let Some(journal) = journals.first() {
-        here.aftermath(journal, layout, resumed)?;
+        here.resume_dead_run(journal, layout, resumed)?;
     }
     open_unjudged(here.repo, layout, resumed)?;
     resumed.iteration = newest_number(&journals, layout)?;
@@ -93,7 +93,7 @@ pub fn resume(
 ///
 /// # Errors
 /// If the journals cannot be read.
-pub fn cut_off(runs: &Path) -> Result<Option<Layout>, EngineError> {
+pub fn dead_run_task(runs: &Path) -> Result<Option<Layout>, EngineError> {
     let mut journals = journals(runs)?.into_iter();
     let Some(journal) = journals.find(|journal| spoke(journal)) else { return Ok(None) };
     if ending(&journal).is_some() {
@@ -172,7 +172,7 @@ fn ending(journal: &Path) -> Option<Outcome> {
 
 /// Whose the difference between the last checkpoint and now is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum Ownership {
     Ours,
     Foreign,
 }
@@ -194,7 +194,7 @@ struct Dead<'d> {
     told: &'d Replay,
     run: &'d RunId,
     layout: &'d Layout,
-    whose: Whose,
+    ownership: Ownership,
     progress: Progress<'d>,
     /// Uncommitted paths of its.
     left: Vec<PathBuf>,
@@ -202,7 +202,7 @@ struct Dead<'d> {
     record: String,
 }
 
-impl Aftermath<'_> {
+impl ResumeContext<'_> {
     /// Removes the locks of git that came to be while the last run lived, however it ended.
     fn unlock(&self, journal: &Path) -> Result<Option<String>, EngineError> {
         let (Some(began), Some(beat)) = (first(journal)?, beat(journal)) else { return Ok(None) };
@@ -210,7 +210,7 @@ impl Aftermath<'_> {
         Ok(unlocked(&self.repo.unlock(Some(&lived))?))
     }
 
-    fn aftermath(
+    fn resume_dead_run(
         &self,
         journal: &Path,
         wanted: &Layout,
@@ -229,7 +229,7 @@ impl Aftermath<'_> {
         let unknown = told.unknown.then(|| "it has events of a newer version".to_owned());
         let beginning = start.is_some() && told.iteration == told.view.last_iteration;
         if let Some(damage) = told.damage.as_ref().filter(|_| !beginning).or(unknown.as_ref())
-            && told.iteration > state::known(self.repo, &layout)?.state.iteration
+            && told.iteration > state::load(self.repo, &layout)?.state.iteration
         {
             // To go on would be to take its claims for proven.
             return Err(EngineError::Damaged {
@@ -243,9 +243,9 @@ impl Aftermath<'_> {
             atomic::clear(&self.repo.root().join(layout.folder()))?;
         }
         let Some(dead) = self.look(journal, &told, &start, &layout)? else { return Ok(()) };
-        match dead.whose {
-            Whose::Ours => self.put_back(&dead, resumed)?,
-            Whose::Foreign => self.take_back_ticks(&dead, resumed)?,
+        match dead.ownership {
+            Ownership::Ours => self.put_back(&dead, resumed)?,
+            Ownership::Foreign => self.take_back_ticks(&dead, resumed)?,
         }
         if layout == *wanted { self.there(&dead) } else { Ok(()) }
     }
@@ -274,7 +274,7 @@ impl Aftermath<'_> {
         let (Some((_, spoke)), Some(checkpoint)) = (view.last_event, &view.checkpoint) else {
             return Ok(None);
         };
-        let state = state::known(repo, layout)?.state;
+        let state = state::load(repo, layout)?.state;
         let dirty = repo.status()?.all();
         let recorded = state.iteration >= told.iteration
             && !dirty.iter().any(|change| change.path == layout.file(STATE));
@@ -294,14 +294,14 @@ impl Aftermath<'_> {
             meta.and_then(|meta| meta.modified()).is_ok_and(|modified| modified > than)
         };
         let mut left: Vec<PathBuf> = dirty.into_iter().map(|change| change.path).collect();
-        let mut whose = match leftovers(repo, layout, checkpoint)? {
-            Leftovers::Nothing | Leftovers::Ours if start.human == 0 => Whose::Ours,
-            Leftovers::Nothing | Leftovers::Ours | Leftovers::Foreign => Whose::Foreign,
+        let mut ownership = match leftovers(repo, layout, checkpoint)? {
+            Leftovers::Nothing | Leftovers::Ours if start.human == 0 => Ownership::Ours,
+            Leftovers::Nothing | Leftovers::Ours | Leftovers::Foreign => Ownership::Foreign,
         };
         match progress {
             Progress::Unfinished(_) => {
                 if left.iter().any(|path| later(path, lived + AFTER)) {
-                    whose = Whose::Foreign;
+                    ownership = Ownership::Foreign;
                 }
             }
             // What the run wrote down is as good as committed, whoever has touched it since;
@@ -311,7 +311,7 @@ impl Aftermath<'_> {
             }
         }
         let run = &start.run;
-        Ok(Some(Dead { journal, told, run, layout, whose, progress, left, record }))
+        Ok(Some(Dead { journal, told, run, layout, ownership, progress, left, record }))
     }
 
     fn put_back(&self, dead: &Dead<'_>, resumed: &mut Resumed) -> Result<(), EngineError> {
@@ -326,7 +326,7 @@ impl Aftermath<'_> {
         };
         if moves || !dead.left.is_empty() {
             let message = format!("{}iteration {number} was cut off", layout.prefix());
-            let next = state::known(repo, layout)?.state.attempt_refs.max(1);
+            let next = state::load(repo, layout)?.state.attempt_refs.max(1);
             let kept = repo.save_attempt(layout, next, &message, &nobodys)?;
             let head = match dead.progress {
                 Progress::Unfinished(current) => {
@@ -347,7 +347,7 @@ impl Aftermath<'_> {
         }
         self.tell(dead)?;
         // The state as it was committed: what had been on disk may have been ahead of it.
-        let before = state::known(repo, layout)?.state;
+        let before = state::load(repo, layout)?.state;
         let mut state = before.clone();
         state.iteration = state.iteration.max(number);
         state.attempt_refs = state.attempt_refs.max(attempt_refs);
@@ -375,7 +375,7 @@ impl Aftermath<'_> {
         }
         let Some(before) = repo.held(&current.checkpoint.head, &file)? else { return Ok(()) };
         let before = task::parse(layout.task(), &before).criteria.into_iter();
-        let state = state::known(repo, layout)?.state;
+        let state = state::load(repo, layout)?.state;
         let proven =
             |key: &CriterionKey| state.find(key).is_some_and(|entry| entry.proof.is_some());
         let open = before.filter(|criterion| !criterion.checked).map(|criterion| criterion.key);

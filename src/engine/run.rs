@@ -9,9 +9,9 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::decide::{Limits, Next, Spent, next};
+use super::decide::{Limits, NextStep, Spent, next};
 use super::until_stopped::UntilStopped;
-use super::{Borne, EngineError, GuardRules};
+use super::{EngineError, FailureCounts, GuardRules};
 use crate::agent::{Agent, AgentError, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
@@ -27,7 +27,7 @@ pub type Starter =
     Box<dyn FnMut(Option<String>) -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>> + Send>;
 
 /// Everything a run is made of.
-pub struct Parts {
+pub struct RunParts {
     /// The repository.
     pub repo: Arc<dyn Repo>,
     /// Runs verify commands.
@@ -107,7 +107,7 @@ pub enum BaselineRun {
 
 /// A run in progress.
 pub struct Run {
-    pub(super) parts: Parts,
+    pub(super) parts: RunParts,
     pub(super) state: TaskState,
     pub(super) spent: Spent,
     pub(super) baseline: Baseline,
@@ -123,7 +123,7 @@ pub struct Run {
     /// Something was recorded in the task's folder.
     pub(super) worked_at_all: bool,
     /// Failures of the agent since something last went well.
-    pub(super) borne: Borne,
+    pub(super) failures: FailureCounts,
 }
 
 impl Run {
@@ -131,8 +131,8 @@ impl Run {
     ///
     /// # Errors
     /// If state.json cannot be read.
-    pub fn new(mut parts: Parts) -> Result<Self, EngineError> {
-        let mut state = super::state::known(parts.repo.as_ref(), &parts.layout)?.state;
+    pub fn new(mut parts: RunParts) -> Result<Self, EngineError> {
+        let mut state = super::state::load(parts.repo.as_ref(), &parts.layout)?.state;
         state.iteration = state.iteration.max(parts.iteration);
         for (key, commit) in &parts.worked {
             state.entry(key).worked = Some(commit.clone());
@@ -149,7 +149,7 @@ impl Run {
             started: Instant::now(),
             open_before: BTreeSet::new(),
             worked_at_all: false,
-            borne: Borne::default(),
+            failures: FailureCounts::default(),
             parts,
         })
     }
@@ -161,7 +161,7 @@ impl Run {
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
         self.stop_agent().await;
-        let worked = worked.map(|outcome| self.last_look(outcome));
+        let worked = worked.map(|outcome| self.verify_records(outcome));
         match worked.and_then(|outcome| self.tidy_up(outcome)) {
             Ok(outcome) => self.end(outcome),
             Err(error) => {
@@ -183,9 +183,9 @@ impl Run {
             let task = self.task()?;
             self.spent.duration = self.started.elapsed();
             let outcome = match next(&task, &self.state, &self.spent, &self.parts.limits) {
-                Next::Stop(outcome) => Some(outcome),
-                Next::Prove => self.prove(&task).await?,
-                Next::Work(criterion) => self.iterate(criterion).await?,
+                NextStep::Stop(outcome) => Some(outcome),
+                NextStep::Prove => self.prove(&task).await?,
+                NextStep::Work(criterion) => self.iterate(criterion).await?,
             };
             if let Some(outcome) = outcome {
                 return Ok(outcome);

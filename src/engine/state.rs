@@ -16,20 +16,20 @@ const VERSION: u32 = 1;
 
 /// What is known of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct StoredState {
     /// The state.
     pub state: TaskState,
     /// The file is broken and this is what was committed last.
-    pub mended: Option<Mended>,
+    pub broken: Option<BrokenState>,
 }
 
 /// A state.json that was of no use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mended {
+pub struct BrokenState {
     /// For the human.
     pub notice: String,
     /// What stood there.
-    pub broken: Vec<u8>,
+    pub bytes: Vec<u8>,
 }
 
 /// Reads state.json; a missing one is the state of a task that was never worked on.
@@ -37,19 +37,19 @@ pub struct Mended {
 /// # Errors
 /// [`EngineError::StateRead`] if it cannot be read; [`EngineError::StateBroken`] if it is
 /// broken and the last commit holds no better one.
-pub fn known(repo: &dyn Repo, layout: &Layout) -> Result<Known, EngineError> {
+pub fn load(repo: &dyn Repo, layout: &Layout) -> Result<StoredState, EngineError> {
     let file = layout.file(STATE);
     let path = repo.root().join(&file);
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let state = TaskState { version: VERSION, ..TaskState::default() };
-            return Ok(Known { state, mended: None });
+            return Ok(StoredState { state, broken: None });
         }
         Err(source) => return Err(EngineError::StateRead { path, source }),
     };
     let source = match serde_json::from_slice(&bytes) {
-        Ok(state) => return Ok(Known { state, mended: None }),
+        Ok(state) => return Ok(StoredState { state, broken: None }),
         Err(source) => source,
     };
     let head = repo.checkpoint()?.head;
@@ -61,21 +61,21 @@ pub fn known(repo: &dyn Repo, layout: &Layout) -> Result<Known, EngineError> {
         "{} was not understood ({source}): the one that was committed last is taken",
         file.display()
     );
-    Ok(Known { state, mended: Some(Mended { notice, broken: bytes }) })
+    Ok(StoredState { state, broken: Some(BrokenState { notice, bytes }) })
 }
 
 /// Replaces a broken state.json by what was committed last, and keeps the broken one below
 /// `.ralph/runs`. Gives what to tell.
-pub(super) fn mend(
+pub(super) fn repair(
     repo: &dyn Repo,
     layout: &Layout,
     runs: &Path,
 ) -> Result<Option<String>, EngineError> {
-    let Known { state, mended } = known(repo, layout)?;
-    let Some(Mended { mut notice, broken }) = mended else { return Ok(None) };
-    if !broken.is_empty() {
+    let StoredState { state, broken } = load(repo, layout)?;
+    let Some(BrokenState { mut notice, bytes }) = broken else { return Ok(None) };
+    if !bytes.is_empty() {
         let kept = runs.join("broken-state.json");
-        atomic::write(&kept, &broken, Durability::Process, FileMode::Owner)?;
+        atomic::write(&kept, &bytes, Durability::Process, FileMode::Owner)?;
         notice.push_str(&format!("; the broken one is kept as {}", kept.display()));
     }
     write(repo.root(), layout, &state)?;

@@ -25,7 +25,7 @@ pub(super) fn open_unjudged(
     resumed: &mut Resumed,
 ) -> Result<(), EngineError> {
     let Some(Unjudged { before, ticked, judged }) = unjudged(repo, layout)? else { return Ok(()) };
-    let state = state::known(repo, layout)?.state;
+    let state = state::load(repo, layout)?.state;
     // A judgement that is written down and not committed yet is one, too.
     let since = |key: &CriterionKey| {
         let entry = state.find(key).filter(|entry| entry.proof.is_some());

@@ -7,7 +7,7 @@
 //!
 //! An iteration goes through this room like this:
 //! [`Repo::checkpoint`], [`StateFiles::read`] and [`Repo::settings`] before the turn;
-//! [`collect`] after it; then [`plan`] and [`run_checks`]; then [`judge`]; then [`mend`].
+//! [`collect`] after it; then [`plan`] and [`run_checks`]; then [`judge`]; then [`repair`].
 
 mod baseline;
 mod checks;
@@ -20,10 +20,10 @@ mod ignored;
 mod judge;
 mod layout;
 mod leftovers;
-mod mend;
 mod names;
 mod plan;
 mod protect;
+mod repair;
 mod repo;
 mod shell;
 mod state;
@@ -43,12 +43,12 @@ pub use ignored::{Environment, Linked};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use leftovers::{Leftovers, left_work, leftovers};
-pub use mend::{KeepTick, Mended, RepairContext, mend};
 pub use names::{is_test, named_by};
-pub use plan::{OTHERS, Phase, PlannedCheck, plan};
+pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
 pub use protect::Protection;
+pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
-    Ancestor, Branch, COMMITS, Dirt, Identity, Kept, Person, Preflight, Repo, Since, Status,
+    Ancestor, Branch, COMMITS, Dirt, Identity, Person, Preflight, Repo, SavedAttempt, Since, Status,
 };
-pub use shell::{Redact, ShellChecks};
-pub use state::{StateFiles, kept};
+pub use shell::{OutputFilter, ShellChecks};
+pub use state::{StateFiles, keep_list};

@@ -13,7 +13,7 @@ pub const OTHERS: Duration = Duration::from_secs(30);
 
 /// The occasion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase<'a> {
+pub enum CheckPhase<'a> {
     /// Before any work: every command.
     Baseline,
     /// After a turn: the focus's own and the task's always, those of ticked criteria while
@@ -41,9 +41,13 @@ pub struct PlannedCheck {
 
 /// The commands to run, the weightiest first. `millis` holds what each took last; one that
 /// never ran counts as free and is known afterwards.
-pub fn plan(task: &Task, phase: Phase<'_>, millis: &BTreeMap<String, u64>) -> Vec<PlannedCheck> {
+pub fn plan(
+    task: &Task,
+    phase: CheckPhase<'_>,
+    millis: &BTreeMap<String, u64>,
+) -> Vec<PlannedCheck> {
     let mut planned = Vec::new();
-    if let Phase::Iteration { focus, .. } = phase {
+    if let CheckPhase::Iteration { focus, .. } = phase {
         for criterion in task.criteria.iter().filter(|criterion| criterion.key == *focus) {
             for verify in &criterion.verify {
                 add(&mut planned, task, &verify.command);
@@ -54,13 +58,15 @@ pub fn plan(task: &Task, phase: Phase<'_>, millis: &BTreeMap<String, u64>) -> Ve
         add(&mut planned, task, command);
     }
     let mut left = match phase {
-        Phase::Iteration { others, .. } => u64::try_from(others.as_millis()).unwrap_or(u64::MAX),
-        Phase::Baseline | Phase::End => u64::MAX,
+        CheckPhase::Iteration { others, .. } => {
+            u64::try_from(others.as_millis()).unwrap_or(u64::MAX)
+        }
+        CheckPhase::Baseline | CheckPhase::End => u64::MAX,
     };
     for criterion in &task.criteria {
         let wanted = match phase {
-            Phase::Baseline => true,
-            Phase::Iteration { .. } | Phase::End => criterion.checked,
+            CheckPhase::Baseline => true,
+            CheckPhase::Iteration { .. } | CheckPhase::End => criterion.checked,
         };
         for verify in criterion.verify.iter().filter(|_| wanted) {
             if planned.iter().any(|check: &PlannedCheck| check.command == verify.command) {
@@ -127,7 +133,7 @@ mod tests {
         }
     }
 
-    fn commands(phase: Phase<'_>, millis: &[(&str, u64)]) -> Vec<String> {
+    fn commands(phase: CheckPhase<'_>, millis: &[(&str, u64)]) -> Vec<String> {
         let millis = millis.iter().map(|&(command, cost)| (command.to_owned(), cost)).collect();
         plan(&task(), phase, &millis).into_iter().map(|check| check.command).collect()
     }
@@ -135,7 +141,7 @@ mod tests {
     #[test]
     fn the_baseline_takes_each_command_once() {
         assert_eq!(
-            commands(Phase::Baseline, &[("slow", 900_000)]),
+            commands(CheckPhase::Baseline, &[("slow", 900_000)]),
             ["all", "quick", "slow", "both", "mine", "later"]
         );
     }
@@ -143,7 +149,7 @@ mod tests {
     #[test]
     fn an_iteration_takes_its_own_first_and_others_while_cheap() {
         let focus = key("c");
-        let phase = Phase::Iteration { focus: &focus, others: Duration::from_secs(30) };
+        let phase = CheckPhase::Iteration { focus: &focus, others: Duration::from_secs(30) };
         assert_eq!(commands(phase, &[]), ["mine", "both", "all", "quick", "slow"]);
         assert_eq!(commands(phase, &[("slow", 30_000)]), ["mine", "both", "all", "quick", "slow"]);
         assert_eq!(commands(phase, &[("slow", 30_001)]), ["mine", "both", "all", "quick"]);
@@ -153,13 +159,16 @@ mod tests {
 
     #[test]
     fn the_end_takes_all_that_is_ticked() {
-        assert_eq!(commands(Phase::End, &[("slow", 900_000)]), ["all", "quick", "slow", "both"]);
+        assert_eq!(
+            commands(CheckPhase::End, &[("slow", 900_000)]),
+            ["all", "quick", "slow", "both"]
+        );
     }
 
     #[test]
     fn a_shared_command_names_all_it_belongs_to() {
         let focus = key("c");
-        let phase = Phase::Iteration { focus: &focus, others: Duration::ZERO };
+        let phase = CheckPhase::Iteration { focus: &focus, others: Duration::ZERO };
         let planned = plan(&task(), phase, &BTreeMap::new());
         let both = planned.iter().find(|check| check.command == "both").expect("planned");
         assert_eq!(both.criteria, [key("a"), key("c")]);

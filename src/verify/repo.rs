@@ -161,7 +161,7 @@ pub const COMMITS: usize = 1000;
 
 /// An attempt that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct SavedAttempt {
     /// The ref's full name.
     pub name: String,
     /// The commit it names.
@@ -324,7 +324,7 @@ pub trait Repo: Send + Sync {
         number: u32,
         message: &str,
         without: &Fingerprints,
-    ) -> Result<Kept, VerifyError>;
+    ) -> Result<SavedAttempt, VerifyError>;
 
     /// Puts the checkpoint's branch and tree back. `keep` is left as it is in the working
     /// tree, and so is everything that git ignores. Gives the paths that had to be left

@@ -24,7 +24,7 @@ use crate::sys::env::withheld;
 use crate::sys::process::{Ladder, Supervised};
 
 /// Takes what must not be shown out of a text.
-pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
+pub type OutputFilter = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// How much of the output's end a result holds, in bytes.
 const TAIL: usize = 8 * 1024;
@@ -40,13 +40,13 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 /// The real thing.
 pub struct ShellChecks {
-    redact: Redact,
+    redact: OutputFilter,
     run: String,
 }
 
 impl ShellChecks {
     /// `redact` is applied to all output; every process of a command carries `run`.
-    pub fn new(redact: Redact, run: impl Into<String>) -> Self {
+    pub fn new(redact: OutputFilter, run: impl Into<String>) -> Self {
         Self { redact, run: run.into() }
     }
 
@@ -164,7 +164,7 @@ impl Tail {
         }
     }
 
-    fn finish(&self, redact: &Redact) -> String {
+    fn finish(&self, redact: &OutputFilter) -> String {
         let from = self.bytes.len().saturating_sub(TAIL + MARGIN);
         let whole = from == 0 && self.total == self.bytes.len() as u64;
         let text = redact(&String::from_utf8_lossy(&self.bytes[from..]));

@@ -17,7 +17,7 @@ use crate::model::Task;
 ///
 /// # Errors
 /// If one of them is there and cannot be read.
-pub fn kept(
+pub fn keep_list(
     root: &Path,
     human: &Fingerprints,
     files: Vec<PathBuf>,

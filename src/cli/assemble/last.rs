@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::cli::context::TaskContext;
 use crate::cli::failure::{Failure, FailureKind};
-use crate::engine::{Aftermath, Resumed, resume};
+use crate::engine::{ResumeContext, Resumed, resume};
 use crate::events::journals;
 use crate::model::Reporter;
 use crate::sys::process::{Sweep, sweep};
@@ -46,6 +46,6 @@ pub(super) fn put_in_order(
 ) -> Result<(), Failure> {
     let nobody = Identity::of_the_runner();
     let identity = identity.unwrap_or(&nobody);
-    let aftermath = Aftermath { repo: &at.place.repo, runs, identity, reporters: &reporters };
+    let aftermath = ResumeContext { repo: &at.place.repo, runs, identity, reporters: &reporters };
     resume(&aftermath, &at.layout, resumed).map_err(crate::cli::run::failure)
 }

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::place::{Act, Place};
+use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, AgentError, Closed, Gate, Session, StopHook, TurnLimits};
 use crate::model::{
     AgentIdentity, CheckResult, CheckStatus, Event, Prompt, ReportError, Reporter, SessionId, Turn,
@@ -20,7 +20,7 @@ use crate::model::{
 use crate::verify::{CheckOptions, Checks};
 
 #[derive(Default)]
-pub(super) struct Script {
+pub(super) struct AgentScript {
     pub(super) acts: VecDeque<Act>,
     /// Why the next sessions cannot be opened.
     pub(super) closed_doors: VecDeque<AgentError>,
@@ -33,8 +33,8 @@ pub(super) struct Script {
 
 #[derive(Clone)]
 pub(super) struct Fake {
-    pub(super) script: Arc<Mutex<Script>>,
-    pub(super) place: Arc<Place>,
+    pub(super) script: Arc<Mutex<AgentScript>>,
+    pub(super) place: Arc<WorkTree>,
     pub(super) gate: Arc<Gate>,
     pub(super) id: SessionId,
     /// Asks before it ends a turn, as the CLI's hook does.
@@ -42,7 +42,7 @@ pub(super) struct Fake {
 }
 
 impl Fake {
-    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, Script> {
+    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, AgentScript> {
         self.script.lock().expect("script")
     }
 }
@@ -156,9 +156,9 @@ impl Checks for FileChecks {
     }
 }
 
-pub(super) struct Collector(pub(super) Arc<Mutex<Vec<Event>>>);
+pub(super) struct EventCollector(pub(super) Arc<Mutex<Vec<Event>>>);
 
-impl Reporter for Collector {
+impl Reporter for EventCollector {
     fn name(&self) -> &'static str {
         "collector"
     }

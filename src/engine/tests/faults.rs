@@ -1,8 +1,8 @@
 //! Failures of the agent and of the disk.
 
-use super::place::{Act, act, ending, failing, honest};
-use super::scene::{Scene, TASK};
-use super::told::only;
+use super::format::only;
+use super::test_run::{TASK, TestRun};
+use super::work_tree::{Act, act, ending, failing, honest};
 use crate::agent::AgentError;
 use crate::agent::PluginError;
 use crate::model::{Fault, FaultClass, Limit, Outcome, RecordError, Reset, Turn, TurnEnd};
@@ -31,7 +31,7 @@ fn lost() -> AgentError {
 
 #[tokio::test(start_paused = true)]
 async fn a_dead_agent_is_started_anew_and_costs_no_attempt() {
-    let mut scene = Scene::new(TASK, vec![died(), honest("one"), honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![died(), honest("one"), honest("two")]);
     scene.limits().iterations = 2;
     assert_eq!(scene.run().await, Ok(Outcome::Proven), "two iterations counted");
     let told = scene.told();
@@ -41,7 +41,7 @@ async fn a_dead_agent_is_started_anew_and_costs_no_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_keeps_dying_ends_the_run() {
-    let mut scene = Scene::new(TASK, vec![died(), died(), died()]);
+    let mut scene = TestRun::new(TASK, vec![died(), died(), died()]);
     let outcome = scene.run().await.expect("an outcome");
     assert!(
         matches!(&outcome, Outcome::AgentUnusable { fault } if fault.class == FaultClass::Died)
@@ -54,12 +54,12 @@ async fn an_agent_that_keeps_dying_ends_the_run() {
 #[tokio::test(start_paused = true)]
 async fn a_rate_limit_is_waited_for_then_the_run_ends_with_the_time_to_go_on() {
     let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
-    let mut scene = Scene::new(TASK, vec![limited(), limited(), limited()]);
+    let mut scene = TestRun::new(TASK, vec![limited(), limited(), limited()]);
     let outcome = scene.run().await.expect("an outcome");
     let waits = only(&scene.told(), &["waiting"]);
     assert_eq!(waits, ["waiting until 30: it said so", "waiting until 90: it said so"]);
     let Outcome::RateLimited { resume_at, estimated, .. } = outcome else { panic!("{outcome:?}") };
-    assert_eq!(((resume_at - super::scene::start()).num_seconds(), estimated), (210, true));
+    assert_eq!(((resume_at - super::test_run::start()).num_seconds(), estimated), (210, true));
     assert_eq!(scene.script().starts, 1, "the agent itself is well");
 }
 
@@ -67,7 +67,7 @@ async fn a_rate_limit_is_waited_for_then_the_run_ends_with_the_time_to_go_on() {
 async fn what_was_proven_resets_the_patience() {
     let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
     let acts = vec![limited(), limited(), honest("one"), limited(), limited(), honest("two")];
-    let mut scene = Scene::new(TASK, acts);
+    let mut scene = TestRun::new(TASK, acts);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
 }
 
@@ -78,7 +78,7 @@ async fn an_iteration_that_proved_something_counts_whatever_ended_its_turn() {
         let fault = Some(Fault::new(FaultClass::RateLimit, "it said so"));
         Turn { fault, ..honest("one")(place) }
     });
-    let mut scene = Scene::new(TASK, vec![cut]);
+    let mut scene = TestRun::new(TASK, vec![cut]);
     scene.limits().iterations = 1;
     let limit = Outcome::LimitReached { limit: Limit::Iterations };
     assert_eq!(scene.run().await, Ok(limit));
@@ -86,7 +86,7 @@ async fn an_iteration_that_proved_something_counts_whatever_ended_its_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_login_ends_the_run_at_once() {
-    let mut scene = Scene::new(TASK, vec![failing(TurnEnd::EndTurn, FaultClass::Auth)]);
+    let mut scene = TestRun::new(TASK, vec![failing(TurnEnd::EndTurn, FaultClass::Auth)]);
     let outcome = scene.run().await.expect("an outcome");
     assert!(
         matches!(&outcome, Outcome::AgentUnusable { fault } if fault.class == FaultClass::Auth)
@@ -96,7 +96,7 @@ async fn a_missing_login_ends_the_run_at_once() {
 #[tokio::test(start_paused = true)]
 async fn the_network_may_come_back() {
     let drop = || failing(TurnEnd::EndTurn, FaultClass::Network);
-    let mut scene = Scene::new(TASK, vec![drop(), drop(), honest("one"), honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![drop(), drop(), honest("one"), honest("two")]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert_eq!(only(&scene.told(), &["waiting"]).len(), 2);
 }
@@ -104,7 +104,7 @@ async fn the_network_may_come_back() {
 #[tokio::test(start_paused = true)]
 async fn a_network_that_stays_away_is_tried_three_times_then_given_up_in_so_many_words() {
     let drop = || failing(TurnEnd::EndTurn, FaultClass::Network);
-    let mut scene = Scene::new(TASK, vec![drop(), drop(), drop(), drop()]);
+    let mut scene = TestRun::new(TASK, vec![drop(), drop(), drop(), drop()]);
     let outcome = scene.run().await.expect("an outcome");
     let waits = only(&scene.told(), &["waiting"]);
     let until = [5, 20, 50].map(|time| format!("waiting until {time}: it said so"));
@@ -118,8 +118,8 @@ async fn a_network_that_stays_away_is_tried_three_times_then_given_up_in_so_many
 async fn a_server_that_fails_is_tried_twice_and_what_goes_well_between_counts_anew() {
     let fails = || failing(TurnEnd::EndTurn, FaultClass::Transient);
     let acts = vec![fails(), fails(), honest("one"), fails(), fails(), honest("two")];
-    assert_eq!(Scene::new(TASK, acts).run().await, Ok(Outcome::Proven));
-    let mut scene = Scene::new(TASK, vec![fails(), fails(), fails()]);
+    assert_eq!(TestRun::new(TASK, acts).run().await, Ok(Outcome::Proven));
+    let mut scene = TestRun::new(TASK, vec![fails(), fails(), fails()]);
     let outcome = scene.run().await.expect("an outcome");
     assert_eq!(only(&scene.told(), &["waiting"]).len(), 2);
     assert_eq!(outcome.exit_code(), 5);
@@ -128,7 +128,7 @@ async fn a_server_that_fails_is_tried_twice_and_what_goes_well_between_counts_an
 #[tokio::test(start_paused = true)]
 async fn the_user_s_number_of_retries_ends_the_wait_for_a_rate_limit() {
     let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
-    let mut scene = Scene::new(TASK, vec![limited(), limited()]);
+    let mut scene = TestRun::new(TASK, vec![limited(), limited()]);
     scene.parts.as_mut().expect("not begun").max_retries = Some(1);
     let outcome = scene.run().await.expect("an outcome");
     assert_eq!(only(&scene.told(), &["waiting"]).len(), 1);
@@ -137,11 +137,11 @@ async fn the_user_s_number_of_retries_ends_the_wait_for_a_rate_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reset_that_is_known_is_waited_for_and_beyond_the_patience_ends_the_run_at_once() {
-    let mut scene = Scene::new(TASK, vec![limited(70), honest("one"), limited(58 * 3600)]);
+    let mut scene = TestRun::new(TASK, vec![limited(70), honest("one"), limited(58 * 3600)]);
     let outcome = scene.run().await.expect("an outcome");
     assert_eq!(only(&scene.told(), &["waiting"]), ["waiting until 70: it said so"]);
     let Outcome::RateLimited { resume_at, estimated, .. } = outcome else { panic!("{outcome:?}") };
-    let later = (resume_at - super::scene::start()).num_seconds();
+    let later = (resume_at - super::test_run::start()).num_seconds();
     assert_eq!((later, estimated), (70 + 58 * 3600, false));
 }
 
@@ -149,13 +149,13 @@ async fn a_reset_that_is_known_is_waited_for_and_beyond_the_patience_ends_the_ru
 #[tokio::test(start_paused = true)]
 async fn a_reset_further_away_than_any_calendar_ends_the_run_with_a_time() {
     for seconds in [u64::MAX, 9_000_000_000_000_000, 9_000_000_000_000] {
-        let mut scene = Scene::new(TASK, vec![limited(seconds)]);
+        let mut scene = TestRun::new(TASK, vec![limited(seconds)]);
         scene.parts.as_mut().expect("not begun").max_wait = std::time::Duration::MAX;
         scene.limits().duration = Some(std::time::Duration::from_secs(10));
         assert_eq!(scene.run().await.expect("an outcome").exit_code(), 3, "{seconds}");
-        let outcome = Scene::new(TASK, vec![limited(seconds)]).run().await.expect("an outcome");
+        let outcome = TestRun::new(TASK, vec![limited(seconds)]).run().await.expect("an outcome");
         assert!(
-            matches!(outcome, Outcome::RateLimited { resume_at, .. } if resume_at > super::scene::start()),
+            matches!(outcome, Outcome::RateLimited { resume_at, .. } if resume_at > super::test_run::start()),
             "{seconds}: {outcome:?}"
         );
     }
@@ -168,7 +168,7 @@ async fn a_file_that_is_not_there_or_not_allowed_is_noted_and_passed_over() {
             place.honest("one");
             failing(TurnEnd::EndTurn, class)(place)
         });
-        let mut scene = Scene::new(TASK, vec![skipped, honest("two")]);
+        let mut scene = TestRun::new(TASK, vec![skipped, honest("two")]);
         assert_eq!(scene.run().await, Ok(Outcome::Proven));
         assert_eq!(only(&scene.told(), &["notice: skipped"]), ["notice: skipped: it said so"]);
     }
@@ -176,7 +176,7 @@ async fn a_file_that_is_not_there_or_not_allowed_is_noted_and_passed_over() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_that_nothing_is_known_of_ends_the_run_and_is_no_attempt() {
-    let mut scene = Scene::new(TASK, vec![failing(TurnEnd::EndTurn, FaultClass::Fatal)]);
+    let mut scene = TestRun::new(TASK, vec![failing(TurnEnd::EndTurn, FaultClass::Fatal)]);
     let outcome = scene.run().await.expect("an outcome");
     assert_eq!(outcome.exit_code(), 5);
     assert_eq!(only(&scene.told(), &["waiting"]).len(), 0);
@@ -188,14 +188,14 @@ async fn work_that_is_whole_counts_even_if_the_agent_dies_over_it() {
         place.honest("one");
         died()(place)
     });
-    let mut scene = Scene::new(TASK, vec![dying, honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![dying, honest("two")]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert_eq!(only(&scene.told(), &["waiting"]).len(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dead_agent_is_never_waited_for_whatever_its_last_words_were() {
-    let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
     scene.script().closed_doors.push_back(lost());
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert_eq!(scene.script().starts, 2, "its words were of a rate limit, and it was dead");
@@ -203,7 +203,7 @@ async fn a_dead_agent_is_never_waited_for_whatever_its_last_words_were() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_does_not_let_go_of_a_session_is_stopped_before_anything_is_looked_at() {
-    let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
     scene.script().clings = 1;
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert_eq!(scene.counts(), (2, 2));
@@ -215,14 +215,14 @@ async fn evidence_of_tampering_survives_the_agent_s_death() {
         let undecided = vec!["rm ran without a decision".to_owned()];
         Turn { undecided, ..died()(place) }
     });
-    let mut scene = Scene::new(TASK, vec![dying]);
+    let mut scene = TestRun::new(TASK, vec![dying]);
     assert!(matches!(scene.run().await, Ok(Outcome::Tampered { .. })));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_signal_while_the_run_waits_ends_it_at_once() {
     let limited = failing(TurnEnd::EndTurn, FaultClass::RateLimit);
-    let mut scene = Scene::new(TASK, vec![limited]);
+    let mut scene = TestRun::new(TASK, vec![limited]);
     let stop = scene.place.stop.clone();
     let ender = async {
         tokio::time::sleep(std::time::Duration::from_secs(5)).await;
@@ -237,7 +237,7 @@ async fn a_signal_while_the_run_waits_ends_it_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_wait_is_no_longer_than_the_run() {
     let limited = failing(TurnEnd::EndTurn, FaultClass::RateLimit);
-    let mut scene = Scene::new(TASK, vec![limited]);
+    let mut scene = TestRun::new(TASK, vec![limited]);
     scene.limits().duration = Some(std::time::Duration::from_secs(10));
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(outcome, Outcome::LimitReached { .. }), "{outcome:?}");
@@ -247,7 +247,7 @@ async fn a_wait_is_no_longer_than_the_run() {
 #[tokio::test(start_paused = true)]
 async fn a_stuck_turn_costs_an_attempt() {
     let stuck = ending(TurnEnd::Stuck(crate::model::Stuck::Idle(900)), |_| ());
-    let mut scene = Scene::new(TASK, vec![stuck, honest("one"), honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![stuck, honest("one"), honest("two")]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert!(scene.told().contains("iteration 2: one, attempt 2"));
 }
@@ -259,7 +259,7 @@ async fn an_unreadable_task_in_the_middle_of_a_run_is_an_error_that_the_journal_
         let text = place.read("tasks/demo/TASK.md");
         place.write("tasks/demo/TASK.md", &format!("---\nnonsense: 1\n---\n{text}"));
     });
-    let mut scene = Scene::new("# Demo\n\n- [ ] one\n- [ ] two\n", vec![breaking]);
+    let mut scene = TestRun::new("# Demo\n\n- [ ] one\n- [ ] two\n", vec![breaking]);
     let error = scene.run().await.expect_err("it cannot be understood");
     assert!(error.contains("TASK.md has errors"), "{error}");
     let told = scene.told();
@@ -272,13 +272,13 @@ async fn an_unreadable_task_in_the_middle_of_a_run_is_an_error_that_the_journal_
 
 #[tokio::test(start_paused = true)]
 async fn a_guard_that_was_changed_is_tampering_and_a_full_disk_is_an_error() {
-    let mut scene = Scene::new(TASK, Vec::new());
+    let mut scene = TestRun::new(TASK, Vec::new());
     let changed = PluginError::Changed { path: "/run/plugin/hooks.json".into() };
     scene.script().closed_doors.push_back(AgentError::Guard(changed));
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(&outcome, Outcome::Tampered { reason } if reason.contains("hooks.json")));
 
-    let mut scene = Scene::new(TASK, Vec::new());
+    let mut scene = TestRun::new(TASK, Vec::new());
     let full =
         RecordError { path: "events.jsonl".into(), source: std::io::ErrorKind::StorageFull.into() };
     scene.script().closed_doors.push_back(AgentError::Record(full));
@@ -296,7 +296,7 @@ async fn a_wall_clock_that_is_set_in_a_run_moves_no_limit_and_no_wait() {
             place.set.fetch_add(jump, std::sync::atomic::Ordering::SeqCst);
             failing(TurnEnd::EndTurn, FaultClass::RateLimit)(place)
         });
-        let mut scene = Scene::new(TASK, vec![limited, honest("one"), honest("two")]);
+        let mut scene = TestRun::new(TASK, vec![limited, honest("one"), honest("two")]);
         scene.limits().duration = Some(std::time::Duration::from_secs(600));
         let begun = tokio::time::Instant::now();
         assert_eq!(scene.run().await, Ok(Outcome::Proven), "{jump}");

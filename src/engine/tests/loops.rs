@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::place::{act, ending, exists, honest};
-use super::scene::{Scene, TASK};
-use super::told::only;
+use super::format::only;
+use super::test_run::{TASK, TestRun};
+use super::work_tree::{act, ending, exists, honest};
 use crate::engine::BaselineRun;
 use crate::model::{Limit, OnStuck, Outcome, Turn, TurnEnd, Usage};
 
 #[tokio::test(start_paused = true)]
 async fn an_honest_run_from_the_first_event_to_the_last() {
-    let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     insta::assert_snapshot!(scene.told());
     assert_eq!(scene.dirt(), "");
@@ -24,7 +24,7 @@ async fn an_honest_run_from_the_first_event_to_the_last() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_without_work_fails_and_its_findings_reach_the_next_prompt() {
     let acts = vec![act(|place| place.claim("one")), honest("one"), honest("two")];
-    let mut scene = Scene::new(TASK, acts);
+    let mut scene = TestRun::new(TASK, acts);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     insta::assert_snapshot!(scene.told());
     let prompts = scene.script().prompts.clone();
@@ -35,7 +35,7 @@ async fn a_claim_without_work_fails_and_its_findings_reach_the_next_prompt() {
 #[tokio::test(start_paused = true)]
 async fn three_failed_attempts_stop_the_run_with_a_sign_and_everything_left_to_look_at() {
     let acts = (0..3).map(|_| act(|_| ())).collect();
-    let mut scene = Scene::new(TASK, acts);
+    let mut scene = TestRun::new(TASK, acts);
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("`one` failed 3")));
     insta::assert_snapshot!(scene.told());
@@ -48,7 +48,7 @@ async fn three_failed_attempts_stop_the_run_with_a_sign_and_everything_left_to_l
 async fn a_criterion_that_is_skipped_is_kept_under_its_ref_and_the_next_one_is_worked_on() {
     let mut acts: Vec<_> = (0..3).map(|_| act(|place| place.claim("one"))).collect();
     acts.push(honest("two"));
-    let mut scene = Scene::new(TASK, acts);
+    let mut scene = TestRun::new(TASK, acts);
     scene.limits().on_stuck = OnStuck::Skip;
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("put aside: `one`")));
@@ -69,7 +69,7 @@ async fn a_human_s_edit_is_inconclusive_and_three_in_a_row_end_the_run() {
             place.write("tasks/demo/TASK.md", &format!("{text}\nmore context\n"));
         })
     };
-    let mut scene = Scene::new(TASK, vec![edit(), edit(), edit()]);
+    let mut scene = TestRun::new(TASK, vec![edit(), edit(), edit()]);
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("inconclusive")));
     let told = scene.told();
@@ -80,16 +80,16 @@ async fn a_human_s_edit_is_inconclusive_and_three_in_a_row_end_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn each_limit_ends_the_run_between_turns() {
-    let mut scene = Scene::new(TASK, vec![honest("one")]);
+    let mut scene = TestRun::new(TASK, vec![honest("one")]);
     scene.limits().iterations = 1;
     let limit = Limit::Iterations;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
-    let mut scene = Scene::new(TASK, vec![honest("one")]);
+    let mut scene = TestRun::new(TASK, vec![honest("one")]);
     scene.limits().premium_requests = Some(1);
     let limit = Limit::PremiumRequests;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
     assert_eq!(only(&scene.told(), &["iteration 1 ended"]), ["iteration 1 ended, 1 premium"]);
-    let mut scene = Scene::new(TASK, vec![costly(TurnEnd::EndTurn)]);
+    let mut scene = TestRun::new(TASK, vec![costly(TurnEnd::EndTurn)]);
     scene.limits().tokens = Some(1000);
     let limit = Limit::Tokens;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
@@ -99,7 +99,7 @@ async fn each_limit_ends_the_run_between_turns() {
 /// An agent may say anything.
 #[tokio::test(start_paused = true)]
 async fn more_tokens_than_can_be_counted_are_a_limit_reached() {
-    let greedy = |criterion| -> super::place::Act {
+    let greedy = |criterion| -> super::work_tree::Act {
         Box::new(move |place| {
             place.honest(criterion);
             let usage = Some(Usage { input: 0, output: u64::MAX - 1, total: u64::MAX - 1 });
@@ -107,7 +107,7 @@ async fn more_tokens_than_can_be_counted_are_a_limit_reached() {
         })
     };
     let task = format!("{TASK}- [ ] three\n");
-    let mut scene = Scene::new(&task, vec![greedy("one"), greedy("two")]);
+    let mut scene = TestRun::new(&task, vec![greedy("one"), greedy("two")]);
     scene.limits().tokens = Some(u64::MAX);
     let limit = Limit::Tokens;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
@@ -122,7 +122,7 @@ async fn guardrails_that_are_no_utf_8_get_their_sign_and_keep_their_bytes() {
         std::fs::write(at, human).expect("written");
     })];
     acts.extend((0..3).map(|_| act(|_| ())));
-    let mut scene = Scene::new(TASK, acts);
+    let mut scene = TestRun::new(TASK, acts);
     let outcome = scene.run().await;
     assert!(matches!(outcome, Ok(Outcome::Stuck { .. })), "{outcome:?}");
     let path = scene.place.root.join("tasks/demo/guardrails.md");
@@ -132,7 +132,7 @@ async fn guardrails_that_are_no_utf_8_get_their_sign_and_keep_their_bytes() {
 }
 
 /// Honest work on `one` that takes a thousand tokens.
-fn costly(end: TurnEnd) -> super::place::Act {
+fn costly(end: TurnEnd) -> super::work_tree::Act {
     Box::new(move |place| {
         place.honest("one");
         let usage = Some(Usage { input: 900, output: 100, total: 1000 });
@@ -142,7 +142,7 @@ fn costly(end: TurnEnd) -> super::place::Act {
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_is_cancelled_for_its_tokens_ends_the_run_by_that_limit() {
-    let mut scene = Scene::new(TASK, vec![costly(TurnEnd::Interrupted)]);
+    let mut scene = TestRun::new(TASK, vec![costly(TurnEnd::Interrupted)]);
     scene.limits().tokens = Some(500);
     scene.limits().duration = Some(Duration::from_secs(60));
     let limit = Limit::Tokens;
@@ -152,11 +152,11 @@ async fn a_turn_that_is_cancelled_for_its_tokens_ends_the_run_by_that_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn the_run_s_time_ends_a_turn_that_is_going_on_and_keeps_what_it_left() {
-    let slow = Box::new(|place: &super::place::Place| {
+    let slow = Box::new(|place: &super::work_tree::WorkTree| {
         place.write("half.txt", "half\n");
         Turn { millis: 3_600_000, ..Turn::default() }
     });
-    let mut scene = Scene::new(TASK, vec![slow]);
+    let mut scene = TestRun::new(TASK, vec![slow]);
     scene.limits().duration = Some(Duration::from_secs(60));
     let limit = Limit::Duration;
     assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
@@ -169,7 +169,7 @@ async fn the_run_s_time_ends_a_turn_that_is_going_on_and_keeps_what_it_left() {
 #[tokio::test(start_paused = true)]
 async fn a_signal_during_a_turn_ends_the_run_without_an_attempt() {
     let mut scene =
-        Scene::new(TASK, vec![ending(TurnEnd::Interrupted, |place| place.stop.request(15))]);
+        TestRun::new(TASK, vec![ending(TurnEnd::Interrupted, |place| place.stop.request(15))]);
     assert_eq!(scene.run().await, Ok(Outcome::Interrupted { signal: 15 }));
     let told = scene.told();
     assert!(only(&told, &["verdict"]).is_empty(), "{told}");
@@ -180,11 +180,11 @@ async fn a_signal_during_a_turn_ends_the_run_without_an_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_nobody_decided_ends_the_run_and_leaves_everything_as_it_is() {
-    let act: super::place::Act = Box::new(|place| {
+    let act: super::work_tree::Act = Box::new(|place| {
         place.honest("one");
         Turn { undecided: vec!["rm ran without a decision".to_owned()], ..Turn::default() }
     });
-    let mut scene = Scene::new(TASK, vec![act]);
+    let mut scene = TestRun::new(TASK, vec![act]);
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(&outcome, Outcome::Tampered { reason } if reason.contains("rm ran")));
     assert_eq!(scene.log(), ["first", "ralph(demo): one"], "not even a state commit");
@@ -200,7 +200,7 @@ async fn a_check_that_passes_only_thanks_to_an_ignored_file_is_found_at_the_end(
             place.claim("one");
         })
     });
-    let mut scene = Scene::new(&task, acts.collect());
+    let mut scene = TestRun::new(&task, acts.collect());
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(outcome, Outcome::Stuck { .. }), "{outcome:?}");
     let reopened = only(&scene.told(), &["reopened", "blocked"]);
@@ -213,7 +213,7 @@ async fn a_check_that_passes_only_thanks_to_an_ignored_file_is_found_at_the_end(
 #[tokio::test(start_paused = true)]
 async fn records_that_are_changed_after_the_last_verdict_are_noticed_before_the_end() {
     let task = "# Demo\n\n- [ ] one\n  - verify: `spoil one.txt`\n";
-    let mut scene = Scene::new(task, vec![honest("one")]);
+    let mut scene = TestRun::new(task, vec![honest("one")]);
     let outcome = scene.run().await.expect("an outcome");
     assert!(
         matches!(&outcome, Outcome::Tampered { reason } if reason.contains("events.jsonl")),
@@ -226,7 +226,7 @@ async fn records_that_are_changed_after_the_last_verdict_are_noticed_before_the_
 
 #[tokio::test(start_paused = true)]
 async fn without_a_baseline_nothing_runs_before_the_work() {
-    let mut scene = Scene::new(TASK, vec![honest("one"), honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
     scene.parts.as_mut().expect("parts").baseline = BaselineRun::Skipped;
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert!(only(&scene.told(), &["baseline"]).is_empty());
@@ -235,7 +235,7 @@ async fn without_a_baseline_nothing_runs_before_the_work() {
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_our_denial_cut_short_is_prompted_again_and_not_for_ever() {
     let cut = || ending(TurnEnd::CutByDenial { reason: "not curl".into() }, |_| ());
-    let mut scene = Scene::new(TASK, vec![cut(), cut(), honest("one"), honest("two")]);
+    let mut scene = TestRun::new(TASK, vec![cut(), cut(), honest("one"), honest("two")]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     let told = scene.told();
     assert_eq!(only(&told, &["prompt"]), ["prompt", "prompt again", "prompt again", "prompt"]);
@@ -243,7 +243,7 @@ async fn a_turn_that_our_denial_cut_short_is_prompted_again_and_not_for_ever() {
     assert!(scene.script().prompts[1].contains("not curl"));
 
     let acts = (0..12).map(|_| cut()).collect();
-    let mut scene = Scene::new(TASK, acts);
+    let mut scene = TestRun::new(TASK, acts);
     assert!(matches!(scene.run().await, Ok(Outcome::Stuck { .. })));
     assert_eq!(scene.script().prompts.len(), 12, "four a turn, three turns");
 }
@@ -255,7 +255,7 @@ async fn what_the_human_ticks_before_the_criterion_is_begun_is_not_worked_on() {
         let text = place.read("tasks/demo/TASK.md");
         assert!(text.contains("[x] one"));
     });
-    let mut scene = Scene::new("# Demo\n\n- [x] zero\n- [ ] one\n", vec![first]);
+    let mut scene = TestRun::new("# Demo\n\n- [x] zero\n- [ ] one\n", vec![first]);
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert_eq!(scene.script().prompts.len(), 1);
 }

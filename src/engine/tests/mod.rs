@@ -2,8 +2,8 @@
 
 mod fakes;
 mod faults;
+mod format;
 mod loops;
-mod place;
-mod scene;
 mod stops;
-mod told;
+mod test_run;
+mod work_tree;

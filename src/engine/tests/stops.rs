@@ -1,8 +1,8 @@
 //! What the agent is told when it wants to end its turn.
 
-use super::place::{act, honest};
-use super::scene::{Scene, TASK};
-use super::told::only;
+use super::format::only;
+use super::test_run::{TASK, TestRun};
+use super::work_tree::{act, honest};
 use crate::engine::BaselineRun;
 use crate::model::{Limit, Outcome};
 
@@ -12,7 +12,7 @@ const TOLD: [&str; 6] = ["prompt", "stop", "turn", "check", "verdict", "run"];
 
 #[tokio::test(start_paused = true)]
 async fn what_would_fail_is_put_in_order_in_the_same_prompt() {
-    let mut scene = Scene::asking(
+    let mut scene = TestRun::asking(
         ONE,
         vec![
             act(|place| {
@@ -47,7 +47,7 @@ async fn what_would_fail_is_put_in_order_in_the_same_prompt() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_is_sent_back_twice_at_most() {
     let idle = || act(|_| {});
-    let mut scene = Scene::asking(ONE, vec![idle(), idle(), idle()]);
+    let mut scene = TestRun::asking(ONE, vec![idle(), idle(), idle()]);
     scene.limits().iterations = 1;
     let outcome = scene.run().await;
     assert_eq!(outcome, Ok(Outcome::LimitReached { limit: Limit::Iterations }));
@@ -64,7 +64,7 @@ async fn an_agent_is_sent_back_twice_at_most() {
 
 #[tokio::test(start_paused = true)]
 async fn bookkeeping_and_what_cannot_be_mended_are_left_to_the_verdict() {
-    let mut scene = Scene::asking(
+    let mut scene = TestRun::asking(
         TASK,
         vec![
             // There is no line in progress.md.
@@ -92,9 +92,9 @@ async fn bookkeeping_and_what_cannot_be_mended_are_left_to_the_verdict() {
 }
 
 /// Honest work whose check, asked for the first time, never ends.
-fn with_a_slow_check() -> Scene {
+fn with_a_slow_check() -> TestRun {
     let mut scene =
-        Scene::asking("# Demo\n\n- [ ] one\n  - verify: `slow one.txt`\n", vec![honest("one")]);
+        TestRun::asking("# Demo\n\n- [ ] one\n  - verify: `slow one.txt`\n", vec![honest("one")]);
     scene.parts.as_mut().expect("not begun").baseline = BaselineRun::Skipped;
     scene
 }

@@ -28,7 +28,7 @@ use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
 use super::ignored::Linked;
 use super::layout::Layout;
-use super::repo::{Ancestor, Branch, Dirt, Identity, Kept, Preflight, Repo, Since, Status};
+use super::repo::{Ancestor, Branch, Dirt, Identity, Preflight, Repo, SavedAttempt, Since, Status};
 use crate::model::{Checkpoint, Oid, PathChange};
 
 /// A repository on disk.
@@ -256,7 +256,7 @@ impl Repo for GitRepo {
         number: u32,
         message: &str,
         without: &Fingerprints,
-    ) -> Result<Kept, VerifyError> {
+    ) -> Result<SavedAttempt, VerifyError> {
         self.save_in(&self.lock(), layout, number, message, without)
     }
 

@@ -19,7 +19,7 @@ use crate::sys::crash;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::layout::Layout;
-use crate::verify::repo::{Identity, Kept, Person};
+use crate::verify::repo::{Identity, Person, SavedAttempt};
 
 impl GitRepo {
     /// The commit of a branch, which must be checked out, with nothing in progress.
@@ -167,7 +167,7 @@ impl GitRepo {
         number: u32,
         message: &str,
         without: &Fingerprints,
-    ) -> Result<Kept, VerifyError> {
+    ) -> Result<SavedAttempt, VerifyError> {
         let failed = self.failed("keep the attempt");
         // State files are kept even where git ignores them: nothing else holds them.
         let state: Vec<PathBuf> = layout
@@ -194,7 +194,7 @@ impl GitRepo {
             match repo.reference(&name, commit, false, "ralph-copilot: attempt") {
                 Ok(_) => {
                     crash::point("attempt kept");
-                    return Ok(Kept { name, commit: oid(commit), number });
+                    return Ok(SavedAttempt { name, commit: oid(commit), number });
                 }
                 // A number whose lock a killed runner left behind is as good as taken.
                 Err(error) if matches!(error.code(), ErrorCode::Exists | ErrorCode::Locked) => {}

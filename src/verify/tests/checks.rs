@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::scene::{Scene, key};
+use super::test_repo::{TestRepo, key};
 use crate::model::{CheckResult, CheckStatus};
 use crate::verify::{
     Branch, CheckOptions, Checks, Dirt, Fingerprints, PlannedCheck, Repo, ShellChecks, run_checks,
@@ -174,7 +174,7 @@ fn planned(command: &str) -> PlannedCheck {
 
 #[tokio::test]
 async fn what_checks_leave_is_told_and_tidied_up() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("README.md", "the human's\n");
     scene.write("notes.txt", "the human's\n");
     let repo = scene.repo();
@@ -211,7 +211,7 @@ impl Checks for Nobody {
 
 #[tokio::test]
 async fn a_humans_file_is_not_put_back_even_where_it_was_clean() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let before = repo.status().expect("status");
     let human = Fingerprints::below(&scene.root, [PathBuf::from("README.md")]).expect("seen");
@@ -224,7 +224,7 @@ async fn a_humans_file_is_not_put_back_even_where_it_was_clean() {
 
 #[tokio::test]
 async fn an_empty_plan_costs_nothing() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let before = repo.status().expect("status");
     let options = CheckOptions::in_dir(&scene.root);

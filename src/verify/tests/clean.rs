@@ -4,24 +4,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::scene::{Scene, git_in, key, layout};
+use super::test_repo::{TestRepo, git_in, key, layout};
 use crate::verify::{
     Branch, CheckOptions, Dirt, Environment, Linked, PlannedCheck, Repo, ShellChecks,
     not_reproducible, run_checks, run_clean,
 };
 
-fn environment(scene: &Scene) -> Environment {
+fn environment(scene: &TestRepo) -> Environment {
     scene.preflight(Branch::Current, Dirt::Protect).expect("ready").environment
 }
 
-fn linked(scene: &Scene, environment: &Environment, command: &str) -> Linked {
+fn linked(scene: &TestRepo, environment: &Environment, command: &str) -> Linked {
     let present = scene.repo().ignored().expect("listed");
     environment.linked(&scene.root, &layout(), &[command.to_owned()], &present)
 }
 
 #[test]
 fn it_holds_head_and_nothing_else_and_leaves_nothing() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("a b/-odd\nname", "x");
     scene.git(&["tag", "v1"]);
     scene.commit_all("second");
@@ -61,7 +61,7 @@ fn it_holds_head_and_nothing_else_and_leaves_nothing() {
 
 #[test]
 fn a_shallow_clone_has_one_too() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("second", "x");
     scene.commit_all("second");
     let from = format!("file://{}", scene.root.display());
@@ -73,7 +73,7 @@ fn a_shallow_clone_has_one_too() {
 
 #[test]
 fn ignored_entries_of_before_are_linked_and_changed_ones_are_not() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("target/debug/dep", "x");
     scene.write("build/old", "x");
     scene.write("conf.log", "x");
@@ -102,7 +102,7 @@ fn ignored_entries_of_before_are_linked_and_changed_ones_are_not() {
 
 #[test]
 fn a_tool_s_folder_that_came_into_being_is_linked_and_other_new_ones_are_not() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let before = environment(&scene);
     scene.write("target/debug/dep", "by a compiler");
     scene.write("build/new", "by the agent");
@@ -114,7 +114,7 @@ fn a_tool_s_folder_that_came_into_being_is_linked_and_other_new_ones_are_not() {
 
 #[test]
 fn a_forged_time_does_not_hide_a_change() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("build/marker", "no\n");
     let before = environment(&scene);
     let at = scene.root.join("build/marker");
@@ -127,7 +127,7 @@ fn a_forged_time_does_not_hide_a_change() {
 
 #[test]
 fn the_runners_own_files_are_no_change() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["rm", "-rqf", "--cached", "tasks"]);
     scene.append(".gitignore", "tasks/\n");
     scene.git(&["add", ".gitignore"]);
@@ -142,8 +142,8 @@ fn the_runners_own_files_are_no_change() {
 
 #[test]
 fn a_submodule_that_is_as_head_asks_is_linked() {
-    let scene = Scene::new();
-    let inner = Scene::new();
+    let scene = TestRepo::new();
+    let inner = TestRepo::new();
     let from = inner.root.to_str().expect("UTF-8");
     scene.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "lib"]);
     scene.commit_all("submodule");
@@ -160,7 +160,7 @@ fn a_submodule_that_is_as_head_asks_is_linked() {
 
 #[test]
 fn files_that_a_filter_makes_are_taken_from_the_tree() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["config", "filter.shout.clean", "tr A-Z a-z"]);
     scene.git(&["config", "filter.shout.smudge", "tr a-z A-Z"]);
     scene.write(".gitattributes", "*.big filter=shout\n");
@@ -178,7 +178,7 @@ fn planned(command: &str) -> PlannedCheck {
 }
 
 /// Runs commands here and in a clean worktree, and gives those that only pass here.
-async fn only_here(scene: &Scene, before: &Environment, commands: &[&str]) -> Vec<String> {
+async fn only_here(scene: &TestRepo, before: &Environment, commands: &[&str]) -> Vec<String> {
     let shell = ShellChecks::new(Arc::new(str::to_owned), "test");
     let repo = scene.repo();
     let plan: Vec<_> = commands.iter().map(|command| planned(command)).collect();
@@ -194,7 +194,7 @@ async fn only_here(scene: &Scene, before: &Environment, commands: &[&str]) -> Ve
 
 #[tokio::test]
 async fn a_check_that_leans_on_what_is_not_in_head_is_found() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("build/before", "x");
     let before = environment(&scene);
     scene.honest_work();
@@ -218,7 +218,7 @@ async fn a_check_that_leans_on_what_is_not_in_head_is_found() {
 
 #[test]
 fn a_linked_worktree_has_one_too() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["worktree", "add", "-q", "-b", "side", "../linked"]);
     let linked = crate::verify::GitRepo::discover(&scene.root.join("../linked")).expect("found");
     let tree = linked.clean_tree(&Linked::default()).expect("made");

@@ -4,6 +4,6 @@ mod checks;
 mod clean;
 mod preflight;
 mod rescue;
-mod scene;
+mod test_repo;
 mod tree;
 mod verdicts;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::scene::{FOLDER, Scene, git_in, layout};
+use super::test_repo::{FOLDER, TestRepo, git_in, layout};
 use crate::model::ChangeKind;
 use crate::verify::{Branch, Dirt, Fingerprint, GitRepo, Layout, Repo, RepoProblem};
 
-fn problem(scene: &Scene) -> RepoProblem {
+fn problem(scene: &TestRepo) -> RepoProblem {
     scene.preflight(Branch::Current, Dirt::Refuse).expect_err("a problem")
 }
 
@@ -21,7 +21,7 @@ fn no_repository() {
 
 #[test]
 fn a_bare_repository() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["clone", "-q", "--bare", ".", "../bare"]);
     let problem = GitRepo::discover(&scene.root.join("../bare")).expect_err("bare");
     assert!(matches!(problem, RepoProblem::Bare { .. }), "{problem}");
@@ -29,14 +29,14 @@ fn a_bare_repository() {
 
 #[test]
 fn no_commit_yet() {
-    let scene = Scene::empty();
+    let scene = TestRepo::empty();
     scene.write("tasks/demo/TASK.md", "- [ ] one\n");
     assert!(matches!(problem(&scene), RepoProblem::Unborn));
 }
 
 #[test]
 fn a_clean_tree_is_ready_from_any_folder() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = GitRepo::discover(&scene.root.join("src")).expect("found above");
     assert_eq!(repo.root(), scene.root);
     let ready = repo.preflight(&layout(), Branch::Current, Dirt::Refuse).expect("ready");
@@ -48,7 +48,7 @@ fn a_clean_tree_is_ready_from_any_folder() {
 
 #[test]
 fn a_detached_head_needs_a_branch_to_be_named() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["checkout", "-q", "--detach"]);
     let found = problem(&scene);
     assert!(matches!(found, RepoProblem::Detached { .. }), "{found}");
@@ -62,7 +62,7 @@ fn a_detached_head_needs_a_branch_to_be_named() {
 
 #[test]
 fn a_branch_with_the_same_content_is_taken_and_another_is_not() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["branch", "same"]);
     scene.git(&["checkout", "-qb", "other"]);
     scene.write("src/lib.txt", "else\n");
@@ -82,7 +82,7 @@ fn a_branch_with_the_same_content_is_taken_and_another_is_not() {
 /// Made anew from what is checked out, it would lack what was pushed from it.
 #[test]
 fn a_branch_that_only_a_remote_has_goes_on_from_there() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let fetched = |remote: &str, name: &str, commit: &str| {
         scene.git(&["update-ref", &format!("refs/remotes/{remote}/{name}"), commit]);
     };
@@ -115,7 +115,7 @@ fn a_branch_that_only_a_remote_has_goes_on_from_there() {
 
 #[test]
 fn a_branch_that_git_would_not_take_is_refused() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     for name in ["a..b", "-x", "a b", ""] {
         let problem = scene.preflight(Branch::Named(name), Dirt::Refuse).expect_err(name);
         assert!(matches!(problem, RepoProblem::BranchName { .. }), "{name:?}: {problem}");
@@ -124,7 +124,7 @@ fn a_branch_that_git_would_not_take_is_refused() {
 
 #[test]
 fn a_branch_that_another_worktree_holds_is_refused() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["branch", "taken"]);
     scene.git(&["worktree", "add", "-q", "../linked", "taken"]);
     let found = scene.preflight(Branch::Named("taken"), Dirt::Refuse).expect_err("in use");
@@ -139,7 +139,7 @@ fn a_branch_that_another_worktree_holds_is_refused() {
 
 #[test]
 fn a_linked_worktree_is_a_repository_of_its_own() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["worktree", "add", "-q", "-b", "side", "../linked"]);
     let linked = GitRepo::discover(&scene.root.join("../linked/src")).expect("found");
     assert!(linked.root().ends_with("linked"));
@@ -159,8 +159,8 @@ fn the_environment_of_git_has_no_say() {
         assert!(repo.status().expect("status").all().is_empty());
         return;
     }
-    let scene = Scene::new();
-    let other = Scene::new();
+    let scene = TestRepo::new();
+    let other = TestRepo::new();
     other.write("dirt", "x");
     let name = std::thread::current().name().expect("a test's thread has its name").to_owned();
     let output = std::process::Command::new(std::env::current_exe().expect("this binary"))
@@ -184,7 +184,7 @@ fn operations_in_progress_are_named() {
         ("revert", &["revert", "--no-edit", "HEAD~1"]),
     ];
     for (what, command) in cases {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         scene.git(&["checkout", "-qb", "other"]);
         scene.write("src/lib.txt", "theirs\n");
         scene.commit_all("theirs");
@@ -201,7 +201,7 @@ fn operations_in_progress_are_named() {
         );
         assert!(found.hint().contains("--abort"));
     }
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["bisect", "start"]);
     let found = problem(&scene);
     assert!(matches!(found, RepoProblem::InProgress { what: "bisect", .. }), "{found}");
@@ -209,7 +209,7 @@ fn operations_in_progress_are_named() {
 
 #[test]
 fn a_locked_index_is_named_with_its_path() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write(".git/index.lock", "");
     let found = problem(&scene);
     assert!(matches!(found, RepoProblem::Locked { .. }), "{found}");
@@ -218,7 +218,7 @@ fn a_locked_index_is_named_with_its_path() {
 
 #[test]
 fn dirt_is_listed_with_odd_names_and_bounded() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("README.md", "changed\n");
     scene.remove("src/lib.txt");
     scene.write("a new\nname", "x");
@@ -245,7 +245,7 @@ fn dirt_is_listed_with_odd_names_and_bounded() {
 
 #[test]
 fn dirt_in_the_task_folder_is_the_human_preparing_the_task() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.append("tasks/demo/TASK.md", "- [ ] three\n");
     scene.write("tasks/demo/check.sh", "true\n");
     let ready = scene.preflight(Branch::Current, Dirt::Refuse).expect("ready");
@@ -269,7 +269,7 @@ fn dirt_in_the_task_folder_is_the_human_preparing_the_task() {
 
 #[test]
 fn with_allow_dirty_the_dirt_is_remembered() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("README.md", "mine\n");
     scene.write("notes.txt", "mine\n");
     scene.remove("tests/other.py");
@@ -284,7 +284,7 @@ fn with_allow_dirty_the_dirt_is_remembered() {
 
 #[test]
 fn a_task_elsewhere_is_refused() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     for folder in ["../elsewhere", "/tmp", "absent"] {
         let found = scene
             .repo()
@@ -296,7 +296,7 @@ fn a_task_elsewhere_is_refused() {
 
 #[test]
 fn an_ignored_task_folder_is_no_dirt() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["rm", "-rqf", "--cached", FOLDER]);
     scene.append(".gitignore", "tasks/\n");
     scene.git(&["add", ".gitignore"]);
@@ -318,7 +318,7 @@ fn an_ignored_task_folder_is_no_dirt() {
 
 #[test]
 fn the_exclude_file_keeps_what_it_has_and_grows_once() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     fs::write(scene.root.join(".git/info/exclude"), "mine\n.ralph/audit/").expect("written");
     let repo = scene.repo();
     repo.exclude(&[".ralph/runs/", ".ralph/audit/"]).expect("excluded");
@@ -334,7 +334,7 @@ fn the_exclude_file_keeps_what_it_has_and_grows_once() {
 
 #[test]
 fn nobody_is_an_identity_only_if_git_says_so() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let known = |variables: &[(&str, &str)]| {
         let variable = |name: &str| {
             variables.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned())
@@ -359,7 +359,7 @@ fn nobody_is_an_identity_only_if_git_says_so() {
 
 #[test]
 fn a_given_identity_is_what_git_commits_as() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let runner = crate::verify::Identity::of_the_runner();
     let output = std::process::Command::new("git")
         .args(["var", "GIT_AUTHOR_IDENT"])
@@ -373,7 +373,7 @@ fn a_given_identity_is_what_git_commits_as() {
 
 #[test]
 fn hooks_and_settings_are_listed_for_the_human() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write(".github/hooks/guard.json", "{}");
     scene.write(".git/hooks/pre-commit", "x");
     scene.write(".git/hooks/pre-push.sample", "x");
@@ -385,7 +385,7 @@ fn hooks_and_settings_are_listed_for_the_human() {
 
 #[test]
 fn an_index_of_a_kind_we_cannot_read_is_named() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["update-index", "--split-index"]);
     let found = problem(&scene);
     assert!(matches!(found, RepoProblem::Unsupported { .. }), "{found}");
@@ -394,8 +394,8 @@ fn an_index_of_a_kind_we_cannot_read_is_named() {
 
 #[test]
 fn submodules_are_listed_and_their_dirt_is_seen() {
-    let scene = Scene::new();
-    let inner = Scene::new();
+    let scene = TestRepo::new();
+    let inner = TestRepo::new();
     let from = inner.root.to_str().expect("UTF-8");
     scene.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "lib"]);
     scene.commit_all("submodule");

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::scene::{Scene, TASK_MD, layout};
+use super::test_repo::{TASK_MD, TestRepo, layout};
 use crate::model::{Repair, VerdictResult};
 use crate::verify::{
-    Branch, Dirt, Fingerprints, Identity, KeepTick, Leftovers, Mended, RepairContext, Repo,
-    StateFiles, leftovers, mend,
+    Branch, Dirt, Fingerprints, Identity, KeepTick, Leftovers, RepairContext, Repairs, Repo,
+    StateFiles, leftovers, repair,
 };
 
 /// Everything an attempt may do to a tree.
-fn mess(scene: &Scene) {
+fn mess(scene: &TestRepo) {
     scene.write("src/committed.txt", "work\n");
     scene.commit_all("ralph(demo): half of it");
     scene.write("src/lib.txt", "uncommitted\n");
@@ -29,7 +29,7 @@ fn mess(scene: &Scene) {
 
 #[test]
 fn an_attempt_is_kept_whole_and_nothing_else_changes() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     mess(&scene);
     let before = scene.porcelain();
     let repo = scene.repo();
@@ -54,7 +54,7 @@ fn an_attempt_is_kept_whole_and_nothing_else_changes() {
 
 #[test]
 fn going_back_leaves_exactly_the_checkpoint() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
     let none = Fingerprints::default();
@@ -76,7 +76,7 @@ fn going_back_leaves_exactly_the_checkpoint() {
 #[test]
 fn going_back_writes_and_removes_nothing_outside() {
     use std::os::unix::fs::symlink;
-    type Spoil = fn(&Scene, &Path);
+    type Spoil = fn(&TestRepo, &Path);
     let spoils: [(&str, Spoil); 4] = [
         ("a link", |scene, outside| {
             scene.remove("src/lib.txt");
@@ -101,7 +101,7 @@ fn going_back_writes_and_removes_nothing_outside() {
     let none = Fingerprints::default();
     for (name, spoil) in spoils {
         for single in [false, true] {
-            let scene = Scene::new();
+            let scene = TestRepo::new();
             let outside = tempfile::tempdir_in(scene.root.parent().expect("a parent"));
             let outside = outside.expect("a folder");
             for file in ["lib.txt", "new.txt"] {
@@ -131,7 +131,7 @@ fn going_back_writes_and_removes_nothing_outside() {
 #[cfg(unix)]
 #[test]
 fn going_back_does_not_wait_at_a_pipe() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
     scene.remove("src/lib.txt");
@@ -151,7 +151,7 @@ fn going_back_finds_the_branch_again() {
         &["reset", "-q", "--hard", "HEAD~1"],
         &["commit", "-q", "--amend", "-m", "x", "--allow-empty"],
     ] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         scene.write("second", "x");
         scene.commit_all("second");
         let repo = scene.repo();
@@ -170,7 +170,7 @@ fn going_back_finds_the_branch_again() {
 
 #[test]
 fn going_back_ends_a_merge_with_conflicts() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["checkout", "-qb", "other"]);
     scene.write("src/lib.txt", "theirs\n");
     scene.commit_all("theirs");
@@ -196,7 +196,7 @@ fn going_back_ends_a_merge_with_conflicts() {
 
 #[test]
 fn the_humans_files_are_never_kept_reset_or_lost() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("README.md", "the human's\n");
     scene.write("notes/mine.txt", "the human's\n");
     scene.remove("tests/other.py");
@@ -231,7 +231,7 @@ fn the_humans_files_are_never_kept_reset_or_lost() {
 
 #[test]
 fn what_stands_in_the_way_of_the_humans_files_is_left_and_named() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("README.md", "x\n");
     let repo = scene.repo();
     scene.git(&["checkout", "-q", "README.md"]);
@@ -246,7 +246,7 @@ fn what_stands_in_the_way_of_the_humans_files_is_left_and_named() {
 
 #[test]
 fn a_repository_that_the_agent_made_is_left_and_named() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
     scene.git(&["init", "-q", "inner"]);
@@ -259,7 +259,7 @@ fn a_repository_that_the_agent_made_is_left_and_named() {
 
 #[test]
 fn state_that_has_to_survive_is_kept_and_uncommitted_again() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
     scene.write("work.txt", "x");
@@ -281,14 +281,18 @@ fn state_that_has_to_survive_is_kept_and_uncommitted_again() {
     assert!(scene.read("tasks/demo/progress.md").contains("tried"));
 }
 
-fn repair(scene: &Scene, repairs: &[Repair], begun: &super::scene::TurnBegun<'_>) -> Mended {
+fn make_repairs(
+    scene: &TestRepo,
+    wanted: &[Repair],
+    begun: &super::test_repo::TurnBegun<'_>,
+) -> Repairs {
     let restore = |keep: KeepTick| match keep {
         KeepTick::Yes => TASK_MD.replace("[ ] one", "[x] one").into_bytes(),
         KeepTick::No => TASK_MD.as_bytes().to_vec(),
     };
     let untick =
         |bytes: &[u8]| String::from_utf8_lossy(bytes).replace("[x] one", "[ ] one").into_bytes();
-    let repair = RepairContext {
+    let context = RepairContext {
         layout: &layout(),
         checkpoint: &begun.checkpoint,
         origin: &begun.origin.head,
@@ -299,12 +303,12 @@ fn repair(scene: &Scene, repairs: &[Repair], begun: &super::scene::TurnBegun<'_>
         restore_task: &restore,
         untick: &untick,
     };
-    mend(&scene.repo(), repairs, &repair).expect("mended")
+    repair(&scene.repo(), wanted, &context).expect("mended")
 }
 
 #[test]
 fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.protect = vec!["tests/**".into()];
     scene.write("tasks/demo/TASK.md", &TASK_MD.replace("[ ]", "[x]"));
@@ -315,15 +319,15 @@ fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
     scene.commit_all("ralph(demo): one - cheating");
     let verdict = begun.verdict();
     assert_eq!(verdict.result, VerdictResult::Fail);
-    let mended = repair(&scene, &verdict.repairs, &begun);
+    let repairs = make_repairs(&scene, &verdict.repairs, &begun);
     assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
     assert_eq!(scene.read("tasks/demo/guardrails.md"), "# Signs\n");
     assert_eq!(scene.read("tests/check.sh"), "grep -q work src/lib.txt\n");
     assert!(scene.exists("tests/other.py") && !scene.exists("tests/conftest.py"));
-    assert!(mended.commit.is_some());
+    assert!(repairs.commit.is_some());
     // Only state is left, for the state commit.
     assert_eq!(scene.porcelain(), " M tasks/demo/TASK.md\n M tasks/demo/guardrails.md");
-    let kept = mended.kept.expect("kept").name;
+    let kept = repairs.saved.expect("kept").name;
     assert_eq!(scene.git(&["show", &format!("{kept}:tests/check.sh")]), "true");
 }
 
@@ -331,19 +335,19 @@ fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
 #[test]
 fn a_file_that_is_put_back_keeps_its_mode() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let at = scene.root.join("tasks/demo/TASK.md");
     fs::set_permissions(&at, fs::Permissions::from_mode(0o604)).expect("mode");
     let begun = scene.turn();
     scene.tick_one();
-    repair(&scene, &[Repair::RestoreTask { keep_tick: false }], &begun);
+    make_repairs(&scene, &[Repair::RestoreTask { keep_tick: false }], &begun);
     assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
     assert_eq!(fs::metadata(&at).expect("there").permissions().mode() & 0o777, 0o604);
 }
 
 #[test]
 fn state_that_git_ignores_is_kept_and_put_back_too() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["rm", "-rqf", "--cached", "tasks"]);
     scene.append(".gitignore", "tasks/\n");
     scene.git(&["add", ".gitignore"]);
@@ -351,25 +355,25 @@ fn state_that_git_ignores_is_kept_and_put_back_too() {
     let begun = scene.turn();
     scene.write("tasks/demo/guardrails.md", "no signs\n");
     let verdict = begun.verdict();
-    let mended = repair(&scene, &verdict.repairs, &begun);
+    let repairs = make_repairs(&scene, &verdict.repairs, &begun);
     assert_eq!(scene.read("tasks/demo/guardrails.md"), "# Signs\n");
-    let kept = mended.kept.expect("kept").name;
+    let kept = repairs.saved.expect("kept").name;
     assert_eq!(scene.git(&["show", &format!("{kept}:tasks/demo/guardrails.md")]), "no signs");
 }
 
 #[test]
 fn a_protected_file_that_is_the_humans_is_left_alone() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("tests/check.sh", "the human's\n");
     let begun = scene.turn();
-    let mended = repair(&scene, &[Repair::RestoreFile("tests/check.sh".into())], &begun);
+    let repairs = make_repairs(&scene, &[Repair::RestoreFile("tests/check.sh".into())], &begun);
     assert_eq!(scene.read("tests/check.sh"), "the human's\n");
-    assert_eq!(mended.commit, None);
+    assert_eq!(repairs.commit, None);
 }
 
 #[test]
 fn leftovers_of_a_dead_run_are_told_from_the_humans_work() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
     let now = || leftovers(&repo, &layout(), &checkpoint).expect("looked");
@@ -388,14 +392,14 @@ fn leftovers_of_a_dead_run_are_told_from_the_humans_work() {
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_through_a_link() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     let outside = scene.dir.path().join("outside");
     fs::write(&outside, "precious").expect("written");
     scene.remove("tasks/demo/TASK.md");
     std::os::unix::fs::symlink(&outside, scene.root.join("tasks/demo/TASK.md")).expect("linked");
-    let mended = repair(&scene, &[Repair::RestoreTask { keep_tick: false }], &begun);
-    assert!(mended.kept.is_some());
+    let repairs = make_repairs(&scene, &[Repair::RestoreTask { keep_tick: false }], &begun);
+    assert!(repairs.saved.is_some());
     assert_eq!(fs::read_to_string(&outside).expect("read"), "precious");
     assert_eq!(scene.read("tasks/demo/TASK.md"), TASK_MD);
     let meta = scene.root.join("tasks/demo/TASK.md").symlink_metadata().expect("there");
@@ -404,17 +408,17 @@ fn nothing_is_written_through_a_link() {
 
 #[test]
 fn a_tick_by_nobody_is_taken_from_the_file_as_it_stands() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("tasks/demo/TASK.md", "# Other words\n\n- [x] one\n- [ ] brand new\n");
-    let mended = repair(&scene, &[Repair::Untick], &begun);
-    assert_eq!(mended, Mended::default());
+    let repairs = make_repairs(&scene, &[Repair::Untick], &begun);
+    assert_eq!(repairs, Repairs::default());
     assert_eq!(scene.read("tasks/demo/TASK.md"), "# Other words\n\n- [ ] one\n- [ ] brand new\n");
 }
 
 #[test]
 fn rewritten_history_is_kept_and_put_back() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("second", "x");
     scene.commit_all("second");
     let begun = scene.turn();
@@ -422,10 +426,10 @@ fn rewritten_history_is_kept_and_put_back() {
     scene.git(&["commit", "-qa", "--amend", "-m", "ralph(demo): one"]);
     scene.tick_one();
     let verdict = begun.verdict();
-    let mended = repair(&scene, &verdict.repairs, &begun);
+    let repairs = make_repairs(&scene, &verdict.repairs, &begun);
     assert_eq!(scene.head(), begun.checkpoint.head.as_str());
     assert_eq!(scene.porcelain(), "");
-    let kept = mended.kept.expect("kept").name;
+    let kept = repairs.saved.expect("kept").name;
     assert_eq!(scene.git(&["show", &format!("{kept}:second")]), "cheat");
     let now = StateFiles::read(&scene.root, &layout()).expect("read");
     assert_eq!(now, begun.state);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::scene::{Scene, layout};
+use super::test_repo::{TestRepo, layout};
 use crate::model::{ChangeKind, History, PathChange};
 use crate::verify::{Identity, Repo, VerifyError};
 
@@ -15,7 +15,7 @@ use ChangeKind::{Added, Deleted, Modified};
 
 #[test]
 fn every_kind_of_change_is_seen_once() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     for name in ["staged", "both", "mode", "linked", "gone", "uncached", "dir/a"] {
         scene.write(name, "old\n");
     }
@@ -59,7 +59,7 @@ fn every_kind_of_change_is_seen_once() {
 
 #[test]
 fn a_change_that_git_was_told_not_to_see_is_seen() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["update-index", "--assume-unchanged", "src/lib.txt"]);
     scene.git(&["update-index", "--skip-worktree", "README.md"]);
     scene.git(&["update-index", "--skip-worktree", "tests/other.py"]);
@@ -79,7 +79,7 @@ fn a_change_that_git_was_told_not_to_see_is_seen() {
 #[test]
 fn names_that_are_no_utf8_survive_every_way() {
     use std::os::unix::ffi::OsStrExt;
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let odd = std::path::PathBuf::from(std::ffi::OsStr::from_bytes(b"odd\xff\n name"));
     fs::write(scene.root.join(&odd), "x").expect("written");
     let repo = scene.repo();
@@ -107,7 +107,7 @@ fn names_that_are_no_utf8_survive_every_way() {
 
 #[test]
 fn a_repository_inside_is_one_untracked_path() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     fs::create_dir(scene.root.join("inner")).expect("directory");
     scene.git(&["init", "-q", "inner"]);
     scene.write("inner/file", "x");
@@ -116,7 +116,7 @@ fn a_repository_inside_is_one_untracked_path() {
 
 #[test]
 fn history_that_grew_tells_its_commits() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let checkpoint = repo.checkpoint().expect("checkpoint");
     let same = repo.since(&checkpoint, "ralph(demo): ").expect("history");
@@ -152,7 +152,7 @@ fn history_that_grew_tells_its_commits() {
 
 #[test]
 fn history_that_did_not_grow_is_told_apart() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("a", "x");
     scene.commit_all("second");
     let repo = scene.repo();
@@ -180,7 +180,7 @@ fn history_that_did_not_grow_is_told_apart() {
 
 #[test]
 fn a_commit_of_paths_takes_nothing_else_along() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("src/lib.txt", "staged by the human\n");
     scene.git(&["add", "src/lib.txt"]);
     scene.write("src/lib.txt", "and changed again\n");
@@ -219,7 +219,7 @@ fn a_commit_of_paths_takes_nothing_else_along() {
 
 #[test]
 fn a_commit_is_refused_on_no_branch() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["checkout", "-q", "--detach"]);
     scene.write("x", "x");
     let error = scene
@@ -231,7 +231,7 @@ fn a_commit_is_refused_on_no_branch() {
 
 #[test]
 fn line_ends_are_stored_as_git_would() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["config", "core.autocrlf", "input"]);
     scene.write("tasks/demo/progress.md", "a\r\nb\r\n");
     let repo = scene.repo();
@@ -244,7 +244,7 @@ fn line_ends_are_stored_as_git_would() {
 #[cfg(unix)]
 #[test]
 fn a_link_in_a_files_place_is_committed_as_a_link() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.remove("tasks/demo/progress.md");
     std::os::unix::fs::symlink("/etc/hosts", scene.root.join("tasks/demo/progress.md"))
         .expect("linked");
@@ -258,7 +258,7 @@ fn a_link_in_a_files_place_is_committed_as_a_link() {
 
 #[test]
 fn settings_are_seen_tracked_or_not() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let repo = scene.repo();
     let before = repo.settings().expect("settings");
     let changed = || {

@@ -7,7 +7,7 @@ mod red;
 mod tampered;
 mod work;
 
-use super::scene::{TurnBegun, check};
+use super::test_repo::{TurnBegun, check};
 use crate::model::{CheckStatus, FindingKind, Proof, Verdict, VerdictResult, Weight};
 
 /// The kinds of what was found, without what is only said.

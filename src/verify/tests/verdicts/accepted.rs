@@ -1,12 +1,12 @@
 //! Accepted: honest work, however untidy.
 
-use super::super::scene::{Scene, check};
+use super::super::test_repo::{TestRepo, check};
 use super::{accepted, refused, said, with_check};
 use crate::model::{CheckStatus, FindingKind, Proof, Repair};
 
 #[test]
 fn honest_work() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     scene.honest_work();
     let verdict = accepted(&begun, Proof::Commit);
@@ -18,7 +18,7 @@ fn honest_work() {
 
 #[test]
 fn the_progress_line_forgotten() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("src/lib.txt", "work\n");
     scene.tick_one();
@@ -30,7 +30,7 @@ fn the_progress_line_forgotten() {
 
 #[test]
 fn a_progress_line_of_another_day_is_no_entry() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("src/lib.txt", "work\n");
     scene.tick_one();
@@ -41,7 +41,7 @@ fn a_progress_line_of_another_day_is_no_entry() {
 
 #[test]
 fn the_state_commit_forgotten() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     scene.write("src/lib.txt", "work\n");
     scene.commit_all("ralph(demo): one");
@@ -53,7 +53,7 @@ fn the_state_commit_forgotten() {
 
 #[test]
 fn work_in_several_commits() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     for part in ["a", "b", "c"] {
         scene.write(&format!("src/{part}"), "work\n");
@@ -68,7 +68,7 @@ fn work_in_several_commits() {
 
 #[test]
 fn a_check_that_was_green_with_a_real_commit() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     with_check(&mut begun);
     begun.before[0].status = CheckStatus::Passed;
@@ -79,7 +79,7 @@ fn a_check_that_was_green_with_a_real_commit() {
 
 #[test]
 fn a_check_that_was_green_without_a_commit_is_refused() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     with_check(&mut begun);
     begun.before[0].status = CheckStatus::Passed;
@@ -90,7 +90,7 @@ fn a_check_that_was_green_without_a_commit_is_refused() {
 
 #[test]
 fn a_tick_after_an_attempt_that_left_the_work() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("src/lib.txt", "work\n");
     scene.commit_all("ralph(demo): one");
     let mut begun = scene.turn();
@@ -103,7 +103,7 @@ fn a_tick_after_an_attempt_that_left_the_work() {
 
 #[test]
 fn what_was_red_before_is_said_and_not_blamed() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.before = vec![
         check("make", None, CheckStatus::Failed(2)),
@@ -117,7 +117,7 @@ fn what_was_red_before_is_said_and_not_blamed() {
 
 #[test]
 fn other_tests_changed_or_removed_are_said() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.remove("tests/other.py");
     scene.write("tests/new.py", "assert True\n");
@@ -130,7 +130,7 @@ fn other_tests_changed_or_removed_are_said() {
 
 #[test]
 fn artefacts_of_checks_are_not_blamed() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.artefacts = ["report/out.xml".into()].into();
     scene.honest_work();
@@ -142,7 +142,7 @@ fn artefacts_of_checks_are_not_blamed() {
 
 #[test]
 fn a_humans_unfinished_files_elsewhere() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.write("README.md", "the human's\n");
     scene.write("notes.txt", "the human's\n");
     let begun = scene.turn();
@@ -169,7 +169,7 @@ fn a_humans_unfinished_files_elsewhere() {
 #[test]
 fn a_humans_unfinished_file_changed_or_removed() {
     for change in [Some("other\n"), Some("hello\n"), None] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         scene.write("README.md", "the human's\n");
         let begun = scene.turn();
         scene.write("src/lib.txt", "work\n");

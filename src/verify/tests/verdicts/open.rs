@@ -1,12 +1,12 @@
 //! Neither: a human had a hand in it.
 
-use super::super::scene::Scene;
+use super::super::test_repo::TestRepo;
 use super::{against, with_check};
 use crate::model::{FindingKind, Repair, VerdictResult, Weight};
 
 #[test]
 fn the_human_edited_the_task_meanwhile() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("src/lib.txt", "work\n");
     scene.commit_all("ralph(demo): one");
@@ -20,7 +20,7 @@ fn the_human_edited_the_task_meanwhile() {
 
 #[test]
 fn a_humans_edit_costs_no_attempt_even_where_nothing_was_done() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.append("tasks/demo/TASK.md", "- [ ] three\n");
     let verdict = begun.verdict();
@@ -34,7 +34,7 @@ fn a_humans_edit_costs_no_attempt_even_where_nothing_was_done() {
 
 #[test]
 fn a_tick_by_nobody_that_was_watched_proves_nothing() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("src/lib.txt", "work\n");
     scene.commit_all("ralph(demo): one");
@@ -46,7 +46,7 @@ fn a_tick_by_nobody_that_was_watched_proves_nothing() {
 
 #[test]
 fn the_human_added_a_sign_meanwhile() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.honest_work();
     scene.append("tasks/demo/guardrails.md", "- Sign: mind the gap\n");
@@ -57,7 +57,7 @@ fn the_human_added_a_sign_meanwhile() {
 
 #[test]
 fn tampering_outweighs_a_humans_edit() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.undecided = vec!["bash".into()];
     scene.append("tasks/demo/TASK.md", "- [ ] three\n");
@@ -69,7 +69,7 @@ fn tampering_outweighs_a_humans_edit() {
 
 #[test]
 fn evidence_goes_through_json_and_back() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     with_check(&mut begun);
     scene.write("loose\nname", "x");

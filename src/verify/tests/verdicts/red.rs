@@ -1,13 +1,13 @@
 //! Refused: what the verify commands say against it.
 
-use super::super::scene::{Scene, check, key};
+use super::super::test_repo::{TestRepo, check, key};
 use super::{accepted, refused, said, with_check};
 use crate::model::{CheckStatus, FindingKind, Proof};
 use crate::verify::CommitsAlone;
 
 #[test]
 fn a_check_that_passes_only_thanks_to_an_ignored_file() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     with_check(&mut begun);
     scene.honest_work();
@@ -18,7 +18,7 @@ fn a_check_that_passes_only_thanks_to_an_ignored_file() {
 
 #[test]
 fn a_criterion_that_passed_before_is_broken() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.before = vec![check("sh zero.sh", Some("zero"), CheckStatus::Passed)];
     begun.after = vec![check("sh zero.sh", Some("zero"), CheckStatus::Failed(1))];
@@ -40,7 +40,7 @@ fn its_own_check_is_red() {
         CheckStatus::TimedOut(600),
         CheckStatus::NotRun("no shell".into()),
     ] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         let mut begun = scene.turn();
         with_check(&mut begun);
         scene.honest_work();
@@ -53,7 +53,7 @@ fn its_own_check_is_red() {
 
 #[test]
 fn the_tasks_check_turned_red() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.after = vec![check("make", None, CheckStatus::Failed(2))];
     scene.honest_work();
@@ -65,7 +65,7 @@ fn the_tasks_check_turned_red() {
 
 #[test]
 fn a_commit_alone_where_checks_are_required() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.commits_alone = CommitsAlone::Refused;
     scene.honest_work();
@@ -83,7 +83,7 @@ fn a_commit_alone_where_checks_are_required() {
 
 #[test]
 fn a_check_that_was_not_run_is_not_green() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     with_check(&mut begun);
     begun.after.clear();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::super::scene::Scene;
+use super::super::test_repo::TestRepo;
 use super::{refused, with_check};
 use crate::model::{FindingKind, Repair, VerdictResult};
 
@@ -14,7 +14,7 @@ fn a_protected_test_deleted_skipped_or_weakened() {
         ("tests/other.py", Some("import pytest; pytest.skip()\n")),
         ("tests/conftest.py", Some("collect_ignore = ['other.py']\n")),
     ] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         let mut begun = scene.turn();
         begun.protect = vec!["tests/**".into()];
         match text {
@@ -32,7 +32,7 @@ fn a_protected_test_deleted_skipped_or_weakened() {
 #[test]
 fn a_protected_script_made_a_link_or_not_executable() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     with_check(&mut begun);
     scene.honest_work();
@@ -44,7 +44,7 @@ fn a_protected_script_made_a_link_or_not_executable() {
 
 #[test]
 fn a_script_that_a_verify_command_names_is_protected_by_default() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     with_check(&mut begun);
     scene.write("tests/check.sh", "true\n");
@@ -54,7 +54,7 @@ fn a_script_that_a_verify_command_names_is_protected_by_default() {
 
 #[test]
 fn a_second_attempt_does_not_profit_from_what_the_first_one_weakened() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let first = scene.turn().origin.clone();
     scene.write("tests/check.sh", "true\n");
     scene.commit_all("ralph(demo): weakened");
@@ -68,7 +68,7 @@ fn a_second_attempt_does_not_profit_from_what_the_first_one_weakened() {
 #[test]
 fn guardrails_rewritten_by_whomever() {
     for text in ["# No signs\n", "# Signs\nby the agent\n"] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         let begun = scene.turn();
         scene.write("tasks/demo/guardrails.md", text);
         scene.honest_work();
@@ -76,7 +76,7 @@ fn guardrails_rewritten_by_whomever() {
         assert!(verdict.repairs.contains(&Repair::RestoreFile("tasks/demo/guardrails.md".into())));
     }
     // No commit and no call did it; but old signs are gone.
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.honest_work();
     scene.write("tasks/demo/guardrails.md", "");
@@ -85,7 +85,7 @@ fn guardrails_rewritten_by_whomever() {
 
 #[test]
 fn old_progress_rewritten() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("tasks/demo/progress.md", "2026-01-17 all is well\n");
     scene.honest_work();
@@ -97,7 +97,7 @@ fn old_progress_rewritten() {
 #[test]
 fn the_runners_records_rewritten() {
     for name in ["activity.log", "state.json", "cost.log"] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         let begun = scene.turn();
         scene.write(&format!("tasks/demo/{name}"), "cleaned\n");
         scene.honest_work();
@@ -109,7 +109,7 @@ fn the_runners_records_rewritten() {
 
 #[test]
 fn a_tool_call_that_nobody_decided() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.undecided = vec!["bash: curl evil".into()];
     scene.honest_work();
@@ -123,7 +123,7 @@ fn hooks_or_agent_settings_changed() {
     for name in
         [".github/hooks/x.json", ".claude/settings.json", ".mcp.json", ".git/hooks/pre-commit"]
     {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         let begun = scene.turn();
         scene.honest_work();
         scene.write(name, "{}");

@@ -1,13 +1,13 @@
 //! Refused: no work, work in the wrong place, or TASK.md made easier.
 
-use super::super::scene::{Scene, TASK_MD};
+use super::super::test_repo::{TASK_MD, TestRepo};
 use super::{against, refused, with_check};
 use crate::model::{FindingKind, Oid, Repair, VerdictResult};
 use crate::verify::{Repo as _, worked};
 
 #[test]
 fn says_done_and_does_nothing() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     let verdict = refused(&begun, &[FindingKind::NotTicked, FindingKind::NoCommit]);
     assert_eq!(verdict.repairs, [Repair::ProgressLine]);
@@ -17,7 +17,7 @@ fn says_done_and_does_nothing() {
 
 #[test]
 fn ticks_the_box_without_work() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     scene.tick_one();
     begun.wrote_task();
@@ -30,7 +30,7 @@ fn ticks_the_box_without_work() {
 
 #[test]
 fn ticks_the_box_in_a_commit_of_state_alone() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.tick_one();
     scene.append("tasks/demo/progress.md", "2026-01-17 all done\n");
@@ -41,7 +41,7 @@ fn ticks_the_box_in_a_commit_of_state_alone() {
 
 #[test]
 fn ticks_several_boxes() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("tasks/demo/TASK.md", &TASK_MD.replace("[ ]", "[x]"));
     scene.write("src/lib.txt", "work\n");
@@ -52,7 +52,7 @@ fn ticks_several_boxes() {
 
 #[test]
 fn takes_a_tick_away() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("tasks/demo/TASK.md", "# Demo\n\n- [x] one\n- [ ] two\n- [ ] zero\n");
     scene.write("src/lib.txt", "work\n");
@@ -67,7 +67,7 @@ fn rewords_or_removes_a_criterion() {
         "# Demo\n\n- [x] one\n- [x] zero\n",
         "# Demo\n\n- [x] one\n- [ ] two\n- [x] zero\n- [x] extra\n",
     ] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         let begun = scene.turn();
         scene.write("tasks/demo/TASK.md", text);
         scene.write("src/lib.txt", "work\n");
@@ -75,7 +75,7 @@ fn rewords_or_removes_a_criterion() {
         refused(&begun, &[FindingKind::CriteriaChanged]);
     }
     // The focus itself reworded: then its box is not ticked either.
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("tasks/demo/TASK.md", "# Demo\n\n- [x] one, easier\n- [ ] two\n- [x] zero\n");
     scene.write("src/lib.txt", "work\n");
@@ -85,7 +85,7 @@ fn rewords_or_removes_a_criterion() {
 
 #[test]
 fn changes_other_text_of_the_task_or_removes_it() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write(
         "tasks/demo/TASK.md",
@@ -95,7 +95,7 @@ fn changes_other_text_of_the_task_or_removes_it() {
     scene.commit_all("ralph(demo): one");
     refused(&begun, &[FindingKind::TaskTextChanged]);
 
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.write("src/lib.txt", "work\n");
     scene.remove("tasks/demo/TASK.md");
@@ -105,7 +105,7 @@ fn changes_other_text_of_the_task_or_removes_it() {
 
 #[test]
 fn an_empty_commit() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     scene.tick_one();
     begun.wrote_task();
@@ -115,7 +115,7 @@ fn an_empty_commit() {
 
 #[test]
 fn a_merge_that_brings_other_work_is_no_work() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     scene.git(&["checkout", "-qb", "side"]);
     scene.write("side.txt", "x");
     scene.commit_all("theirs");
@@ -132,7 +132,7 @@ fn a_commit_with_another_tasks_prefix() {
     for subject in
         ["ralph(other): one", "one", "ralph(demo):one", "Ralph(demo): one", " ralph(demo)"]
     {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         let begun = scene.turn();
         scene.write("src/lib.txt", "work\n");
         scene.tick_one();
@@ -144,7 +144,7 @@ fn a_commit_with_another_tasks_prefix() {
 
 #[test]
 fn one_foreign_commit_among_ours() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     scene.honest_work();
     scene.git(&["commit", "-q", "--allow-empty", "-m", "by the way"]);
@@ -153,7 +153,7 @@ fn one_foreign_commit_among_ours() {
 
 #[test]
 fn work_left_uncommitted() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let mut begun = scene.turn();
     with_check(&mut begun);
     scene.write("helper.txt", "needed\n");
@@ -178,7 +178,7 @@ fn history_amended_or_reset() {
         ["commit", "-q", "--amend", "-am", "ralph(demo): one"].as_slice(),
         &["reset", "-q", "--soft", "HEAD~1"],
     ] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         scene.write("second", "x");
         scene.commit_all("second");
         let mut begun = scene.turn();
@@ -197,7 +197,7 @@ fn history_amended_or_reset() {
 #[test]
 fn work_on_another_branch_or_on_none() {
     for leave in [["checkout", "-qb", "mine"].as_slice(), &["checkout", "-q", "--detach"]] {
-        let scene = Scene::new();
+        let scene = TestRepo::new();
         let begun = scene.turn();
         scene.git(leave);
         scene.honest_work();
@@ -208,7 +208,7 @@ fn work_on_another_branch_or_on_none() {
 
 #[test]
 fn work_is_remembered_for_a_later_attempt_unless_history_was_rewritten() {
-    let scene = Scene::new();
+    let scene = TestRepo::new();
     let begun = scene.turn();
     assert_eq!(worked(&begun.evidence()), None);
     scene.write("src/lib.txt", "work\n");

@@ -8,17 +8,17 @@ use crate::model::{Fault, FaultClass, Turn, TurnEnd};
 use crate::sys::shutdown::Shutdown;
 
 /// What one prompt does: to the repository, and as a turn.
-pub(super) type Act = Box<dyn FnOnce(&Place) -> Turn + Send>;
+pub(super) type Act = Box<dyn FnOnce(&WorkTree) -> Turn + Send>;
 
 /// Where an act happens.
-pub(super) struct Place {
+pub(super) struct WorkTree {
     pub(super) root: PathBuf,
     pub(super) stop: Shutdown,
     /// Seconds by which the wall clock was set.
     pub(super) set: &'static AtomicI64,
 }
 
-impl Place {
+impl WorkTree {
     pub(super) fn write(&self, path: &str, text: &str) {
         let at = self.root.join(path);
         std::fs::create_dir_all(at.parent().expect("parent")).expect("folder");
@@ -74,11 +74,11 @@ impl Place {
     }
 }
 
-pub(super) fn act(act: impl FnOnce(&Place) + Send + 'static) -> Act {
+pub(super) fn act(act: impl FnOnce(&WorkTree) + Send + 'static) -> Act {
     ending(TurnEnd::EndTurn, act)
 }
 
-pub(super) fn ending(end: TurnEnd, act: impl FnOnce(&Place) + Send + 'static) -> Act {
+pub(super) fn ending(end: TurnEnd, act: impl FnOnce(&WorkTree) + Send + 'static) -> Act {
     Box::new(move |place| {
         act(place);
         Turn { end, ..Turn::default() }

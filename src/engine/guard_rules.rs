@@ -38,7 +38,7 @@ impl GuardRules {
     ///
     /// # Errors
     /// If a glob or an allowed command is not understood.
-    pub fn for_criterion<'p>(
+    pub fn policy_for<'p>(
         &self,
         iteration: u32,
         criterion: &Criterion,

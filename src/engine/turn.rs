@@ -14,15 +14,17 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::EngineError;
+use super::evaluate::{Completion, worth_checking};
 use super::iterate::Iteration;
 use super::run::Run;
-use super::settle::{Ending, worth_checking};
 use crate::agent::{AgentError, Session, StopHook, TurnLimits};
 use crate::model::{
     CheckResult, CheckStatus, EventKind, Finding, FindingKind, Prompt, Record as _, SessionId,
     Turn, VerdictResult, Weight,
 };
-use crate::verify::{CheckOptions, Checks, Collected, JudgeRules, Phase, judge, plan, run_checks};
+use crate::verify::{
+    CheckOptions, CheckPhase, Checks, Collected, JudgeRules, judge, plan, run_checks,
+};
 
 /// How often the agent is sent back to work in one iteration.
 const SENT_BACK: u32 = 2;
@@ -32,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(45);
 impl Run {
     /// Prompts, answers the question whether the turn may end, and ends it when the run's
     /// time is up.
-    pub(super) async fn watch(
+    pub(super) async fn prompt_and_watch(
         &mut self,
         session: &mut dyn Session,
         prompt: &Prompt,
@@ -103,9 +105,9 @@ impl Run {
         let mut verdict = judge(&evidence, &rules);
         let hopeless = |finding: &Finding| {
             finding.weight < Weight::Fails
-                || finding.weight == Weight::Fails && !can_be_mended(finding.kind)
+                || finding.weight == Weight::Fails && !can_be_fixed(finding.kind)
         };
-        if worth_checking(&evidence, Ending::Whole) && !verdict.findings.iter().any(hopeless) {
+        if worth_checking(&evidence, Completion::Whole) && !verdict.findings.iter().any(hopeless) {
             let ran = self.checks_for_stop(iteration, &status, over).await?;
             // A check that was not run to its end says nothing.
             if ran.iter().all(|check| !matches!(check.status, CheckStatus::NotRun(_))) {
@@ -142,7 +144,7 @@ impl Run {
     ) -> Result<Vec<CheckResult>, EngineError> {
         let parts = &self.parts;
         let focus = &iteration.criterion.key;
-        let phase = Phase::Iteration { focus, others: parts.regression_budget };
+        let phase = CheckPhase::Iteration { focus, others: parts.regression_budget };
         let planned = plan(&iteration.task, phase, self.baseline.millis());
         let checks = UntilOver { checks: Arc::clone(&parts.checks), over: over.clone() };
         let options = self.check_options(parts.repo.root());
@@ -164,7 +166,7 @@ async fn up(deadline: Option<Instant>) {
 }
 
 /// Whether an agent can still put this in order, in the same turn and with what it may do.
-fn can_be_mended(kind: FindingKind) -> bool {
+fn can_be_fixed(kind: FindingKind) -> bool {
     match kind {
         FindingKind::NotTicked
         | FindingKind::NoCommit

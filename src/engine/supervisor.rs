@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::run::Run;
-use super::{EngineError, Patience, Recovery, Retries, recover};
+use super::{EngineError, Recovery, RetryLimits, RetryPolicy, recover};
 use crate::agent::{AgentError, Session};
 use crate::model::{EventKind, Fault, Outcome, Record as _};
 
@@ -50,12 +50,17 @@ impl Run {
 
     /// Bears a failure of the agent: waits, restarts it or takes another model. Gives the
     /// outcome if the run ends with it.
-    pub(super) async fn bear(&mut self, fault: &Fault) -> Result<Option<Outcome>, EngineError> {
-        let retries =
-            Retries { most: self.parts.max_retries, fallback: !self.parts.fallbacks.is_empty() };
-        let patience = Patience { retries, max_wait: self.parts.max_wait };
+    pub(super) async fn handle_failure(
+        &mut self,
+        fault: &Fault,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let retries = RetryLimits {
+            most: self.parts.max_retries,
+            fallback: !self.parts.fallbacks.is_empty(),
+        };
+        let policy = RetryPolicy { retries, max_wait: self.parts.max_wait };
         let now = self.parts.clock.now();
-        let delay = match recover(fault, &mut self.borne, &patience, now) {
+        let delay = match recover(fault, &mut self.failures, &policy, now) {
             Recovery::Stop(outcome) => return Ok(Some(outcome)),
             Recovery::Fallback => return self.fall_back().await,
             // What was skipped in a turn is never brought here: there was no turn.

@@ -1,6 +1,6 @@
 //! What a run told, in lines that a test can hold.
 
-use super::scene::start;
+use super::test_run::start;
 use crate::model::{Event, EventKind};
 
 /// An event in one line, with the seconds since the start.

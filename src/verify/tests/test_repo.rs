@@ -21,12 +21,12 @@ pub(super) const TASK_MD: &str = "# Demo\n\n- [ ] one\n- [ ] two\n- [x] zero\n";
 pub(super) const DATE: &str = "2026-01-17";
 
 /// A repository on the branch `main` with one commit.
-pub(super) struct Scene {
+pub(super) struct TestRepo {
     pub(super) dir: TempDir,
     pub(super) root: PathBuf,
 }
 
-impl Scene {
+impl TestRepo {
     pub(super) fn new() -> Self {
         let scene = Self::empty();
         scene.write("README.md", "hello\n");
@@ -196,7 +196,7 @@ pub(super) fn check(command: &str, owner: Option<&str>, status: CheckStatus) -> 
 
 /// A turn between its checkpoint and its verdict; the focus is always `one`.
 pub(super) struct TurnBegun<'a> {
-    pub(super) scene: &'a Scene,
+    pub(super) scene: &'a TestRepo,
     pub(super) checkpoint: Checkpoint,
     pub(super) origin: Checkpoint,
     pub(super) state: StateFiles,

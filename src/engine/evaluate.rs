@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::EngineError;
-use super::decide::{After, after};
+use super::decide::{Consequence, after};
 use super::iterate::Iteration;
+use super::prompt_inputs;
 use super::run::Run;
-use super::words;
 use crate::guard::secret_name;
 use crate::model::{
     Attribution, ChangeKind, CriterionKey, EventKind, Evidence, Finding, FindingKind, History,
@@ -15,14 +15,14 @@ use crate::model::{
 };
 use crate::task;
 use crate::verify::{
-    CheckOptions, CheckRun, Collected, Inputs, JudgeRules, KeepTick, Mended, Phase, PlannedCheck,
-    RepairContext, StateFiles, Status, collect, edited_meanwhile, judge, kept, mend, plan,
-    run_checks, worked,
+    CheckOptions, CheckPhase, CheckRun, Collected, Inputs, JudgeRules, KeepTick, PlannedCheck,
+    RepairContext, Repairs, StateFiles, Status, collect, edited_meanwhile, judge, keep_list, plan,
+    repair, run_checks, worked,
 };
 
 /// How a turn ended, as far as the count of attempts goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum Completion {
     /// By the agent or for being stuck: it counts.
     Whole,
     /// By a failure of the agent or the end of the run: it counts only if it proved
@@ -32,7 +32,7 @@ pub(super) enum Ending {
 
 /// What settling came to.
 #[derive(Debug, Default)]
-pub(super) struct Settled {
+pub(super) struct Evaluated {
     /// The run ends with it.
     pub(super) outcome: Option<Outcome>,
     /// The criterion is proven.
@@ -41,12 +41,12 @@ pub(super) struct Settled {
 
 impl Run {
     /// Judges a turn and draws the consequences.
-    pub(super) async fn settle(
+    pub(super) async fn evaluate(
         &mut self,
         iteration: Iteration,
         turn: Turn,
-        mut ending: Ending,
-    ) -> Result<Settled, EngineError> {
+        mut ending: Completion,
+    ) -> Result<Evaluated, EngineError> {
         self.unlock()?;
         let Collected { mut evidence, status } = self.look(&iteration, &turn)?;
         let rules = JudgeRules {
@@ -55,7 +55,7 @@ impl Run {
         };
         if worth_checking(&evidence, ending) && !judge(&evidence, &rules).tampered() {
             let focus = &iteration.criterion.key;
-            let phase = Phase::Iteration { focus, others: self.parts.regression_budget };
+            let phase = CheckPhase::Iteration { focus, others: self.parts.regression_budget };
             let planned = plan(&iteration.task, phase, self.baseline.millis());
             let (root, layout) = (self.parts.repo.root(), &self.parts.layout);
             let seen = StateFiles::read(root, layout)?;
@@ -76,7 +76,7 @@ impl Run {
             }
             if self.interrupted().is_some() {
                 // Its checks were ended, not the agent's work found wanting.
-                ending = Ending::CutOff;
+                ending = Completion::CutOff;
             }
         }
         let mut verdict = judge(&evidence, &rules);
@@ -180,23 +180,23 @@ impl Run {
         iteration: &Iteration,
         evidence: Evidence,
         verdict: Verdict,
-        ending: Ending,
-    ) -> Result<Settled, EngineError> {
+        ending: Completion,
+    ) -> Result<Evaluated, EngineError> {
         let key = iteration.criterion.key.clone();
         let proven = matches!(verdict.result, VerdictResult::Pass(_));
-        let counts = ending == Ending::Whole || proven || verdict.tampered();
+        let counts = ending == Completion::Whole || proven || verdict.tampered();
         if verdict.tampered() {
             // Everything stays as it is, for the human to look at.
             let reason = tampering(&verdict);
             self.record_verdict(iteration, evidence, verdict, Vec::new())?;
-            return Ok(Settled { outcome: Some(Outcome::Tampered { reason }), proven: false });
+            return Ok(Evaluated { outcome: Some(Outcome::Tampered { reason }), proven: false });
         }
         if let Some(commit) = worked(&evidence) {
             self.state.entry(&key).worked = Some(commit.clone());
         }
-        let mended = self.repair(iteration, &verdict.repairs)?;
-        self.tell_left(&mended.left)?;
-        if let Some(kept) = &mended.kept {
+        let repairs = self.repair(iteration, &verdict.repairs)?;
+        self.tell_left(&repairs.left)?;
+        if let Some(kept) = &repairs.saved {
             self.state.attempt_refs = kept.number.saturating_add(1);
             if verdict.repairs.contains(&Repair::BackToCheckpoint) {
                 self.state.entry(&key).worked = None;
@@ -227,7 +227,7 @@ impl Run {
             let entry = self.state.entry(&key).clone();
             after(&verdict, &entry, &self.spent, &self.parts.limits)
         } else {
-            After::Continue
+            Consequence::Continue
         };
         if counts {
             let repairs = verdict.repairs.clone();
@@ -236,11 +236,11 @@ impl Run {
             self.notice("the iteration was cut off; what it had claimed is taken back")?;
         }
         let outcome = match consequence {
-            After::Continue => None,
-            After::Stop(outcome) => Some(outcome),
-            After::Block(then) => self.block(iteration, then)?,
+            Consequence::Continue => None,
+            Consequence::Stop(outcome) => Some(outcome),
+            Consequence::Block(then) => self.block(iteration, then)?,
         };
-        if counts || mended != Mended::default() {
+        if counts || repairs != Repairs::default() {
             self.commit_state()?;
         } else {
             // Nothing came of it: it is written down with the next iteration, or the end.
@@ -251,7 +251,7 @@ impl Run {
             millis: u64::try_from(iteration.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             premium_requests: iteration.premium_requests,
         })?;
-        Ok(Settled { outcome, proven })
+        Ok(Evaluated { outcome, proven })
     }
 
     fn record_verdict(
@@ -271,7 +271,7 @@ impl Run {
         Ok(())
     }
 
-    fn repair(&self, iteration: &Iteration, repairs: &[Repair]) -> Result<Mended, EngineError> {
+    fn repair(&self, iteration: &Iteration, wanted: &[Repair]) -> Result<Repairs, EngineError> {
         let parts = &self.parts;
         let key = &iteration.criterion.key;
         let name = parts.layout.task();
@@ -286,9 +286,9 @@ impl Run {
                 .and_then(|criterion| task::tick(bytes, criterion.mark, task::Tick::Open).ok())
                 .unwrap_or_else(|| bytes.to_vec())
         };
-        Ok(mend(
+        Ok(repair(
             parts.repo.as_ref(),
-            repairs,
+            wanted,
             &RepairContext {
                 layout: &parts.layout,
                 checkpoint: &iteration.checkpoint,
@@ -318,7 +318,7 @@ impl Run {
         self.add_sign(iteration, attempts, &why)?;
         let kept = match then {
             OnStuck::Stop => None,
-            OnStuck::Skip => Some(self.put_aside(iteration)?),
+            OnStuck::Skip => Some(self.stash_attempt(iteration)?),
         };
         self.parts.events.record(EventKind::CriterionBlocked {
             criterion: key.clone(),
@@ -328,7 +328,8 @@ impl Run {
         Ok(match then {
             OnStuck::Skip => None,
             OnStuck::Stop => {
-                let reason = format!("`{}` failed {}: {why}", key.text, words::attempts(attempts));
+                let reason =
+                    format!("`{}` failed {}: {why}", key.text, prompt_inputs::attempts(attempts));
                 Some(Outcome::Stuck { reason })
             }
         })
@@ -336,7 +337,7 @@ impl Run {
 
     /// Keeps all of a criterion's attempts under a ref and puts the branch back to where
     /// it stood before the first of them. What people read in the task's folder stays.
-    fn put_aside(&mut self, iteration: &Iteration) -> Result<String, EngineError> {
+    fn stash_attempt(&mut self, iteration: &Iteration) -> Result<String, EngineError> {
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
         let message = format!("{}put aside", parts.layout.prefix());
@@ -363,7 +364,7 @@ impl Run {
         let parts = &self.parts;
         let options = self.check_options(parts.repo.root());
         let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
-        let keep = kept(repo.root(), &parts.preflight.human, parts.layout.peoples_files())?;
+        let keep = keep_list(repo.root(), &parts.preflight.human, parts.layout.peoples_files())?;
         let ran = run_checks(repo, checks, planned, &options, status, &keep).await?;
         self.tell_unlocked(&ran.unlocked)?;
         if let Some(tree) = &ran.as_it_was {
@@ -421,21 +422,21 @@ fn tell_first(verdict: &mut Verdict, kind: FindingKind, message: String) {
 
 /// Whether running the checks can change anything: there is something to check, on the
 /// branch where it has to be. Elsewhere everything is put back whatever they say.
-pub(super) fn worth_checking(evidence: &Evidence, ending: Ending) -> bool {
+pub(super) fn worth_checking(evidence: &Evidence, ending: Completion) -> bool {
     if evidence.history != History::Straight || evidence.in_progress.is_some() {
         return false;
     }
     let ticked = evidence.task_file.focus_ticked;
     let worked = !evidence.commits.is_empty() || evidence.worked_before;
     match ending {
-        Ending::Whole => ticked || worked,
-        Ending::CutOff => ticked && worked,
+        Completion::Whole => ticked || worked,
+        Completion::CutOff => ticked && worked,
     }
 }
 
 /// Whether a repair undoes something that was claimed.
-fn takes_back(mend: &Repair) -> bool {
-    match mend {
+fn takes_back(repair: &Repair) -> bool {
+    match repair {
         Repair::RestoreTask { .. }
         | Repair::BackToCheckpoint
         | Repair::Untick

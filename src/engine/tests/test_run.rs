@@ -10,11 +10,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::sync::mpsc;
 
-use super::fakes::{Collector, Fake, FileChecks, Script};
-use super::place::{Act, Place};
-use super::told::told;
+use super::fakes::{AgentScript, EventCollector, Fake, FileChecks};
+use super::format::told;
+use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, Gate, StopHook, TurnLimits};
-use crate::engine::{BaselineRun, GuardRules, Limits, Parts, Run};
+use crate::engine::{BaselineRun, GuardRules, Limits, Run, RunParts};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
@@ -26,18 +26,18 @@ use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, Person, Repo as _};
 
-pub(super) struct Scene {
+pub(super) struct TestRun {
     _dir: tempfile::TempDir,
-    pub(super) place: Arc<Place>,
-    pub(super) script: Arc<Mutex<Script>>,
+    pub(super) place: Arc<WorkTree>,
+    pub(super) script: Arc<Mutex<AgentScript>>,
     pub(super) events: Arc<Mutex<Vec<Event>>>,
     pub(super) journal: PathBuf,
-    pub(super) parts: Option<Parts>,
+    pub(super) parts: Option<RunParts>,
 }
 
 pub(super) const TASK: &str = "# Demo\n\n- [ ] one\n  - verify: `exists one.txt`\n- [ ] two\n";
 
-impl Scene {
+impl TestRun {
     pub(super) fn new(task: &str, acts: Vec<Act>) -> Self {
         Self::with(task, acts, None)
     }
@@ -56,7 +56,7 @@ impl Scene {
         let stop = Shutdown::default();
         // Clocks are copied, so what sets them all outlives them: eight bytes a test.
         let set: &'static AtomicI64 = Box::leak(Box::default());
-        let place = Arc::new(Place { root: base.join("repo"), stop: stop.clone(), set });
+        let place = Arc::new(WorkTree { root: base.join("repo"), stop: stop.clone(), set });
         std::fs::create_dir(&place.root).expect("folder");
         place.git(&["init", "-qb", "main"]);
         place.git(&["config", "user.name", "Ada"]);
@@ -71,13 +71,14 @@ impl Scene {
         let clock = Clock::jumping(start(), set);
         let events = Arc::default();
         let journal = base.join("events.jsonl");
-        let collector: Box<dyn Reporter> = Box::new(Collector(Arc::clone(&events)));
+        let collector: Box<dyn Reporter> = Box::new(EventCollector(Arc::clone(&events)));
         let emitter = Emitter::create(&journal, RunId::new("r1"), clock, vec![collector]);
         let emitter = Arc::new(emitter.expect("journal"));
         let record: Arc<dyn Record> = Arc::clone(&emitter) as _;
         let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
         let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
-        let script = Arc::new(Mutex::new(Script { acts: acts.into(), ..Script::default() }));
+        let script =
+            Arc::new(Mutex::new(AgentScript { acts: acts.into(), ..AgentScript::default() }));
         let fake = Fake {
             script: Arc::clone(&script),
             place: Arc::clone(&place),
@@ -98,7 +99,7 @@ impl Scene {
             rules: Rules::default(),
             approval: Approval::Automatic,
         };
-        let parts = Parts {
+        let parts = RunParts {
             again: "ralph-copilot demo".to_owned(),
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
@@ -178,7 +179,7 @@ impl Scene {
         events.iter().map(|event| told(event) + "\n").collect()
     }
 
-    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, Script> {
+    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, AgentScript> {
         self.script.lock().expect("script")
     }
 

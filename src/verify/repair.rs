@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use super::error::VerifyError;
 use super::fingerprint::Fingerprints;
 use super::layout::{Layout, TASK};
-use super::repo::{Identity, Kept, Repo};
-use super::state::{StateFiles, kept};
+use super::repo::{Identity, Repo, SavedAttempt};
+use super::state::{StateFiles, keep_list};
 use crate::model::{Checkpoint, Oid, Repair};
 use crate::sys::{Durability, FileMode, atomic};
 
@@ -51,9 +51,9 @@ pub enum KeepTick {
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mended {
+pub struct Repairs {
     /// The attempt, if it had to be kept.
-    pub kept: Option<Kept>,
+    pub saved: Option<SavedAttempt>,
     /// Paths that could not be put back, because the human's files are in their way or
     /// they are repositories.
     pub left: Vec<PathBuf>,
@@ -65,49 +65,49 @@ pub struct Mended {
 ///
 /// # Errors
 /// If the attempt cannot be kept (then nothing was changed), or a file not be written.
-pub fn mend(
+pub fn repair(
     repo: &dyn Repo,
-    repairs: &[Repair],
-    repair: &RepairContext<'_>,
-) -> Result<Mended, VerifyError> {
-    let mut mended = Mended::default();
-    let overwrites = |mend: &Repair| match mend {
+    wanted: &[Repair],
+    context: &RepairContext<'_>,
+) -> Result<Repairs, VerifyError> {
+    let mut repairs = Repairs::default();
+    let overwrites = |repair: &Repair| match repair {
         Repair::BackToCheckpoint | Repair::RestoreFile(_) | Repair::RestoreTask { .. } => true,
         Repair::Untick | Repair::ProgressLine | Repair::StateCommit => false,
     };
-    if repairs.iter().any(overwrites) {
-        let message = format!("{}attempt", repair.layout.prefix());
-        let kept = repo.save_attempt(repair.layout, repair.number, &message, repair.human)?;
-        mended.kept = Some(kept);
+    if wanted.iter().any(overwrites) {
+        let message = format!("{}attempt", context.layout.prefix());
+        let saved = repo.save_attempt(context.layout, context.number, &message, context.human)?;
+        repairs.saved = Some(saved);
     }
     let mut protected = Vec::new();
-    for mend in repairs {
-        match mend {
+    for repair in wanted {
+        match repair {
             Repair::BackToCheckpoint => {
                 // State files have repairs of their own, which know whose change it was: a
                 // human may have written in one of them meanwhile.
-                let keep = kept(repo.root(), repair.human, repair.layout.state_files())?;
-                mended.left = repo.back_to(repair.checkpoint, &keep)?;
+                let keep = keep_list(repo.root(), context.human, context.layout.state_files())?;
+                repairs.left = repo.back_to(context.checkpoint, &keep)?;
             }
             Repair::RestoreTask { keep_tick } => {
                 let keep = if *keep_tick { KeepTick::Yes } else { KeepTick::No };
-                write(repo.root(), &repair.layout.file(TASK), &(repair.restore_task)(keep))?;
+                write(repo.root(), &context.layout.file(TASK), &(context.restore_task)(keep))?;
             }
             Repair::Untick => {
-                let path = repair.layout.file(TASK);
-                let now = StateFiles::read(repo.root(), repair.layout)?;
+                let path = context.layout.file(TASK);
+                let now = StateFiles::read(repo.root(), context.layout)?;
                 if let Some(bytes) = now.bytes(&path) {
-                    write(repo.root(), &path, &(repair.untick)(bytes))?;
+                    write(repo.root(), &path, &(context.untick)(bytes))?;
                 }
             }
-            Repair::RestoreFile(path) if repair.layout.is_state_file(path) => {
-                match repair.state.bytes(path) {
+            Repair::RestoreFile(path) if context.layout.is_state_file(path) => {
+                match context.state.bytes(path) {
                     Some(bytes) => write(repo.root(), path, bytes)?,
                     None => remove(&repo.root().join(path))?,
                 }
             }
             Repair::RestoreFile(path) => {
-                if !repair.human.in_the_way(path) {
+                if !context.human.in_the_way(path) {
                     protected.push(path.clone());
                 }
             }
@@ -115,12 +115,12 @@ pub fn mend(
         }
     }
     if !protected.is_empty() {
-        repo.restore(repair.origin, &protected)?;
-        let message = format!("{}put protected files back", repair.layout.prefix());
-        mended.commit =
-            repo.commit_paths(&repair.checkpoint.branch, &protected, &message, repair.identity)?;
+        repo.restore(context.origin, &protected)?;
+        let message = format!("{}put protected files back", context.layout.prefix());
+        repairs.commit =
+            repo.commit_paths(&context.checkpoint.branch, &protected, &message, context.identity)?;
     }
-    Ok(mended)
+    Ok(repairs)
 }
 
 /// Replaces a file as a whole, with the mode it had; a link in its place is replaced, and

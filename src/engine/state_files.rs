@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use super::EngineError;
+use super::prompt_inputs::{self, folder_of};
 use super::run::{BaselineRun, Run};
 use super::state;
-use super::words::{self, folder_of};
 use crate::model::{
     CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, Record as _, RunSummary, Task,
     Totals,
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
-use crate::verify::{Baseline, GUARDRAILS, Phase, TASK, kept, plan};
+use crate::verify::{Baseline, CheckPhase, GUARDRAILS, TASK, keep_list, plan};
 
 impl Run {
     /// Everything before the first iteration.
@@ -53,7 +53,7 @@ impl Run {
     }
 
     async fn take_baseline(&mut self, task: &Task) -> Result<(), EngineError> {
-        let planned = plan(task, Phase::Baseline, self.baseline.millis());
+        let planned = plan(task, CheckPhase::Baseline, self.baseline.millis());
         if planned.is_empty() {
             return Ok(());
         }
@@ -118,7 +118,7 @@ impl Run {
         }
         let date = self.parts.clock.today();
         let why = self.parts.gate.redactor().redact_str(why).replace('\n', " ");
-        let attempts = words::attempts(attempts);
+        let attempts = prompt_inputs::attempts(attempts);
         let sign = format!("- {mark} ({date}, iteration {iteration}, {attempts} failed): {why}");
         if !text.ends_with(b"\n") {
             text.push(b'\n');
@@ -197,7 +197,7 @@ impl Run {
 
     /// Looks at the run's own records for the last time: what ran after the last verdict, as
     /// the checks at the end, can have changed them, too.
-    pub(super) fn last_look(&self, outcome: Outcome) -> Outcome {
+    pub(super) fn verify_records(&self, outcome: Outcome) -> Outcome {
         let changed = self.changed_records();
         if changed.is_empty() || matches!(outcome, Outcome::Tampered { .. }) {
             return outcome;
@@ -288,7 +288,7 @@ impl Run {
         let message = format!("{}unfinished", parts.layout.prefix());
         let number = self.state.attempt_refs.max(1);
         let saved = parts.repo.save_attempt(&parts.layout, number, &message, human)?;
-        let keep = kept(parts.repo.root(), human, parts.layout.state_files())?;
+        let keep = keep_list(parts.repo.root(), human, parts.layout.state_files())?;
         let left = parts.repo.back_to(&parts.repo.checkpoint()?, &keep)?;
         self.tell_left(&left)?;
         self.state.attempt_refs = saved.number.saturating_add(1);
