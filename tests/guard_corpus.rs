@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use ralph_copilot::guard::{Files, Kind, OsFiles, Policy, Redactor, decide};
+use ralph_copilot::guard::{FileKind, Files, OsFiles, Policy, Redactor, decide};
 use ralph_copilot::model::{Asked, Decision, SessionId, ToolRequest};
 use serde_json::{Value, json};
 
@@ -170,15 +170,15 @@ fn every_labelled_call_is_decided_as_labelled() {
 /// The files of a place, on a machine where every path outside it is of one kind.
 struct Machine<'a> {
     root: &'a Path,
-    outside: Kind,
+    outside: FileKind,
 }
 
 impl Files for Machine<'_> {
-    fn kind(&self, path: &Path) -> Kind {
+    fn kind(&self, path: &Path) -> FileKind {
         if path.starts_with(self.root) {
             OsFiles.kind(path)
         } else if self.root.starts_with(path) {
-            Kind::Dir
+            FileKind::Dir
         } else {
             self.outside.clone()
         }
@@ -203,7 +203,7 @@ fn every_line_of_our_own_is_decided_as_marked() {
     let root = place.repo.ancestors().nth(2).expect("the place's root");
     let mut seen = 0;
     let mut wrong = Vec::new();
-    for outside in [Kind::Missing, Kind::File, Kind::Dir] {
+    for outside in [FileKind::Missing, FileKind::File, FileKind::Dir] {
         let files = Machine { root, outside };
         own_lines(&place, &files, &mut seen, &mut wrong);
     }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::failure::{Failure, FailureKind};
 use super::{launch, unreadable};
-use crate::guard::{RedactStream as Stream, Redactor};
+use crate::guard::{RedactStream, Redactor};
 
 /// Read at once, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -45,7 +45,7 @@ enum Broken {
 fn filter(
     mut input: impl Read,
     mut shown: Shown<impl Write>,
-    mut stream: Stream,
+    mut stream: RedactStream,
 ) -> Result<(), Broken> {
     let mut bytes = Vec::with_capacity(PIECE);
     let mut piece = vec![0; PIECE];

@@ -22,9 +22,9 @@ pub struct Explained {
 
 /// The parts seen so far; by default none are kept.
 #[derive(Debug, Default)]
-pub(super) struct Parts(Option<Vec<String>>);
+pub(super) struct ExplainedParts(Option<Vec<String>>);
 
-impl Parts {
+impl ExplainedParts {
     /// Keeps what is seen.
     pub(super) fn kept() -> Self {
         Self(Some(Vec::new()))

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// What stands at a path, links not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// Nothing.
     Missing,
     /// A regular file, or anything else that is no folder and no link.
@@ -27,7 +27,7 @@ pub enum Kind {
 /// The questions.
 pub trait Files: Sync {
     /// What stands at an absolute path; the last component is not followed.
-    fn kind(&self, path: &Path) -> Kind;
+    fn kind(&self, path: &Path) -> FileKind;
 
     /// The bytes of a file.
     ///
@@ -47,16 +47,16 @@ pub trait Files: Sync {
 pub struct OsFiles;
 
 impl Files for OsFiles {
-    fn kind(&self, path: &Path) -> Kind {
+    fn kind(&self, path: &Path) -> FileKind {
         match std::fs::symlink_metadata(path) {
             Ok(meta) if meta.file_type().is_symlink() => {
-                std::fs::read_link(path).map_or(Kind::Unknown, Kind::Link)
+                std::fs::read_link(path).map_or(FileKind::Unknown, FileKind::Link)
             }
-            Ok(meta) if meta.is_dir() => Kind::Dir,
-            Ok(_) => Kind::File,
+            Ok(meta) if meta.is_dir() => FileKind::Dir,
+            Ok(_) => FileKind::File,
             Err(error) => match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Kind::Missing,
-                _ => Kind::Unknown,
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileKind::Missing,
+                _ => FileKind::Unknown,
             },
         }
     }
@@ -81,7 +81,7 @@ pub(super) struct Real {
     /// Places of the links that were followed.
     pub(super) links: Vec<PathBuf>,
     /// What stands there.
-    pub(super) kind: Kind,
+    pub(super) kind: FileKind,
 }
 
 /// Links followed before a path counts as a loop; the kernel's own number.
@@ -92,7 +92,7 @@ const MOST_LINKS: usize = 40;
 pub(super) fn resolve(
     path: &Path,
     files: &dyn Files,
-    seen: &mut HashMap<PathBuf, Kind>,
+    seen: &mut HashMap<PathBuf, FileKind>,
 ) -> Option<Real> {
     let mut at = PathBuf::new();
     let mut todo: Vec<OsString> = Vec::new();
@@ -106,11 +106,11 @@ pub(super) fn resolve(
     todo.reverse();
     let root = at.clone();
     let mut links = Vec::new();
-    let mut kind = Kind::Dir;
+    let mut kind = FileKind::Dir;
     while let Some(part) = todo.pop() {
         if part == ".." {
             at.pop();
-            kind = Kind::Dir;
+            kind = FileKind::Dir;
             continue;
         }
         at.push(&part);
@@ -123,9 +123,9 @@ pub(super) fn resolve(
             }
         };
         match &kind {
-            Kind::Unknown => return None,
-            Kind::Missing | Kind::File | Kind::Dir => {}
-            Kind::Link(target) => {
+            FileKind::Unknown => return None,
+            FileKind::Missing | FileKind::File | FileKind::Dir => {}
+            FileKind::Link(target) => {
                 if links.len() == MOST_LINKS {
                     return None;
                 }
@@ -139,7 +139,7 @@ pub(super) fn resolve(
                         todo.push(part.as_os_str().to_owned());
                     }
                 }
-                kind = Kind::Dir;
+                kind = FileKind::Dir;
             }
         }
     }

@@ -12,11 +12,11 @@ use std::rc::Rc;
 
 use crate::model::{Access, RuleDecision, WriteScope};
 
-use super::explain::Parts;
-use super::files::{Files, Kind, Real, resolve};
+use super::denial::Denial;
+use super::explain::ExplainedParts;
+use super::files::{FileKind, Files, Real, resolve};
 use super::places::{FILE_READS, HOME_READS, SYSTEM_READS, TASK_FILES, is_setting, is_system};
 use super::policy::Policy;
-use super::refusal::Refusal;
 use super::secrets;
 use super::trees::Tree;
 
@@ -25,7 +25,7 @@ const LEAVE: &str = "leave it as it is, and say in progress.md what should chang
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Write {
+pub(super) enum WriteKind {
     /// Its content is replaced or changed.
     Change,
     /// Something is added at its end.
@@ -38,7 +38,7 @@ pub(super) enum Write {
 
 /// What of a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Read {
+pub(super) enum ReadKind {
     /// Its content.
     Content,
     /// Its content and that of everything below it.
@@ -51,7 +51,7 @@ pub(super) enum Read {
 pub(super) struct Judge<'a> {
     pub(super) policy: &'a Policy,
     pub(super) files: &'a dyn Files,
-    seen: HashMap<PathBuf, Kind>,
+    seen: HashMap<PathBuf, FileKind>,
     /// Folders that were looked through: a long line may name one again and again.
     pub(super) trees: RefCell<HashMap<PathBuf, Rc<Tree>>>,
     /// The names of all tracked files, once they were asked for.
@@ -61,13 +61,13 @@ pub(super) struct Judge<'a> {
     /// Those of them whose content is new: no script that was there before.
     pub(super) changed: BTreeSet<PathBuf>,
     /// What a human has to approve, if the user's rules say so.
-    pub(super) ask: Option<Refusal>,
+    pub(super) ask: Option<Denial>,
     /// Whether a tool of the project ran before, which may have built programs.
     pub(super) built: bool,
     /// Links that this call itself would make: nothing may be reached through them.
     pub(super) links: Vec<PathBuf>,
     /// The parts looked at, if anybody wants to know.
-    pub(super) parts: Parts,
+    pub(super) parts: ExplainedParts,
     /// What traps of the line run.
     pub(super) traps: Vec<String>,
     /// Functions of the line that are being walked.
@@ -104,7 +104,7 @@ impl<'a> Judge<'a> {
             ask: None,
             built: false,
             links: Vec::new(),
-            parts: Parts::default(),
+            parts: ExplainedParts::default(),
             traps: Vec::new(),
             active: Vec::new(),
             budget: 60_000,
@@ -116,19 +116,16 @@ impl<'a> Judge<'a> {
     }
 
     /// Where an absolute path really leads.
-    pub(super) fn resolve(&mut self, path: &Path) -> Result<Real, Refusal> {
+    pub(super) fn resolve(&mut self, path: &Path) -> Result<Real, Denial> {
         let unclear = || {
-            Refusal::new(
-                "path.unclear",
-                format!("it cannot be told where {} leads", path.display()),
-            )
+            Denial::new("path.unclear", format!("it cannot be told where {} leads", path.display()))
         };
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(unclear());
         }
         let real = resolve(path, self.files, &mut self.seen).ok_or_else(unclear)?;
         if self.links.iter().any(|link| real.path.starts_with(link)) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.symlink",
                 "it goes through a link that this same call makes",
             ));
@@ -147,13 +144,13 @@ impl<'a> Judge<'a> {
     }
 
     /// Checks a read of an absolute path.
-    pub(super) fn read(&mut self, path: &Path, read: Read) -> Result<Real, Refusal> {
+    pub(super) fn read(&mut self, path: &Path, read: ReadKind) -> Result<Real, Denial> {
         let real = self.resolve(path)?;
         if FILE_READS.iter().any(|file| path == Path::new(file)) {
             return Ok(real);
         }
-        let ruling = self.ruled_path(&real.path, Access::Read, read != Read::Name)?;
-        let revealing = read != Read::Name;
+        let ruling = self.ruled_path(&real.path, Access::Read, read != ReadKind::Name)?;
+        let revealing = read != ReadKind::Name;
         if revealing && (secrets::path(path) || secrets::path(&real.path)) {
             return Err(secret(path));
         }
@@ -164,32 +161,32 @@ impl<'a> Judge<'a> {
             && !self.readable_outside(&real.path)
             && ruling.is_none()
         {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.outside",
                 format!("{} is outside the workspace", path.display()),
             )
             .instead("work with files below the workspace"));
         }
-        if read == Read::Tree && real.kind == Kind::Dir {
+        if read == ReadKind::Tree && real.kind == FileKind::Dir {
             self.tree(&real.path)?;
         }
         Ok(real)
     }
 
-    /// What the user's rules say about a path: a refusal, or the rule that lets it
+    /// What the user's rules say about a path: a denial, or the rule that lets it
     /// through. What a human has to approve is noted.
     pub(super) fn ruled_path(
         &mut self,
         path: &Path,
         access: Access,
         revealing: bool,
-    ) -> Result<Option<RuleDecision>, Refusal> {
+    ) -> Result<Option<RuleDecision>, Denial> {
         let Some(ruling) = self.policy.rules.path(path, access).filter(|_| revealing) else {
             return Ok(None);
         };
         match ruling.decision {
-            RuleDecision::Deny => return Err(Refusal::ruled(ruling)),
-            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Refusal::ruled(ruling))),
+            RuleDecision::Deny => return Err(Denial::ruled(ruling)),
+            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Denial::ruled(ruling))),
             RuleDecision::Allow => {}
         }
         Ok(Some(ruling.decision))
@@ -204,7 +201,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Checks a write of an absolute path and notes it.
-    pub(super) fn write(&mut self, path: &Path, write: Write) -> Result<PathBuf, Refusal> {
+    pub(super) fn write(&mut self, path: &Path, write: WriteKind) -> Result<PathBuf, Denial> {
         if matches!(
             path.to_str(),
             Some(
@@ -215,13 +212,13 @@ impl<'a> Judge<'a> {
                     | "/dev/fd/2"
                     | "/dev/fd/63"
             )
-        ) && write != Write::Move
+        ) && write != WriteKind::Move
         {
             return Ok(path.to_owned());
         }
         let real = self.resolve(path)?;
         if real.links.iter().any(|link| self.inside(link) && *link != self.policy.workspace) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.symlink",
                 format!("{} is reached through a symbolic link", path.display()),
             )
@@ -234,11 +231,11 @@ impl<'a> Judge<'a> {
             return self.write_outside(path, real.path);
         }
         self.protected(&real.path, write)?;
-        if write == Write::Move || real.kind == Kind::Dir {
+        if write == WriteKind::Move || real.kind == FileKind::Dir {
             self.nothing_protected_below(&real, write)?;
         }
         self.writes.insert(real.path.clone());
-        if write != Write::Mode {
+        if write != WriteKind::Mode {
             self.changed.insert(real.path.clone());
         }
         Ok(real.path)
@@ -246,9 +243,9 @@ impl<'a> Judge<'a> {
 
     /// A write outside the workspace: only where the user's rules let it, and never of
     /// secrets, settings of agents, or what the machine runs on.
-    fn write_outside(&mut self, path: &Path, real: PathBuf) -> Result<PathBuf, Refusal> {
+    fn write_outside(&mut self, path: &Path, real: PathBuf) -> Result<PathBuf, Denial> {
         let refuse = || {
-            Refusal::new("path.outside", format!("{} is outside the workspace", path.display()))
+            Denial::new("path.outside", format!("{} is outside the workspace", path.display()))
                 .instead("write below the workspace")
         };
         self.ruled_path(&real, Access::Write, true)?.ok_or_else(refuse)?;
@@ -272,8 +269,8 @@ impl<'a> Judge<'a> {
     }
 
     /// A folder that moves takes everything below it along.
-    fn nothing_protected_below(&mut self, real: &Real, write: Write) -> Result<(), Refusal> {
-        if write != Write::Move {
+    fn nothing_protected_below(&mut self, real: &Real, write: WriteKind) -> Result<(), Denial> {
+        if write != WriteKind::Move {
             return Ok(());
         }
         let policy = self.policy;
@@ -287,19 +284,19 @@ impl<'a> Judge<'a> {
             .chain(&policy.human)
             .find(|path| path.starts_with(&real.path));
         if let Some(path) = below {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.protected",
                 format!("{} would go with it, and that is protected", path.display()),
             ));
         }
-        if real.kind == Kind::Dir {
+        if real.kind == FileKind::Dir {
             let tree = self.entries(&real.path);
             self.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
             for entry in &tree.paths {
                 self.protected(entry, write)?;
             }
             if !tree.all {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.too-large",
                     "the folder is too large to be looked through",
                 )
@@ -310,7 +307,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Checks a canonical path inside the workspace against everything protected.
-    pub(super) fn protected(&mut self, path: &Path, write: Write) -> Result<(), Refusal> {
+    pub(super) fn protected(&mut self, path: &Path, write: WriteKind) -> Result<(), Denial> {
         let relative = path.strip_prefix(&self.policy.workspace).unwrap_or(path).to_owned();
         let shown = relative.display();
         let parts: Vec<String> = relative
@@ -322,12 +319,13 @@ impl<'a> Judge<'a> {
             .collect();
         let names: Vec<&str> = parts.iter().map(String::as_str).collect();
         if names.is_empty() {
-            return Err(Refusal::new("path.protected", "the workspace itself must stay as it is"));
+            return Err(Denial::new("path.protected", "the workspace itself must stay as it is"));
         }
         let modules = names.last() == Some(&".gitmodules")
-            && (names.len() == 1 || self.files.kind(&path.with_file_name(".git")) != Kind::Missing);
+            && (names.len() == 1
+                || self.files.kind(&path.with_file_name(".git")) != FileKind::Missing);
         if names.contains(&".git") || modules {
-            return Err(Refusal::new("path.git", format!("{shown} belongs to git itself"))
+            return Err(Denial::new("path.git", format!("{shown} belongs to git itself"))
                 .instead("use git's own commands: `git add FILE`, `git commit -m '…'`"));
         }
         self.ruled_path(path, Access::Write, true)?;
@@ -336,14 +334,14 @@ impl<'a> Judge<'a> {
             self.task_folder(path, &names, write)?;
         } else {
             if names[0] == ".ralph" {
-                return Err(Refusal::new("state.runner", format!("{shown} belongs to the runner"))
+                return Err(Denial::new("state.runner", format!("{shown} belongs to the runner"))
                     .instead(LEAVE));
             }
             if self.of_another_task(path, &names) {
-                return Err(Refusal::new("state.task", format!("{shown} belongs to another task")));
+                return Err(Denial::new("state.task", format!("{shown} belongs to another task")));
             }
             if policy.write_scope == WriteScope::Task {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.scope",
                     format!(
                         "{shown} is outside the task's folder, and this run may write there only"
@@ -352,7 +350,7 @@ impl<'a> Judge<'a> {
             }
         }
         if is_setting(&names) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.settings",
                 format!("{shown} decides what agents may do; only the human changes it"),
             )
@@ -362,7 +360,7 @@ impl<'a> Judge<'a> {
             return Err(secret(&relative));
         }
         if policy.human.iter().any(|human| path.starts_with(human) || *human == path) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "human.work",
                 format!("{shown} is the human's own unfinished work"),
             )
@@ -370,7 +368,7 @@ impl<'a> Judge<'a> {
         }
         let fixed = policy.protect_paths.iter().any(|fixed| path.starts_with(fixed));
         if fixed || policy.protect.covers(&relative) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.protected",
                 format!("{shown} is protected in this task"),
             )
@@ -381,7 +379,7 @@ impl<'a> Judge<'a> {
 
     /// Refuses to go into a folder whose files are protected: the shell may stay
     /// there, and later names would be read from the wrong place.
-    pub(super) fn enterable(&mut self, path: &Path) -> Result<(), Refusal> {
+    pub(super) fn enterable(&mut self, path: &Path) -> Result<(), Denial> {
         let names: Vec<String> = path
             .strip_prefix(&self.policy.workspace)
             .unwrap_or(Path::new(""))
@@ -391,7 +389,7 @@ impl<'a> Judge<'a> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let runner = names.first() == Some(&".ralph") && !self.policy.in_own_task(path);
         if names.contains(&".git") || runner || is_setting(&names) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.protected",
                 format!("{} is no place to work in", path.display()),
             )
@@ -417,23 +415,23 @@ impl<'a> Judge<'a> {
         let is_task = |folder: &Path, judge: &Self| {
             !policy.in_own_task(folder)
                 && (below_tasks && folder != policy.workspace || Some(folder) == path.parent())
-                && judge.files.kind(&folder.join("TASK.md")) != Kind::Missing
+                && judge.files.kind(&folder.join("TASK.md")) != FileKind::Missing
         };
         folders.any(|folder| is_task(folder, self))
     }
 
-    fn task_folder(&self, path: &Path, names: &[&str], write: Write) -> Result<(), Refusal> {
+    fn task_folder(&self, path: &Path, names: &[&str], write: WriteKind) -> Result<(), Denial> {
         let name = names.last().copied().unwrap_or_default();
         if name == "progress.md" && path.parent() == self.policy.task_dir.as_deref() {
-            return if write == Write::Append {
+            return if write == WriteKind::Append {
                 Ok(())
             } else {
-                Err(Refusal::new("state.progress", "progress.md may only be added to")
+                Err(Denial::new("state.progress", "progress.md may only be added to")
                     .instead("append a line: `echo \"- $(date +%F) what was done\" >> progress.md` in the task's folder"))
             };
         }
         if name == "task.md" {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "state.task",
                 "of TASK.md only the box of the criterion in focus may be ticked, one byte",
             )
@@ -445,7 +443,7 @@ impl<'a> Judge<'a> {
             {
                 Ok(())
             }
-            WriteScope::Task | WriteScope::Workspace => Err(Refusal::new(
+            WriteScope::Task | WriteScope::Workspace => Err(Denial::new(
                 "state.runner",
                 format!("{} belongs to the runner and the human", path.display()),
             )
@@ -467,8 +465,8 @@ fn is_passed_over(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The refusal for a path that holds secrets.
-pub(super) fn secret(path: &Path) -> Refusal {
-    Refusal::new("secret.file", format!("{} may hold secrets", path.display()))
+/// The denial for a path that holds secrets.
+pub(super) fn secret(path: &Path) -> Denial {
+    Denial::new("secret.file", format!("{} may hold secrets", path.display()))
         .instead("use a template such as `.env.example`")
 }

@@ -10,8 +10,9 @@
 //!
 //! Order: the input's shape (`tools`), then for a command line its syntax tree
 //! (`shell`), its programs (`programs`), and in the end paths (`judge`); the
-//! first refusal wins, so the strictest rule does.
+//! first denial wins, so the strictest rule does.
 
+mod denial;
 mod explain;
 mod files;
 mod judge;
@@ -20,20 +21,19 @@ mod places;
 mod policy;
 mod programs;
 mod redact;
-mod refusal;
 mod rules;
 mod secrets;
-mod seen;
 mod shell;
 mod task_files;
+mod tool_input;
 mod tools;
 mod trees;
 
 pub use explain::Explained;
-pub use files::{Files, Kind, OsFiles};
+pub use files::{FileKind, Files, OsFiles};
 pub use places::is_system;
 pub use policy::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
-pub use redact::{Redactor, Stream as RedactStream};
+pub use redact::{RedactStream, Redactor};
 pub use rules::{FLOOR, Rules};
 pub use secrets::path as secret_name;
 pub use shell::THREAD as GUARD_THREAD;

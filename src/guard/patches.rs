@@ -17,12 +17,12 @@ const NOWHERE: [&str; 3] = ["/dev/null", "a/dev/null", "b/dev/null"];
 pub(super) struct Patched {
     /// As written.
     pub(super) path: String,
-    pub(super) change: Change,
+    pub(super) change: PatchChange,
 }
 
 /// What a patch does to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum PatchChange {
     /// This is its content.
     Add(String),
     Delete,
@@ -50,17 +50,21 @@ pub(super) fn read(text: &str) -> Option<Vec<Patched>> {
     let mut files: Vec<Patched> = Vec::new();
     for line in body {
         match header(line) {
-            Some(("Add File", path)) => files.push(Patched::new(path, Change::Add(String::new()))),
-            Some(("Delete File", path)) => files.push(Patched::new(path, Change::Delete)),
+            Some(("Add File", path)) => {
+                files.push(Patched::new(path, PatchChange::Add(String::new())))
+            }
+            Some(("Delete File", path)) => files.push(Patched::new(path, PatchChange::Delete)),
             Some(("Update File", path)) => {
-                let change = Change::Update { moved: None, hunks: Vec::new() };
+                let change = PatchChange::Update { moved: None, hunks: Vec::new() };
                 files.push(Patched::new(path, change));
             }
             Some(("Move to", path)) => match &mut files.last_mut()?.change {
-                Change::Update { moved: moved @ None, hunks } if hunks.is_empty() => {
+                PatchChange::Update { moved: moved @ None, hunks } if hunks.is_empty() => {
                     *moved = Some(path.to_owned());
                 }
-                Change::Update { .. } | Change::Add(_) | Change::Delete => return None,
+                PatchChange::Update { .. } | PatchChange::Add(_) | PatchChange::Delete => {
+                    return None;
+                }
             },
             Some(_) => return None,
             None => files.last_mut()?.change.line(line)?,
@@ -82,12 +86,12 @@ fn header(line: &str) -> Option<(&str, &str)> {
 }
 
 impl Patched {
-    fn new(path: &str, change: Change) -> Self {
+    fn new(path: &str, change: PatchChange) -> Self {
         Self { path: path.to_owned(), change }
     }
 }
 
-impl Change {
+impl PatchChange {
     /// Takes a line that is no header.
     fn line(&mut self, line: &str) -> Option<()> {
         match self {
@@ -236,11 +240,11 @@ mod tests {
         let files = files.expect("is understood");
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["a", "b", "d"]);
-        assert_eq!(files[0].change, Change::Add("x\n*** Delete File: y\n".to_owned()));
-        let Change::Update { moved, hunks } = &files[1].change else { panic!("an update") };
+        assert_eq!(files[0].change, PatchChange::Add("x\n*** Delete File: y\n".to_owned()));
+        let PatchChange::Update { moved, hunks } = &files[1].change else { panic!("an update") };
         assert_eq!(moved.as_deref(), Some("c"));
         assert_eq!(apply("0\nz\n1\n\n3\n", hunks).as_deref(), Some("0\nz\n2\n\n3\n"));
-        assert_eq!(files[2].change, Change::Delete);
+        assert_eq!(files[2].change, PatchChange::Delete);
     }
 
     #[test]
@@ -277,7 +281,7 @@ mod tests {
     fn lines_that_stand_twice_or_nowhere_are_not_guessed() {
         let hunks = |body: &str| match patch(&format!("*** Update File: a\n{body}")) {
             Some(files) => match files.into_iter().next().expect("a file").change {
-                Change::Update { hunks, .. } => hunks,
+                PatchChange::Update { hunks, .. } => hunks,
                 other => panic!("{other:?}"),
             },
             None => panic!("no patch"),

@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
+use super::denial::Denial;
 use super::files::Files;
-use super::patches::{self, Change, Hunk, Patched};
+use super::patches::{self, Hunk, PatchChange, Patched};
 use super::policy::Policy;
-use super::refusal::Refusal;
 
 /// What a file tool would do to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,10 +40,10 @@ impl Edit {
         let patch = input.as_str().map(str::to_owned).or_else(|| text(&["input", "patch"]));
         if let Some(patch) = patch.filter(|patch| patch.contains(patches::BEGIN)) {
             return match patches::read(&patch).as_deref() {
-                Some([Patched { change: Change::Add(content), .. }]) => {
+                Some([Patched { change: PatchChange::Add(content), .. }]) => {
                     Self::Whole(content.clone())
                 }
-                Some([Patched { change: Change::Update { moved: None, hunks }, .. }]) => {
+                Some([Patched { change: PatchChange::Update { moved: None, hunks }, .. }]) => {
                     Self::Lines(hunks.clone())
                 }
                 Some(_) | None => Self::Unknown,
@@ -184,9 +184,9 @@ fn patched(before: &str, diff: &str) -> Option<String> {
 }
 
 /// Refuses every change of TASK.md but the tick of the criterion in focus.
-pub(super) fn tick(policy: &Policy, files: &dyn Files, edit: &Edit) -> Result<(), Refusal> {
+pub(super) fn tick(policy: &Policy, files: &dyn Files, edit: &Edit) -> Result<(), Denial> {
     let refuse = |why: &str| {
-        Err(Refusal::new(
+        Err(Denial::new(
             "state.task",
             format!("of TASK.md only the box of the criterion in focus may be ticked: {why}"),
         )
@@ -210,13 +210,9 @@ pub(super) fn tick(policy: &Policy, files: &dyn Files, edit: &Edit) -> Result<()
 }
 
 /// Refuses every change of progress.md but an addition at its end.
-pub(super) fn append(
-    path: &std::path::Path,
-    files: &dyn Files,
-    edit: &Edit,
-) -> Result<(), Refusal> {
+pub(super) fn append(path: &std::path::Path, files: &dyn Files, edit: &Edit) -> Result<(), Denial> {
     let refuse = || {
-        Err(Refusal::new("state.progress", "progress.md may only be added to")
+        Err(Denial::new("state.progress", "progress.md may only be added to")
             .instead("append a line: `echo \"- $(date +%F) what was done\" >> progress.md` in the task's folder"))
     };
     let before = match files.read(path) {

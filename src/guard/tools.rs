@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use crate::model::{Decision, ToolRequest};
 
-use super::explain::{Explained, Parts};
+use super::denial::{Denial, blocked_pattern};
+use super::explain::{Explained, ExplainedParts};
 use super::files::Files;
-use super::judge::{Judge, Read, Write};
+use super::judge::{Judge, ReadKind, WriteKind};
 use super::policy::{Approval, Policy};
 use super::programs;
-use super::refusal::{Refusal, blocked_pattern};
 use super::secrets;
-use super::seen::Seen;
 use super::shell;
 use super::task_files::{self, Edit};
+use super::tool_input::ToolInput;
 
 /// What a tool is for, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,14 +74,14 @@ fn family(tool: &str) -> Family {
 
 /// Decides a call. Pure: it depends on its arguments alone and changes nothing.
 ///
-/// Every refusal names its rule and, where there is one, a way that passes.
+/// Every denial names its rule and, where there is one, a way that passes.
 pub fn decide(request: &ToolRequest, policy: &Policy, files: &dyn Files) -> Decision {
-    decided(request, policy, files, &mut Parts::default())
+    decided(request, policy, files, &mut ExplainedParts::default())
 }
 
 /// Decides a call as [`decide`] does, and tells which parts of it were looked at.
 pub fn explain(request: &ToolRequest, policy: &Policy, files: &dyn Files) -> Explained {
-    let mut parts = Parts::kept();
+    let mut parts = ExplainedParts::kept();
     let decision = decided(request, policy, files, &mut parts);
     Explained { decision, parts: parts.into_list() }
 }
@@ -90,12 +90,12 @@ fn decided(
     request: &ToolRequest,
     policy: &Policy,
     files: &dyn Files,
-    parts: &mut Parts,
+    parts: &mut ExplainedParts,
 ) -> Decision {
     let call = Call { request, policy, files, family: family(&request.tool) };
     match call.decide(parts) {
         Ok(decision) => decision,
-        Err(refusal) => Decision::deny(refusal.rule.clone(), refusal.text()),
+        Err(denial) => Decision::deny(denial.rule.clone(), denial.text()),
     }
 }
 
@@ -123,7 +123,7 @@ struct Call<'a> {
 impl Call<'_> {
     /// The user's rules around the built-in ones, the strictest first: blocked tools,
     /// blocked patterns, what is understood, tools to ask for, the list of tools.
-    fn decide(&self, parts: &mut Parts) -> Result<Decision, Refusal> {
+    fn decide(&self, parts: &mut ExplainedParts) -> Result<Decision, Denial> {
         let input = &self.request.input;
         // Older versions hand the arguments over as a JSON text.
         let parsed: Option<Value> = input.as_str().and_then(|text| serde_json::from_str(text).ok());
@@ -131,7 +131,7 @@ impl Call<'_> {
         let (rules, tool) = (&self.policy.rules, self.request.tool.as_str());
         if let Some(name) = rules.blocks(tool) {
             let why = format!("the tool {tool} is blocked (`{name}` in blocked_tools)");
-            return Err(Refusal::new("policy.blocked-tool", why));
+            return Err(Denial::new("policy.blocked-tool", why));
         }
         if let Some(pattern) = any_text(input, &|text| rules.matches(text)) {
             return Err(blocked_pattern(pattern));
@@ -139,26 +139,26 @@ impl Call<'_> {
         let (decision, ask) = self.understood(input, parts)?;
         if rules.leaves_out(tool) {
             let why = format!("the tool {tool} is none of those in allowed_tools");
-            return Err(Refusal::new("policy.not-allowed-tool", why)
+            return Err(Denial::new("policy.not-allowed-tool", why)
                 .instead(format!("use one of those: {}", rules.allowed().join(", "))));
         }
         let named = rules.asks_for(tool).map(|name| {
             let why = format!("a human has to approve {tool} (`{name}` in ask_tools)");
-            Refusal::new("policy.ask-tool", why)
+            Denial::new("policy.ask-tool", why)
         });
         let by_human = || {
             let changes = !matches!(decision.rule.as_str(), "path.read" | "tool.session");
             let waits = self.policy.approval == Approval::Human && changes;
             waits.then(|| {
-                Refusal::new("approval.human", "a human has to approve it, and nobody was asked")
+                Denial::new("approval.human", "a human has to approve it, and nobody was asked")
             })
         };
         match ask.or(named).or_else(by_human) {
             None => Ok(decision),
-            Some(refusal) => Ok(Decision {
+            Some(denial) => Ok(Decision {
                 for_a_human: true,
                 writes: decision.writes.clone(),
-                ..Decision::deny(refusal.rule.clone(), refusal.text())
+                ..Decision::deny(denial.rule.clone(), denial.text())
             }),
         }
     }
@@ -167,10 +167,10 @@ impl Call<'_> {
     fn understood(
         &self,
         input: &Value,
-        parts: &mut Parts,
-    ) -> Result<(Decision, Option<Refusal>), Refusal> {
+        parts: &mut ExplainedParts,
+    ) -> Result<(Decision, Option<Denial>), Denial> {
         let tool = self.request.tool.as_str();
-        let mut seen = Seen::read(input);
+        let mut seen = ToolInput::read(input);
         let editor = matches!(self.family, Family::Write)
             && seen.commands.iter().all(|command| {
                 matches!(
@@ -184,7 +184,7 @@ impl Call<'_> {
             seen.commands.clear();
         }
         if seen.malformed || !input.is_object() && !seen.patch {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "tool.malformed",
                 format!("the arguments of {tool} cannot be understood"),
             ));
@@ -193,12 +193,12 @@ impl Call<'_> {
             seen.urls.iter().cloned().partition(|url| url.starts_with("file:"));
         let listed = self.policy.rules.lists(tool);
         if !listed && (self.family == Family::Network || !others.is_empty()) {
-            return Err(Refusal::new("network", "it talks to the network")
+            return Err(Denial::new("network", "it talks to the network")
                 .instead("work with what is in the repository"));
         }
         seen.paths.extend(files);
         if seen.keystrokes {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "tool.keystrokes",
                 "typing into a running shell is a command that cannot be judged alone",
             )
@@ -212,14 +212,14 @@ impl Call<'_> {
         }
         let write = seen.writes || matches!(self.family, Family::Write | Family::Move);
         let deletes = || {
-            Refusal::new("program.delete", "nothing may be deleted while nobody is watching")
+            Denial::new("program.delete", "nothing may be deleted while nobody is watching")
                 .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")
         };
         if seen.deletes {
             return Err(deletes());
         }
         match self.family {
-            Family::Shell => Err(Refusal::new("tool.malformed", "there is no command")),
+            Family::Shell => Err(Denial::new("tool.malformed", "there is no command")),
             Family::Delete => Err(deletes()),
             Family::Write | Family::Move | Family::Read | Family::Search if write && !viewing => {
                 self.write(input, &seen)
@@ -237,7 +237,7 @@ impl Call<'_> {
                 }
                 self.write(input, &seen)
             }
-            Family::Session | Family::Unknown | Family::Network => Err(Refusal::new(
+            Family::Session | Family::Unknown | Family::Network => Err(Denial::new(
                 "tool.unknown",
                 format!("it is not known what the tool {tool} does"),
             )
@@ -247,15 +247,15 @@ impl Call<'_> {
 
     fn shell(
         &self,
-        seen: &Seen,
-        parts: &mut Parts,
-    ) -> Result<(Decision, Option<Refusal>), Refusal> {
+        seen: &ToolInput,
+        parts: &mut ExplainedParts,
+    ) -> Result<(Decision, Option<Denial>), Denial> {
         let mut policy = self.policy.clone();
         let mut judge = Judge::new(self.policy, self.files);
         if let Some(folder) = &seen.folder {
-            let real = judge.read(&self.absolute(folder)?, Read::Name)?;
+            let real = judge.read(&self.absolute(folder)?, ReadKind::Name)?;
             if !judge.inside(&real.path) {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.outside",
                     format!("{folder} is outside the workspace"),
                 ));
@@ -263,22 +263,22 @@ impl Call<'_> {
             policy.cwd = real.path;
         }
         for path in seen.paths.iter().chain(&seen.sources) {
-            judge.write(&self.absolute(path)?, Write::Change)?;
+            judge.write(&self.absolute(path)?, WriteKind::Change)?;
         }
         for (name, value) in &seen.variables {
-            let value = shell::Value::lit(value.clone());
+            let value = shell::ShellValue::lit(value.clone());
             judge.assigned(&shell::Env::new(policy.cwd.clone()), name, &value)?;
         }
         let mut writes: Vec<PathBuf> = judge.writes.into_iter().collect();
         let mut ask = judge.ask;
         for command in &seen.commands {
             if command.trim().is_empty() {
-                return Err(Refusal::new("tool.malformed", "there is no command"));
+                return Err(Denial::new("tool.malformed", "there is no command"));
             }
             let looked = shell::judge(command, &policy, self.files, parts)
-                .map_err(|refusal| refusal.within(command))?;
+                .map_err(|denial| denial.within(command))?;
             writes.extend(looked.writes);
-            ask = ask.or(looked.ask.map(|refusal| refusal.within(command)));
+            ask = ask.or(looked.ask.map(|denial| denial.within(command)));
         }
         writes.sort();
         writes.dedup();
@@ -287,13 +287,13 @@ impl Call<'_> {
         Ok((decision, ask))
     }
 
-    fn absolute(&self, path: &str) -> Result<PathBuf, Refusal> {
+    fn absolute(&self, path: &str) -> Result<PathBuf, Denial> {
         let path = path.strip_prefix("file://").unwrap_or(path);
         if path.is_empty() {
-            return Err(Refusal::new("tool.malformed", "there is an empty path"));
+            return Err(Denial::new("tool.malformed", "there is an empty path"));
         }
         if is_foreign(path) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.unclear",
                 format!("{path} is written as on another system, and cannot be told where it is"),
             )
@@ -303,27 +303,27 @@ impl Call<'_> {
             let home =
                 self.policy.home.as_ref().filter(|_| rest.is_empty() || rest.starts_with('/'));
             return home.map(|home| home.join(rest.trim_start_matches('/'))).ok_or_else(|| {
-                Refusal::new("path.outside", format!("{path} is outside the workspace"))
+                Denial::new("path.outside", format!("{path} is outside the workspace"))
             });
         }
         Ok(self.policy.cwd.join(path))
     }
 
-    fn write(&self, input: &Value, seen: &Seen) -> Result<(Decision, Option<Refusal>), Refusal> {
+    fn write(&self, input: &Value, seen: &ToolInput) -> Result<(Decision, Option<Denial>), Denial> {
         let paths: Vec<PathBuf> =
             seen.paths.iter().map(|path| self.absolute(path)).collect::<Result<_, _>>()?;
         if paths.is_empty() {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "tool.malformed",
                 format!("{} names no file", self.request.tool),
             ));
         }
         if self.family == Family::Move && seen.sources.is_empty() && paths.len() < 2 {
-            return Err(Refusal::new("tool.malformed", "a move needs two names"));
+            return Err(Denial::new("tool.malformed", "a move needs two names"));
         }
         let device = paths.iter().find(|path| path.starts_with("/dev"));
         if let Some(path) = device.filter(|_| self.family == Family::Move) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "program.delete",
                 format!("what is moved to {} is gone, and nothing may be deleted", path.display()),
             )
@@ -332,15 +332,15 @@ impl Call<'_> {
         let mut judge = Judge::new(self.policy, self.files);
         for source in &seen.sources {
             let source = self.absolute(source)?;
-            judge.read(&source, Read::Content)?;
+            judge.read(&source, ReadKind::Content)?;
             judge
-                .write(&source, Write::Move)
-                .map_err(|refusal| refusal.within(&source.to_string_lossy()))?;
+                .write(&source, WriteKind::Move)
+                .map_err(|denial| denial.within(&source.to_string_lossy()))?;
         }
         let mut writes = Vec::new();
         for path in &paths {
             let written = self.write_one(&mut judge, path, input, &paths);
-            writes.push(written.map_err(|refusal| refusal.within(&path.to_string_lossy()))?);
+            writes.push(written.map_err(|denial| denial.within(&path.to_string_lossy()))?);
         }
         writes.append(&mut judge.writes.iter().cloned().collect());
         writes.sort();
@@ -356,7 +356,7 @@ impl Call<'_> {
         path: &Path,
         input: &Value,
         paths: &[PathBuf],
-    ) -> Result<PathBuf, Refusal> {
+    ) -> Result<PathBuf, Denial> {
         let real = judge.resolve(path)?;
         let alone = paths.iter().all(|other| other == path)
             && real.links.iter().all(|link| !judge.inside(link));
@@ -368,23 +368,23 @@ impl Call<'_> {
         let log = self.policy.task_dir.as_ref().map(|folder| folder.join("progress.md"));
         if alone && log.is_some_and(|log| real.path == log) {
             task_files::append(&real.path, self.files, &edit)?;
-            return judge.write(path, Write::Append);
+            return judge.write(path, WriteKind::Append);
         }
-        judge.write(path, Write::Change)
+        judge.write(path, WriteKind::Change)
     }
 
-    fn read(&self, input: &Value, seen: &Seen) -> Result<(Decision, Option<Refusal>), Refusal> {
+    fn read(&self, input: &Value, seen: &ToolInput) -> Result<(Decision, Option<Denial>), Denial> {
         let mut judge = Judge::new(self.policy, self.files);
         let searching = self.family == Family::Search;
         if seen.paths.is_empty() && seen.sources.is_empty() && !searching {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "tool.malformed",
                 format!("{} names no file", self.request.tool),
             ));
         }
         for path in seen.paths.iter().chain(&seen.sources) {
             let absolute = self.absolute(path)?;
-            judge.read(&absolute, Read::Content).map_err(|refusal| refusal.within(path))?;
+            judge.read(&absolute, ReadKind::Content).map_err(|denial| denial.within(path))?;
         }
         if searching {
             // A tool that finds files shows their names alone.
@@ -402,7 +402,7 @@ impl Call<'_> {
                         .components()
                         .any(|part| part == std::path::Component::ParentDir);
                 if outside {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "path.outside",
                         format!("{glob} reaches out of the workspace"),
                     ));
@@ -415,7 +415,7 @@ impl Call<'_> {
                 };
                 let aims = wanted && (programs::aims_at_secrets(glob) || roots.iter().any(meets));
                 if aims || secrets::path(Path::new(glob)) {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "secret.file",
                         format!("{glob} is aimed at files that may hold secrets"),
                     )

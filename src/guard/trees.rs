@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use crate::model::Access;
 
-use super::files::Kind;
+use super::denial::Denial;
+use super::files::FileKind;
 use super::judge::{Judge, secret};
-use super::refusal::Refusal;
 use super::secrets;
 
 /// What is below a folder.
@@ -28,7 +28,7 @@ impl Judge<'_> {
     /// Refuses a recursive read that would meet a secret. Folders that hold
     /// dependencies or build output are not looked into, and a large tree only
     /// as far as the first entries.
-    pub(super) fn tree(&mut self, root: &Path) -> Result<(), Refusal> {
+    pub(super) fn tree(&mut self, root: &Path) -> Result<(), Denial> {
         let tree = self.entries(root);
         if self.policy.rules.hides() {
             for path in &tree.paths {
@@ -67,7 +67,7 @@ impl Judge<'_> {
                 }
                 let path = folder.join(&name);
                 let skipped = matches!(name.as_str(), "node_modules" | "target" | ".git" | ".venv");
-                if !skipped && self.files.kind(&path) == Kind::Dir {
+                if !skipped && self.files.kind(&path) == FileKind::Dir {
                     queue.push_back(path.clone());
                 }
                 found.push(path);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::guard::{Approval, Kind, OsFiles};
+use crate::guard::{Approval, FileKind, OsFiles};
 use crate::model::{Answer, SessionId};
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Record for Collector {
 struct Panicking;
 
 impl Files for Panicking {
-    fn kind(&self, path: &Path) -> Kind {
+    fn kind(&self, path: &Path) -> FileKind {
         panic!("no answer for {}", path.display())
     }
 

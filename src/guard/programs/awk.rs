@@ -1,15 +1,15 @@
 //! `awk`: a program text is let through if it neither runs, writes nor reads
 //! anything by itself.
 
-use crate::guard::judge::{Judge, Read};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Stream};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind};
+use crate::guard::shell::{Env, ShellOutput};
 
-use super::Call;
+use super::ProgramCall;
 use super::options::{Does, Spec};
 
 impl Judge<'_> {
-    pub(super) fn awk(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn awk(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[
                 ("-F --field-separator -v --assign", Does::Data),
@@ -29,9 +29,9 @@ impl Judge<'_> {
         } else if let Some((program, rest)) = operands.split_first() {
             let text = program
                 .text()
-                .ok_or_else(|| Refusal::new("program.script", "the awk program is not known"))?;
+                .ok_or_else(|| Denial::new("program.script", "the awk program is not known"))?;
             harmless(text).map_err(|why| {
-                Refusal::new("program.script", format!("the awk program {why}"))
+                Denial::new("program.script", format!("the awk program {why}"))
                     .instead("print from awk, and redirect or pipe in the shell")
             })?;
             operands = rest;
@@ -43,10 +43,10 @@ impl Judge<'_> {
                 !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
             });
             if !sets && operand.text() != Some("-") {
-                self.read_value(env, operand, Read::Content)?;
+                self.read_value(env, operand, ReadKind::Content)?;
             }
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 }
 

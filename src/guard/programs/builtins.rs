@@ -1,12 +1,12 @@
 //! The shell's own commands, and the small programs that only print.
 
-use crate::guard::files::Kind;
-use crate::guard::judge::{Judge, Read};
-use crate::guard::refusal::Refusal;
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::judge::{Judge, ReadKind};
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, subscripts};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue, check_assignment, subscripts};
 
-use super::Call;
+use super::ProgramCall;
 use super::options::{Does, Spec, parse};
 
 /// Names judged here.
@@ -18,11 +18,15 @@ pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd di
             numfmt users who w pgrep pidof lsof ss netstat vmstat iostat pstree";
 
 impl Judge<'_> {
-    pub(super) fn builtin(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn builtin(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         for word in call.words {
             subscripts(word.head())?;
         }
-        let nothing = Ok(Stream::Text(String::new()));
+        let nothing = Ok(ShellOutput::Text(String::new()));
         match call.name {
             ":" | "true" | "false" | "sleep" | "wait" | "return" | "exit" | "break"
             | "continue" => nothing,
@@ -38,16 +42,16 @@ impl Judge<'_> {
                 nothing
             }
             "pwd" => Ok(match env.cwds.as_slice() {
-                [only] if !env.lost => Stream::Text(only.to_string_lossy().into_owned()),
-                _ => Stream::Opaque,
+                [only] if !env.lost => ShellOutput::Text(only.to_string_lossy().into_owned()),
+                _ => ShellOutput::Opaque,
             }),
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(env, call),
             "trap" => self.trap(env, call),
             "unset" | "getopts" | "let" => {
                 let set = match call.name {
-                    "unset" => Value::lit(""),
-                    "let" => Value::one(Seg::Token),
-                    _ => Value::one(Seg::Any),
+                    "unset" => ShellValue::lit(""),
+                    "let" => ShellValue::one(Seg::Token),
+                    _ => ShellValue::one(Seg::Any),
                 };
                 for word in call.words {
                     self.names_variable(env, word)?;
@@ -62,7 +66,7 @@ impl Judge<'_> {
                     check_assignment(&name, &set)?;
                     env.forget_keys(&name);
                     if env.vars.contains_key(&name) || call.name == "getopts" {
-                        env.set(&name, Value::one(Seg::Any));
+                        env.set(&name, ShellValue::one(Seg::Any));
                     }
                     // Unsetting a function lets the program of that name through again.
                 }
@@ -77,7 +81,7 @@ impl Judge<'_> {
                     .iter()
                     .any(|word| word.head() == "--" || !word.head().starts_with(['-', '+']))
                 {
-                    env.arguments = Some(vec![Value { segs: vec![Seg::Any], splits: true }]);
+                    env.arguments = Some(vec![ShellValue { segs: vec![Seg::Any], splits: true }]);
                 }
                 nothing
             }
@@ -98,22 +102,22 @@ impl Judge<'_> {
                     "pipefail",
                     "-o",
                 ];
-                let text = |word: &Value| word.text().is_some_and(|text| fine.contains(&text));
+                let text = |word: &ShellValue| word.text().is_some_and(|text| fine.contains(&text));
                 if !call.words.iter().all(text) {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "shell.opaque",
                         "this shell option changes how lines are read",
                     ));
                 }
                 if call.words.iter().any(|word| matches!(word.text(), Some("dotglob" | "lastpipe")))
                 {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "shell.opaque",
                         "this shell option changes what patterns and pipes mean",
                     ));
                 }
-                let sets = |word: &Value| matches!(word.text(), Some("-s" | "-u" | "-q"));
-                if call.words.iter().any(sets) { nothing } else { Ok(Stream::Opaque) }
+                let sets = |word: &ShellValue| matches!(word.text(), Some("-s" | "-u" | "-q"));
+                if call.words.iter().any(sets) { nothing } else { Ok(ShellOutput::Opaque) }
             }
             "read" | "mapfile" | "readarray" => self.read_builtin(env, call),
             "test" | "[" => {
@@ -124,28 +128,28 @@ impl Judge<'_> {
                 }
                 for word in call.words {
                     if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
-                        self.read_value(env, word, Read::Name)?;
+                        self.read_value(env, word, ReadKind::Name)?;
                     }
                 }
                 nothing
             }
-            "nproc" | "factor" | "arch" => Ok(Stream::Tokens),
+            "nproc" | "factor" | "arch" => Ok(ShellOutput::Tokens),
             "seq" => Ok(counted(call.words)),
             "date" => self.date(env, call),
             "hostname" => {
                 if call.words.iter().any(|word| !word.head().starts_with('-')) {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "system",
                         "setting the host's name changes the machine",
                     ));
                 }
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             }
             "printenv" => {
                 let names: Vec<&str> = call
                     .words
                     .iter()
-                    .filter_map(Value::text)
+                    .filter_map(ShellValue::text)
                     .filter(|name| !name.starts_with('-'))
                     .collect();
                 if names.is_empty()
@@ -155,9 +159,9 @@ impl Judge<'_> {
                     return Err(dump("printenv"));
                 }
                 if names.iter().any(|name| secrets::variable(name)) {
-                    return Err(Refusal::new("secret.variable", "the variable may hold a secret"));
+                    return Err(Denial::new("secret.variable", "the variable may hold a secret"));
                 }
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             }
             "ps" => {
                 // `ps e` and `ps -E` print the environment of processes.
@@ -165,30 +169,32 @@ impl Judge<'_> {
                     let text = word.head();
                     text.contains('E') || !text.starts_with('-') && text.contains('e')
                 });
-                if dumps { Err(dump("ps")) } else { Ok(Stream::Opaque) }
+                if dumps { Err(dump("ps")) } else { Ok(ShellOutput::Opaque) }
             }
             "mktemp" => self.mktemp(env, call),
             "hash" if call.words.iter().any(|word| word.head().starts_with('-')) => {
-                Err(Refusal::new("shell.opaque", "hash can make a name mean another program"))
+                Err(Denial::new("shell.opaque", "hash can make a name mean another program"))
             }
             "basename" | "dirname" => {
-                let [path, rest @ ..] = call.words else { return Ok(Stream::Opaque) };
-                let plain: Option<Vec<&str>> = rest.iter().map(Value::text).collect();
+                let [path, rest @ ..] = call.words else { return Ok(ShellOutput::Opaque) };
+                let plain: Option<Vec<&str>> = rest.iter().map(ShellValue::text).collect();
                 Ok(match (path.text(), plain.as_deref()) {
                     (Some(path), Some(ends)) if !path.is_empty() && !path.starts_with('-') => {
                         part_of(call.name, path, ends)
                     }
-                    _ => Stream::Opaque,
+                    _ => ShellOutput::Opaque,
                 })
             }
-            "umask" | "ulimit" => Ok(Stream::Tokens),
-            _ => Ok(Stream::Opaque),
+            "umask" | "ulimit" => Ok(ShellOutput::Tokens),
+            _ => Ok(ShellOutput::Opaque),
         }
     }
 
-    fn printf(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        if call.words.first().is_some_and(Value::may_be_option) && call.words[0].text().is_none() {
-            return Err(Refusal::new(
+    fn printf(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+        if call.words.first().is_some_and(ShellValue::may_be_option)
+            && call.words[0].text().is_none()
+        {
+            return Err(Denial::new(
                 "shell.unknown-word",
                 "the first word may turn out to be an option of printf",
             ));
@@ -198,30 +204,30 @@ impl Judge<'_> {
         {
             let name = name.text().filter(|_| flag.text() == Some("-v"));
             let name = name.ok_or_else(|| {
-                Refusal::new("shell.unparsed", "printf sets a variable that is not known")
+                Denial::new("shell.unparsed", "printf sets a variable that is not known")
             })?;
-            self.names_variable(env, &Value::lit(name))?;
-            check_assignment(name, &Value::one(Seg::Any))?;
-            env.set(name, Value::one(Seg::Any));
-            return Ok(Stream::Text(String::new()));
+            self.names_variable(env, &ShellValue::lit(name))?;
+            check_assignment(name, &ShellValue::one(Seg::Any))?;
+            env.set(name, ShellValue::one(Seg::Any));
+            return Ok(ShellOutput::Text(String::new()));
         }
-        let plain: Option<Vec<&str>> = call.words.iter().map(Value::text).collect();
+        let plain: Option<Vec<&str>> = call.words.iter().map(ShellValue::text).collect();
         Ok(match plain.as_deref() {
             Some([only]) if !only.contains('%') && !only.replace("\\n", "").contains('\\') => {
-                Stream::Text(only.replace("\\n", "\n"))
+                ShellOutput::Text(only.replace("\\n", "\n"))
             }
-            Some(["%s" | "%s\\n", args @ ..]) => Stream::Text(args.join("\n")),
+            Some(["%s" | "%s\\n", args @ ..]) => ShellOutput::Text(args.join("\n")),
             Some(["%s\\0", args @ ..])
                 if !args.iter().any(|word| word.contains(char::is_whitespace)) =>
             {
-                Stream::Text(args.join("\n"))
+                ShellOutput::Text(args.join("\n"))
             }
-            _ => Stream::Opaque,
+            _ => ShellOutput::Opaque,
         })
     }
 
-    fn cd(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        let words: Vec<&Value> = call
+    fn cd(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+        let words: Vec<&ShellValue> = call
             .words
             .iter()
             .filter(|word| !matches!(word.text(), Some("-P" | "-L" | "--" | "-e")))
@@ -231,28 +237,28 @@ impl Judge<'_> {
                 .policy
                 .home
                 .as_ref()
-                .map(|home| Value::lit(home.to_string_lossy()))
-                .unwrap_or_else(|| Value::one(Seg::Any)),
+                .map(|home| ShellValue::lit(home.to_string_lossy()))
+                .unwrap_or_else(|| ShellValue::one(Seg::Any)),
             [one] if one.text() != Some("-") => (*one).clone(),
             [one] if one.text() == Some("-") => {
                 // Back to where it was, which is one of the folders checked before or the first.
                 env.also_in(std::slice::from_ref(&self.policy.cwd));
                 env.lost = true;
-                return Ok(Stream::Opaque);
+                return Ok(ShellOutput::Opaque);
             }
-            _ => return Err(Refusal::new("path.unknown", "it is not known where this goes")),
+            _ => return Err(Denial::new("path.unknown", "it is not known where this goes")),
         };
         if call.name == "pushd" && target.head().starts_with(['+', '-']) {
             // Another of the folders that it was in.
             env.lost = true;
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
         if target.is_open() || target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
             if target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) && !target.is_open() {
                 env.lost = true;
-                return Ok(Stream::Text(String::new()));
+                return Ok(ShellOutput::Text(String::new()));
             }
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.unknown",
                 format!("it is not known where `cd {}` goes", target.show()),
             )
@@ -261,37 +267,37 @@ impl Judge<'_> {
         let mut folders = Vec::new();
         let mut certain = true;
         for path in self.paths(env, &target)? {
-            let real = self.read(&path, Read::Name)?;
+            let real = self.read(&path, ReadKind::Name)?;
             let within = self.inside(&real.path)
                 || self.policy.tmp.as_ref().is_some_and(|tmp| real.path.starts_with(tmp));
             if !within {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.outside",
                     format!("{} is outside the workspace", path.display()),
                 )
                 .instead("stay in the workspace"));
             }
             self.enterable(&real.path)?;
-            certain &= real.kind == Kind::Dir;
+            certain &= real.kind == FileKind::Dir;
             folders.push(real.path);
         }
         let before = std::mem::take(&mut env.cwds);
         env.also_in(&folders);
         env.unsure = if certain { Vec::new() } else { before };
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 
     /// What a trap runs is a line, of which nobody knows when it runs. No function is
     /// followed in it: it may be another one by then.
-    fn trap(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        let words = call.words.strip_prefix(&[Value::lit("--")]).unwrap_or(call.words);
+    fn trap(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+        let words = call.words.strip_prefix(&[ShellValue::lit("--")]).unwrap_or(call.words);
         let unknown = || {
-            Refusal::new("shell.opaque", "it is not known what the trap runs")
+            Denial::new("shell.opaque", "it is not known what the trap runs")
                 .instead("write what it runs in single quotes: `trap 'echo stopped' EXIT`")
         };
-        let Some((body, signals)) = words.split_first() else { return Ok(Stream::Opaque) };
+        let Some((body, signals)) = words.split_first() else { return Ok(ShellOutput::Opaque) };
         match body.text().ok_or_else(unknown)? {
-            "-p" | "-l" | "-P" => return Ok(Stream::Opaque),
+            "-p" | "-l" | "-P" => return Ok(ShellOutput::Opaque),
             "-" | "" => {}
             text if text.starts_with('-') => return Err(unknown()),
             _ if signals.is_empty() => {}
@@ -300,18 +306,18 @@ impl Judge<'_> {
                 self.traps.push(text.to_owned());
             }
         }
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 
     /// Judges what the traps run once more, now that it is known what the line changes.
-    pub(in crate::guard) fn sprung(&mut self, env: &Env) -> Result<(), Refusal> {
+    pub(in crate::guard) fn judge_traps(&mut self, env: &Env) -> Result<(), Denial> {
         for body in std::mem::take(&mut self.traps) {
             self.line(&mut env.some_time(), &body)?;
         }
         Ok(())
     }
 
-    fn date(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn date(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const DATE: Spec = Spec::open(&[
             ("-d --date -r --reference -v", Does::Data),
             ("-f --file", Does::Reads),
@@ -334,60 +340,60 @@ impl Judge<'_> {
             [format]
                 if format.text().and_then(|text| text.strip_prefix('+')).is_some_and(plain) =>
             {
-                Stream::Tokens
+                ShellOutput::Tokens
             }
-            _ => Stream::Opaque,
+            _ => ShellOutput::Opaque,
         })
     }
 
-    fn mktemp(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn mktemp(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const MKTEMP: Spec =
             Spec::closed(&[("--suffix", Does::Data)], "-d -q -u -t --directory --quiet");
         let parsed = parse("mktemp", call.words, &MKTEMP)?;
         for template in &parsed.operands {
             let relative = template.text().is_some_and(|text| !text.contains('/'));
             if !(relative && parsed.has(&["-t"])) {
-                self.write_value(env, template, crate::guard::judge::Write::Change)?;
+                self.write_value(env, template, crate::guard::judge::WriteKind::Change)?;
             }
         }
         Ok(match (&self.policy.tmp, parsed.operands.is_empty()) {
             (Some(tmp), true) => {
-                Stream::Text(tmp.join("tmp.XXXXXXXXXX").to_string_lossy().into_owned())
+                ShellOutput::Text(tmp.join("tmp.XXXXXXXXXX").to_string_lossy().into_owned())
             }
-            _ => Stream::Opaque,
+            _ => ShellOutput::Opaque,
         })
     }
 }
 
-/// The refusal for printing the whole environment.
-pub(super) fn dump(program: &str) -> Refusal {
-    Refusal::new("env.dump", format!("{program} prints the environment, which holds secrets"))
+/// The denial for printing the whole environment.
+pub(super) fn dump(program: &str) -> Denial {
+    Denial::new("env.dump", format!("{program} prints the environment, which holds secrets"))
         .instead("print the one variable that is needed, such as `echo \"$LANG\"`")
 }
 
 /// What `basename` and `dirname` print of one path.
-fn part_of(program: &str, path: &str, ends: &[&str]) -> Stream {
+fn part_of(program: &str, path: &str, ends: &[&str]) -> ShellOutput {
     let trimmed = path.trim_end_matches('/');
     let (folder, name) = trimmed.rsplit_once('/').unwrap_or((".", trimmed));
     match (program, ends) {
-        _ if trimmed.is_empty() => Stream::Text("/".to_owned()),
-        ("dirname", []) if folder.is_empty() => Stream::Text("/".to_owned()),
-        ("dirname", []) => Stream::Text(folder.to_owned()),
-        ("basename", []) => Stream::Text(name.to_owned()),
+        _ if trimmed.is_empty() => ShellOutput::Text("/".to_owned()),
+        ("dirname", []) if folder.is_empty() => ShellOutput::Text("/".to_owned()),
+        ("dirname", []) => ShellOutput::Text(folder.to_owned()),
+        ("basename", []) => ShellOutput::Text(name.to_owned()),
         ("basename", [end]) if *end != name => {
-            Stream::Text(name.strip_suffix(end).unwrap_or(name).to_owned())
+            ShellOutput::Text(name.strip_suffix(end).unwrap_or(name).to_owned())
         }
-        _ => Stream::Opaque,
+        _ => ShellOutput::Opaque,
     }
 }
 
 /// What `echo` prints. Shells differ in their options beside `-n` and in what a backslash
 /// means.
-fn echoed(words: &[Value]) -> Stream {
-    let plain: Option<Vec<&str>> = words.iter().map(Value::text).collect();
+fn echoed(words: &[ShellValue]) -> ShellOutput {
+    let plain: Option<Vec<&str>> = words.iter().map(ShellValue::text).collect();
     let Some(plain) = plain else {
-        let tokens = words.iter().all(Value::is_token);
-        return if tokens { Stream::Tokens } else { Stream::Opaque };
+        let tokens = words.iter().all(ShellValue::is_token);
+        return if tokens { ShellOutput::Tokens } else { ShellOutput::Opaque };
     };
     let option = |word: &str| {
         word.strip_prefix('-').is_some_and(|letters| {
@@ -400,17 +406,17 @@ fn echoed(words: &[Value]) -> Stream {
     };
     let text = rest.join(" ");
     match rest.first() {
-        Some(word) if option(word) => Stream::Opaque,
-        _ if text.contains('\\') => Stream::Opaque,
+        Some(word) if option(word) => ShellOutput::Opaque,
+        _ if text.contains('\\') => ShellOutput::Opaque,
         // A line break alone is something, too.
-        _ if text.is_empty() => Stream::Text(ends.to_owned()),
-        _ => Stream::Text(text),
+        _ if text.is_empty() => ShellOutput::Text(ends.to_owned()),
+        _ => ShellOutput::Text(text),
     }
 }
 
 /// What `seq` prints: numbers, unless an option or a word says how to write them.
-fn counted(words: &[Value]) -> Stream {
-    let number = |word: &Value| {
+fn counted(words: &[ShellValue]) -> ShellOutput {
+    let number = |word: &ShellValue| {
         word.segs == [Seg::Token]
             || word.text().is_some_and(|text| {
                 !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
@@ -418,22 +424,22 @@ fn counted(words: &[Value]) -> Stream {
     };
     // Behind a number no word is an option.
     match words.split_first() {
-        Some((first, _)) if number(first) => Stream::Tokens,
-        _ => Stream::Opaque,
+        Some((first, _)) if number(first) => ShellOutput::Tokens,
+        _ => ShellOutput::Opaque,
     }
 }
 
 /// Drops the first arguments of a function or a nested shell.
-fn shift(env: &mut Env, words: &[Value]) {
+fn shift(env: &mut Env, words: &[ShellValue]) {
     let Some(arguments) = &mut env.arguments else { return };
     let count = match words {
         [] => Some(1),
         [word] => word.text().and_then(|text| text.parse::<usize>().ok()),
         _ => None,
     };
-    let whole = !arguments.iter().any(Value::is_open);
+    let whole = !arguments.iter().any(ShellValue::is_open);
     match count.filter(|count| whole && *count <= arguments.len()) {
         Some(count) => drop(arguments.drain(..count)),
-        None => *arguments = vec![Value { segs: vec![Seg::Any], splits: true }],
+        None => *arguments = vec![ShellValue { segs: vec![Seg::Any], splits: true }],
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::guard::judge::{COST_OF_A_GLOB, Judge, Read};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Seg, Stream, Value};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{COST_OF_A_GLOB, Judge, ReadKind};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
 
-use super::Call;
+use super::ProgramCall;
 use super::options::lists;
 use super::readers::{aims_at_secrets, fits};
 
@@ -21,12 +21,16 @@ const VALUED: &str = "-name -iname -path -ipath -wholename -iwholename -regex -i
             -user -group -uid -gid -links -inum -lname -ilname -printf -used -fstype -samefile";
 
 impl Judge<'_> {
-    pub(super) fn find(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn find(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         let mut words = call.words;
         while let Some((first, rest)) = words.split_first() {
             match first.text() {
                 Some("-L") => {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "path.symlink",
                         "find -L follows links out of the workspace",
                     )
@@ -36,42 +40,42 @@ impl Judge<'_> {
                 _ => break,
             }
         }
-        let is_expression = |word: &Value| {
+        let is_expression = |word: &ShellValue| {
             word.head().starts_with('-') || matches!(word.text(), Some("!" | "(" | ","))
         };
         let split = words.iter().position(is_expression).unwrap_or(words.len());
         let (roots, expression) = words.split_at(split);
         for root in roots {
             if root.is_open() {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.unknown",
                     format!("it is not known where `{}` is", root.show()),
                 )
                 .instead("name the folder"));
             }
-            self.read_value(env, root, Read::Name)?;
+            self.read_value(env, root, ReadKind::Name)?;
         }
         let mut named = false;
         let mut secret = false;
         let mut prints_paths = true;
         let mut negated = false;
         let mut globs: Vec<(bool, String)> = Vec::new();
-        let mut commands: Vec<Vec<Value>> = Vec::new();
+        let mut commands: Vec<Vec<ShellValue>> = Vec::new();
         let mut rest = expression.iter();
         while let Some(word) = rest.next() {
             let text = word.text().ok_or_else(|| {
-                Refusal::new(
+                Denial::new(
                     "shell.unknown-word",
                     format!("`{}` may turn out to be an action of find", word.show()),
                 )
             })?;
             match text {
                 "-delete" => {
-                    return Err(Refusal::new("program.delete", "find -delete deletes")
+                    return Err(Denial::new("program.delete", "find -delete deletes")
                         .instead("archive: `mkdir -p _archive && mv FILE _archive/`"));
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let command: Vec<Value> = rest
+                    let command: Vec<ShellValue> = rest
                         .by_ref()
                         .take_while(|word| !matches!(word.text(), Some(";" | "+")))
                         .cloned()
@@ -80,7 +84,7 @@ impl Judge<'_> {
                     prints_paths = false;
                 }
                 "-fprint" | "-fprint0" | "-fls" | "-fprintf" | "-files0-from" => {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "program.option",
                         format!("find {text} writes or reads a file of its own"),
                     )
@@ -102,7 +106,7 @@ impl Judge<'_> {
                     ) && !negated
                     {
                         self.spend(COST_OF_A_GLOB)?;
-                        let value = value.and_then(Value::text);
+                        let value = value.and_then(ShellValue::text);
                         let whole = !matches!(text, "-name" | "-iname");
                         if text.ends_with("regex") {
                             let ends = value.and_then(endings);
@@ -120,7 +124,7 @@ impl Judge<'_> {
                     negated = false;
                 }
                 _ => {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "program.option",
                         format!("it is not known what find {text} does"),
                     )
@@ -134,25 +138,26 @@ impl Judge<'_> {
             expression.iter().any(|word| matches!(word.text(), Some("-o" | "-or" | ",")));
         let safe = named && !secret && !alternatives || {
             let read =
-                if secret { Err(()) } else { self.roots(env, roots, Read::Tree).map_err(drop) };
+                if secret { Err(()) } else { self.roots(env, roots, ReadKind::Tree).map_err(drop) };
             read.is_ok()
         };
-        let listing = if safe { self.root_of(env, roots) } else { Stream::Opaque };
+        let listing = if safe { self.root_of(env, roots) } else { ShellOutput::Opaque };
         let found = match &listing {
-            Stream::Listing(root) => Value::one(Seg::Listed(root.clone())),
-            _ => Value { segs: vec![Seg::Any], splits: false },
+            ShellOutput::Listing(root) => ShellValue::one(Seg::Listed(root.clone())),
+            _ => ShellValue { segs: vec![Seg::Any], splits: false },
         };
         for command in commands {
-            let words: Vec<Value> = command.iter().map(|word| substitute(word, &found)).collect();
-            self.run(&mut env.clone(), &words, &Stream::Opaque)?;
+            let words: Vec<ShellValue> =
+                command.iter().map(|word| substitute(word, &found)).collect();
+            self.run(&mut env.clone(), &words, &ShellOutput::Opaque)?;
         }
-        Ok(if prints_paths { listing } else { Stream::Opaque })
+        Ok(if prints_paths { listing } else { ShellOutput::Opaque })
     }
 
     /// Whether a secret that is there fits all of these globs, of which some are about the
     /// whole path.
-    fn finds_secret(&mut self, env: &Env, roots: &[Value], globs: &[(bool, String)]) -> bool {
-        let here = [Value::lit(".")];
+    fn finds_secret(&mut self, env: &Env, roots: &[ShellValue], globs: &[(bool, String)]) -> bool {
+        let here = [ShellValue::lit(".")];
         let roots = if roots.is_empty() { &here } else { roots };
         !globs.is_empty()
             && self.meets_secret(env, roots, |path| {
@@ -161,9 +166,9 @@ impl Judge<'_> {
             })
     }
 
-    fn roots(&mut self, env: &Env, roots: &[Value], read: Read) -> Result<(), Refusal> {
+    fn roots(&mut self, env: &Env, roots: &[ShellValue], read: ReadKind) -> Result<(), Denial> {
         if roots.is_empty() {
-            return self.read_value(env, &Value::lit("."), read);
+            return self.read_value(env, &ShellValue::lit("."), read);
         }
         roots.iter().try_for_each(|root| self.read_value(env, root, read))
     }
@@ -178,11 +183,11 @@ fn endings(regex: &str) -> Option<Vec<&str>> {
 }
 
 /// Puts what is found in the place of `{}`.
-fn substitute(word: &Value, found: &Value) -> Value {
+fn substitute(word: &ShellValue, found: &ShellValue) -> ShellValue {
     match word.text() {
         Some("{}") => found.clone(),
         Some(text) if text.contains("{}") => {
-            let mut out = Value::default();
+            let mut out = ShellValue::default();
             for (index, part) in text.split("{}").enumerate() {
                 if index > 0 {
                     out.push(Seg::Any);

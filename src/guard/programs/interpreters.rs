@@ -1,11 +1,11 @@
 //! Interpreters: a script of the workspace runs, code given inline or on standard
 //! input does not, because nobody can see what it does.
 
+use crate::guard::denial::Denial;
 use crate::guard::judge::Judge;
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Stream, Value};
+use crate::guard::shell::{Env, ShellOutput, ShellValue};
 
-use super::Call;
+use super::ProgramCall;
 use super::options::lists;
 use super::runners::{destroys, publish, publishes};
 
@@ -118,17 +118,17 @@ impl Judge<'_> {
     pub(super) fn interprets(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         language: &Language,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         let inline = || {
-            Refusal::new(
+            Denial::new(
                 "program.inline-code",
                 format!("{} would run code that is not a file of the workspace", call.name),
             )
             .instead("write it to a file with the create tool, then run that file")
         };
-        self.given(env, call.words)?;
+        self.deny_secret_args(env, call.words)?;
         let mut rest = call.words;
         let mut tests = false;
         while let Some((first, more)) = rest.split_first() {
@@ -140,7 +140,7 @@ impl Judge<'_> {
                 break;
             };
             if lists(language.checks, text) {
-                return Ok(Stream::Opaque);
+                return Ok(ShellOutput::Opaque);
             }
             let name = text.split('=').next().unwrap_or(text);
             if language.module == Some(text) {
@@ -151,8 +151,8 @@ impl Judge<'_> {
                 .and_then(|flag| text.strip_prefix(flag))
                 .filter(|module| !module.is_empty())
             {
-                let words: Vec<Value> =
-                    std::iter::once(Value::lit(module)).chain(more.iter().cloned()).collect();
+                let words: Vec<ShellValue> =
+                    std::iter::once(ShellValue::lit(module)).chain(more.iter().cloned()).collect();
                 return self.module(env, call, &words);
             }
             if lists(language.flags, name) {
@@ -180,7 +180,7 @@ impl Judge<'_> {
                 self.harmless_words(env, call.name, more)?;
                 let verb = first.text().unwrap_or_default();
                 let named = more.iter().find(|word| !word.head().starts_with('-'));
-                let task = named.and_then(Value::text).unwrap_or_default();
+                let task = named.and_then(ShellValue::text).unwrap_or_default();
                 if matches!(verb, "task" | "run") && publishes(task) {
                     return Err(publish(call.name, task));
                 }
@@ -189,23 +189,23 @@ impl Judge<'_> {
                 }
                 if verb == "artisan" && destroys(task) {
                     let why = format!("artisan {task}: by its name it deletes data");
-                    return Err(Refusal::new("program.delete", why));
+                    return Err(Denial::new("program.delete", why));
                 }
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             }
             // `node --test` takes folders and patterns of tests.
             Some((first, more)) if tests && language.flags.contains("--test") => {
                 for word in std::iter::once(first).chain(more) {
-                    self.read_value(env, word, crate::guard::judge::Read::Name)?;
+                    self.read_value(env, word, crate::guard::judge::ReadKind::Name)?;
                 }
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             }
             // What is not there runs nothing, and the answer says so by itself.
             Some((script, _)) => {
                 self.script_or_nothing(env, script)?;
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             }
-            None if tests => Ok(Stream::Opaque),
+            None if tests => Ok(ShellOutput::Opaque),
             None => Err(inline()),
         }
     }
@@ -214,75 +214,75 @@ impl Judge<'_> {
     fn profiled(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
-        words: &[Value],
-    ) -> Result<Stream, Refusal> {
+        call: &ProgramCall<'_>,
+        words: &[ShellValue],
+    ) -> Result<ShellOutput, Denial> {
         match words.split_first() {
             Some((first, rest)) => match (first.text(), rest.split_first()) {
                 (Some("-o"), Some((file, rest))) => {
-                    self.write_value(env, file, crate::guard::judge::Write::Change)?;
+                    self.write_value(env, file, crate::guard::judge::WriteKind::Change)?;
                     self.profiled(env, call, rest)
                 }
                 (Some("-s"), Some((_, rest))) => self.profiled(env, call, rest),
                 (Some("-m"), _) => self.module(env, call, rest),
-                _ => self.script(env, first).map(|_| Stream::Opaque),
+                _ => self.script(env, first).map(|_| ShellOutput::Opaque),
             },
-            None => Ok(Stream::Opaque),
+            None => Ok(ShellOutput::Opaque),
         }
     }
 
     fn module(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
-        words: &[Value],
-    ) -> Result<Stream, Refusal> {
+        call: &ProgramCall<'_>,
+        words: &[ShellValue],
+    ) -> Result<ShellOutput, Denial> {
         let refuse = |name: &str| {
-            Refusal::new("program.module", format!("it is not known what the module {name} does"))
+            Denial::new("program.module", format!("it is not known what the module {name} does"))
                 .instead("run `python -m pytest`, a linter, or a script of the repository")
         };
         let (first, rest) = words.split_first().ok_or_else(|| refuse(""))?;
         let name = first.text().ok_or_else(|| refuse(&first.show()))?;
         match name {
             "pip" => {
-                let verb = rest.first().and_then(Value::text).unwrap_or_default();
+                let verb = rest.first().and_then(ShellValue::text).unwrap_or_default();
                 if matches!(
                     verb,
                     "list" | "show" | "freeze" | "check" | "--version" | "-V" | "debug"
                 ) {
-                    return Ok(Stream::Opaque);
+                    return Ok(ShellOutput::Opaque);
                 }
-                Err(Refusal::new("program.install", "pip fetches and installs")
+                Err(Denial::new("program.install", "pip fetches and installs")
                     .instead("work with the dependencies that are there"))
             }
             "cProfile" | "profile" => self.profiled(env, call, rest),
             "venv" | "virtualenv" => {
                 if rest.iter().any(|word| word.head().starts_with("--cl")) {
                     let why = format!("{name} --clear empties the folder first");
-                    return Err(Refusal::new("program.delete", why).instead(format!(
+                    return Err(Denial::new("program.delete", why).instead(format!(
                         "`python -m {name}` with a folder that is not there yet"
                     )));
                 }
                 for word in rest.iter().filter(|word| !word.head().starts_with('-')) {
-                    self.write_value(env, word, crate::guard::judge::Write::Change)?;
+                    self.write_value(env, word, crate::guard::judge::WriteKind::Change)?;
                 }
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             }
             _ if super::known::is_runner(name) => self.run(env, words, call.stdin),
             _ if lists(MODULES, name) => {
                 self.harmless_words(env, name, rest)?;
                 if matches!(name, "json.tool" | "ast" | "tokenize" | "dis") {
-                    let files: Vec<&Value> =
+                    let files: Vec<&ShellValue> =
                         rest.iter().filter(|word| !word.head().starts_with('-')).collect();
                     for (index, file) in files.iter().enumerate() {
                         if index == 0 || name != "json.tool" {
-                            self.read_value(env, file, crate::guard::judge::Read::Content)?;
+                            self.read_value(env, file, crate::guard::judge::ReadKind::Content)?;
                         } else {
-                            self.write_value(env, file, crate::guard::judge::Write::Change)?;
+                            self.write_value(env, file, crate::guard::judge::WriteKind::Change)?;
                         }
                     }
                 }
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             }
             // A module of the project itself, as `python -m package.tool`.
             _ => {
@@ -293,8 +293,8 @@ impl Judge<'_> {
                     format!("src/{path}.py"),
                     format!("src/{path}/__main__.py"),
                 ] {
-                    if self.script(env, &Value::lit(candidate)).is_ok() {
-                        return Ok(Stream::Opaque);
+                    if self.script(env, &ShellValue::lit(candidate)).is_ok() {
+                        return Ok(ShellOutput::Opaque);
                     }
                 }
                 Err(refuse(name))

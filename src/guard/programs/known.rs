@@ -13,7 +13,7 @@ use super::{builtins, wrappers, writers};
 
 /// Who judges a program.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ProgramKind {
     Refused(&'static Group),
     Builtin,
     Wrapper,
@@ -28,35 +28,35 @@ pub(super) enum Kind {
     Runner(Option<&'static Tool>),
 }
 
-static INDEX: LazyLock<HashMap<&'static str, Kind>> = LazyLock::new(|| {
+static INDEX: LazyLock<HashMap<&'static str, ProgramKind>> = LazyLock::new(|| {
     let mut index = HashMap::new();
-    let mut add = |names: &'static str, kind: Kind| {
+    let mut add = |names: &'static str, kind: ProgramKind| {
         for name in names.split_whitespace() {
-            // A refusal comes first and stays.
+            // A denial comes first and stays.
             index.entry(name).or_insert(kind);
         }
     };
-    refused::GROUPS.iter().for_each(|group| add(group.names, Kind::Refused(group)));
-    add(builtins::NAMES, Kind::Builtin);
-    add(wrappers::NAMES, Kind::Wrapper);
-    readers::READERS.iter().for_each(|reader| add(reader.names, Kind::Reader(reader)));
-    add(writers::NAMES, Kind::Writer);
-    add("git", Kind::Git);
-    add("find gfind", Kind::Find);
-    add("sed gsed", Kind::Sed);
-    add("awk gawk mawk nawk", Kind::Awk);
-    runners::TOOLS.iter().for_each(|tool| add(tool.names, Kind::Runner(Some(tool))));
-    add(runners::PLAIN_NAMES, Kind::Runner(None));
+    refused::GROUPS.iter().for_each(|group| add(group.names, ProgramKind::Refused(group)));
+    add(builtins::NAMES, ProgramKind::Builtin);
+    add(wrappers::NAMES, ProgramKind::Wrapper);
+    readers::READERS.iter().for_each(|reader| add(reader.names, ProgramKind::Reader(reader)));
+    add(writers::NAMES, ProgramKind::Writer);
+    add("git", ProgramKind::Git);
+    add("find gfind", ProgramKind::Find);
+    add("sed gsed", ProgramKind::Sed);
+    add("awk gawk mawk nawk", ProgramKind::Awk);
+    runners::TOOLS.iter().for_each(|tool| add(tool.names, ProgramKind::Runner(Some(tool))));
+    add(runners::PLAIN_NAMES, ProgramKind::Runner(None));
     index
 });
 
 /// Who judges a program of this name; `None` if nobody knows it.
-pub(super) fn kind(name: &str) -> Option<Kind> {
+pub(super) fn kind(name: &str) -> Option<ProgramKind> {
     let known = INDEX.get(name).copied();
-    known.or_else(|| interpreters::language(name).map(Kind::Interpreter)).or_else(|| {
+    known.or_else(|| interpreters::language(name).map(ProgramKind::Interpreter)).or_else(|| {
         // On some machines `RM` is `rm`.
         let refused = INDEX.get(name.to_lowercase().as_str()).copied();
-        refused.filter(|kind| matches!(kind, Kind::Refused(_)))
+        refused.filter(|kind| matches!(kind, ProgramKind::Refused(_)))
     })
 }
 
@@ -67,10 +67,10 @@ pub(in crate::guard) fn is_program(name: &str) -> bool {
 
 /// Whether a program is one of the project's tools.
 pub(super) fn is_runner(name: &str) -> bool {
-    matches!(kind(name), Some(Kind::Runner(_)))
+    matches!(kind(name), Some(ProgramKind::Runner(_)))
 }
 
 /// Whether a program is refused whatever its words.
 pub(super) fn is_refused(name: &str) -> bool {
-    matches!(kind(name), Some(Kind::Refused(_)))
+    matches!(kind(name), Some(ProgramKind::Refused(_)))
 }

@@ -6,32 +6,32 @@ mod awk;
 mod builtins;
 mod find;
 mod git;
-mod given;
 mod interpreters;
 mod known;
-mod lifted;
 mod options;
+mod overrides;
 mod readers;
 mod refused;
 mod runners;
+mod secret_args;
 mod sed;
 mod variables;
 mod wrappers;
 mod writers;
 
-use known::Kind;
+use known::ProgramKind;
 pub(super) use known::is_program;
-pub(super) use lifted::exactly;
 use options::Spec;
+pub(super) use overrides::exactly;
 pub(super) use readers::{aims_at_secrets, names};
 
 use std::path::{Path, PathBuf};
 
+use super::denial::{Denial, blocked_pattern};
 use super::files;
-use super::judge::{Judge, Read, Write};
-use super::refusal::{Refusal, blocked_pattern};
+use super::judge::{Judge, ReadKind, WriteKind};
 use super::rules;
-use super::shell::{Env, Stream, Value};
+use super::shell::{Env, ShellOutput, ShellValue};
 use crate::model::RuleDecision;
 
 /// Folders whose programs are the machine's own.
@@ -39,13 +39,13 @@ const SYSTEM_BINS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"];
 
 /// What a command is about to run.
-pub(super) struct Call<'w> {
+pub(super) struct ProgramCall<'w> {
     /// The program's own name, without folders.
     pub(super) name: &'w str,
     /// Its words behind the name.
-    pub(super) words: &'w [Value],
+    pub(super) words: &'w [ShellValue],
     /// What stands on its standard input.
-    pub(super) stdin: &'w Stream,
+    pub(super) stdin: &'w ShellOutput,
 }
 
 impl Judge<'_> {
@@ -53,9 +53,9 @@ impl Judge<'_> {
     pub(super) fn run(
         &mut self,
         env: &mut Env,
-        words: &[Value],
-        stdin: &Stream,
-    ) -> Result<Stream, Refusal> {
+        words: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         // A program that runs a program that runs a program: that has to end.
         self.deeper(|judge| judge.run_one(env, words, stdin))
     }
@@ -63,14 +63,14 @@ impl Judge<'_> {
     fn run_one(
         &mut self,
         env: &mut Env,
-        words: &[Value],
-        stdin: &Stream,
-    ) -> Result<Stream, Refusal> {
+        words: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         let Some((first, rest)) = words.split_first() else {
-            return Ok(Stream::Text(String::new()));
+            return Ok(ShellOutput::Text(String::new()));
         };
         let Some(name) = first.text() else {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "shell.unknown-program",
                 format!("it is not known which program `{}` is", first.show()),
             )
@@ -80,9 +80,9 @@ impl Judge<'_> {
         let policy = self.policy;
         if policy.allow.is_empty() && !policy.rules.about_commands() {
             return match judged {
-                Err(refusal) if self.defaults_to(&refusal, name) => {
-                    self.lifted(env, rest)?;
-                    Ok(Stream::Opaque)
+                Err(denial) if self.defaults_to(&denial, name) => {
+                    self.check_override_args(env, rest)?;
+                    Ok(ShellOutput::Opaque)
                 }
                 judged => judged,
             };
@@ -96,18 +96,18 @@ impl Judge<'_> {
         }
         let ruling = self.ruled(&plain)?;
         match judged {
-            Err(refusal) if rules::liftable(&refusal.rule) => {
+            Err(denial) if rules::liftable(&denial.rule) => {
                 let lifted = ruling.is_some()
                     || policy.allow.covers(&plain)
-                    || self.defaults_to(&refusal, name);
+                    || self.defaults_to(&denial, name);
                 if !lifted {
-                    return Err(refusal);
+                    return Err(denial);
                 }
-                if refusal.rule == "program.delete" {
+                if denial.rule == "program.delete" {
                     self.deletes(env, base, rest)?;
                 }
-                self.lifted(env, rest)?;
-                Ok(Stream::Opaque)
+                self.check_override_args(env, rest)?;
+                Ok(ShellOutput::Opaque)
             }
             judged => judged,
         }
@@ -115,17 +115,17 @@ impl Judge<'_> {
 
     /// Whether a program that nobody knows may run by the user's own default. A name in
     /// capitals may be a program that is known, on some machines.
-    fn defaults_to(&self, refusal: &Refusal, name: &str) -> bool {
+    fn defaults_to(&self, denial: &Denial, name: &str) -> bool {
         let hidden = name.to_lowercase() != *name && is_program(&name.to_lowercase());
-        self.policy.rules.allow_unknown() && rules::unknown(&refusal.rule) && !hidden
+        self.policy.rules.allow_unknown() && rules::unknown(&denial.rule) && !hidden
     }
 
-    /// What the user's rules say about a command: a refusal, or the rule that lets it
+    /// What the user's rules say about a command: a denial, or the rule that lets it
     /// through. What a human has to approve is noted.
     pub(super) fn ruled(
         &mut self,
         words: &[Option<String>],
-    ) -> Result<Option<RuleDecision>, Refusal> {
+    ) -> Result<Option<RuleDecision>, Denial> {
         let rules = &self.policy.rules;
         if !rules.about_commands() {
             return Ok(None);
@@ -136,8 +136,8 @@ impl Judge<'_> {
         }
         let Some(ruling) = rules.command(words) else { return Ok(None) };
         match ruling.decision {
-            RuleDecision::Deny => return Err(Refusal::ruled(ruling)),
-            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Refusal::ruled(ruling))),
+            RuleDecision::Deny => return Err(Denial::ruled(ruling)),
+            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Denial::ruled(ruling))),
             RuleDecision::Allow => {}
         }
         Ok(Some(ruling.decision))
@@ -145,7 +145,7 @@ impl Judge<'_> {
 
     /// A deletion that the user's configuration lets through: of what the agent could
     /// have changed, too.
-    fn deletes(&mut self, env: &Env, name: &str, words: &[Value]) -> Result<(), Refusal> {
+    fn deletes(&mut self, env: &Env, name: &str, words: &[ShellValue]) -> Result<(), Denial> {
         const SPEC: Spec = Spec::closed(
             &[],
             "-r -R -f -v -d -i -I --recursive --force --verbose --dir --interactive -p --parents \
@@ -156,9 +156,9 @@ impl Judge<'_> {
         }
         let parsed = self.options(env, name, words, &SPEC)?;
         for operand in &parsed.operands {
-            for path in self.write_value(env, operand, Write::Move)? {
+            for path in self.write_value(env, operand, WriteKind::Move)? {
                 if !self.inside(&path) && !self.in_tmp(&path) {
-                    return Err(Refusal::new("path.outside", "it deletes outside the workspace"));
+                    return Err(Denial::new("path.outside", "it deletes outside the workspace"));
                 }
             }
         }
@@ -169,14 +169,14 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         name: &str,
-        rest: &[Value],
-        stdin: &Stream,
-    ) -> Result<Stream, Refusal> {
+        rest: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         if env.functions.contains_key(name) {
             return self.call(env, name, rest, stdin);
         }
         if !name.contains('/') {
-            return self.program(env, &Call { name, words: rest, stdin });
+            return self.program(env, &ProgramCall { name, words: rest, stdin });
         }
         let path = Path::new(name);
         let base =
@@ -185,27 +185,30 @@ impl Judge<'_> {
         let system = SYSTEM_BINS.iter().any(|bin| folder == Path::new(bin))
             || self.policy.home.as_ref().is_some_and(|home| folder == home.join(".cargo/bin"));
         if system {
-            return self.program(env, &Call { name: &base, words: rest, stdin });
+            return self.program(env, &ProgramCall { name: &base, words: rest, stdin });
         }
-        let tool = matches!(known::kind(&base), Some(Kind::Runner(_) | Kind::Interpreter(_)));
+        let tool = matches!(
+            known::kind(&base),
+            Some(ProgramKind::Runner(_) | ProgramKind::Interpreter(_))
+        );
         if tool || self.built {
             // A wrapper of a known tool that is not there runs nothing, and what is not
             // there yet can come from the build before it alone.
-            self.script_or_nothing(env, &Value::lit(name))?;
+            self.script_or_nothing(env, &ShellValue::lit(name))?;
         } else {
-            self.script(env, &Value::lit(name))?;
+            self.script(env, &ShellValue::lit(name))?;
         }
-        self.given(env, rest)?;
+        self.deny_secret_args(env, rest)?;
         // A known program that lives in the workspace (`.venv/bin/python`,
         // `./node_modules/.bin/eslint`) is judged as what it is called.
         if is_program(&base) && !known::is_refused(&base) {
-            return self.program(env, &Call { name: &base, words: rest, stdin });
+            return self.program(env, &ProgramCall { name: &base, words: rest, stdin });
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// The same for what may be missing.
-    fn script_or_nothing(&mut self, env: &Env, value: &Value) -> Result<(), Refusal> {
+    fn script_or_nothing(&mut self, env: &Env, value: &ShellValue) -> Result<(), Denial> {
         // A word without either may be a command of the program's own, as in `bun add`.
         let named = value.text().is_some_and(|name| name.contains(['.', '/']));
         if !named || value.head().contains(':') {
@@ -213,7 +216,7 @@ impl Judge<'_> {
         }
         for path in self.paths(env, value)? {
             let real = self.resolve(&path)?;
-            if real.kind != files::Kind::Missing || !self.inside(&real.path) || env.lost {
+            if real.kind != files::FileKind::Missing || !self.inside(&real.path) || env.lost {
                 return self.script(env, value).map(drop);
             }
             if self.changed.contains(&real.path) {
@@ -225,10 +228,10 @@ impl Judge<'_> {
 
     /// Checks that a program or script is a file of the workspace that was there
     /// before this call.
-    fn script(&mut self, env: &Env, value: &Value) -> Result<Vec<PathBuf>, Refusal> {
-        self.read_value(env, value, Read::Content)?;
+    fn script(&mut self, env: &Env, value: &ShellValue) -> Result<Vec<PathBuf>, Denial> {
+        self.read_value(env, value, ReadKind::Content)?;
         if value.text().is_none() || env.lost {
-            return Err(Refusal::new("program.script", "it is not known which script this is")
+            return Err(Denial::new("program.script", "it is not known which script this is")
                 .instead("name the script"));
         }
         let paths = self.paths(env, value)?;
@@ -236,7 +239,7 @@ impl Judge<'_> {
         for path in paths {
             let real = self.resolve(&path)?;
             if self.changed.contains(&real.path) {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "program.script",
                     "the script is written by this same call",
                 )
@@ -244,12 +247,12 @@ impl Judge<'_> {
                     "write the script first, with the create tool, and run it in a call of its own",
                 ));
             }
-            if real.kind == files::Kind::File && self.inside(&real.path) {
+            if real.kind == files::FileKind::File && self.inside(&real.path) {
                 found.push(real.path);
             }
         }
         if found.is_empty() {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "program.script",
                 format!("there is no script {} in the workspace", value.show()),
             )
@@ -259,25 +262,29 @@ impl Judge<'_> {
     }
 
     /// Judges a program by its name.
-    pub(super) fn program(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn program(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         match known::kind(call.name) {
-            Some(Kind::Refused(_)) if refused::only_asks(call.name, call.words) => {
+            Some(ProgramKind::Refused(_)) if refused::only_asks(call.name, call.words) => {
                 self.harmless_words(env, call.name, call.words)?;
-                self.given(env, call.words)?;
-                Ok(Stream::Opaque)
+                self.deny_secret_args(env, call.words)?;
+                Ok(ShellOutput::Opaque)
             }
-            Some(Kind::Refused(group)) => Err(group.refusal(call.name)),
-            Some(Kind::Builtin) => self.builtin(env, call),
-            Some(Kind::Wrapper) => self.wrapper(env, call),
-            Some(Kind::Reader(reader)) => self.reads(env, call, reader),
-            Some(Kind::Writer) => self.writer(env, call),
-            Some(Kind::Git) => self.git(env, call),
-            Some(Kind::Find) => self.find(env, call),
-            Some(Kind::Sed) => self.sed(env, call),
-            Some(Kind::Awk) => self.awk(env, call),
-            Some(Kind::Interpreter(language)) => self.interprets(env, call, language),
-            Some(Kind::Runner(tool)) => self.runner(env, call, tool),
-            None => Err(Refusal::new("shell.unknown-program", format!("it is not known what {} does", call.name)).instead(
+            Some(ProgramKind::Refused(group)) => Err(group.denial(call.name)),
+            Some(ProgramKind::Builtin) => self.builtin(env, call),
+            Some(ProgramKind::Wrapper) => self.wrapper(env, call),
+            Some(ProgramKind::Reader(reader)) => self.reads(env, call, reader),
+            Some(ProgramKind::Writer) => self.writer(env, call),
+            Some(ProgramKind::Git) => self.git(env, call),
+            Some(ProgramKind::Find) => self.find(env, call),
+            Some(ProgramKind::Sed) => self.sed(env, call),
+            Some(ProgramKind::Awk) => self.awk(env, call),
+            Some(ProgramKind::Interpreter(language)) => self.interprets(env, call, language),
+            Some(ProgramKind::Runner(tool)) => self.runner(env, call, tool),
+            None => Err(Denial::new("shell.unknown-program", format!("it is not known what {} does", call.name)).instead(
             "use a program of the project's own toolchain, a script of the repository, or ask for it under `allow:` in TASK.md",
         ))
         }

@@ -3,9 +3,9 @@
 //! Long options may be shortened as GNU's `getopt` allows, so a beginning of a
 //! listed option counts as that option.
 
-use crate::guard::judge::{Judge, Read, Write};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Value};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind, WriteKind};
+use crate::guard::shell::{Env, ShellValue};
 
 /// What an option does with its value, or by being there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,9 +105,9 @@ pub(super) fn lists(words: &str, word: &str) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     /// Options as they are called, with their values.
-    pub(super) options: Vec<(String, Option<Value>)>,
+    pub(super) options: Vec<(String, Option<ShellValue>)>,
     /// Everything that is no option.
-    pub(super) operands: Vec<Value>,
+    pub(super) operands: Vec<ShellValue>,
     /// How many of the operands stand before a `--`; all, if there is none.
     pub(super) before_dashes: usize,
 }
@@ -119,7 +119,7 @@ impl Parsed {
     }
 
     /// The value of the first of these options.
-    pub(super) fn value(&self, names: &[&str]) -> Option<&Value> {
+    pub(super) fn value(&self, names: &[&str]) -> Option<&ShellValue> {
         self.options.iter().find(|(name, _)| names.contains(&name.as_str()))?.1.as_ref()
     }
 }
@@ -130,24 +130,24 @@ impl Judge<'_> {
         &mut self,
         env: &Env,
         program: &str,
-        words: &[Value],
+        words: &[ShellValue],
         spec: &Spec,
-    ) -> Result<Parsed, Refusal> {
+    ) -> Result<Parsed, Denial> {
         let parsed = parse(program, words, spec)?;
         for (name, value) in &parsed.options {
             let Some((_, does)) = spec.find(name) else { continue };
             match (does, value) {
                 (Does::Refused(why) | Does::FlagRefused(why), _) => {
-                    return Err(Refusal::new("program.option", format!("{program} {name} {why}"))
+                    return Err(Denial::new("program.option", format!("{program} {name} {why}"))
                         .instead(format!("run {program} without {name}")));
                 }
-                (Does::Reads, Some(value)) => self.read_value(env, value, Read::Content)?,
-                (Does::Tree, Some(value)) => self.read_value(env, value, Read::Tree)?,
+                (Does::Reads, Some(value)) => self.read_value(env, value, ReadKind::Content)?,
+                (Does::Tree, Some(value)) => self.read_value(env, value, ReadKind::Tree)?,
                 (Does::Runs, Some(value)) => {
                     self.script(env, value)?;
                 }
                 (Does::Writes, Some(value)) => {
-                    self.write_value(env, value, Write::Change)?;
+                    self.write_value(env, value, WriteKind::Change)?;
                 }
                 (Does::Empties, Some(value)) => self.empties(env, program, value)?,
                 (Does::Data, Some(value)) => self.stray(env, name, value)?,
@@ -159,14 +159,14 @@ impl Judge<'_> {
     }
 
     /// Refuses a folder for output in which there is work: the program empties it first.
-    fn empties(&mut self, env: &Env, program: &str, value: &Value) -> Result<(), Refusal> {
-        for path in self.write_value(env, value, Write::Change)? {
+    fn empties(&mut self, env: &Env, program: &str, value: &ShellValue) -> Result<(), Denial> {
+        for path in self.write_value(env, value, WriteKind::Change)? {
             let held = match self.index() {
                 Some(tracked) => tracked.iter().any(|file| file.starts_with(&path)),
                 None => !self.entries(&path).paths.is_empty(),
             };
             if held {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "program.delete",
                     format!("{program} empties {} before it writes there", value.show()),
                 )
@@ -178,7 +178,7 @@ impl Judge<'_> {
 
     /// A second look at the value of an option: where a table takes a flag for an
     /// option with a value, a file name must not slip through as data.
-    fn stray(&mut self, env: &Env, name: &str, value: &Value) -> Result<(), Refusal> {
+    fn stray(&mut self, env: &Env, name: &str, value: &ShellValue) -> Result<(), Denial> {
         let Some(text) = value.text() else { return Ok(()) };
         let path = std::path::Path::new(text);
         // An expression of several words names tests.
@@ -195,7 +195,7 @@ impl Judge<'_> {
         if !pattern && (up || path.is_absolute()) {
             // Whether the file exists must not matter: it may exist by the time the command runs.
             for path in self.paths(env, value)? {
-                self.read(&path, Read::Name)?;
+                self.read(&path, ReadKind::Name)?;
             }
         }
         Ok(())
@@ -203,7 +203,7 @@ impl Judge<'_> {
 }
 
 /// Tells options from operands.
-pub(super) fn parse(program: &str, words: &[Value], spec: &Spec) -> Result<Parsed, Refusal> {
+pub(super) fn parse(program: &str, words: &[ShellValue], spec: &Spec) -> Result<Parsed, Denial> {
     let matters = spec.flags.is_some() || spec.options.iter().any(|(_, does)| *does != Does::Data);
     let mut parsed = Parsed::default();
     let mut rest = words.iter();
@@ -221,7 +221,7 @@ pub(super) fn parse(program: &str, words: &[Value], spec: &Spec) -> Result<Parse
                 && word.may_be_option()
                 && !matches!(word.segs.first(), Some(crate::guard::shell::Seg::Glob(_)))
             {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "shell.unknown-word",
                     format!("`{}` may turn out to be an option of {program}", word.show()),
                 )
@@ -236,13 +236,13 @@ pub(super) fn parse(program: &str, words: &[Value], spec: &Spec) -> Result<Parse
 
 fn option<'w>(
     program: &str,
-    word: &Value,
-    rest: &mut impl Iterator<Item = &'w Value>,
+    word: &ShellValue,
+    rest: &mut impl Iterator<Item = &'w ShellValue>,
     spec: &Spec,
     parsed: &mut Parsed,
-) -> Result<(), Refusal> {
+) -> Result<(), Denial> {
     let unknown = |name: &str| {
-        Refusal::new("program.option", format!("it is not known what {program} {name} does"))
+        Denial::new("program.option", format!("it is not known what {program} {name} does"))
             .instead(format!("run {program} without {name}"))
     };
     let head = word.head();

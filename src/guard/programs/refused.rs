@@ -1,8 +1,8 @@
 //! Programs that are refused whatever their words, each with its rule.
 
 use super::options::lists;
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::Value;
+use crate::guard::denial::Denial;
+use crate::guard::shell::ShellValue;
 
 /// Why a group of programs is refused, and what passes instead.
 pub(super) struct Group {
@@ -96,8 +96,8 @@ const QUESTIONS: &[(&str, &str)] = &[
 const NEVER_ASKED: &str = "source . alias unalias enable bind complete compgen fc history";
 
 /// Whether a command of a refused program only asks for its version or what it knows.
-pub(super) fn only_asks(name: &str, words: &[Value]) -> bool {
-    let Some(first) = words.first().and_then(Value::text) else { return false };
+pub(super) fn only_asks(name: &str, words: &[ShellValue]) -> bool {
+    let Some(first) = words.first().and_then(ShellValue::text) else { return false };
     if first == "--version" && words.len() == 1 {
         return !lists(NEVER_ASKED, name);
     }
@@ -105,8 +105,8 @@ pub(super) fn only_asks(name: &str, words: &[Value]) -> bool {
 }
 
 impl Group {
-    /// The refusal of one of its programs.
-    pub(super) fn refusal(&self, name: &str) -> Refusal {
-        Refusal::new(self.rule, format!("{name}: {}", self.why)).instead(self.instead)
+    /// The denial of one of its programs.
+    pub(super) fn denial(&self, name: &str) -> Denial {
+        Denial::new(self.rule, format!("{name}: {}", self.why)).instead(self.instead)
     }
 }

@@ -1,10 +1,10 @@
 //! `sed`: its script is read far enough to know what it writes, reads and runs.
 
-use crate::guard::judge::{Judge, Read, Write};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Stream, Value};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind, WriteKind};
+use crate::guard::shell::{Env, ShellOutput, ShellValue};
 
-use super::Call;
+use super::ProgramCall;
 use super::options::{Does, Spec};
 
 /// What a script does beside printing.
@@ -14,13 +14,13 @@ struct Effects {
     writes: Vec<String>,
 }
 
-fn unclear() -> Refusal {
-    Refusal::new("program.script", "the sed script cannot be understood")
+fn unclear() -> Denial {
+    Denial::new("program.script", "the sed script cannot be understood")
         .instead("use plain `s/…/…/`, `p` and `d` commands, or the edit tool")
 }
 
 impl Judge<'_> {
-    pub(super) fn sed(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn sed(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[("-e --expression -l --line-length", Does::Data), ("-f --file", Does::Reads)],
             "-n -r -E -s -u -z -i --quiet --silent --regexp-extended --separate --unbuffered \
@@ -48,7 +48,7 @@ impl Judge<'_> {
                     return Err(unclear());
                 }
                 if place > 0 {
-                    words.push(Value::lit(format!("-{}", &flags[..place])));
+                    words.push(ShellValue::lit(format!("-{}", &flags[..place])));
                 }
             } else if in_place
                 && word.text() == Some("")
@@ -61,7 +61,7 @@ impl Judge<'_> {
         }
         let parsed = self.options(env, "sed", &words, &SPEC)?;
         let mut operands = parsed.operands.as_slice();
-        let mut scripts: Vec<&Value> = parsed
+        let mut scripts: Vec<&ShellValue> = parsed
             .options
             .iter()
             .filter(|(name, _)| matches!(name.as_str(), "-e" | "--expression"))
@@ -87,27 +87,27 @@ impl Judge<'_> {
                 }
             }
             for file in effects.reads {
-                self.read_value(env, &Value::lit(file), Read::Content)?;
+                self.read_value(env, &ShellValue::lit(file), ReadKind::Content)?;
             }
             for file in effects.writes {
-                self.write_value(env, &Value::lit(file), Write::Change)?;
+                self.write_value(env, &ShellValue::lit(file), WriteKind::Change)?;
             }
         }
         for operand in operands {
             if in_place {
-                self.write_value(env, operand, Write::Change)?;
+                self.write_value(env, operand, WriteKind::Change)?;
             }
-            self.read_value(env, operand, Read::Content)?;
+            self.read_value(env, operand, ReadKind::Content)?;
         }
         if operands.is_empty() && call.stdin.is_empty() {
-            return Ok(Stream::Text(String::new()));
+            return Ok(ShellOutput::Text(String::new()));
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 }
 
 /// A script whose only unknown parts are numbers or dates.
-fn shown(script: &Value) -> Option<String> {
+fn shown(script: &ShellValue) -> Option<String> {
     use crate::guard::shell::Seg;
     script
         .segs

@@ -2,29 +2,33 @@
 //!
 //! Which variables may be set at all is decided in the shell's own part.
 
+use crate::guard::denial::Denial;
 use crate::guard::judge::Judge;
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Seg, Stream, Value, check_assignment, subscript_end};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue, check_assignment, subscript_end};
 
-use super::Call;
+use super::ProgramCall;
 use super::builtins::dump;
 use super::options::{Does, Spec};
 
 impl Judge<'_> {
-    pub(super) fn declare(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn declare(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         let mut names = 0;
         for word in call.words {
             let head = word.head();
             if word.text().is_some_and(|text| text.starts_with('-') && !text.contains('=')) {
                 if head.contains('i') {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "shell.arithmetic",
                         format!("{} {head} makes every later value run as arithmetic", call.name),
                     )
                     .instead("set it to a number with `n=$((n + 1))`"));
                 }
                 if head.contains(['p', 'f', 'F', 'n']) {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "env.dump",
                         format!(
                             "{} {head} prints or exports what it should not, or makes names point elsewhere",
@@ -35,12 +39,12 @@ impl Judge<'_> {
                 continue;
             }
             names += 1;
-            let unknown = || Refusal::new("env.injection", "it is not known which variable is set");
+            let unknown = || Denial::new("env.injection", "it is not known which variable is set");
             let (name, behind) = named(head).ok_or_else(unknown)?;
             env.forget_keys(name);
             let indexed = behind > name.len();
             if indexed {
-                self.names_variable(env, &Value::lit(&head[..behind]))?;
+                self.names_variable(env, &ShellValue::lit(&head[..behind]))?;
             }
             let rest = &head[behind..];
             let sets = rest.strip_prefix('+').unwrap_or(rest);
@@ -56,32 +60,32 @@ impl Judge<'_> {
                     // For an array bash expands the text in quotes once more.
                     let again = |text: &str| !text.contains(['$', '`', '<', '>']);
                     if value.head().starts_with('(') && !value.text().is_some_and(again) {
-                        return Err(Refusal::new(
+                        return Err(Denial::new(
                             "shell.opaque",
                             "an array's values in quotes are expanded once more",
                         )
                         .instead("write the values without quotes around the parentheses"));
                     }
-                    let value = if appended { Value::one(Seg::Any) } else { value };
+                    let value = if appended { ShellValue::one(Seg::Any) } else { value };
                     env.set(name, value);
                 }
                 None => {
                     let known = env.vars.get(name).and_then(|values| values.first()).cloned();
-                    check_assignment(name, &known.unwrap_or_else(|| Value::one(Seg::Any)))?;
+                    check_assignment(name, &known.unwrap_or_else(|| ShellValue::one(Seg::Any)))?;
                 }
             }
         }
         if names == 0 {
             return Err(dump(call.name));
         }
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 
     pub(super) fn read_builtin(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
-    ) -> Result<Stream, Refusal> {
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         const MAPFILE: Spec = Spec::open(&[
             ("-d -n -u -O -s -c", Does::Data),
             ("-C", Does::Refused("runs a command for every line")),
@@ -90,23 +94,25 @@ impl Judge<'_> {
         let spec = if call.name == "read" { &READ } else { &MAPFILE };
         let parsed = self.options(env, call.name, call.words, spec)?;
         let value = match call.stdin {
-            Stream::Listing(root) => Value::one(Seg::Listed(root.clone())),
-            Stream::Tokens => Value::one(Seg::Token),
-            Stream::Text(_) | Stream::Lines(_) | Stream::Opaque => Value::one(Seg::Any),
+            ShellOutput::Listing(root) => ShellValue::one(Seg::Listed(root.clone())),
+            ShellOutput::Tokens => ShellValue::one(Seg::Token),
+            ShellOutput::Text(_) | ShellOutput::Lines(_) | ShellOutput::Opaque => {
+                ShellValue::one(Seg::Any)
+            }
         };
-        let default = [Value::lit(if call.name == "read" { "REPLY" } else { "MAPFILE" })];
+        let default = [ShellValue::lit(if call.name == "read" { "REPLY" } else { "MAPFILE" })];
         let array = parsed.value(&["-a"]).cloned();
         let names = array.iter().chain(&parsed.operands);
-        let names: Vec<&Value> = names.collect();
+        let names: Vec<&ShellValue> = names.collect();
         let names = if names.is_empty() { default.iter().collect() } else { names };
         for name in names {
-            let unknown = || Refusal::new("env.injection", "it is not known which variable is set");
+            let unknown = || Denial::new("env.injection", "it is not known which variable is set");
             self.names_variable(env, name).map_err(|_| unknown())?;
             let name = name.text().ok_or_else(unknown)?;
             check_assignment(name, &value)?;
             env.set(name, value.clone());
         }
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Programs that run another one: looked through, or refused where what they
 //! run cannot be seen.
 
-use crate::guard::judge::{Judge, Write};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Seg, Stream, Value};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, WriteKind};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
 
-use super::Call;
+use super::ProgramCall;
 use super::builtins::dump;
 use super::options::{Does, Spec};
 
@@ -16,7 +16,11 @@ pub(super) const NAMES: &str = "env command builtin exec timeout gtimeout nice i
 const NO_OPTIONS: Spec = Spec::closed(&[], "");
 
 impl Judge<'_> {
-    pub(super) fn wrapper(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn wrapper(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         match call.name {
             "env" => self.env_wrapper(env, call),
             "command" | "builtin" => self.command_wrapper(env, call),
@@ -67,8 +71,8 @@ impl Judge<'_> {
                     |at: usize| matches!(call.words[at].text(), Some("-s" | "--server-args"));
                 let dropped = |at: usize| plain(at) || names(at) && at + 1 < own && plain(at + 1);
                 let kept = (0..call.words.len()).filter(|at| *at >= own || !dropped(*at));
-                let words: Vec<Value> = kept.map(|at| call.words[at].clone()).collect();
-                self.through(env, &Call { words: &words, ..*call }, &SPEC, 0)
+                let words: Vec<ShellValue> = kept.map(|at| call.words[at].clone()).collect();
+                self.through(env, &ProgramCall { words: &words, ..*call }, &SPEC, 0)
             }
             "chronic" | "not" => self.through(env, call, &NO_OPTIONS, 0),
             "caffeinate" => {
@@ -122,14 +126,14 @@ impl Judge<'_> {
     fn through(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         spec: &Spec,
         skip: usize,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         let own = own_words(call.words, spec);
         self.options(env, call.name, &call.words[..own], spec)?;
         let rest = &call.words[own..];
-        if rest.len() < skip || rest.iter().take(skip).any(Value::is_open) {
+        if rest.len() < skip || rest.iter().take(skip).any(ShellValue::is_open) {
             return Err(unseen(call.name));
         }
         self.plain(env, &rest[skip..], call.stdin)
@@ -137,14 +141,23 @@ impl Judge<'_> {
 
     /// Judges a program by name, functions of the line passed over: a wrapper
     /// starts a file, not a function. A function of that name is walked too.
-    fn plain(&mut self, env: &mut Env, words: &[Value], stdin: &Stream) -> Result<Stream, Refusal> {
+    fn plain(
+        &mut self,
+        env: &mut Env,
+        words: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         let functions = std::mem::take(&mut env.functions);
         let judged = self.run(env, words, stdin);
         env.functions = functions;
         judged
     }
 
-    fn env_wrapper(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn env_wrapper(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[
                 ("-u --unset -C --chdir", Does::Data),
@@ -158,7 +171,7 @@ impl Judge<'_> {
         let parsed = self.options(env, "env", &call.words[..own], &SPEC)?;
         let mut inner = env.clone();
         if let Some(folder) = parsed.value(&["-C", "--chdir"]) {
-            let words = [Value::lit("cd"), folder.clone()];
+            let words = [ShellValue::lit("cd"), folder.clone()];
             self.run(&mut inner, &words, call.stdin)?;
         }
         let mut rest = &call.words[own..];
@@ -179,7 +192,7 @@ impl Judge<'_> {
     }
 
     /// `cross-env NAME=VALUE … COMMAND`.
-    fn cross_env(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn cross_env(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         let mut rest = call.words;
         while let Some((first, more)) = rest.split_first() {
             let Some((name, _)) = first.head().split_once('=') else { break };
@@ -187,17 +200,21 @@ impl Judge<'_> {
             rest = more;
         }
         match rest.first() {
-            None => Ok(Stream::Text(String::new())),
+            None => Ok(ShellOutput::Text(String::new())),
             Some(first) if first.head().starts_with('-') => Err(unseen(call.name)),
             Some(_) => self.plain(env, rest, call.stdin),
         }
     }
 
-    fn command_wrapper(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn command_wrapper(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         let mut rest = call.words;
         while let Some((first, more)) = rest.split_first() {
             match first.text() {
-                Some("-v" | "-V" | "-pv" | "-pV") => return Ok(Stream::Opaque),
+                Some("-v" | "-V" | "-pv" | "-pV") => return Ok(ShellOutput::Opaque),
                 Some("-p" | "--") => rest = more,
                 Some(text) if text.starts_with('-') => return Err(unseen(call.name)),
                 _ => break,
@@ -206,22 +223,27 @@ impl Judge<'_> {
         self.plain(env, rest, call.stdin)
     }
 
-    fn exec(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn exec(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         match call.words.first() {
             // Redirections only; they were judged already.
-            None => Ok(Stream::Text(String::new())),
+            None => Ok(ShellOutput::Text(String::new())),
             Some(first) if first.head().starts_with('-') => Err(unseen("exec")),
             Some(_) => self.plain(env, call.words, call.stdin),
         }
     }
 
-    fn flock(&mut self, env: &mut Env, call: &Call<'_>, spec: &Spec) -> Result<Stream, Refusal> {
+    fn flock(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+        spec: &Spec,
+    ) -> Result<ShellOutput, Denial> {
         let own = own_words(call.words, spec);
         self.options(env, "flock", &call.words[..own], spec)?;
         let Some((lock, rest)) = call.words[own..].split_first() else {
             return Err(unseen("flock"));
         };
-        self.write_value(env, lock, Write::Append)?;
+        self.write_value(env, lock, WriteKind::Append)?;
         if rest.first().is_some_and(|word| word.head().starts_with('-')) {
             return Err(unseen("flock"));
         }
@@ -229,7 +251,7 @@ impl Judge<'_> {
     }
 
     /// Each operand is a line of its own, and so is what runs before and after it.
-    fn hyperfine(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn hyperfine(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const LINES: [&str; 6] = ["-p", "--prepare", "-c", "--cleanup", "-s", "--setup"];
         const SPEC: Spec = Spec::closed(
             &[
@@ -250,29 +272,29 @@ impl Judge<'_> {
             let text = line.text().ok_or_else(|| unseen("hyperfine"))?;
             self.line(&mut env.clone(), text)?;
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
-    fn eval(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        let plain: Option<Vec<&str>> = call.words.iter().map(Value::text).collect();
+    fn eval(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+        let plain: Option<Vec<&str>> = call.words.iter().map(ShellValue::text).collect();
         match plain {
             Some(words) => self.line(env, &words.join(" ")),
-            None => Err(Refusal::new("shell.opaque", "eval runs a line that is not known")
+            None => Err(Denial::new("shell.opaque", "eval runs a line that is not known")
                 .instead("write the command itself")),
         }
     }
 
-    fn shell(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn shell(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         let mut words = call.words;
         let mut inline = false;
         let hidden = || {
-            Refusal::new("shell.opaque", format!("{} runs a line that cannot be seen", call.name))
+            Denial::new("shell.opaque", format!("{} runs a line that cannot be seen", call.name))
                 .instead("run the command itself, or a script of the repository")
         };
         while let Some((first, rest)) = words.split_first() {
             let text = first.text().ok_or_else(hidden)?;
             match text {
-                "--version" | "--help" => return Ok(Stream::Opaque),
+                "--version" | "--help" => return Ok(ShellOutput::Opaque),
                 "--" => {
                     words = rest;
                     break;
@@ -305,11 +327,11 @@ impl Judge<'_> {
             return self.line(&mut inner, &line);
         }
         self.script(env, first)?;
-        self.given(env, rest)?;
-        Ok(Stream::Opaque)
+        self.deny_secret_args(env, rest)?;
+        Ok(ShellOutput::Opaque)
     }
 
-    fn xargs(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn xargs(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[
                 (
@@ -324,17 +346,19 @@ impl Judge<'_> {
         let parsed = self.options(env, "xargs", &call.words[..own], &SPEC)?;
         // Another file, or words that end elsewhere.
         let own_file = parsed.has(&["-a", "--arg-file", "-d", "--delimiter"]);
-        let values: Vec<Value> = match call.stdin {
-            Stream::Listing(root) if !own_file => vec![Value::one(Seg::Listed(root.clone()))],
-            Stream::Tokens if !own_file => vec![Value::one(Seg::Token)],
-            Stream::Text(text) if !own_file && !text.contains(['\'', '"', '\\']) => {
-                text.split_whitespace().map(Value::lit).collect()
+        let values: Vec<ShellValue> = match call.stdin {
+            ShellOutput::Listing(root) if !own_file => {
+                vec![ShellValue::one(Seg::Listed(root.clone()))]
             }
-            _ => vec![Value { segs: vec![Seg::Any], splits: true }],
+            ShellOutput::Tokens if !own_file => vec![ShellValue::one(Seg::Token)],
+            ShellOutput::Text(text) if !own_file && !text.contains(['\'', '"', '\\']) => {
+                text.split_whitespace().map(ShellValue::lit).collect()
+            }
+            _ => vec![ShellValue { segs: vec![Seg::Any], splits: true }],
         };
-        let mut words: Vec<Value> = call.words[own..].to_vec();
+        let mut words: Vec<ShellValue> = call.words[own..].to_vec();
         if words.is_empty() {
-            words.push(Value::lit("echo"));
+            words.push(ShellValue::lit("echo"));
         }
         match parsed.value(&["-I", "-J"]) {
             None => words.extend(values),
@@ -343,19 +367,23 @@ impl Judge<'_> {
                     mark.text().filter(|mark| !mark.is_empty()).ok_or_else(|| unseen("xargs"))?;
                 // Each input is a run of its own.
                 for value in values.iter().take(64) {
-                    let replaced: Vec<Value> =
+                    let replaced: Vec<ShellValue> =
                         words.iter().map(|word| replace(word, mark, value)).collect();
-                    self.plain(&mut env.clone(), &replaced, &Stream::Opaque)?;
+                    self.plain(&mut env.clone(), &replaced, &ShellOutput::Opaque)?;
                 }
-                return if values.len() > 64 { Err(unseen("xargs")) } else { Ok(Stream::Opaque) };
+                return if values.len() > 64 {
+                    Err(unseen("xargs"))
+                } else {
+                    Ok(ShellOutput::Opaque)
+                };
             }
         }
-        self.plain(&mut env.clone(), &words, &Stream::Opaque)
+        self.plain(&mut env.clone(), &words, &ShellOutput::Opaque)
     }
 }
 
 /// How many words at the front are the wrapper's own options.
-pub(super) fn own_words(words: &[Value], spec: &Spec) -> usize {
+pub(super) fn own_words(words: &[ShellValue], spec: &Spec) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at) {
         let head = word.head();
@@ -383,8 +411,8 @@ pub(super) fn own_words(words: &[Value], spec: &Spec) -> usize {
     at.min(words.len())
 }
 
-fn replace(word: &Value, mark: &str, value: &Value) -> Value {
-    let mut out = Value { segs: Vec::new(), splits: word.splits };
+fn replace(word: &ShellValue, mark: &str, value: &ShellValue) -> ShellValue {
+    let mut out = ShellValue { segs: Vec::new(), splits: word.splits };
     for seg in &word.segs {
         match seg {
             Seg::Lit(text) => {
@@ -404,7 +432,7 @@ fn replace(word: &Value, mark: &str, value: &Value) -> Value {
     out
 }
 
-fn unseen(program: &str) -> Refusal {
-    Refusal::new("shell.opaque", format!("what {program} runs cannot be seen"))
+fn unseen(program: &str) -> Denial {
+    Denial::new("shell.opaque", format!("what {program} runs cannot be seen"))
         .instead("run the command itself")
 }

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::guard::files::Kind;
-use crate::guard::judge::{COST_OF_AN_ENTRY, Judge, Read, Write};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Seg, Stream, Value};
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::judge::{COST_OF_AN_ENTRY, Judge, ReadKind, WriteKind};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
 
-use super::Call;
+use super::ProgramCall;
 use super::options::{Does, Parsed, Spec};
 
 use Does::{Data, FlagRefused, Refused};
@@ -17,7 +17,11 @@ pub(super) const NAMES: &str =
     "tee cp gcp mv gmv ln mkdir touch truncate chmod dos2unix unix2dos gzip bzip2 xz split";
 
 impl Judge<'_> {
-    pub(super) fn writer(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn writer(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         let stream = match call.name {
             "tee" => return self.tee(env, call),
             "cp" | "gcp" => self.copy(env, call),
@@ -29,17 +33,19 @@ impl Judge<'_> {
             _ => self.chmod(env, call),
         }?;
         // `-v` and `chmod -c` print the names.
-        let says = |word: &Value| word.head().starts_with('-') && word.show().contains(['v', 'c']);
-        Ok(if call.words.iter().any(says) { Stream::Opaque } else { stream })
+        let says =
+            |word: &ShellValue| word.head().starts_with('-') && word.show().contains(['v', 'c']);
+        Ok(if call.words.iter().any(says) { ShellOutput::Opaque } else { stream })
     }
 
-    fn tee(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn tee(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec =
             Spec::closed(&[], "-a -i -p --append --ignore-interrupts --output-error");
         let parsed = self.options(env, "tee", call.words, &SPEC)?;
-        let how = if parsed.has(&["-a", "--append"]) { Write::Append } else { Write::Change };
+        let how =
+            if parsed.has(&["-a", "--append"]) { WriteKind::Append } else { WriteKind::Change };
         for operand in &parsed.operands {
-            if call.stdin.is_empty() && how == Write::Change {
+            if call.stdin.is_empty() && how == WriteKind::Change {
                 self.kept(env, operand)?;
             }
             self.write_value(env, operand, how)?;
@@ -48,7 +54,7 @@ impl Judge<'_> {
     }
 
     /// A compressed copy beside a file, as long as the file stays.
-    fn compress(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn compress(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[("-T --threads", Data)],
             "-k --keep -c --stdout --to-stdout -l --list -t --test -v --verbose -q --quiet -n --no-name \
@@ -59,7 +65,7 @@ impl Judge<'_> {
         let shows = parsed.has(&shows) || parsed.has(&["--version", "--help"]);
         if !shows && !parsed.operands.is_empty() && !parsed.has(&["-k", "--keep"]) {
             let why = format!("{} removes the file that it compresses", call.name);
-            return Err(Refusal::new("program.delete", why)
+            return Err(Denial::new("program.delete", why)
                 .instead(format!("keep it: `{} -k FILE`", call.name)));
         }
         let ending = match call.name {
@@ -71,19 +77,19 @@ impl Judge<'_> {
             if operand.text() == Some("-") {
                 continue;
             }
-            self.read_value(env, operand, Read::Content)?;
+            self.read_value(env, operand, ReadKind::Content)?;
             if !shows {
                 for path in self.paths(env, operand)? {
                     let target = format!("{}{ending}", path.display());
-                    self.write(std::path::Path::new(&target), Write::Change)?;
+                    self.write(std::path::Path::new(&target), WriteKind::Change)?;
                 }
             }
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// Parts of a file, under names that begin with a given one.
-    fn parts(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn parts(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[
                 ("-l --lines -b --bytes -n --number -C --line-bytes -t --separator", Data),
@@ -97,30 +103,30 @@ impl Judge<'_> {
             others => (others.first(), None),
         };
         if let Some(source) = source.filter(|source| source.text() != Some("-")) {
-            self.read_value(env, source, Read::Content)?;
+            self.read_value(env, source, ReadKind::Content)?;
         }
         // Two letters are added to the name: they must not make it another one.
-        let name = prefix.and_then(Value::text).filter(|name| name.ends_with(['-', '_']));
+        let name = prefix.and_then(ShellValue::text).filter(|name| name.ends_with(['-', '_']));
         let Some(name) = name else {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.unknown",
                 "it is not known which files the parts would be",
             )
             .instead("let the name of the parts end in `-`, as in `split -l 100 FILE part-`"));
         };
-        self.write_value(env, &Value::lit(format!("{name}aa")), Write::Change)?;
-        Ok(Stream::Opaque)
+        self.write_value(env, &ShellValue::lit(format!("{name}aa")), WriteKind::Change)?;
+        Ok(ShellOutput::Opaque)
     }
 
-    fn make(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn make(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::open(&[
             ("-m --mode -d --date -t -r --reference -s --size -A --time", Data),
             ("-n --newfile", FlagRefused("writes to another file")),
             ("-Z --context", FlagRefused("sets a security context")),
         ]);
         let parsed = self.options(env, call.name, call.words, &SPEC)?;
-        let how = if call.name == "touch" { Write::Append } else { Write::Change };
-        let grows = |size: &Value| size.head().starts_with(['+', '>']);
+        let how = if call.name == "touch" { WriteKind::Append } else { WriteKind::Change };
+        let grows = |size: &ShellValue| size.head().starts_with(['+', '>']);
         if call.name == "truncate" && !parsed.value(&["-s", "--size"]).is_some_and(grows) {
             for operand in &parsed.operands {
                 self.kept(env, operand)?;
@@ -130,17 +136,17 @@ impl Judge<'_> {
             // Only a file that is there is protected from a touch of the task's own log.
             self.write_value(env, operand, how)?;
         }
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 
     /// Refuses to empty what is there: that is deleting it under another name.
-    pub(in crate::guard) fn kept(&mut self, env: &Env, target: &Value) -> Result<(), Refusal> {
+    pub(in crate::guard) fn kept(&mut self, env: &Env, target: &ShellValue) -> Result<(), Denial> {
         if target.is_open() || target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
             return Err(emptied(&target.show()));
         }
         for path in self.paths(env, target)? {
             let log = path.extension().is_some_and(|end| end == "log" || end == "tmp");
-            if !log && !path.starts_with("/dev") && self.resolve(&path)?.kind == Kind::File {
+            if !log && !path.starts_with("/dev") && self.resolve(&path)?.kind == FileKind::File {
                 return Err(emptied(&target.show()));
             }
         }
@@ -152,23 +158,23 @@ impl Judge<'_> {
         &mut self,
         env: &Env,
         parsed: &Parsed,
-    ) -> Result<(Vec<Value>, Vec<PathBuf>, bool), Refusal> {
+    ) -> Result<(Vec<ShellValue>, Vec<PathBuf>, bool), Denial> {
         let mut operands = parsed.operands.clone();
         let target = match parsed.value(&["-t", "--target-directory"]) {
             Some(target) => target.clone(),
-            None => operands
-                .pop()
-                .ok_or_else(|| Refusal::new("shell.unparsed", "there is no target"))?,
+            None => {
+                operands.pop().ok_or_else(|| Denial::new("shell.unparsed", "there is no target"))?
+            }
         };
         if target.is_open() || target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.unknown",
                 format!("it is not known where `{}` is", target.show()),
             )
             .instead("name the target"));
         }
         if env.lost && !target.head().starts_with('/') {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.unknown",
                 "it is not known in which folder this would write",
             ));
@@ -178,7 +184,7 @@ impl Judge<'_> {
             || operands.len() > 1
             || target.head().ends_with('/');
         for path in &paths {
-            below |= self.resolve(path)?.kind == Kind::Dir
+            below |= self.resolve(path)?.kind == FileKind::Dir
                 && !parsed.has(&["-T", "--no-target-directory"]);
         }
         Ok((operands, paths, below))
@@ -187,18 +193,18 @@ impl Judge<'_> {
     fn place(
         &mut self,
         env: &Env,
-        source: &Value,
+        source: &ShellValue,
         targets: &[PathBuf],
         below: bool,
-        how: Write,
-    ) -> Result<(), Refusal> {
+        how: WriteKind,
+    ) -> Result<(), Denial> {
         for target in targets {
             if !below {
                 self.write(target, how)?;
                 continue;
             }
             if source.is_open() || source.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.unknown",
                     "it is not known which file this would write",
                 ));
@@ -220,7 +226,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn copy(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn copy(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[
                 ("-t --target-directory -S --suffix", Data),
@@ -234,37 +240,41 @@ impl Judge<'_> {
         let (sources, targets, below) = self.targets(env, &parsed)?;
         let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
         for source in &sources {
-            self.read_value(env, source, if recursive { Read::Tree } else { Read::Content })?;
+            self.read_value(
+                env,
+                source,
+                if recursive { ReadKind::Tree } else { ReadKind::Content },
+            )?;
             if source.text() == Some("/dev/null") {
                 for target in targets.iter().filter(|_| !below) {
-                    self.kept(env, &Value::lit(target.to_string_lossy()))?;
+                    self.kept(env, &ShellValue::lit(target.to_string_lossy()))?;
                 }
             }
-            self.place(env, source, &targets, below, Write::Change)?;
+            self.place(env, source, &targets, below, WriteKind::Change)?;
             if recursive {
                 self.copied_tree(env, source, &targets, below)?;
             }
         }
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 
     /// A copied folder writes everything that is in it.
     fn copied_tree(
         &mut self,
         env: &Env,
-        source: &Value,
+        source: &ShellValue,
         targets: &[PathBuf],
         below: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Denial> {
         for path in self.paths(env, source)? {
             let real = self.resolve(&path)?;
-            if real.kind != Kind::Dir {
+            if real.kind != FileKind::Dir {
                 continue;
             }
             let tree = self.entries(&real.path);
             self.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
             if !tree.all {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.too-large",
                     "the folder is too large to be looked through",
                 )
@@ -279,16 +289,13 @@ impl Judge<'_> {
                     _ => target.clone(),
                 };
                 for entry in &tree.paths {
-                    if self.files.kind(entry) == Kind::File
+                    if self.files.kind(entry) == FileKind::File
                         && let Ok(relative) = entry.strip_prefix(&real.path)
                     {
-                        self.write(&base.join(relative), Write::Change)?;
+                        self.write(&base.join(relative), WriteKind::Change)?;
                     }
-                    if matches!(self.files.kind(entry), Kind::Link(_)) {
-                        return Err(Refusal::new(
-                            "path.symlink",
-                            "the folder holds symbolic links",
-                        ));
+                    if matches!(self.files.kind(entry), FileKind::Link(_)) {
+                        return Err(Denial::new("path.symlink", "the folder holds symbolic links"));
                     }
                 }
             }
@@ -296,7 +303,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn rename(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn rename(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[("-t --target-directory -S --suffix", Data)],
             "-f -i -n -v -u -T -b --force --interactive --no-clobber --verbose --update \
@@ -308,21 +315,21 @@ impl Judge<'_> {
             return Err(emptied(&format!("what is moved to {}", device.display())));
         }
         for source in &sources {
-            self.read_value(env, source, Read::Content)?;
-            self.write_value(env, source, Write::Move)?;
-            self.place(env, source, &targets, below, Write::Change)?;
+            self.read_value(env, source, ReadKind::Content)?;
+            self.write_value(env, source, WriteKind::Move)?;
+            self.place(env, source, &targets, below, WriteKind::Change)?;
         }
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 
-    fn link(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn link(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[],
             "-s -f -n -v -r -T --symbolic --force --no-dereference --verbose --relative \
             --no-target-directory",
         );
         let parsed = self.options(env, "ln", call.words, &SPEC)?;
-        let refuse = |why: &str| Refusal::new("path.link", why.to_owned()).instead("copy the file");
+        let refuse = |why: &str| Denial::new("path.link", why.to_owned()).instead("copy the file");
         if !parsed.has(&["-s", "--symbolic"]) {
             return Err(refuse(
                 "a hard link gives a file a second name that nothing can be told from",
@@ -336,58 +343,58 @@ impl Judge<'_> {
         };
         for path in self.paths(env, place)? {
             let mut path = path;
-            if self.resolve(&path)?.kind == Kind::Dir {
+            if self.resolve(&path)?.kind == FileKind::Dir {
                 let name = PathBuf::from(target_text);
                 path = path.join(name.file_name().ok_or_else(|| refuse("a link needs a name"))?);
             }
             let folder = path.parent().unwrap_or(&path).to_owned();
             let pointed = folder.join(target_text);
-            let real = self.read(&pointed, Read::Content)?;
+            let real = self.read(&pointed, ReadKind::Content)?;
             if !self.inside(&real.path) {
                 return Err(refuse("the link would point out of the workspace"));
             }
-            self.protected(&real.path, Write::Move)?;
-            let written = self.write(&path, Write::Change)?;
+            self.protected(&real.path, WriteKind::Move)?;
+            let written = self.write(&path, WriteKind::Change)?;
             self.links.push(written);
         }
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 
-    fn chmod(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn chmod(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[("--reference", Refused("copies a mode that is not known"))],
             "-v -c -f -R --recursive --verbose --changes --silent",
         );
         // A mode may begin with a dash: `chmod -x file`.
-        let minus = |word: &&Value| {
+        let minus = |word: &&ShellValue| {
             matches!(word.text(), Some("-x" | "-w" | "-r" | "-rw" | "-wx" | "-rx" | "-rwx"))
         };
-        let lowered: Vec<Value> = call
+        let lowered: Vec<ShellValue> = call
             .words
             .iter()
-            .map(|word| if minus(&word) { Value::lit("a-x") } else { word.clone() })
+            .map(|word| if minus(&word) { ShellValue::lit("a-x") } else { word.clone() })
             .collect();
         let parsed = self.options(env, "chmod", &lowered, &SPEC)?;
         let Some((mode, files)) = parsed.operands.split_first() else {
-            return Err(Refusal::new("shell.unparsed", "there is no mode"));
+            return Err(Denial::new("shell.unparsed", "there is no mode"));
         };
         let fine = mode.text().is_some_and(is_ordinary_mode);
         if !fine {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "privilege",
                 format!("the mode {} opens files to everybody or raises privilege", mode.show()),
             )
             .instead("use `chmod +x FILE` or `chmod 644 FILE`"));
         }
         for file in files {
-            self.write_value(env, file, Write::Mode)?;
+            self.write_value(env, file, WriteKind::Mode)?;
         }
-        Ok(Stream::Text(String::new()))
+        Ok(ShellOutput::Text(String::new()))
     }
 }
 
-fn emptied(file: &str) -> Refusal {
-    Refusal::new("program.delete", format!("it would empty {file}, and nothing may be deleted"))
+fn emptied(file: &str) -> Denial {
+    Denial::new("program.delete", format!("it would empty {file}, and nothing may be deleted"))
         .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")
 }
 

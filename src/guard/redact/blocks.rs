@@ -4,15 +4,15 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::Pattern;
+use super::pattern::LazyPattern;
 use super::{REDACTED, value};
 use crate::guard::secrets::{self, Says};
 
 /// The data of a secret's manifest written in one line, and a value in it.
-static DATA: LazyLock<[Pattern; 2]> = LazyLock::new(|| {
+static DATA: LazyLock<[LazyPattern; 2]> = LazyLock::new(|| {
     [
-        Pattern::new(r#"\\*"(?:data|stringData)\\*"[ ]*:[ ]*\{[^{}\n]*\}"#),
-        Pattern::new(r#"(?P<p>:[ ]*\\*")(?P<s>[^"\\\n]+)"#),
+        LazyPattern::new(r#"\\*"(?:data|stringData)\\*"[ ]*:[ ]*\{[^{}\n]*\}"#),
+        LazyPattern::new(r#"(?P<p>:[ ]*\\*")(?P<s>[^"\\\n]+)"#),
     ]
 });
 

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::Value;
 
-pub use stream::Stream;
+pub use stream::RedactStream;
 
 /// What stands in the place of a secret.
 pub(super) const REDACTED: &str = "[REDACTED]";
@@ -110,8 +110,8 @@ impl Redactor {
     }
 
     /// A redactor for text that arrives in pieces.
-    pub fn stream(&self) -> Stream {
-        Stream::new(self.clone())
+    pub fn stream(&self) -> RedactStream {
+        RedactStream::new(self.clone())
     }
 }
 

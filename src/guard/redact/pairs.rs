@@ -10,9 +10,9 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Captures;
 
-use super::pattern::Pattern;
+use super::pattern::LazyPattern;
 use super::quotes::{Quoted, Strings};
-use super::value::{self, Place};
+use super::value::{self, ValueContext};
 use super::{REDACTED, escape};
 use crate::guard::secrets::{self, Says};
 
@@ -29,10 +29,10 @@ const LONGEST_NAME: usize = 64;
 struct Pairs {
     /// What a name ends with.
     lasts: AhoCorasick,
-    pair: Pattern,
-    records: [(&'static str, Pattern); 2],
-    cookies: Pattern,
-    cookie: Pattern,
+    pair: LazyPattern,
+    records: [(&'static str, LazyPattern); 2],
+    cookies: LazyPattern,
+    cookie: LazyPattern,
 }
 
 static PAIRS: LazyLock<Option<Pairs>> = LazyLock::new(|| {
@@ -40,10 +40,10 @@ static PAIRS: LazyLock<Option<Pairs>> = LazyLock::new(|| {
         AhoCorasick::builder().ascii_case_insensitive(true).build(secrets::last_words()).ok()?;
     Some(Pairs {
         lasts,
-        pair: Pattern::new(PAIR),
-        records: [("</", Pattern::new(ELEMENT)), ("alue", Pattern::new(RECORD))],
-        cookies: Pattern::new(COOKIES),
-        cookie: Pattern::new(COOKIE),
+        pair: LazyPattern::new(PAIR),
+        records: [("</", LazyPattern::new(ELEMENT)), ("alue", LazyPattern::new(RECORD))],
+        cookies: LazyPattern::new(COOKIES),
+        cookie: LazyPattern::new(COOKIE),
     })
 });
 
@@ -181,7 +181,7 @@ fn replaced(
         let by = Cow::Borrowed(REDACTED);
         let from = end + sign.len();
         if !get("lead").is_empty() || line > to {
-            let place = Place { name, sign, close, after: &text[line..] };
+            let place = ValueContext { name, sign, close, after: &text[line..] };
             let secret = value::bare_secret(&text[from..line], says, &place);
             return secret.then_some(Replaced { from, to: line, by });
         }
@@ -190,7 +190,7 @@ fn replaced(
         return None;
     }
     let bare = &text[from..to];
-    let place = Place { name, sign, close, after: &text[to..] };
+    let place = ValueContext { name, sign, close, after: &text[to..] };
     if !value::bare_secret(bare, says, &place) {
         return None;
     }

@@ -10,12 +10,12 @@ const LEARNED: usize = 128 << 10;
 
 /// A pattern of the tables.
 #[derive(Debug)]
-pub(super) struct Pattern {
+pub(super) struct LazyPattern {
     text: String,
     regex: OnceLock<Option<Regex>>,
 }
 
-impl Pattern {
+impl LazyPattern {
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), regex: OnceLock::new() }
     }

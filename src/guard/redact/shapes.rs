@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Captures;
 
-use super::pattern::Pattern;
+use super::pattern::LazyPattern;
 use super::{REDACTED, blocks, keys, replace, tokens, value};
 
 /// Shapes of which the group `s` goes and the rest stays, each behind a part that every
@@ -54,7 +54,7 @@ const PARTS: &[(&str, &str)] = &[
 
 struct Shapes {
     hints: AhoCorasick,
-    parts: Vec<Pattern>,
+    parts: Vec<LazyPattern>,
 }
 
 static SHAPES: LazyLock<Option<Shapes>> = LazyLock::new(|| {
@@ -63,7 +63,7 @@ static SHAPES: LazyLock<Option<Shapes>> = LazyLock::new(|| {
         .build(PARTS.iter().map(|(hint, _)| hint));
     Some(Shapes {
         hints: hints.ok()?,
-        parts: PARTS.iter().map(|(_, part)| Pattern::new(*part)).collect(),
+        parts: PARTS.iter().map(|(_, part)| LazyPattern::new(*part)).collect(),
     })
 });
 
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn the_tables_compile_and_each_part_has_its_hint() {
         for (hint, pattern) in PARTS {
-            assert!(Pattern::new(*pattern).get().is_some(), "{pattern}");
+            assert!(LazyPattern::new(*pattern).get().is_some(), "{pattern}");
             assert_eq!(*hint, hint.to_ascii_lowercase());
             let plain = pattern.to_ascii_lowercase().replace('\\', "");
             let named = hint.split(['"', '?']).all(|word| plain.contains(word));

@@ -14,7 +14,7 @@ const TAIL: usize = 8 * 1024;
 
 /// Text in pieces, redacted.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub struct RedactStream {
     redactor: Redactor,
     held: String,
     /// What the first held line is shown as, where that was shown already: the beginning of a
@@ -22,7 +22,7 @@ pub struct Stream {
     shown: String,
 }
 
-impl Stream {
+impl RedactStream {
     pub(super) fn new(redactor: Redactor) -> Self {
         Self { redactor, held: String::new(), shown: String::new() }
     }

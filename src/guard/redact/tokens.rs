@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::pattern::Pattern;
+use super::pattern::LazyPattern;
 use super::{REDACTED, escape};
 
 /// What a token begins with, and what stands behind that.
@@ -163,8 +163,8 @@ struct Tokens {
     beginnings: AhoCorasick,
     /// For each beginning the place of its pattern.
     of: Vec<usize>,
-    rests: Vec<Pattern>,
-    inner: Vec<(&'static str, Pattern)>,
+    rests: Vec<LazyPattern>,
+    inner: Vec<(&'static str, LazyPattern)>,
 }
 
 static FINDER: LazyLock<Option<Tokens>> = LazyLock::new(|| {
@@ -176,13 +176,13 @@ static FINDER: LazyLock<Option<Tokens>> = LazyLock::new(|| {
     Some(Tokens {
         beginnings: AhoCorasick::new(begins).ok()?,
         of,
-        rests: TOKENS.iter().map(|(_, rest)| Pattern::new(format!("^(?:{rest})"))).collect(),
+        rests: TOKENS.iter().map(|(_, rest)| LazyPattern::new(format!("^(?:{rest})"))).collect(),
         inner: INNER
             .iter()
             .map(|(hint, all)| {
                 (
                     *hint,
-                    Pattern::new(format!(
+                    LazyPattern::new(format!(
                         r"(?P<p>(?-u:\b)|\x1b\[[0-9;]{{0,12}}m|\\[nrt]|%[0-9A-Fa-f]{{2}})(?:{all})"
                     )),
                 )

@@ -5,7 +5,7 @@ use crate::guard::secrets::{self, Says};
 
 /// Where a value without quotes stands.
 #[derive(Debug)]
-pub(super) struct Place<'t> {
+pub(super) struct ValueContext<'t> {
     pub(super) name: &'t str,
     /// What stands between the name and the value.
     pub(super) sign: &'t str,
@@ -183,8 +183,8 @@ pub(super) fn quoted_secret(value: &str, name: &str, says: Says) -> bool {
 }
 
 /// Whether a value without quotes is a secret and no code, no type, no prose.
-pub(super) fn bare_secret(value: &str, says: Says, place: &Place<'_>) -> bool {
-    let Place { name, sign, close, after } = *place;
+pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> bool {
+    let ValueContext { name, sign, close, after } = *place;
     let plain = value.trim_end_matches(['.', ':', '?']);
     if plain.len() < 4 || is_placeholder(value) || is_colour(plain, name) {
         return false;

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::guard::judge::{Judge, Write};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, WriteKind};
 use crate::guard::places::is_system;
-use crate::guard::refusal::Refusal;
 
 use super::env::Env;
-use super::value::{Seg, Value};
+use super::value::{Seg, ShellValue};
 
 /// Names that are refused whatever the value.
 const DENIED: &str = "PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND CDPATH HOME SHELL EDITOR VISUAL \
@@ -107,24 +107,24 @@ impl Judge<'_> {
         &mut self,
         env: &Env,
         name: &str,
-        value: &Value,
-    ) -> Result<(), Refusal> {
+        value: &ShellValue,
+    ) -> Result<(), Denial> {
         check(name, value)?;
         if has(FOLDERS, name) && value.text() != Some("") {
-            self.write_value(env, value, Write::Change)?;
+            self.write_value(env, value, WriteKind::Change)?;
         }
         Ok(())
     }
 }
 
 /// Refuses an assignment that could make another program run.
-pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> {
+pub(in crate::guard) fn check(name: &str, value: &ShellValue) -> Result<(), Denial> {
     let capitals = name.to_uppercase();
     let any_case =
         capitals.ends_with("_PROXY") || ANY_CASE.iter().any(|prefix| capitals.starts_with(prefix));
     let upper = if any_case { capitals } else { name.to_owned() };
     let refuse = || {
-        Refusal::new(
+        Denial::new(
             "env.injection",
             format!("setting {name} can make an allowed program run something else"),
         )
@@ -132,7 +132,7 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
     };
     let text = value.text();
     if text.is_some_and(runs_in_arithmetic) {
-        return Err(Refusal::new(
+        return Err(Denial::new(
             "shell.arithmetic",
             format!("arithmetic would run the command in the subscript that {name} is set to"),
         )
@@ -144,7 +144,7 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
         Seg::Glob(_) | Seg::Listed(_) | Seg::Any => false,
     };
     if has(COUNTERS, name) && (value.splits || !value.segs.iter().all(number)) {
-        return Err(Refusal::new(
+        return Err(Denial::new(
             "shell.arithmetic",
             format!("bash evaluates what {name} is set to, and that is not known to be a number"),
         )
@@ -172,7 +172,7 @@ pub(in crate::guard) fn check(name: &str, value: &Value) -> Result<(), Refusal> 
     };
     if has(FOLDERS, &upper) && text.is_some_and(machine) {
         let why = format!("{name} would make a tool write outside the workspace");
-        return Err(Refusal::new("path.outside", why).instead("run the command without setting it"));
+        return Err(Denial::new("path.outside", why).instead("run the command without setting it"));
     }
     let shows = ["_PAGER", "_EDITOR"].iter().any(|end| upper.ends_with(end));
     if shows

@@ -1,14 +1,14 @@
 //! Brace expansion: `{a,b}` and `{1..3}`, before anything else is expanded.
 
-use crate::guard::refusal::Refusal;
+use crate::guard::denial::Denial;
 
 use super::ends::{
     MOST_DEPTH, backquote_end, backslash_quote_end, command_end, double_end, param_end,
 };
-use super::words::{too_deep, unclear};
+use super::lexer::{too_deep, unclear};
 
 /// Words that brace expansion makes of one; the word itself where it has none.
-pub(super) fn braces(word: &str) -> Result<Vec<String>, Refusal> {
+pub(super) fn braces(word: &str) -> Result<Vec<String>, Denial> {
     let mut out = Vec::new();
     expand_braces(word, &mut out)?;
     Ok(out)
@@ -17,10 +17,10 @@ pub(super) fn braces(word: &str) -> Result<Vec<String>, Refusal> {
 /// Words that one word may become.
 const MOST_WORDS: usize = 128;
 
-fn expand_braces(word: &str, out: &mut Vec<String>) -> Result<(), Refusal> {
+fn expand_braces(word: &str, out: &mut Vec<String>) -> Result<(), Denial> {
     let Some((open, close, commas)) = brace(word)? else {
         if out.len() >= MOST_WORDS {
-            return Err(Refusal::new("shell.too-long", "the braces make too many words of one"));
+            return Err(Denial::new("shell.too-long", "the braces make too many words of one"));
         }
         out.push(word.to_owned());
         return Ok(());
@@ -65,7 +65,7 @@ fn range(inside: &str) -> Option<Vec<String>> {
 type Brace = (usize, usize, Vec<usize>);
 
 /// The first brace expression: its braces and the commas between its members.
-fn brace(word: &str) -> Result<Option<Brace>, Refusal> {
+fn brace(word: &str) -> Result<Option<Brace>, Denial> {
     let bytes = word.as_bytes();
     let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
     let mut first: Option<Brace> = None;

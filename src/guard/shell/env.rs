@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
-use super::value::{Seg, Stream, Value};
+use super::value::{Seg, ShellOutput, ShellValue};
 
 /// The state of the shell.
 #[derive(Clone, Debug)]
 pub(in crate::guard) struct Env {
     /// Variables set in this line, with their words (one for a plain variable).
-    pub(in crate::guard) vars: HashMap<String, Vec<Value>>,
+    pub(in crate::guard) vars: HashMap<String, Vec<ShellValue>>,
     /// Variables that hold a key of an array, and which array that is.
     pub(super) keys: HashMap<String, String>,
     /// Every folder the shell may be in.
@@ -24,9 +24,9 @@ pub(in crate::guard) struct Env {
     /// Functions defined in this line.
     pub(in crate::guard) functions: HashMap<String, Vec<Rc<ast::FunctionBody>>>,
     /// `$1` and so on, inside a function.
-    pub(in crate::guard) arguments: Option<Vec<Value>>,
+    pub(in crate::guard) arguments: Option<Vec<ShellValue>>,
     /// What stands on the standard input of the whole list.
-    pub(in crate::guard) stdin: Stream,
+    pub(in crate::guard) stdin: ShellOutput,
     /// Folders to add if the last `cd` may have failed.
     pub(in crate::guard) unsure: Vec<PathBuf>,
 }
@@ -46,18 +46,18 @@ impl Env {
             lost: false,
             functions: HashMap::new(),
             arguments: None,
-            stdin: Stream::Opaque,
+            stdin: ShellOutput::Opaque,
             unsure: Vec::new(),
         }
     }
 
     /// Sets a plain variable.
-    pub(in crate::guard) fn set(&mut self, name: &str, value: Value) {
+    pub(in crate::guard) fn set(&mut self, name: &str, value: ShellValue) {
         self.put(name.to_owned(), vec![value]);
     }
 
     /// Sets a variable to one value, or an array to several.
-    pub(super) fn put(&mut self, name: String, values: Vec<Value>) {
+    pub(super) fn put(&mut self, name: String, values: Vec<ShellValue>) {
         self.forget_keys(&name);
         self.vars.insert(name, values);
     }
@@ -70,11 +70,11 @@ impl Env {
     /// What a command that runs elsewhere in time may find: the same variables, and
     /// nothing known of them, of the arguments or of the place.
     pub(in crate::guard) fn some_time(&self) -> Self {
-        let any = || vec![Value { segs: vec![Seg::Any], splits: true }];
+        let any = || vec![ShellValue { segs: vec![Seg::Any], splits: true }];
         let vars = self.vars.keys().map(|name| (name.clone(), any())).collect();
         let arguments = Some(any());
         let cwds = self.cwds.clone();
-        let (functions, stdin) = (HashMap::new(), Stream::Opaque);
+        let (functions, stdin) = (HashMap::new(), ShellOutput::Opaque);
         let (keys, unsure) = (HashMap::new(), Vec::new());
         Self { vars, keys, cwds, lost: true, functions, arguments, stdin, unsure }
     }
@@ -82,10 +82,10 @@ impl Env {
     /// What another shell finds that this one starts, where each variable may have been
     /// exported or not.
     pub(in crate::guard) fn for_a_child(&mut self) {
-        let numbers = |values: &[Value]| values.iter().all(Value::is_token);
+        let numbers = |values: &[ShellValue]| values.iter().all(ShellValue::is_token);
         self.vars.retain(|name, values| name != "IFS" && !numbers(values));
         for values in self.vars.values_mut() {
-            *values = vec![Value { segs: vec![Seg::Any], splits: true }];
+            *values = vec![ShellValue { segs: vec![Seg::Any], splits: true }];
         }
         self.keys.clear();
         self.functions.clear();
@@ -112,7 +112,7 @@ impl Env {
         self.also_in(&other.unsure);
         let own = std::mem::take(&mut self.unsure);
         self.also_in(&own);
-        let unknown = || vec![Value { segs: vec![Seg::Any], splits: false }];
+        let unknown = || vec![ShellValue { segs: vec![Seg::Any], splits: false }];
         for (name, value) in &mut self.vars {
             let others = other.vars.get(name);
             if others == Some(value) {
@@ -121,7 +121,7 @@ impl Env {
             let tokens = others.is_some_and(|others| {
                 others.len() == 1 && value.len() == 1 && others[0].is_token() && value[0].is_token()
             });
-            *value = if tokens { vec![Value::one(Seg::Token)] } else { unknown() };
+            *value = if tokens { vec![ShellValue::one(Seg::Token)] } else { unknown() };
         }
         for name in other.vars.keys() {
             if !self.vars.contains_key(name) {
@@ -130,7 +130,7 @@ impl Env {
         }
         self.keys.retain(|name, array| other.keys.get(name) == Some(array));
         if self.arguments != other.arguments {
-            self.arguments = Some(vec![Value { segs: vec![Seg::Any], splits: true }]);
+            self.arguments = Some(vec![ShellValue { segs: vec![Seg::Any], splits: true }]);
         }
         for (name, bodies) in &other.functions {
             let known = self.functions.entry(name.clone()).or_default();

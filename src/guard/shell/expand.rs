@@ -1,16 +1,16 @@
 //! Words → values: what the pieces of a word come to in an environment, the
 //! commands inside substitutions judged on the way.
 
+use crate::guard::denial::Denial;
 use crate::guard::judge::Judge;
-use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
 
 use super::braces;
 use super::brackets::{Bracket, bracket};
 use super::env::Env;
+use super::lexer::{self, Piece};
 use super::params::{Op, Param, Which};
-use super::value::{Seg, Stream, Value};
-use super::words::{self, Piece};
+use super::value::{Seg, ShellOutput, ShellValue};
 
 /// Variables the shell itself sets to a number.
 const NUMBERS: &[&str] = &[
@@ -34,43 +34,39 @@ const NUMBERS: &[&str] = &[
 
 impl Judge<'_> {
     /// The words that one written word becomes.
-    pub(super) fn words(&mut self, env: &mut Env, word: &str) -> Result<Vec<Value>, Refusal> {
+    pub(super) fn words(&mut self, env: &mut Env, word: &str) -> Result<Vec<ShellValue>, Denial> {
         if !word.bytes().any(|byte| b"'\"\\$`*?[{~(".contains(&byte)) {
-            return Ok(vec![Value::lit(word)]);
+            return Ok(vec![ShellValue::lit(word)]);
         }
         let mut out = Vec::new();
         let forms = if word.contains('{') { braces::braces(word)? } else { vec![word.to_owned()] };
         for form in forms {
-            let pieces = words::word(&form)?;
+            let pieces = lexer::word(&form)?;
             self.split(env, pieces, &mut out)?;
         }
         Ok(out)
     }
 
     /// One value of a word that is not split: an assignment, a redirection, a pattern.
-    pub(super) fn single(&mut self, env: &mut Env, word: &str) -> Result<Value, Refusal> {
-        let pieces = words::word(word)?;
+    pub(super) fn single(&mut self, env: &mut Env, word: &str) -> Result<ShellValue, Denial> {
+        let pieces = lexer::word(word)?;
         self.join(env, pieces)
     }
 
     /// The text of a here-document whose delimiter is not quoted.
-    pub(super) fn document(&mut self, env: &mut Env, text: &str) -> Result<Value, Refusal> {
-        let pieces = words::body(text)?;
+    pub(super) fn document(&mut self, env: &mut Env, text: &str) -> Result<ShellValue, Denial> {
+        let pieces = lexer::body(text)?;
         self.join(env, pieces)
     }
 
     /// Judges what stands inside an arithmetic expression. Bash evaluates the
     /// VALUES of variables there once more, so these must be plain.
-    pub(in crate::guard) fn arithmetic(
-        &mut self,
-        env: &mut Env,
-        text: &str,
-    ) -> Result<(), Refusal> {
-        let pieces = words::body(text)?;
+    pub(in crate::guard) fn arithmetic(&mut self, env: &mut Env, text: &str) -> Result<(), Denial> {
+        let pieces = lexer::body(text)?;
         self.arithmetic_pieces(env, pieces)
     }
 
-    fn arithmetic_pieces(&mut self, env: &mut Env, pieces: Vec<Piece>) -> Result<(), Refusal> {
+    fn arithmetic_pieces(&mut self, env: &mut Env, pieces: Vec<Piece>) -> Result<(), Denial> {
         for piece in pieces {
             match piece {
                 Piece::Text(text) => {
@@ -81,9 +77,9 @@ impl Judge<'_> {
                         );
                     for name in names {
                         secret_variable(env, name)?;
-                        let plain = |value: &Value| is_number(env, value);
+                        let plain = |value: &ShellValue| is_number(env, value);
                         if env.vars.get(name).is_some_and(|values| !values.iter().all(plain)) {
-                            return Err(Refusal::new(
+                            return Err(Denial::new(
                                 "shell.arithmetic",
                                 format!(
                                     "arithmetic would evaluate the value of {name}, which is not known to be a number"
@@ -93,15 +89,15 @@ impl Judge<'_> {
                         }
                         // Arithmetic can only assign numbers.
                         if env.vars.contains_key(name) {
-                            env.set(name, Value::one(Seg::Token));
+                            env.set(name, ShellValue::one(Seg::Token));
                         }
                     }
                 }
                 other => {
-                    let mut value = Value::default();
+                    let mut value = ShellValue::default();
                     self.piece(env, other, &mut value)?;
                     if !is_number(env, &value) {
-                        return Err(Refusal::new(
+                        return Err(Denial::new(
                             "shell.arithmetic",
                             "arithmetic on a value that is not known to be a number",
                         )
@@ -113,8 +109,8 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn join(&mut self, env: &mut Env, pieces: Vec<Piece>) -> Result<Value, Refusal> {
-        let mut value = Value::default();
+    fn join(&mut self, env: &mut Env, pieces: Vec<Piece>) -> Result<ShellValue, Denial> {
+        let mut value = ShellValue::default();
         for piece in pieces {
             self.piece(env, piece, &mut value)?;
         }
@@ -123,7 +119,7 @@ impl Judge<'_> {
     }
 
     /// Adds a piece that is not split.
-    fn piece(&mut self, env: &mut Env, piece: Piece, value: &mut Value) -> Result<(), Refusal> {
+    fn piece(&mut self, env: &mut Env, piece: Piece, value: &mut ShellValue) -> Result<(), Denial> {
         match piece {
             Piece::Text(text) => value.push(Seg::Lit(text)),
             Piece::Glob(text) => value.push(Seg::Glob(text)),
@@ -144,10 +140,10 @@ impl Judge<'_> {
                 }
             }
             Piece::Command { body, .. } => value.push(match self.substitution(env, &body)? {
-                Stream::Text(text) => Seg::Lit(text.trim_end_matches('\n').to_owned()),
-                Stream::Tokens => Seg::Token,
-                Stream::Listing(root) => Seg::Listed(root),
-                Stream::Opaque | Stream::Lines(_) => Seg::Any,
+                ShellOutput::Text(text) => Seg::Lit(text.trim_end_matches('\n').to_owned()),
+                ShellOutput::Tokens => Seg::Token,
+                ShellOutput::Listing(root) => Seg::Listed(root),
+                ShellOutput::Opaque | ShellOutput::Lines(_) => Seg::Any,
             }),
         }
         Ok(())
@@ -158,9 +154,9 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         pieces: Vec<Piece>,
-        out: &mut Vec<Value>,
-    ) -> Result<(), Refusal> {
-        let mut word = Value::default();
+        out: &mut Vec<ShellValue>,
+    ) -> Result<(), Denial> {
+        let mut word = ShellValue::default();
         let mut begun = pieces.is_empty();
         for piece in pieces {
             match piece {
@@ -193,10 +189,10 @@ impl Judge<'_> {
                 }
                 Piece::Command { body, quoted: false } => {
                     let value = match self.substitution(env, &body)? {
-                        Stream::Text(text) | Stream::Lines(text) => Value::lit(text),
-                        Stream::Tokens => Value::one(Seg::Token),
-                        Stream::Listing(root) => Value::one(Seg::Listed(root)),
-                        Stream::Opaque => Value { segs: vec![Seg::Any], splits: true },
+                        ShellOutput::Text(text) | ShellOutput::Lines(text) => ShellValue::lit(text),
+                        ShellOutput::Tokens => ShellValue::one(Seg::Token),
+                        ShellOutput::Listing(root) => ShellValue::one(Seg::Listed(root)),
+                        ShellOutput::Opaque => ShellValue { segs: vec![Seg::Any], splits: true },
                     };
                     if env.vars.contains_key("IFS") {
                         word.push(Seg::Any);
@@ -231,20 +227,20 @@ impl Judge<'_> {
     }
 
     /// The values of a parameter, as long as all of them together stay short enough.
-    fn param(&mut self, env: &mut Env, param: Param) -> Result<Vec<Value>, Refusal> {
+    fn param(&mut self, env: &mut Env, param: Param) -> Result<Vec<ShellValue>, Denial> {
         let values = self.parameter(env, param)?;
-        let cost = values.iter().map(Value::weight).sum();
+        let cost = values.iter().map(ShellValue::weight).sum();
         self.expanded = self.expanded.checked_sub(cost).ok_or_else(|| {
-            Refusal::new("shell.too-long", "its variables grow too long")
+            Denial::new("shell.too-long", "its variables grow too long")
                 .instead("split it into several calls")
         })?;
         Ok(values)
     }
 
     /// The values of a parameter: one, or several for an array.
-    fn parameter(&mut self, env: &mut Env, param: Param) -> Result<Vec<Value>, Refusal> {
+    fn parameter(&mut self, env: &mut Env, param: Param) -> Result<Vec<ShellValue>, Denial> {
         for piece in param.inner.clone() {
-            let mut ignored = Value::default();
+            let mut ignored = ShellValue::default();
             self.piece(env, piece, &mut ignored)?;
         }
         let name = param.name.as_str();
@@ -256,10 +252,10 @@ impl Judge<'_> {
             return Ok(keys(env.vars.get(name)));
         }
         if param.op == Op::Length {
-            return Ok(vec![Value::one(Seg::Token)]);
+            return Ok(vec![ShellValue::one(Seg::Token)]);
         }
         if param.op == Op::Assign {
-            env.set(name, Value::one(Seg::Any));
+            env.set(name, ShellValue::one(Seg::Any));
         }
         if param.op == Op::Change {
             self.spend(COST_OF_A_CHANGE)?;
@@ -269,10 +265,10 @@ impl Judge<'_> {
             && let (Some(text), [Piece::Text(change)]) = (value.text(), param.inner.as_slice())
             && let Some(changed) = changed(text, change)
         {
-            return Ok(vec![Value::lit(changed)]);
+            return Ok(vec![ShellValue::lit(changed)]);
         }
-        if param.op != Op::Value {
-            return Ok(vec![Value { segs: vec![Seg::Any], splits: !param.quoted }]);
+        if param.op != Op::ShellValue {
+            return Ok(vec![ShellValue { segs: vec![Seg::Any], splits: !param.quoted }]);
         }
         if let Some(values) = env.vars.get(name) {
             // The name alone means the first value of an array.
@@ -280,7 +276,7 @@ impl Judge<'_> {
             return Ok(values[..most.min(values.len())].to_vec());
         }
         if NUMBERS.contains(&name) {
-            return Ok(vec![Value::one(Seg::Token)]);
+            return Ok(vec![ShellValue::one(Seg::Token)]);
         }
         if let Some(arguments) = &env.arguments {
             if matches!(name, "@" | "*") {
@@ -292,7 +288,7 @@ impl Judge<'_> {
                 // Behind a value that may be several, nobody knows which one it is.
                 let before = &arguments[..number.min(arguments.len())];
                 if before.iter().any(|value| value.splits) {
-                    return Ok(vec![Value { segs: vec![Seg::Any], splits: true }]);
+                    return Ok(vec![ShellValue { segs: vec![Seg::Any], splits: true }]);
                 }
                 return Ok(arguments.get(number - 1).cloned().into_iter().collect());
             }
@@ -307,8 +303,8 @@ impl Judge<'_> {
             _ => None,
         };
         let splits = !param.quoted;
-        Ok(vec![path.map_or(Value { segs: vec![Seg::Any], splits }, |path| {
-            Value::lit(path.to_string_lossy())
+        Ok(vec![path.map_or(ShellValue { segs: vec![Seg::Any], splits }, |path| {
+            ShellValue::lit(path.to_string_lossy())
         })])
     }
 }
@@ -319,12 +315,12 @@ const INSTEAD_OF_ARITHMETIC: &str =
 
 /// The keys that an array may have: numbers, or any of its words if it was declared
 /// before to have words as keys.
-fn keys(values: Option<&Vec<Value>>) -> Vec<Value> {
+fn keys(values: Option<&Vec<ShellValue>>) -> Vec<ShellValue> {
     match values {
-        Some(values) if !values.iter().any(Value::is_open) => {
-            [Value::one(Seg::Token)].into_iter().chain(values.iter().cloned()).collect()
+        Some(values) if !values.iter().any(ShellValue::is_open) => {
+            [ShellValue::one(Seg::Token)].into_iter().chain(values.iter().cloned()).collect()
         }
-        _ => vec![Value { segs: vec![Seg::Any], splits: true }],
+        _ => vec![ShellValue { segs: vec![Seg::Any], splits: true }],
     }
 }
 
@@ -332,7 +328,7 @@ fn keys(values: Option<&Vec<Value>>) -> Vec<Value> {
 /// numbers are evaluated, and a word only where words are not.
 fn is_key(env: &Env, array: &str, index: &[Piece]) -> bool {
     let variable = match index {
-        [Piece::Param(Param { name, op: Op::Value, which: Which::First, .. })] => name,
+        [Piece::Param(Param { name, op: Op::ShellValue, which: Which::First, .. })] => name,
         [Piece::Text(name)] => name,
         _ => return false,
     };
@@ -380,7 +376,7 @@ fn changed(value: &str, change: &str) -> Option<String> {
 }
 
 /// Whether arithmetic finds a number in a value, and no name that it would look up in turn.
-fn is_number(env: &Env, value: &Value) -> bool {
+fn is_number(env: &Env, value: &ShellValue) -> bool {
     let named = |text: &str| {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         text.split(|c: char| !is_name(c)).any(|name| env.vars.contains_key(name))
@@ -395,10 +391,10 @@ fn is_number(env: &Env, value: &Value) -> bool {
 
 /// Refuses arithmetic in which two operands stand side by side: that is a
 /// command line, and not every shell takes it for arithmetic.
-fn no_commands(text: &str) -> Result<(), Refusal> {
+fn no_commands(text: &str) -> Result<(), Denial> {
     let operand = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let refuse = || {
-        Refusal::new("shell.arithmetic", "this is no arithmetic")
+        Denial::new("shell.arithmetic", "this is no arithmetic")
             .instead("write it as `n=$(( n + 1 ))`")
     };
     if text.contains(';') {
@@ -416,10 +412,10 @@ fn no_commands(text: &str) -> Result<(), Refusal> {
 }
 
 /// Refuses a variable that holds a secret, unless this line set it itself.
-pub(super) fn secret_variable(env: &Env, name: &str) -> Result<(), Refusal> {
-    let own = |values: &Vec<Value>| !values.iter().any(Value::is_open);
+pub(super) fn secret_variable(env: &Env, name: &str) -> Result<(), Denial> {
+    let own = |values: &Vec<ShellValue>| !values.iter().any(ShellValue::is_open);
     if secrets::variable(name) && !env.vars.get(name).is_some_and(own) {
-        return Err(Refusal::new(
+        return Err(Denial::new(
             "secret.variable",
             format!("the variable {name} may hold a secret"),
         ));
@@ -428,7 +424,7 @@ pub(super) fn secret_variable(env: &Env, name: &str) -> Result<(), Refusal> {
 }
 
 /// Splits a value at its blanks, the first part joining the word at hand.
-fn scatter(value: Value, word: &mut Value, begun: &mut bool, out: &mut Vec<Value>) {
+fn scatter(value: ShellValue, word: &mut ShellValue, begun: &mut bool, out: &mut Vec<ShellValue>) {
     word.splits |= value.splits;
     for seg in value.segs {
         let Seg::Lit(text) = seg else {
@@ -453,7 +449,7 @@ fn scatter(value: Value, word: &mut Value, begun: &mut bool, out: &mut Vec<Value
 
 /// Adds text in which `*`, `?` and `[` are patterns. With `extglob` so are `@(…)` and its
 /// kind; what these match is not worked out, so that they may be anything.
-fn patterns(text: &str, word: &mut Value) {
+fn patterns(text: &str, word: &mut ShellValue) {
     if ["@(", "+(", "!(", "?(", "*("].iter().any(|opens| text.contains(opens)) {
         word.push(Seg::Any);
         return;

@@ -11,6 +11,7 @@ mod brackets;
 mod ends;
 mod env;
 mod expand;
+mod lexer;
 mod params;
 mod paths;
 mod redirect;
@@ -18,7 +19,6 @@ mod simple;
 mod test_expr;
 mod value;
 mod walk;
-mod words;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -30,13 +30,13 @@ pub(super) use brackets::widened;
 pub(super) use env::Env;
 pub(super) use params::subscript_end;
 pub(super) use test_expr::subscripts;
-pub(super) use value::{Seg, Stream, Value};
+pub(super) use value::{Seg, ShellOutput, ShellValue};
 
-use super::explain::Parts;
+use super::denial::Denial;
+use super::explain::ExplainedParts;
 use super::files::Files;
 use super::judge::Judge;
 use super::policy::Policy;
-use super::refusal::Refusal;
 
 /// Longest line that is looked at, in bytes.
 const MOST_BYTES: usize = 256 * 1024;
@@ -58,14 +58,14 @@ const STACK: usize = 32 * 1024 * 1024;
 const STACK_EACH: usize = 24 * 1024;
 
 /// What an allowed line comes to.
-pub(super) struct Looked {
+pub(super) struct JudgedLine {
     /// Canonical paths that are written.
     pub(super) writes: BTreeSet<PathBuf>,
     /// What a human has to approve first.
-    pub(super) ask: Option<Refusal>,
+    pub(super) ask: Option<Denial>,
 }
 
-/// The thread that lines are looked through on. A fault of the parser there is a refusal, and
+/// The thread that lines are looked through on. A fault of the parser there is a denial, and
 /// what it says on the way is for nobody to read.
 pub const THREAD: &str = "guard";
 
@@ -78,8 +78,8 @@ pub(super) fn judge(
     line: &str,
     policy: &Policy,
     files: &dyn Files,
-    seen: &mut Parts,
-) -> Result<Looked, Refusal> {
+    seen: &mut ExplainedParts,
+) -> Result<JudgedLine, Denial> {
     if line.len() > MOST_BYTES {
         return Err(too_long("the line is longer than 256 KiB"));
     }
@@ -98,21 +98,20 @@ pub(super) fn judge(
                 let judged = judge.line(&mut env, line);
                 *seen = std::mem::take(&mut judge.parts);
                 // What a trap runs, it runs in the end: after all that the line did before.
-                let judged = judged.and_then(|_| judge.sprung(&env));
-                judged.map(|()| Looked { writes: judge.writes, ask: judge.ask })
+                let judged = judged.and_then(|_| judge.judge_traps(&env));
+                judged.map(|()| JudgedLine { writes: judge.writes, ask: judge.ask })
             });
         match worker.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(judged)) => judged,
             Ok(Err(_)) | Err(_) => {
-                Err(Refusal::new("shell.unparsed", "the line could not be looked through"))
+                Err(Denial::new("shell.unparsed", "the line could not be looked through"))
             }
         }
     })
 }
 
-fn too_long(why: &str) -> Refusal {
-    Refusal::new("shell.too-long", why)
-        .instead("split it into several calls, or use the file tools")
+fn too_long(why: &str) -> Denial {
+    Denial::new("shell.too-long", why).instead("split it into several calls, or use the file tools")
 }
 
 /// An upper bound of how deep the tokenizer can recurse.
@@ -124,18 +123,18 @@ fn count_substitutions(line: &str) -> usize {
 }
 
 /// Parses a line, refusing first what the parser would not survive.
-fn parse(line: &str) -> Result<ast::Program, Refusal> {
+fn parse(line: &str) -> Result<ast::Program, Denial> {
     let hidden =
         line.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t') || is_invisible(*c));
     if let Some(hidden) = hidden {
-        return Err(Refusal::new(
+        return Err(Denial::new(
             "shell.hidden-character",
             format!("it contains the invisible character U+{:04X}", u32::from(hidden)),
         )
         .instead("write the line without it; in quoted text use an escape such as `$'\\r'`"));
     }
     if has_computed_end_word(line) {
-        return Err(Refusal::new(
+        return Err(Denial::new(
             "shell.unparsed",
             "a `<<` with a substitution behind it cannot be parsed",
         )
@@ -145,7 +144,7 @@ fn parse(line: &str) -> Result<ast::Program, Refusal> {
     let unparsed = |error: &dyn std::fmt::Display| {
         let text = error.to_string();
         let short: String = text.lines().next().unwrap_or_default().chars().take(120).collect();
-        Refusal::new("shell.unparsed", format!("bash syntax that cannot be parsed ({short})"))
+        Denial::new("shell.unparsed", format!("bash syntax that cannot be parsed ({short})"))
             .instead("write it in a plainer way, one simple command a line")
     };
     let tokens = brush_parser::uncached_tokenize_str(line, &options.tokenizer_options())
@@ -182,7 +181,7 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// Refuses tokens whose nesting the parser would not survive.
-fn measure(tokens: &[Token]) -> Result<(), Refusal> {
+fn measure(tokens: &[Token]) -> Result<(), Denial> {
     if tokens.len() > MOST_TOKENS {
         return Err(too_long("it has too many words"));
     }

@@ -4,9 +4,9 @@
 //! Nothing is evaluated here; values are `expand`'s work. What bash would evaluate as
 //! arithmetic is told apart, because arithmetic runs commands in subscripts.
 
-use crate::guard::refusal::Refusal;
+use crate::guard::denial::Denial;
 
-use super::words::{Piece, nested, unclear};
+use super::lexer::{Piece, nested, unclear};
 
 /// A parameter expansion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Which {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     /// Nothing: the value itself.
-    Value,
+    ShellValue,
     /// Its length, or a number of things.
     Length,
     /// The keys of an array.
@@ -65,7 +65,7 @@ pub(super) enum Op {
 }
 
 /// The inside of `${…}`.
-pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Refusal> {
+pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Denial> {
     let counted = inner.strip_prefix('#').filter(|rest| !rest.is_empty());
     let (text, length) = match counted {
         Some(rest) if !rest.starts_with(['-', '?', ':', '%', '#', '/', '=', '+']) => (rest, true),
@@ -73,7 +73,7 @@ pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Re
     };
     if let Some(pointed) = text.strip_prefix('!').filter(|pointed| !pointed.is_empty()) {
         let (name, which) = keys(pointed).filter(|_| !length).ok_or_else(|| {
-            Refusal::new(
+            Denial::new(
                 "shell.indirect",
                 "an indirect expansion reads a variable whose name is not known",
             )
@@ -126,7 +126,7 @@ pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Re
     let op = if length {
         Op::Length
     } else if rest.is_empty() || rest == "[@]" || rest == "[*]" {
-        Op::Value
+        Op::ShellValue
     } else if operator.starts_with('=') || operator.starts_with(":=") {
         Op::Assign
     } else {

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
-use crate::guard::files::Kind;
-use crate::guard::judge::{COST_OF_AN_ENTRY, Judge, Read, Write, secret};
-use crate::guard::refusal::Refusal;
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::judge::{COST_OF_AN_ENTRY, Judge, ReadKind, WriteKind, secret};
 use crate::guard::secrets;
 use crate::model::Access;
 
 use super::env::Env;
-use super::value::{Seg, Value};
+use super::value::{Seg, ShellValue};
 
 /// Names of a folder that a pattern is matched against.
 const MOST_NAMES: usize = 2000;
@@ -34,13 +34,13 @@ impl Judge<'_> {
     pub(in crate::guard) fn read_value(
         &mut self,
         env: &Env,
-        value: &Value,
-        read: Read,
-    ) -> Result<(), Refusal> {
+        value: &ShellValue,
+        read: ReadKind,
+    ) -> Result<(), Denial> {
         if value.is_open() {
             return match read {
-                Read::Name => Ok(()),
-                Read::Content | Read::Tree => Err(Refusal::new(
+                ReadKind::Name => Ok(()),
+                ReadKind::Content | ReadKind::Tree => Err(Denial::new(
                     "path.unknown",
                     format!("it is not known which file `{}` is", value.show()),
                 )
@@ -50,8 +50,8 @@ impl Judge<'_> {
         if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
             let unsifted =
                 |seg: &Seg| matches!(seg, Seg::Listed(root) if self.unsifted.contains(root));
-            if read != Read::Name && value.segs.iter().any(unsifted) {
-                return Err(Refusal::new(
+            if read != ReadKind::Name && value.segs.iter().any(unsifted) {
+                return Err(Denial::new(
                     "secret.file",
                     "the listing may name files that hold secrets",
                 )
@@ -63,7 +63,7 @@ impl Judge<'_> {
             for seg in value.segs.iter().filter(|_| self.policy.rules.hides()) {
                 if let Seg::Listed(root) = seg {
                     for entry in &self.entries(root).paths {
-                        self.ruled_path(entry, Access::Read, read != Read::Name)?;
+                        self.ruled_path(entry, Access::Read, read != ReadKind::Name)?;
                     }
                 }
             }
@@ -74,11 +74,11 @@ impl Judge<'_> {
                 {
                     Ok(())
                 }
-                _ => Err(Refusal::new("path.unknown", "it is not known which file this is")),
+                _ => Err(Denial::new("path.unknown", "it is not known which file this is")),
             };
         }
-        if env.lost && read != Read::Name && !is_absolute(value) {
-            return Err(Refusal::new(
+        if env.lost && read != ReadKind::Name && !is_absolute(value) {
+            return Err(Denial::new(
                 "path.unknown",
                 "it is not known in which folder this would read",
             )
@@ -94,11 +94,11 @@ impl Judge<'_> {
     pub(in crate::guard) fn write_value(
         &mut self,
         env: &Env,
-        value: &Value,
-        write: Write,
-    ) -> Result<Vec<PathBuf>, Refusal> {
+        value: &ShellValue,
+        write: WriteKind,
+    ) -> Result<Vec<PathBuf>, Denial> {
         if value.is_open() {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.unknown",
                 format!("it is not known where `{}` would write", value.show()),
             )
@@ -108,10 +108,10 @@ impl Judge<'_> {
             return self.write_listed(root.clone()).map(|()| Vec::new());
         }
         if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
-            return Err(Refusal::new("path.unknown", "it is not known where this would write"));
+            return Err(Denial::new("path.unknown", "it is not known where this would write"));
         }
         if env.lost && !is_absolute(value) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "path.unknown",
                 "it is not known in which folder this would write",
             )
@@ -125,9 +125,9 @@ impl Judge<'_> {
     }
 
     /// A write to any of the files that a listing found below a folder.
-    fn write_listed(&mut self, root: PathBuf) -> Result<(), Refusal> {
+    fn write_listed(&mut self, root: PathBuf) -> Result<(), Denial> {
         let unclear = || {
-            Refusal::new("path.unknown", "the listing may name a protected file")
+            Denial::new("path.unknown", "the listing may name a protected file")
                 .instead("name the files, or list a folder that holds none, such as `src`")
         };
         let policy = self.policy;
@@ -139,8 +139,8 @@ impl Judge<'_> {
         let tree = self.entries(&root);
         self.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
         for entry in &tree.paths {
-            if self.files.kind(entry) == Kind::File {
-                self.protected(entry, Write::Change)?;
+            if self.files.kind(entry) == FileKind::File {
+                self.protected(entry, WriteKind::Change)?;
             }
         }
         if tree.all { Ok(()) } else { Err(unclear()) }
@@ -150,11 +150,11 @@ impl Judge<'_> {
     pub(in crate::guard) fn paths(
         &mut self,
         env: &Env,
-        value: &Value,
-    ) -> Result<Vec<PathBuf>, Refusal> {
+        value: &ShellValue,
+    ) -> Result<Vec<PathBuf>, Denial> {
         let wildcards = value.segs.iter().filter(|seg| matches!(seg, Seg::Glob(_))).count();
         if wildcards > MOST_WILDCARDS {
-            return Err(Refusal::new("path.unknown", "the pattern has too many parts")
+            return Err(Denial::new("path.unknown", "the pattern has too many parts")
                 .instead("name the files, or the folder"));
         }
         // A pattern costs a look into a folder or more.
@@ -192,7 +192,7 @@ impl Judge<'_> {
                     }
                 }
                 Seg::Listed(_) | Seg::Any => {
-                    return Err(Refusal::new("path.unknown", "it is not known which file this is"));
+                    return Err(Denial::new("path.unknown", "it is not known which file this is"));
                 }
             }
         }
@@ -215,7 +215,11 @@ impl Judge<'_> {
 
     /// The names that a pattern stands for now, as the shell would write them; `None`
     /// where that is not plain: then the pattern itself stays.
-    pub(super) fn named_by_pattern(&mut self, env: &Env, value: &Value) -> Option<Vec<Value>> {
+    pub(super) fn named_by_pattern(
+        &mut self,
+        env: &Env,
+        value: &ShellValue,
+    ) -> Option<Vec<ShellValue>> {
         let plain = |seg: &Seg| matches!(seg, Seg::Lit(_) | Seg::Glob(_));
         let globs = value.segs.iter().any(|seg| matches!(seg, Seg::Glob(_)));
         let [cwd] = env.cwds.as_slice() else { return None };
@@ -232,15 +236,15 @@ impl Judge<'_> {
             .map(|path| path.strip_prefix(cwd).ok()?.to_str().map(str::to_owned))
             .collect::<Option<_>>()?;
         let named = names.len() <= MOST_NAMED && names != [shown.trim_end_matches('/')];
-        named.then(|| names.into_iter().map(Value::lit).collect())
+        named.then(|| names.into_iter().map(ShellValue::lit).collect())
     }
 
     /// Adds the paths that a pattern matches now.
-    fn matches(&self, cwd: &Path, pattern: &str, found: &mut Vec<PathBuf>) -> Result<(), Refusal> {
+    fn matches(&self, cwd: &Path, pattern: &str, found: &mut Vec<PathBuf>) -> Result<(), Denial> {
         let mut folders =
             vec![if pattern.starts_with('/') { PathBuf::from("/") } else { cwd.to_owned() }];
         let many =
-            || Refusal::new("path.too-large", "the pattern matches too many files to look at");
+            || Denial::new("path.too-large", "the pattern matches too many files to look at");
         let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
         for (index, part) in parts.iter().enumerate() {
             let last = index + 1 == parts.len();
@@ -254,7 +258,7 @@ impl Judge<'_> {
                     .literal_separator(true)
                     .case_insensitive(true)
                     .build()
-                    .map_err(|_| Refusal::new("path.unknown", "the pattern cannot be understood"))?
+                    .map_err(|_| Denial::new("path.unknown", "the pattern cannot be understood"))?
                     .compile_matcher();
                 let names = self.files.list(folder, MOST_NAMES).unwrap_or_default();
                 if names.len() >= MOST_NAMES {
@@ -270,7 +274,7 @@ impl Judge<'_> {
                 for name in names {
                     if (hidden || !name.starts_with('.')) && glob.is_match(&name) {
                         if name.starts_with('-') && index == 0 {
-                            return Err(Refusal::new("path.unknown", format!("the pattern matches the file `{name}`, which reads as an option"))
+                            return Err(Denial::new("path.unknown", format!("the pattern matches the file `{name}`, which reads as an option"))
                                 .instead("begin the pattern with `./`"));
                         }
                         next.push(folder.join(&name));
@@ -290,20 +294,20 @@ impl Judge<'_> {
     }
 }
 
-fn is_absolute(value: &Value) -> bool {
+fn is_absolute(value: &ShellValue) -> bool {
     value.head().starts_with('/')
 }
 
 /// Refuses a pattern that spells part of a secret's name, whether or not such a
 /// file is there now.
-fn likely_secret(pattern: &str) -> Result<(), Refusal> {
+fn likely_secret(pattern: &str) -> Result<(), Denial> {
     let last = pattern.rsplit('/').next().unwrap_or(pattern);
     let spelled = last.chars().filter(|c| c.is_alphanumeric()).count() > 0;
     if !spelled {
         return Ok(());
     }
     let Ok(glob) = GlobBuilder::new(last).case_insensitive(true).build() else {
-        return Err(Refusal::new("path.unknown", "the pattern cannot be understood"));
+        return Err(Denial::new("path.unknown", "the pattern cannot be understood"));
     };
     let matcher = glob.compile_matcher();
     let hidden = last.starts_with(['.', '[']);

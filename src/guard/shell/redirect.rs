@@ -2,11 +2,11 @@
 
 use brush_parser::ast;
 
-use crate::guard::judge::{Judge, Read, Write};
-use crate::guard::refusal::Refusal;
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind, WriteKind};
 
 use super::env::Env;
-use super::value::{Stream, Value};
+use super::value::{ShellOutput, ShellValue};
 
 impl Judge<'_> {
     /// Judges redirections; returns what stands on the standard input then.
@@ -14,12 +14,12 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         list: Option<&ast::RedirectList>,
-        stdin: Stream,
-    ) -> Result<Stream, Refusal> {
+        stdin: ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         let mut stdin = stdin;
         for redirect in list.iter().flat_map(|list| &list.0) {
             let judged = self.redirect(env, redirect);
-            if let Some(stream) = judged.map_err(|refusal| refusal.within(&redirect.to_string()))? {
+            if let Some(stream) = judged.map_err(|denial| denial.within(&redirect.to_string()))? {
                 stdin = stream;
             }
         }
@@ -30,24 +30,32 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         redirect: &ast::IoRedirect,
-    ) -> Result<Option<Stream>, Refusal> {
+    ) -> Result<Option<ShellOutput>, Denial> {
         match redirect {
             ast::IoRedirect::File(_, kind, target) => self.file_redirect(env, kind, target),
             ast::IoRedirect::HereDocument(_, document) => {
                 let value = if document.requires_expansion {
                     self.document(env, &document.doc.value)?
                 } else {
-                    Value::lit(document.doc.value.clone())
+                    ShellValue::lit(document.doc.value.clone())
                 };
-                Ok(Some(value.text().map_or(Stream::Opaque, |text| Stream::Text(text.to_owned()))))
+                Ok(Some(
+                    value
+                        .text()
+                        .map_or(ShellOutput::Opaque, |text| ShellOutput::Text(text.to_owned())),
+                ))
             }
             ast::IoRedirect::HereString(_, word) => {
                 let value = self.single(env, &word.value)?;
-                Ok(Some(value.text().map_or(Stream::Opaque, |text| Stream::Text(text.to_owned()))))
+                Ok(Some(
+                    value
+                        .text()
+                        .map_or(ShellOutput::Opaque, |text| ShellOutput::Text(text.to_owned())),
+                ))
             }
             ast::IoRedirect::OutputAndError(word, append) => {
                 let value = self.single(env, &word.value)?;
-                let how = if *append { Write::Append } else { Write::Change };
+                let how = if *append { WriteKind::Append } else { WriteKind::Change };
                 self.write_value(env, &value, how)?;
                 Ok(None)
             }
@@ -59,9 +67,9 @@ impl Judge<'_> {
     pub(super) fn kept_from<'a>(
         &mut self,
         env: &mut Env,
-        printed: &Stream,
+        printed: &ShellOutput,
         redirects: impl Iterator<Item = &'a ast::IoRedirect>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Denial> {
         if !printed.is_empty() {
             return Ok(());
         }
@@ -77,7 +85,7 @@ impl Judge<'_> {
         env: &mut Env,
         kind: &ast::IoFileRedirectKind,
         target: &ast::IoFileRedirectTarget,
-    ) -> Result<Option<Stream>, Refusal> {
+    ) -> Result<Option<ShellOutput>, Denial> {
         let word = match target {
             ast::IoFileRedirectTarget::Fd(_) => return Ok(None),
             ast::IoFileRedirectTarget::ProcessSubstitution(_, subshell) => {
@@ -95,19 +103,23 @@ impl Judge<'_> {
         let value = self.single(env, &word.value)?;
         match kind {
             ast::IoFileRedirectKind::Read | ast::IoFileRedirectKind::DuplicateInput => {
-                self.read_value(env, &value, Read::Content)?;
+                self.read_value(env, &value, ReadKind::Content)?;
                 let nothing = value.text() == Some("/dev/null");
-                Ok(Some(if nothing { Stream::Text(String::new()) } else { Stream::Opaque }))
+                Ok(Some(if nothing {
+                    ShellOutput::Text(String::new())
+                } else {
+                    ShellOutput::Opaque
+                }))
             }
             ast::IoFileRedirectKind::Append => {
-                self.write_value(env, &value, Write::Append)?;
+                self.write_value(env, &value, WriteKind::Append)?;
                 Ok(None)
             }
             ast::IoFileRedirectKind::Write
             | ast::IoFileRedirectKind::Clobber
             | ast::IoFileRedirectKind::ReadAndWrite
             | ast::IoFileRedirectKind::DuplicateOutput => {
-                self.write_value(env, &value, Write::Change)?;
+                self.write_value(env, &value, WriteKind::Change)?;
                 Ok(None)
             }
         }

@@ -4,13 +4,13 @@
 
 use brush_parser::ast;
 
+use crate::guard::denial::Denial;
 use crate::guard::judge::Judge;
-use crate::guard::refusal::Refusal;
 
 use super::env::Env;
 use super::expand::secret_variable;
 use super::redirect::is_stderr;
-use super::value::{Seg, Stream, Value};
+use super::value::{Seg, ShellOutput, ShellValue};
 
 /// What a value costs that a variable is set to.
 const COST_OF_A_VALUE: usize = 8;
@@ -20,8 +20,8 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         simple: &ast::SimpleCommand,
-        stdin: Stream,
-    ) -> Result<Stream, Refusal> {
+        stdin: ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         let mut words = Vec::new();
         let mut assignments = Vec::new();
         let mut scratch = None;
@@ -60,18 +60,18 @@ impl Judge<'_> {
             _ => None,
         });
         if words.is_empty() {
-            let nothing = Stream::Text(String::new());
+            let nothing = ShellOutput::Text(String::new());
             self.kept_from(env, &nothing, redirects.clone())?;
             // `$(< file)` prints the file.
-            return Ok(if redirects.count() > 0 { Stream::Opaque } else { nothing });
+            return Ok(if redirects.count() > 0 { ShellOutput::Opaque } else { nothing });
         }
-        let reads = words.first().and_then(Value::text).is_some_and(|name| name == "read");
+        let reads = words.first().and_then(ShellValue::text).is_some_and(|name| name == "read");
         if !reads && assignments.iter().any(|(name, _)| name == "IFS") {
-            env.set("IFS", Value::one(Seg::Any));
+            env.set("IFS", ShellValue::one(Seg::Any));
         }
         let stream = self.run_with(env, assignments, &words, &stdin)?;
         self.kept_from(env, &stream, redirects)?;
-        Ok(if redirected { Stream::Opaque } else { stream })
+        Ok(if redirected { ShellOutput::Opaque } else { stream })
     }
 
     /// Judges a command with variables that are set for it alone. A function, `eval` and
@@ -79,10 +79,10 @@ impl Judge<'_> {
     fn run_with(
         &mut self,
         env: &mut Env,
-        assignments: Vec<(String, Vec<Value>)>,
-        words: &[Value],
-        stdin: &Stream,
-    ) -> Result<Stream, Refusal> {
+        assignments: Vec<(String, Vec<ShellValue>)>,
+        words: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         let mut before = Vec::new();
         for (name, values) in assignments {
             if name == "IFS" {
@@ -95,7 +95,7 @@ impl Judge<'_> {
         }
         let stream = self.run(env, words, stdin)?;
         for name in before {
-            env.set(&name, Value::one(Seg::Any));
+            env.set(&name, ShellValue::one(Seg::Any));
         }
         Ok(stream)
     }
@@ -105,10 +105,10 @@ impl Judge<'_> {
         env: &mut Env,
         item: &ast::CommandPrefixOrSuffixItem,
         declares: Declares,
-        words: &mut Vec<Value>,
-        stdin: &mut Stream,
+        words: &mut Vec<ShellValue>,
+        stdin: &mut ShellOutput,
         redirected: &mut bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Denial> {
         match item {
             ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
                 if let Some(stream) = self.redirect(env, redirect)? {
@@ -126,7 +126,7 @@ impl Judge<'_> {
                     }
                     (ast::AssignmentValue::Scalar(_), Declares::Yes) => {
                         let (name, values) = self.assignment(env, assignment)?;
-                        let mut declared = Value::lit(format!("{name}="));
+                        let mut declared = ShellValue::lit(format!("{name}="));
                         for value in values {
                             declared.splits |= value.splits;
                             value.segs.into_iter().for_each(|seg| declared.push(seg));
@@ -136,7 +136,7 @@ impl Judge<'_> {
                     (ast::AssignmentValue::Scalar(_), Declares::Perhaps)
                     | (ast::AssignmentValue::Array(_), _) => {
                         let (name, _) = self.assignment(env, assignment)?;
-                        let mut value = Value::lit(format!("{name}="));
+                        let mut value = ShellValue::lit(format!("{name}="));
                         value.push(Seg::Any);
                         words.push(value);
                     }
@@ -144,7 +144,7 @@ impl Judge<'_> {
             }
             ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
                 self.deeper(|judge| judge.list(&mut env.clone(), &subshell.list))?;
-                words.push(Value::lit("/dev/fd/63"));
+                words.push(ShellValue::lit("/dev/fd/63"));
             }
         }
         Ok(())
@@ -154,7 +154,7 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         assignment: &ast::Assignment,
-    ) -> Result<(String, Vec<Value>), Refusal> {
+    ) -> Result<(String, Vec<ShellValue>), Denial> {
         let (name, indexed) = match &assignment.name {
             ast::AssignmentName::VariableName(name) => (name.clone(), false),
             ast::AssignmentName::ArrayElementName(name, index) => {
@@ -184,7 +184,7 @@ impl Judge<'_> {
             secret_variable(env, &name)?;
         }
         if assignment.append || indexed {
-            values = vec![Value { segs: vec![Seg::Any], splits: true }];
+            values = vec![ShellValue { segs: vec![Seg::Any], splits: true }];
         }
         Ok((name, values))
     }

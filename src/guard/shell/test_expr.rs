@@ -2,11 +2,11 @@
 
 use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr, UnaryPredicate};
 
+use crate::guard::denial::Denial;
 use crate::guard::judge::Judge;
-use crate::guard::refusal::Refusal;
 
 use super::env::Env;
-use super::value::Value;
+use super::value::ShellValue;
 
 impl Judge<'_> {
     /// Judges what an extended test could run.
@@ -14,7 +14,7 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         test: &ExtendedTestExpr,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Denial> {
         match test {
             ExtendedTestExpr::And(one, two) | ExtendedTestExpr::Or(one, two) => {
                 self.extended_test(env, one)?;
@@ -64,11 +64,11 @@ impl Judge<'_> {
 
 impl Judge<'_> {
     /// Judges a value that bash evaluates as arithmetic: names in it are looked up.
-    fn evaluated(&mut self, env: &mut Env, value: &Value) -> Result<(), Refusal> {
+    fn evaluated(&mut self, env: &mut Env, value: &ShellValue) -> Result<(), Denial> {
         match value.text() {
             Some(text) => self.arithmetic(env, text),
             None if value.is_token() => Ok(()),
-            None => Err(Refusal::new(
+            None => Err(Denial::new(
                 "shell.arithmetic",
                 "`[[` would evaluate a value that is not known to be a number",
             )
@@ -81,10 +81,10 @@ impl Judge<'_> {
     pub(in crate::guard) fn names_variable(
         &mut self,
         env: &mut Env,
-        value: &Value,
-    ) -> Result<(), Refusal> {
+        value: &ShellValue,
+    ) -> Result<(), Denial> {
         let unknown = || {
-            Refusal::new("shell.arithmetic", "it is not known which variable this is")
+            Denial::new("shell.arithmetic", "it is not known which variable this is")
                 .instead("write the variable's name as plain text")
         };
         let text = value.text().ok_or_else(unknown)?;
@@ -95,9 +95,9 @@ impl Judge<'_> {
 
 /// Refuses text that a builtin would take for a variable with a subscript that
 /// runs something: bash expands those even when they were quoted.
-pub(in crate::guard) fn subscripts(text: &str) -> Result<(), Refusal> {
+pub(in crate::guard) fn subscripts(text: &str) -> Result<(), Denial> {
     if text.contains('[') && (text.contains("$(") || text.contains('`')) {
-        return Err(Refusal::new("shell.arithmetic", "a subscript with a command in it")
+        return Err(Denial::new("shell.arithmetic", "a subscript with a command in it")
             .instead("run the command before, as in `n=$(wc -l < README.md)`"));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! What is known of a word before the line runs.
 //!
-//! Invariant: a `Value` stands for every string the shell could make of the
+//! Invariant: a `ShellValue` stands for every string the shell could make of the
 //! word; what is not known is a segment of its own and never an empty string.
 
 use std::path::PathBuf;
@@ -24,14 +24,14 @@ pub(in crate::guard) enum Seg {
 
 /// One word of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::guard) struct Value {
+pub(in crate::guard) struct ShellValue {
     /// In order.
     pub(in crate::guard) segs: Vec<Seg>,
     /// Whether it may become no word or several (an unquoted expansion).
     pub(in crate::guard) splits: bool,
 }
 
-impl Value {
+impl ShellValue {
     pub(in crate::guard) fn lit(text: impl Into<String>) -> Self {
         Self { segs: vec![Seg::Lit(text.into())], splits: false }
     }
@@ -129,7 +129,7 @@ impl Value {
 
 /// What a command prints, as far as its words tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::guard) enum Stream {
+pub(in crate::guard) enum ShellOutput {
     /// Nothing is known.
     Opaque,
     /// Tokens only (see [`Seg::Token`]).
@@ -142,7 +142,7 @@ pub(in crate::guard) enum Stream {
     Lines(String),
 }
 
-impl Stream {
+impl ShellOutput {
     /// Whether nothing is printed at all.
     pub(in crate::guard) fn is_empty(&self) -> bool {
         matches!(self, Self::Text(text) if text.is_empty())
@@ -156,21 +156,25 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    pub(super) fn also(&mut self, stream: Stream) {
+    pub(super) fn also(&mut self, stream: ShellOutput) {
         self.something |= !stream.is_empty();
     }
 
-    pub(super) fn stream(self) -> Stream {
-        if self.something { Stream::Opaque } else { Stream::Text(String::new()) }
+    pub(super) fn stream(self) -> ShellOutput {
+        if self.something { ShellOutput::Opaque } else { ShellOutput::Text(String::new()) }
     }
 }
 
 /// What two commands after each other print.
-pub(super) fn joined(first: Stream, second: Stream) -> Stream {
+pub(super) fn joined(first: ShellOutput, second: ShellOutput) -> ShellOutput {
     match (first, second) {
-        (Stream::Text(text), other) | (other, Stream::Text(text)) if text.is_empty() => other,
-        (Stream::Tokens, Stream::Tokens) => Stream::Tokens,
-        (Stream::Listing(one), Stream::Listing(two)) if one == two => Stream::Listing(one),
-        _ => Stream::Opaque,
+        (ShellOutput::Text(text), other) | (other, ShellOutput::Text(text)) if text.is_empty() => {
+            other
+        }
+        (ShellOutput::Tokens, ShellOutput::Tokens) => ShellOutput::Tokens,
+        (ShellOutput::Listing(one), ShellOutput::Listing(two)) if one == two => {
+            ShellOutput::Listing(one)
+        }
+        _ => ShellOutput::Opaque,
     }
 }

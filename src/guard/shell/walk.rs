@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
+use crate::guard::denial::Denial;
 use crate::guard::judge::Judge;
-use crate::guard::refusal::Refusal;
 
 use super::assign;
 use super::env::{Env, MOST_VARIABLES};
 use super::params::keys;
 use super::parse;
-use super::value::{Printed, Seg, Stream, Value, joined};
+use super::value::{Printed, Seg, ShellOutput, ShellValue, joined};
 
 /// Functions, substitutions and nested shells inside each other.
 const MOST_DEPTH: usize = 24;
@@ -28,14 +28,18 @@ const MOST_ROUNDS: usize = 40;
 
 impl Judge<'_> {
     /// Judges a whole line in an environment.
-    pub(in crate::guard) fn line(&mut self, env: &mut Env, line: &str) -> Result<Stream, Refusal> {
+    pub(in crate::guard) fn line(
+        &mut self,
+        env: &mut Env,
+        line: &str,
+    ) -> Result<ShellOutput, Denial> {
         self.bytes = self
             .bytes
             .checked_sub(line.len())
-            .ok_or_else(|| Refusal::new("shell.too-long", "it is too much to look through"))?;
+            .ok_or_else(|| Denial::new("shell.too-long", "it is too much to look through"))?;
         self.deeper(|judge| {
             let program = parse(line)?;
-            let mut last = Stream::Text(String::new());
+            let mut last = ShellOutput::Text(String::new());
             let several = program.complete_commands.len() > 1;
             for list in &program.complete_commands {
                 let stream = judge.list(env, list)?;
@@ -46,16 +50,16 @@ impl Judge<'_> {
     }
 
     /// Judges what `$(…)` runs, in a copy of the environment.
-    pub(super) fn substitution(&mut self, env: &Env, body: &str) -> Result<Stream, Refusal> {
+    pub(super) fn substitution(&mut self, env: &Env, body: &str) -> Result<ShellOutput, Denial> {
         self.spend(COST_OF_A_SUBSTITUTION)?;
         let mut inner = env.clone();
         self.line(&mut inner, body)
     }
 
     /// Takes from what may still be looked at.
-    pub(in crate::guard) fn spend(&mut self, cost: usize) -> Result<(), Refusal> {
+    pub(in crate::guard) fn spend(&mut self, cost: usize) -> Result<(), Denial> {
         self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
-            Refusal::new("shell.too-long", "there is too much of it to look through")
+            Denial::new("shell.too-long", "there is too much of it to look through")
                 .instead("split it into several calls")
         })?;
         Ok(())
@@ -63,10 +67,10 @@ impl Judge<'_> {
 
     pub(in crate::guard) fn deeper<T>(
         &mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+        work: impl FnOnce(&mut Self) -> Result<T, Denial>,
+    ) -> Result<T, Denial> {
         if self.depth >= MOST_DEPTH {
-            return Err(Refusal::new("shell.too-long", "it is nested too deep"));
+            return Err(Denial::new("shell.too-long", "it is nested too deep"));
         }
         self.depth += 1;
         let result = work(self);
@@ -78,8 +82,8 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         list: &ast::CompoundList,
-    ) -> Result<Stream, Refusal> {
-        let mut last = Stream::Text(String::new());
+    ) -> Result<ShellOutput, Denial> {
+        let mut last = ShellOutput::Text(String::new());
         let several = list.0.len() > 1;
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             let stream = match separator {
@@ -91,7 +95,7 @@ impl Judge<'_> {
         Ok(last)
     }
 
-    fn and_or(&mut self, env: &mut Env, list: &ast::AndOrList) -> Result<Stream, Refusal> {
+    fn and_or(&mut self, env: &mut Env, list: &ast::AndOrList) -> Result<ShellOutput, Denial> {
         let mut stream = self.pipeline(env, &list.first)?;
         if list.additional.is_empty() {
             let unsure = std::mem::take(&mut env.unsure);
@@ -119,7 +123,7 @@ impl Judge<'_> {
         Ok(stream)
     }
 
-    fn pipeline(&mut self, env: &mut Env, pipeline: &ast::Pipeline) -> Result<Stream, Refusal> {
+    fn pipeline(&mut self, env: &mut Env, pipeline: &ast::Pipeline) -> Result<ShellOutput, Denial> {
         if let [command] = pipeline.seq.as_slice() {
             let stdin = env.stdin.clone();
             return self.command(env, command, stdin);
@@ -137,17 +141,16 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         command: &ast::Command,
-        stdin: Stream,
-    ) -> Result<Stream, Refusal> {
+        stdin: ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         self.spend(1)?;
         if env.vars.len() > MOST_VARIABLES {
-            return Err(Refusal::new("shell.too-long", "it sets too many variables"));
+            return Err(Denial::new("shell.too-long", "it sets too many variables"));
         }
         match command {
             ast::Command::Simple(simple) => {
                 self.parts.see(|| simple.to_string());
-                self.simple(env, simple, stdin)
-                    .map_err(|refusal| refusal.within(&simple.to_string()))
+                self.simple(env, simple, stdin).map_err(|denial| denial.within(&simple.to_string()))
             }
             ast::Command::Compound(compound, redirects) => {
                 let outer = env.stdin.clone();
@@ -156,25 +159,25 @@ impl Judge<'_> {
                 env.stdin = outer;
                 let redirects_of = redirects.iter().flat_map(|list| &list.0);
                 self.kept_from(env, &stream, redirects_of)?;
-                Ok(if redirects.is_some() { Stream::Opaque } else { stream })
+                Ok(if redirects.is_some() { ShellOutput::Opaque } else { stream })
             }
             ast::Command::Function(function) => {
                 let name = function.fname.value.clone();
                 // The shell may outlive this call: the next one would meet the function.
                 if crate::guard::programs::is_program(&name) {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "shell.shadowed",
                         format!("a function named {name} would stand in for the program"),
                     )
                     .instead("give the function a name of its own"));
                 }
                 env.functions.insert(name, vec![Rc::new(function.body.clone())]);
-                Ok(Stream::Text(String::new()))
+                Ok(ShellOutput::Text(String::new()))
             }
             ast::Command::ExtendedTest(test, redirects) => {
                 self.redirects(env, redirects.as_ref(), stdin)?;
                 self.extended_test(env, &test.expr)?;
-                Ok(Stream::Text(String::new()))
+                Ok(ShellOutput::Text(String::new()))
             }
         }
     }
@@ -183,11 +186,11 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         compound: &ast::CompoundCommand,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         match compound {
             ast::CompoundCommand::Arithmetic(arithmetic) => {
                 self.arithmetic(env, &arithmetic.expr.value)?;
-                Ok(Stream::Text(String::new()))
+                Ok(ShellOutput::Text(String::new()))
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
                 for part in
@@ -202,8 +205,8 @@ impl Judge<'_> {
                         .collect();
                     self.arithmetic(env, &part.value)?;
                     if !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) {
-                        assign::check(&name, &Value::one(Seg::Token))?;
-                        env.set(&name, Value::one(Seg::Token));
+                        assign::check(&name, &ShellValue::one(Seg::Token))?;
+                        env.set(&name, ShellValue::one(Seg::Token));
                     }
                 }
                 self.looped(env, |judge, env| judge.list(env, &clause.body.list))
@@ -238,8 +241,8 @@ impl Judge<'_> {
                 Ok(printed.stream())
             }),
             ast::CompoundCommand::Coprocess(coprocess) => {
-                self.command(&mut env.clone(), &coprocess.body, Stream::Opaque)?;
-                Ok(Stream::Opaque)
+                self.command(&mut env.clone(), &coprocess.body, ShellOutput::Opaque)?;
+                Ok(ShellOutput::Opaque)
             }
         }
     }
@@ -248,8 +251,8 @@ impl Judge<'_> {
     fn looped(
         &mut self,
         env: &mut Env,
-        mut body: impl FnMut(&mut Self, &mut Env) -> Result<Stream, Refusal>,
-    ) -> Result<Stream, Refusal> {
+        mut body: impl FnMut(&mut Self, &mut Env) -> Result<ShellOutput, Denial>,
+    ) -> Result<ShellOutput, Denial> {
         let mut printed = Printed::default();
         for _ in 0..3 {
             let start = env.clone();
@@ -268,7 +271,7 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         clause: &ast::ForClauseCommand,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         let mut values = Vec::new();
         let array = clause.values.as_deref().and_then(array_of_keys);
         match &clause.values {
@@ -284,19 +287,19 @@ impl Judge<'_> {
             }
             None => match &env.arguments {
                 Some(arguments) => values.clone_from(arguments),
-                None => values.push(Value::one(Seg::Any)),
+                None => values.push(ShellValue::one(Seg::Any)),
             },
         }
         for value in &mut values {
             if value.splits {
-                *value = Value::one(Seg::Any);
+                *value = ShellValue::one(Seg::Any);
             }
             assign::check(&clause.variable_name, value)?;
         }
         if values.len() > MOST_ROUNDS {
             // Too many to walk each: the paths are checked, then stand for one another.
-            let tokens = values.iter().all(Value::is_token);
-            values = vec![Value::one(if tokens { Seg::Token } else { Seg::Any })];
+            let tokens = values.iter().all(ShellValue::is_token);
+            values = vec![ShellValue::one(if tokens { Seg::Token } else { Seg::Any })];
         }
         self.looped(env, |judge, env| {
             let mut printed = Printed::default();
@@ -317,7 +320,7 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         clause: &ast::CaseClauseCommand,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         self.single(env, &clause.value.value)?;
         let start = env.clone();
         let mut printed = Printed::default();
@@ -341,11 +344,11 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         name: &str,
-        arguments: &[Value],
-        stdin: &Stream,
-    ) -> Result<Stream, Refusal> {
+        arguments: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         if self.active.iter().any(|active| active == name) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "shell.recursion",
                 format!("the function {name} calls itself"),
             ));

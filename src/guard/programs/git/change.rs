@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::guard::judge::{Judge, Read, secret};
-use crate::guard::programs::Call;
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind, secret};
+use crate::guard::programs::ProgramCall;
 use crate::guard::programs::options::{Does, Spec, parse};
-use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, Stream, Value};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
 
 use Does::{Data, FlagRefused, Reads, Refused};
 
@@ -18,8 +18,8 @@ impl Judge<'_> {
     pub(super) fn git_change(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
-    ) -> Option<Result<Stream, Refusal>> {
+        call: &ProgramCall<'_>,
+    ) -> Option<Result<ShellOutput, Denial>> {
         Some(match call.name {
             "add" | "stage" => self.add(env, call),
             "commit" => self.commit(env, call),
@@ -30,7 +30,7 @@ impl Judge<'_> {
         })
     }
 
-    fn add(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn add(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[
                 ("--chmod", Data),
@@ -51,20 +51,20 @@ impl Judge<'_> {
         }
         if parsed.has(&["-f", "--force"]) {
             // What is ignored is taken along, and that is where secrets lie.
-            let all = [Value::lit(".")];
+            let all = [ShellValue::lit(".")];
             let operands = if parsed.operands.is_empty() { &all } else { &*parsed.operands };
             for operand in operands {
-                self.read_value(env, operand, Read::Tree)?;
+                self.read_value(env, operand, ReadKind::Tree)?;
             }
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// Refuses staging in bulk while the human has unfinished work in the tree.
-    fn bulk(&self, what: &str) -> Result<(), Refusal> {
+    fn bulk(&self, what: &str) -> Result<(), Denial> {
         match self.policy.human.first() {
             None => Ok(()),
-            Some(human) => Err(Refusal::new(
+            Some(human) => Err(Denial::new(
                 "human.work",
                 format!("{what} would take the human's unfinished {} along", self.shown(human)),
             )
@@ -77,11 +77,11 @@ impl Judge<'_> {
     }
 
     /// Judges one pathspec of what is staged.
-    fn staged(&mut self, env: &Env, operand: &Value, what: &str) -> Result<(), Refusal> {
+    fn staged(&mut self, env: &Env, operand: &ShellValue, what: &str) -> Result<(), Denial> {
         if operand.is_open() || operand.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
             self.bulk(what)?;
             return if operand.is_open() {
-                Err(Refusal::new(
+                Err(Denial::new(
                     "path.unknown",
                     format!("it is not known what `{}` stages", operand.show()),
                 )
@@ -121,7 +121,7 @@ impl Judge<'_> {
             let own =
                 if text == "." || text.ends_with("/.") { self.resolve(&path)?.path } else { own };
             if !self.inside(&own) {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.outside",
                     format!("{text} is outside the workspace"),
                 ));
@@ -133,7 +133,7 @@ impl Judge<'_> {
                 .find(|human| human.starts_with(&own) || own.starts_with(human))
                 .cloned();
             if let Some(human) = human {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "human.work",
                     format!("{} is the human's own unfinished work", self.shown(&human)),
                 )
@@ -143,7 +143,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn commit(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn commit(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[
                 (
@@ -169,14 +169,12 @@ impl Judge<'_> {
             --reset-author --verify",
         );
         // `-F -` reads the standard input.
-        let words: Vec<Value> = call
+        let words: Vec<ShellValue> = call
             .words
             .iter()
-            .map(
-                |word| {
-                    if word.text() == Some("-") { Value::lit("/dev/stdin") } else { word.clone() }
-                },
-            )
+            .map(|word| {
+                if word.text() == Some("-") { ShellValue::lit("/dev/stdin") } else { word.clone() }
+            })
             .collect();
         let parsed = self.options(env, "git commit", &words, &SPEC)?;
         if parsed.has(&["-a", "--all"]) {
@@ -200,37 +198,35 @@ impl Judge<'_> {
             "--long",
         ];
         if !parsed.has(&says) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "git.option",
                 "git commit without a message waits in an editor",
             )
             .instead("`git commit -m '…'`"));
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
-    fn git_move(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn git_move(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         let parsed = parse(
             "git mv",
             call.words,
             &Spec::closed(&[], "-f -k -n -v --force --dry-run --verbose"),
         )?;
-        let words: Vec<Value> = std::iter::once(Value::lit("--")).chain(parsed.operands).collect();
+        let words: Vec<ShellValue> =
+            std::iter::once(ShellValue::lit("--")).chain(parsed.operands).collect();
         self.run(
             &mut env.clone(),
-            &std::iter::once(Value::lit("mv")).chain(words).collect::<Vec<_>>(),
+            &std::iter::once(ShellValue::lit("mv")).chain(words).collect::<Vec<_>>(),
             call.stdin,
         )
     }
 
     /// Unstaging keeps every file as it is; anything else throws work away.
-    fn reset(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn reset(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         let refuse = || {
-            Refusal::new(
-                "git.destructive",
-                "git reset beyond unstaging throws work or commits away",
-            )
-            .instead("unstage with `git reset -- FILE`, or commit a change that mends it")
+            Denial::new("git.destructive", "git reset beyond unstaging throws work or commits away")
+                .instead("unstage with `git reset -- FILE`, or commit a change that mends it")
         };
         let parsed = parse("git reset", call.words, &Spec::closed(&[], "-q --quiet --mixed -N"))
             .map_err(|_| refuse())?;
@@ -242,19 +238,19 @@ impl Judge<'_> {
             }
             // Without `--` git takes a first word that names a commit for one.
             let path = env.cwds.first().map(|cwd| cwd.join(text)).unwrap_or_default();
-            if index == 0 && self.resolve(&path)?.kind == crate::guard::files::Kind::Missing {
+            if index == 0 && self.resolve(&path)?.kind == crate::guard::files::FileKind::Missing {
                 return Err(refuse());
             }
         }
         for path in paths {
-            self.read_value(env, path, Read::Name)?;
+            self.read_value(env, path, ReadKind::Name)?;
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
-    fn restore(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn restore(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         let refuse = || {
-            Refusal::new("git.destructive", "git restore throws uncommitted work away").instead(
+            Denial::new("git.destructive", "git restore throws uncommitted work away").instead(
                 "unstage with `git restore --staged FILE`, or mend the file with the edit tool",
             )
         };
@@ -264,8 +260,8 @@ impl Judge<'_> {
             return Err(refuse());
         }
         for operand in &parsed.operands {
-            self.read_value(env, operand, Read::Name)?;
+            self.read_value(env, operand, ReadKind::Name)?;
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 }

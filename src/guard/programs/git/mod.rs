@@ -5,13 +5,13 @@ mod change;
 mod query;
 mod tracked;
 
-use crate::guard::judge::{Judge, Read};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Stream, Value};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind};
+use crate::guard::shell::{Env, ShellOutput, ShellValue};
 
-use super::Call;
+use super::ProgramCall;
 use super::options::lists;
-use crate::guard::files::Kind;
+use crate::guard::files::FileKind;
 
 /// A refused subcommand: rule, reason, what passes instead.
 type Refused = (&'static str, &'static str, &'static str);
@@ -121,8 +121,8 @@ const HARMLESS_SETTINGS: &[&str] = &[
 
 impl Judge<'_> {
     /// Whether a `checkout` or `switch` does more than go to a branch or make one.
-    fn discards(&mut self, env: &Env, name: &str, words: &[Value]) -> bool {
-        let text = |word: &Value| word.text().unwrap_or("--").to_owned();
+    fn discards(&mut self, env: &Env, name: &str, words: &[ShellValue]) -> bool {
+        let text = |word: &ShellValue| word.text().unwrap_or("--").to_owned();
         let plain: Vec<String> = words.iter().map(text).collect();
         let makes = plain.iter().any(|word| matches!(word.as_str(), "-b" | "-c" | "--orphan"));
         let fine = |word: &String| {
@@ -132,7 +132,7 @@ impl Judge<'_> {
         let names: Vec<&String> = plain.iter().filter(|word| !word.starts_with('-')).collect();
         let exists = |judge: &mut Self, name: &str| {
             let path = env.cwds.first().map(|cwd| cwd.join(name)).unwrap_or_default();
-            !judge.resolve(&path).is_ok_and(|real| real.kind == Kind::Missing)
+            !judge.resolve(&path).is_ok_and(|real| real.kind == FileKind::Missing)
         };
         if !plain.iter().all(fine) {
             return true;
@@ -144,12 +144,16 @@ impl Judge<'_> {
         }
     }
 
-    pub(super) fn git(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn git(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         let mut inner = env.clone();
         let mut rest = call.words;
         while let Some((first, more)) = rest.split_first() {
             let text = first.text().ok_or_else(|| {
-                Refusal::new(
+                Denial::new(
                     "git.unknown",
                     format!("it is not known which git command `{}` is", first.show()),
                 )
@@ -158,7 +162,7 @@ impl Judge<'_> {
             match text {
                 "-C" => {
                     let folder = more.first().cloned().unwrap_or_default();
-                    self.run(&mut inner, &[Value::lit("cd"), folder], call.stdin)?;
+                    self.run(&mut inner, &[ShellValue::lit("cd"), folder], call.stdin)?;
                     rest = more.get(1..).unwrap_or_default();
                 }
                 "-c" => {
@@ -175,10 +179,10 @@ impl Judge<'_> {
                 | "--icase-pathspecs" => rest = more,
                 "--version" | "-v" | "--help" | "-h" | "--html-path" | "--man-path"
                 | "--info-path" | "--exec-path" => {
-                    return Ok(Stream::Opaque);
+                    return Ok(ShellOutput::Opaque);
                 }
                 _ if text.starts_with('-') => {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "git.option",
                         format!("git {text} changes where git works or what it runs"),
                     )
@@ -187,15 +191,15 @@ impl Judge<'_> {
                 _ => return self.git_command(&mut inner, text, more, call.stdin),
             }
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// Whether a subcommand that is refused otherwise only looks here; its words are judged.
-    fn asks(&mut self, env: &Env, name: &str, words: &[Value]) -> Result<bool, Refusal> {
+    fn asks(&mut self, env: &Env, name: &str, words: &[ShellValue]) -> Result<bool, Denial> {
         let Some((first, rest)) = words.split_first() else { return Ok(name == "submodule") };
         let first = first.text().unwrap_or_default();
         let question = |(names, firsts): &(&str, &str)| lists(names, name) && lists(firsts, first);
-        let harmless = |word: &Value| {
+        let harmless = |word: &ShellValue| {
             let text = word.text().unwrap_or("-");
             !text.starts_with('-') || lists(QUESTION_FLAGS, text)
         };
@@ -204,7 +208,7 @@ impl Judge<'_> {
         }
         let mut named = rest.iter().filter(|word| !word.head().starts_with('-'));
         match name {
-            "bundle" => named.try_for_each(|file| self.read_value(env, file, Read::Content))?,
+            "bundle" => named.try_for_each(|file| self.read_value(env, file, ReadKind::Content))?,
             // Its name or nothing: an address would be told as it is.
             "ls-remote" => return Ok(rest.len() <= 1),
             _ => named.try_for_each(|word| self.revision_or_path(env, word))?,
@@ -216,35 +220,35 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         name: &str,
-        words: &[Value],
-        stdin: &Stream,
-    ) -> Result<Stream, Refusal> {
-        let all = [Value::lit("git"), Value::lit(name)];
+        words: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
+        let all = [ShellValue::lit("git"), ShellValue::lit(name)];
         let all = all.iter().chain(words);
         let plain: Vec<Option<String>> = all.map(|word| word.text().map(str::to_owned)).collect();
         self.ruled(&plain)?;
         if name == "push" && words.iter().any(overwrites) {
             let why = "git push: it overwrites or removes what others have";
-            return Err(Refusal::new("git.push-force", why).instead(REMOTE.2));
+            return Err(Denial::new("git.push-force", why).instead(REMOTE.2));
         }
         if matches!(name, "checkout" | "switch") && self.discards(env, name, words) {
-            return Err(Refusal::new("git.destructive", format!("git {name}: {}", WORK_LOST.1))
+            return Err(Denial::new("git.destructive", format!("git {name}: {}", WORK_LOST.1))
                 .instead(WORK_LOST.2));
         }
         if self.asks(env, name, words)? {
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
         if let Some((rule, why, instead)) = refused(name) {
-            return Err(Refusal::new(rule, format!("git {name}: {why}")).instead(instead));
+            return Err(Denial::new(rule, format!("git {name}: {why}")).instead(instead));
         }
-        let call = Call { name, words, stdin };
+        let call = ProgramCall { name, words, stdin };
         if let Some(judged) = self.git_query(env, &call) {
             return judged;
         }
         if let Some(judged) = self.git_change(env, &call) {
             return judged;
         }
-        Err(Refusal::new(
+        Err(Denial::new(
             "git.unknown",
             format!("it is not known what `git {name}` does; it may be an alias"),
         )
@@ -253,19 +257,19 @@ impl Judge<'_> {
 }
 
 /// Whether a word of `git push` makes it more than adding commits.
-fn overwrites(word: &Value) -> bool {
+fn overwrites(word: &ShellValue) -> bool {
     let Some(text) = word.text() else { return true };
     let short = text.starts_with('-') && !text.starts_with("--") && text.contains(['f', 'd']);
     let long = ["--force", "--mirror", "--delete", "--prune", "--receive-pack", "--exec"];
     short || text.starts_with(['+', ':']) || long.iter().any(|option| text.starts_with(option))
 }
 
-fn setting(value: Option<&Value>) -> Result<(), Refusal> {
+fn setting(value: Option<&ShellValue>) -> Result<(), Denial> {
     let refuse = || {
-        Refusal::new("git.setting", "a git setting given with -c can run a program")
+        Denial::new("git.setting", "a git setting given with -c can run a program")
             .instead("run git without -c")
     };
-    let text = value.and_then(Value::text).ok_or_else(refuse)?;
+    let text = value.and_then(ShellValue::text).ok_or_else(refuse)?;
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let pager = name == "core.pager" && matches!(value, "cat" | "");
     let editor = name == "core.editor" && matches!(value, "true" | ":" | "cat");

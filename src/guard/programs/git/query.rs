@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::guard::judge::{COST_OF_A_GLOB, Judge, Read, secret};
-use crate::guard::programs::Call;
+use crate::guard::denial::Denial;
+use crate::guard::judge::{COST_OF_A_GLOB, Judge, ReadKind, secret};
+use crate::guard::programs::ProgramCall;
 use crate::guard::programs::options::{Does, Parsed, Spec, lists, parse};
-use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, Stream, Value};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
 
 use Does::{Data, FlagRefused, Reads, Refused, Writes};
 
@@ -38,8 +38,8 @@ impl Judge<'_> {
     pub(super) fn git_query(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
-    ) -> Option<Result<Stream, Refusal>> {
+        call: &ProgramCall<'_>,
+    ) -> Option<Result<ShellOutput, Denial>> {
         Some(match call.name {
             "status" | "log" | "show" | "diff" | "blame" | "annotate" | "shortlog" | "describe"
             | "rev-list" | "ls-files" | "ls-tree" | "cat-file" | "name-rev" | "merge-base"
@@ -55,11 +55,13 @@ impl Judge<'_> {
                 self.words_only(call, &["-v", "--verbose", "show", "get-url", "-n"], "git.config")
             }
             "stash" => {
-                let loses = |word: &Value| matches!(word.text(), None | Some("drop" | "clear"));
+                let loses =
+                    |word: &ShellValue| matches!(word.text(), None | Some("drop" | "clear"));
                 let lost = call.words.iter().any(loses);
                 let rule = if lost { "git.destructive" } else { "git.stash" };
-                self.first_word(call, &["list", "show"], rule)
-                    .and_then(|_| self.looks(env, &Call { words: &call.words[1..], ..*call }))
+                self.first_word(call, &["list", "show"], rule).and_then(|_| {
+                    self.looks(env, &ProgramCall { words: &call.words[1..], ..*call })
+                })
             }
             "reflog" => self.first_word(call, &["show", "exists", "HEAD"], "git.destructive"),
             "worktree" => self.first_word(call, &["list"], "git.branch"),
@@ -77,16 +79,16 @@ impl Judge<'_> {
                 self.names_one(env, call, "--check --stat --numstat --summary")
             }
             "apply" => {
-                Err(Refusal::new("git.opaque", "git apply: it writes files that cannot be seen")
+                Err(Denial::new("git.opaque", "git apply: it writes files that cannot be seen")
                     .instead("use the edit tool, or look with `git apply --stat FILE`"))
             }
             "var" => {
                 let idents = "GIT_AUTHOR_IDENT GIT_COMMITTER_IDENT GIT_DEFAULT_BRANCH GIT_EDITOR";
-                let asks = |word: &Value| word.text().is_some_and(|name| lists(idents, name));
+                let asks = |word: &ShellValue| word.text().is_some_and(|name| lists(idents, name));
                 if call.words.len() == 1 && call.words.iter().all(asks) {
-                    Ok(Stream::Opaque)
+                    Ok(ShellOutput::Opaque)
                 } else {
-                    Err(Refusal::new("git.config", "git var prints how git is set up")
+                    Err(Denial::new("git.config", "git var prints how git is set up")
                         .instead("`git var GIT_AUTHOR_IDENT`"))
                 }
             }
@@ -94,14 +96,14 @@ impl Judge<'_> {
         })
     }
 
-    fn looks(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
-        let words: Vec<Value> = call
+    fn looks(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+        let words: Vec<ShellValue> = call
             .words
             .iter()
             .map(|word| match word.text() {
                 // LayerSettings apart, the next word is not its value.
                 Some(text) if lists(ATTACHED, text) && takes_only_attached(text, call.name) => {
-                    Value::lit(format!("{text}="))
+                    ShellValue::lit(format!("{text}="))
                 }
                 _ => word.clone(),
             })
@@ -117,7 +119,7 @@ impl Judge<'_> {
                     || shortened("--untracked", "--unt")
             });
             if pager {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "git.option",
                     "this option of git grep runs a pager or leaves the tracked files",
                 )
@@ -127,15 +129,15 @@ impl Judge<'_> {
         if call.name == "help"
             && words.iter().any(|word| matches!(word.head(), "-w" | "--web" | "-i" | "--info"))
         {
-            return Err(Refusal::new("git.option", "it starts a browser or a reader"));
+            return Err(Denial::new("git.option", "it starts a browser or a reader"));
         }
         let outside = words.iter().any(|word| word.text() == Some("--no-index"));
         if call.name == "diff" && outside {
             if words.iter().any(|word| word.head().starts_with("--out")) {
-                return Err(Refusal::new("git.option", "it writes a file; use `diff`"));
+                return Err(Denial::new("git.option", "it writes a file; use `diff`"));
             }
             // It is `diff` under another name.
-            let files: Vec<Value> = std::iter::once(Value::lit("diff"))
+            let files: Vec<ShellValue> = std::iter::once(ShellValue::lit("diff"))
                 .chain(words.iter().filter(|word| !word.head().starts_with('-')).cloned())
                 .collect();
             self.run(env, &files, call.stdin)?;
@@ -143,7 +145,7 @@ impl Judge<'_> {
         if matches!(call.name, "interpret-trailers")
             && words.iter().any(|word| word.head().starts_with("--in"))
         {
-            return Err(Refusal::new("git.option", "it changes files in place"));
+            return Err(Denial::new("git.option", "it changes files in place"));
         }
         let parsed = match call.name {
             // Letters mean other things here.
@@ -171,17 +173,21 @@ impl Judge<'_> {
     }
 
     /// Refuses what names a secret, by path or inside a commit, or lies outside.
-    pub(super) fn revision_or_path(&mut self, env: &Env, operand: &Value) -> Result<(), Refusal> {
+    pub(super) fn revision_or_path(
+        &mut self,
+        env: &Env,
+        operand: &ShellValue,
+    ) -> Result<(), Denial> {
         let Some(text) = operand.text() else {
             if operand.is_open() {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "path.unknown",
                     format!("it is not known what `{}` names", operand.show()),
                 )
                 .instead("name the file or the commit"));
             }
             return if operand.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
-                self.read_value(env, operand, Read::Content)
+                self.read_value(env, operand, ReadKind::Content)
             } else {
                 Ok(())
             };
@@ -206,15 +212,15 @@ impl Judge<'_> {
             return Err(secret(Path::new(named)));
         }
         if text.starts_with(['/', '~', '.']) && !text.contains(':') && !text.starts_with("..") {
-            return self.read_value(env, operand, Read::Content);
+            return self.read_value(env, operand, ReadKind::Content);
         }
         if text.starts_with("../") {
-            return self.read_value(env, operand, Read::Name);
+            return self.read_value(env, operand, ReadKind::Name);
         }
         Ok(())
     }
 
-    fn printed(&mut self, env: &Env, call: &Call<'_>, parsed: &Parsed) -> Stream {
+    fn printed(&mut self, env: &Env, call: &ProgramCall<'_>, parsed: &Parsed) -> ShellOutput {
         let names = parsed.has(&["--name-only", "-l", "--files-with-matches"]);
         match call.name {
             // Any other option may list what is not tracked, or more than names.
@@ -235,9 +241,9 @@ impl Judge<'_> {
             }
             "rev-parse" => match call.words {
                 [one] if one.text() == Some("--show-toplevel") => {
-                    Stream::Text(self.policy.workspace.to_string_lossy().into_owned())
+                    ShellOutput::Text(self.policy.workspace.to_string_lossy().into_owned())
                 }
-                [one] if one.text() == Some("HEAD") => Stream::Tokens,
+                [one] if one.text() == Some("HEAD") => ShellOutput::Tokens,
                 // It prints one hash or nothing, as long as it is asked for nothing else.
                 words
                     if words.iter().any(|word| word.head().starts_with("--short"))
@@ -246,12 +252,12 @@ impl Judge<'_> {
                             !name.starts_with('-') || lists("--short --verify -q --quiet", name)
                         }) =>
                 {
-                    Stream::Tokens
+                    ShellOutput::Tokens
                 }
-                _ => Stream::Opaque,
+                _ => ShellOutput::Opaque,
             },
-            "rev-list" if parsed.has(&["--count"]) => Stream::Tokens,
-            _ => Stream::Opaque,
+            "rev-list" if parsed.has(&["--count"]) => ShellOutput::Tokens,
+            _ => ShellOutput::Opaque,
         }
     }
 
@@ -259,27 +265,31 @@ impl Judge<'_> {
     fn names_one(
         &mut self,
         env: &Env,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         flags: &'static str,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         let parsed = parse(call.name, call.words, &Spec::closed(&[], flags))?;
         let [name] = parsed.operands.as_slice() else {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "git.internals",
                 format!("git {} with more than one name changes git's own data", call.name),
             ));
         };
         if call.name != "symbolic-ref" {
-            self.read_value(env, name, Read::Content)?;
+            self.read_value(env, name, ReadKind::Content)?;
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// `git branch` and `git tag`, as far as they list.
-    fn lists(&mut self, call: &Call<'_>, flags: &'static str) -> Result<Stream, Refusal> {
+    fn lists(
+        &mut self,
+        call: &ProgramCall<'_>,
+        flags: &'static str,
+    ) -> Result<ShellOutput, Denial> {
         let refuse = |what: &str| {
             let loses = what.starts_with('-') && what.contains(['D', 'f', 'M', 'C', 'd']);
-            Refusal::new(
+            Denial::new(
                 if loses { "git.destructive" } else { "git.branch" },
                 format!("git {} {what} makes, moves or removes a name", call.name),
             )
@@ -315,69 +325,69 @@ impl Judge<'_> {
                     | "-n"
             )
         });
-        if names && !filters { Err(refuse("NAME")) } else { Ok(Stream::Opaque) }
+        if names && !filters { Err(refuse("NAME")) } else { Ok(ShellOutput::Opaque) }
     }
 
     fn words_only(
         &mut self,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         words: &[&str],
         rule: &'static str,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         // `git remote -v update` updates.
-        let flags = |word: &&Value| matches!(word.text(), Some("-v" | "--verbose"));
-        let behind = call.words.iter().skip_while(flags).map(Value::text).next();
-        let first = call.words.first().and_then(Value::text);
+        let flags = |word: &&ShellValue| matches!(word.text(), Some("-v" | "--verbose"));
+        let behind = call.words.iter().skip_while(flags).map(ShellValue::text).next();
+        let first = call.words.first().and_then(ShellValue::text);
         let first = behind.unwrap_or(first);
         if call.words.is_empty() || first.is_some_and(|first| words.contains(&first)) {
             let network = first == Some("show")
                 && !call.words.iter().any(|word| word.text() == Some("-n"))
                 && call.words.len() > 1;
             return if network {
-                Err(Refusal::new("git.network", "git remote show asks the remote")
+                Err(Denial::new("git.network", "git remote show asks the remote")
                     .instead("`git remote -v`"))
             } else {
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             };
         }
-        Err(Refusal::new(rule, format!("git {} changes more than it shows", call.name))
+        Err(Denial::new(rule, format!("git {} changes more than it shows", call.name))
             .instead("`git remote -v`"))
     }
 
     fn first_word(
         &mut self,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         words: &[&str],
         rule: &'static str,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         match call.words.first() {
             Some(first) if first.text().is_some_and(|text| words.contains(&text)) => {
-                Ok(Stream::Opaque)
+                Ok(ShellOutput::Opaque)
             }
-            None if call.name == "reflog" => Ok(Stream::Opaque),
+            None if call.name == "reflog" => Ok(ShellOutput::Opaque),
             // `git reflog -5` shows; what deletes is a word of its own.
             Some(first) if call.name == "reflog" && first.head().starts_with('-') => {
-                self.first_word(&Call { words: &call.words[1..], ..*call }, words, rule)
+                self.first_word(&ProgramCall { words: &call.words[1..], ..*call }, words, rule)
             }
-            _ => Err(Refusal::new(rule, format!("git {} changes what is kept", call.name))
+            _ => Err(Denial::new(rule, format!("git {} changes what is kept", call.name))
                 .instead("commit instead: `git add -A && git commit -m '…'`")),
         }
     }
 
-    fn config(&mut self, call: &Call<'_>) -> Result<Stream, Refusal> {
+    fn config(&mut self, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::closed(
             &[("--default --type", Data)],
             "--get --get-all --local --bool --int --path -z --null --show-origin --show-scope \
             --name-only",
         );
         let refuse = || {
-            Refusal::new(
+            Denial::new(
                 "git.config",
                 "git config changes how git works, or prints what may hold a token",
             )
             .instead("read one value: `git config --get user.name`")
         };
-        let verb = call.words.first().and_then(Value::text).unwrap_or_default();
+        let verb = call.words.first().and_then(ShellValue::text).unwrap_or_default();
         let lists_names = matches!(verb, "list" | "-l" | "--list" | "--name-only")
             && call.words.iter().any(|word| word.text() == Some("--name-only"))
             && call.words.iter().any(|word| matches!(word.text(), Some("list" | "-l" | "--list")))
@@ -386,11 +396,11 @@ impl Judge<'_> {
                 .iter()
                 .all(|word| word.text().is_some_and(|word| lists(LISTS_NAMES, word)));
         if lists_names {
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
         let (searches, words): (Vec<_>, Vec<_>) =
             call.words.iter().partition(|word| word.text() == Some("--get-regexp"));
-        let words: Vec<Value> = words.into_iter().cloned().collect();
+        let words: Vec<ShellValue> = words.into_iter().cloned().collect();
         let parsed = parse("git config", &words, &SPEC).map_err(|_| refuse())?;
         let name = match parsed.operands.as_slice() {
             [verb, name] if verb.text() == Some("get") => name,
@@ -416,7 +426,7 @@ impl Judge<'_> {
         if !fine || tells.iter().any(|word| name.contains(word)) {
             Err(refuse())
         } else {
-            Ok(Stream::Opaque)
+            Ok(ShellOutput::Opaque)
         }
     }
 }

@@ -3,27 +3,27 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::guard::judge::{Judge, Read};
+use crate::guard::judge::{Judge, ReadKind};
 use crate::guard::programs::readers::aims_at_secrets;
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Stream, Value};
+use crate::guard::shell::{Env, ShellOutput, ShellValue};
 
 impl Judge<'_> {
     /// What git prints when it lists tracked files. A listing that may name a secret is
     /// noted: its files may be counted, not read.
-    pub(super) fn tracked(&mut self, env: &Env, operands: &[Value]) -> Stream {
+    pub(super) fn tracked(&mut self, env: &Env, operands: &[ShellValue]) -> ShellOutput {
         let stream = self.root_of(env, operands);
-        let Stream::Listing(root) = &stream else { return stream };
+        let ShellOutput::Listing(root) = &stream else { return stream };
         if !operands.is_empty() && operands.iter().all(names_no_secret) {
             return stream;
         }
-        let pattern = |word: &Value| word.text().is_none_or(|text| text.contains(MAGIC));
+        let pattern = |word: &ShellValue| word.text().is_none_or(|text| text.contains(MAGIC));
         let workspace = self.policy.workspace.clone();
         let below = if operands.iter().any(pattern) { workspace.as_path() } else { root };
         let holds = match self.index() {
             Some(paths) => paths.iter().any(|path| path.starts_with(below) && secrets::path(path)),
             // Without an index that can be read, whatever is there may be tracked.
-            None => self.read(below, Read::Tree).is_err(),
+            None => self.read(below, ReadKind::Tree).is_err(),
         };
         if holds {
             self.unsifted.insert(root.clone());
@@ -55,7 +55,7 @@ impl Judge<'_> {
 const MAGIC: [char; 5] = ['*', '?', '[', ':', '\\'];
 
 /// Whether a pathspec is a pattern such as `*.rs` that fits no secret.
-fn names_no_secret(word: &Value) -> bool {
+fn names_no_secret(word: &ShellValue) -> bool {
     word.text().is_some_and(|text| {
         let last = Path::new(text).file_name().map(|name| name.to_string_lossy().into_owned());
         let (plain, ending) = match last.as_deref().and_then(|last| last.rsplit_once("*.")) {

@@ -1,17 +1,17 @@
 //! Programs that read files and print: what their options and operands name.
 
-use crate::guard::files::Kind;
-use crate::guard::judge::{COST_OF_A_GLOB, Judge, Read};
-use crate::guard::refusal::Refusal;
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::judge::{COST_OF_A_GLOB, Judge, ReadKind};
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, Stream, Value, widened};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue, widened};
 
 mod archive;
 mod table;
 
 use std::path::{Path, PathBuf};
 
-use super::Call;
+use super::ProgramCall;
 use super::options::{Does, Parsed, Spec, lists};
 use Does::{Data, Refused};
 use table::Operands;
@@ -21,21 +21,22 @@ impl Judge<'_> {
     pub(super) fn reads(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         reader: &Reader,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         let jq = matches!(call.name, "jq" | "gojq" | "jaq");
         let words = if jq { self.jq_words(env, call)? } else { call.words.to_vec() };
-        let call = &Call { name: call.name, words: &words, stdin: call.stdin };
+        let call = &ProgramCall { name: call.name, words: &words, stdin: call.stdin };
         if lists(reader.names, "tar") && archive::packs(call.words) {
             return self.packed(env, call);
         }
         if matches!(call.name, "less" | "more") {
             let harmless = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'G');
-            let runs = |word: &Value| word.head().strip_prefix('+').is_some_and(|c| !harmless(c));
+            let runs =
+                |word: &ShellValue| word.head().strip_prefix('+').is_some_and(|c| !harmless(c));
             if call.words.iter().any(runs) {
                 let why = format!("{} +COMMAND runs commands of its own", call.name);
-                return Err(Refusal::new("program.option", why).instead("`cat FILE`"));
+                return Err(Denial::new("program.option", why).instead("`cat FILE`"));
             }
         }
         let sums = call.name.ends_with("sum") || call.name.starts_with("md5");
@@ -47,7 +48,7 @@ impl Judge<'_> {
             for (name, _) in &parsed.options {
                 if let Some((_, Refused(why))) = spec.find(name) {
                     let why = format!("{} {name} {why}", call.name);
-                    return Err(Refusal::new("program.option", why));
+                    return Err(Denial::new("program.option", why));
                 }
             }
             parsed
@@ -72,55 +73,55 @@ impl Judge<'_> {
         };
         if lists(reader.names, "tar") {
             archive::only_lists(call.words, &parsed)?;
-            self.each(env, &parsed.operands, Read::Name)?;
+            self.each(env, &parsed.operands, ReadKind::Name)?;
         }
         match reader.operands {
-            Operands::Files => self.each(env, &parsed.operands, Read::Content)?,
-            Operands::Trees => self.each(env, &parsed.operands, Read::Tree)?,
+            Operands::Files => self.each(env, &parsed.operands, ReadKind::Content)?,
+            Operands::Trees => self.each(env, &parsed.operands, ReadKind::Tree)?,
             // A sum of a short secret tells the secret.
-            Operands::Names if sums => self.each(env, &parsed.operands, Read::Content)?,
-            Operands::Names => self.each(env, &parsed.operands, Read::Name)?,
+            Operands::Names if sums => self.each(env, &parsed.operands, ReadKind::Content)?,
+            Operands::Names => self.each(env, &parsed.operands, ReadKind::Name)?,
             Operands::Data => {}
             Operands::ThenOutput => {
                 for (index, operand) in parsed.operands.iter().enumerate() {
                     if index == 1 {
-                        self.write_value(env, operand, crate::guard::judge::Write::Change)?;
+                        self.write_value(env, operand, crate::guard::judge::WriteKind::Change)?;
                     } else {
-                        self.read_value(env, operand, Read::Content)?;
+                        self.read_value(env, operand, ReadKind::Content)?;
                     }
                 }
             }
             Operands::PatternThenFiles => return self.search(env, call, &parsed),
         }
-        let empty = |operand: &Value| operand.text() == Some("/dev/null");
+        let empty = |operand: &ShellValue| operand.text() == Some("/dev/null");
         let files = matches!(reader.operands, Operands::Files | Operands::ThenOutput);
         let reads_nothing = match parsed.operands.as_slice() {
             [] => call.stdin.is_empty(),
             // The operands of `tr` are no files.
             operands => operands.iter().all(empty) || call.name == "tr" && call.stdin.is_empty(),
         };
-        let none = parsed.value(&["-n", "--lines", "-c", "--bytes"]).and_then(Value::text);
+        let none = parsed.value(&["-n", "--lines", "-c", "--bytes"]).and_then(ShellValue::text);
         let takes_none =
             matches!(call.name, "head" | "ghead" | "tail" | "gtail") && none == Some("0");
         // What reads nothing prints nothing, but dumps tell where it ends.
         if files && reads_nothing && !matches!(call.name, "od" | "hexdump" | "hd") || takes_none {
-            return Ok(Stream::Text(String::new()));
+            return Ok(ShellOutput::Text(String::new()));
         }
         if reader.filter && parsed.operands.is_empty() {
             // Part of a line names another file.
             let cut = parsed.has(&["-c", "--bytes"]) && call.name != "uniq";
-            return Ok(if cut { Stream::Opaque } else { filtered(call.stdin) });
+            return Ok(if cut { ShellOutput::Opaque } else { filtered(call.stdin) });
         }
         Ok(match call.name {
-            "wc" if parsed.operands.is_empty() => Stream::Tokens,
+            "wc" if parsed.operands.is_empty() => ShellOutput::Tokens,
             "cat" if parsed.operands.is_empty() => call.stdin.clone(),
             "ls" => self.listing(env, &parsed),
-            _ => Stream::Opaque,
+            _ => ShellOutput::Opaque,
         })
     }
 
     /// Takes jq's own named arguments out: data stays, files are checked.
-    fn jq_words(&mut self, env: &Env, call: &Call<'_>) -> Result<Vec<Value>, Refusal> {
+    fn jq_words(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<Vec<ShellValue>, Denial> {
         let mut words = Vec::new();
         let mut rest = call.words.iter();
         while let Some(word) = rest.next() {
@@ -131,7 +132,7 @@ impl Judge<'_> {
                 Some("--slurpfile" | "--rawfile" | "--argfile") => {
                     rest.next();
                     if let Some(file) = rest.next() {
-                        self.read_value(env, file, Read::Content)?;
+                        self.read_value(env, file, ReadKind::Content)?;
                     }
                 }
                 Some("--args" | "--jsonargs") => break,
@@ -141,7 +142,7 @@ impl Judge<'_> {
         Ok(words)
     }
 
-    fn each(&mut self, env: &Env, operands: &[Value], read: Read) -> Result<(), Refusal> {
+    fn each(&mut self, env: &Env, operands: &[ShellValue], read: ReadKind) -> Result<(), Denial> {
         operands.iter().try_for_each(|operand| {
             if operand.text() == Some("-") { Ok(()) } else { self.read_value(env, operand, read) }
         })
@@ -150,9 +151,9 @@ impl Judge<'_> {
     fn search(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         parsed: &Parsed,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         let mut operands = parsed.operands.as_slice();
         let filters = matches!(call.name, "jq" | "gojq" | "jaq" | "yq");
         // `-e` of those is about their exit code, and `-f` of yq about a file's front.
@@ -163,16 +164,17 @@ impl Judge<'_> {
         };
         if call.name == "yq" {
             // A program that is no file may stand behind a command or an option's value.
-            let verb = |word: &Value| matches!(word.text(), Some("e" | "eval" | "ea" | "eval-all"));
+            let verb =
+                |word: &ShellValue| matches!(word.text(), Some("e" | "eval" | "ea" | "eval-all"));
             operands = &operands[usize::from(operands.first().is_some_and(verb))..];
-            let program = |word: &&Value| word.show().contains(['(', '|', '$']);
+            let program = |word: &&ShellValue| word.show().contains(['(', '|', '$']);
             operands.iter().filter(program).try_for_each(filter_program)?;
             // The name of a file that is there is no program.
-            if let Some(text) = operands.first().and_then(Value::text) {
+            if let Some(text) = operands.first().and_then(ShellValue::text) {
                 let file = env.cwds.iter().map(|cwd| cwd.join(text)).collect::<Vec<_>>();
                 for path in file {
-                    if self.resolve(&path)?.kind == Kind::File {
-                        self.read(&path, Read::Content)?;
+                    if self.resolve(&path)?.kind == FileKind::File {
+                        self.read(&path, ReadKind::Content)?;
                     }
                 }
             }
@@ -194,7 +196,7 @@ impl Judge<'_> {
                     matches!(name.as_str(), "-d" | "--directories")
                         && !value
                             .as_ref()
-                            .and_then(Value::text)
+                            .and_then(ShellValue::text)
                             .is_some_and(|how| lists("read skip", how))
                 });
         let names_only = matches!(call.name, "fd" | "fdfind");
@@ -203,24 +205,24 @@ impl Judge<'_> {
         let guarded = git_aware && !lifts && !unhides(call.name, parsed)
             || greps && self.includes_no_secret(env, parsed, operands);
         let how = match (names_only, recursive, guarded) {
-            (true, _, _) => Read::Name,
-            (false, true, false) => Read::Tree,
-            (false, _, _) => Read::Content,
+            (true, _, _) => ReadKind::Name,
+            (false, true, false) => ReadKind::Tree,
+            (false, _, _) => ReadKind::Content,
         };
         self.spend(globs(parsed).count() * COST_OF_A_GLOB)?;
         if !narrowed(parsed) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "secret.file",
                 "the search is aimed at files that may hold secrets",
             ));
         }
-        if recursive && operands.is_empty() && !(git_aware && *call.stdin != Stream::Opaque) {
+        if recursive && operands.is_empty() && !(git_aware && *call.stdin != ShellOutput::Opaque) {
             for cwd in env.cwds.clone() {
                 self.read(&cwd, how)?;
             }
         }
         // A search for a word in tracked files is `git grep` under another name.
-        let word = |value: &Value| value.text().is_some_and(|text| alphanumerics(text) >= 3);
+        let word = |value: &ShellValue| value.text().is_some_and(|text| alphanumerics(text) >= 3);
         let aimed = greps && !has_pattern && parsed.operands.first().is_some_and(word);
         let unsifted = if aimed { std::mem::take(&mut self.unsifted) } else { Default::default() };
         let judged = self.each(env, operands, how);
@@ -232,7 +234,7 @@ impl Judge<'_> {
         if names_files {
             return Ok(self.root_of(env, operands));
         }
-        let bare = |(name, _): &(String, Option<Value>)| {
+        let bare = |(name, _): &(String, Option<ShellValue>)| {
             lists("-c --count -i -v -w -x -E -F -P -e -s -h", name)
         };
         if parsed.has(&["-c", "--count"])
@@ -240,17 +242,17 @@ impl Judge<'_> {
             && !recursive
             && parsed.options.iter().all(bare)
         {
-            return Ok(Stream::Tokens);
+            return Ok(ShellOutput::Tokens);
         }
         if operands.is_empty() && !recursive && !parsed.has(&["-o", "--only-matching"]) {
             return Ok(filtered(call.stdin));
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// Whether an `--include` says which files are searched, and none of them is a secret.
-    fn includes_no_secret(&mut self, env: &Env, parsed: &Parsed, operands: &[Value]) -> bool {
-        let globs: Vec<String> = includes(parsed).map(Value::show).collect();
+    fn includes_no_secret(&mut self, env: &Env, parsed: &Parsed, operands: &[ShellValue]) -> bool {
+        let globs: Vec<String> = includes(parsed).map(ShellValue::show).collect();
         // `*` says nothing.
         if globs.is_empty() || globs.iter().any(|glob| alphanumerics(glob) == 0) {
             return false;
@@ -262,8 +264,8 @@ impl Judge<'_> {
     }
 
     /// Whether a secret that is there fits a glob of the files that are searched.
-    fn includes_secret(&mut self, env: &Env, parsed: &Parsed, operands: &[Value]) -> bool {
-        let all: Vec<String> = globs(parsed).map(Value::show).collect();
+    fn includes_secret(&mut self, env: &Env, parsed: &Parsed, operands: &[ShellValue]) -> bool {
+        let all: Vec<String> = globs(parsed).map(ShellValue::show).collect();
         let wanted: Vec<&String> = all.iter().filter(|glob| !glob.starts_with('!')).collect();
         if wanted.is_empty() {
             return false;
@@ -276,10 +278,10 @@ impl Judge<'_> {
     pub(in crate::guard::programs) fn meets_secret(
         &mut self,
         env: &Env,
-        roots: &[Value],
+        roots: &[ShellValue],
         means: impl Fn(&Path) -> bool,
     ) -> bool {
-        let here = [Value::lit(".")];
+        let here = [ShellValue::lit(".")];
         let roots = if roots.is_empty() { &here } else { roots };
         roots.iter().any(|root| {
             let shown = PathBuf::from(root.show());
@@ -294,11 +296,11 @@ impl Judge<'_> {
     }
 
     /// What a listing of these operands prints: paths below one folder.
-    pub(super) fn root_of(&mut self, env: &Env, operands: &[Value]) -> Stream {
+    pub(super) fn root_of(&mut self, env: &Env, operands: &[ShellValue]) -> ShellOutput {
         if env.lost {
-            return Stream::Opaque;
+            return ShellOutput::Opaque;
         }
-        let [cwd] = env.cwds.as_slice() else { return Stream::Opaque };
+        let [cwd] = env.cwds.as_slice() else { return ShellOutput::Opaque };
         let root = match operands {
             [] => cwd.clone(),
             [one] => match one.text() {
@@ -308,12 +310,12 @@ impl Judge<'_> {
             _ => self.policy.workspace.clone(),
         };
         match self.resolve(&root) {
-            Ok(real) if self.inside(&real.path) => Stream::Listing(real.path),
-            _ => Stream::Opaque,
+            Ok(real) if self.inside(&real.path) => ShellOutput::Listing(real.path),
+            _ => ShellOutput::Opaque,
         }
     }
 
-    fn listing(&mut self, env: &Env, parsed: &Parsed) -> Stream {
+    fn listing(&mut self, env: &Env, parsed: &Parsed) -> ShellOutput {
         let plain = parsed
             .options
             .iter()
@@ -326,11 +328,11 @@ impl Judge<'_> {
         if plain
             && patterns
             && !parsed.operands.is_empty()
-            && self.each(env, &parsed.operands, Read::Content).is_ok()
+            && self.each(env, &parsed.operands, ReadKind::Content).is_ok()
         {
             self.root_of(env, &[])
         } else {
-            Stream::Opaque
+            ShellOutput::Opaque
         }
     }
 }
@@ -355,9 +357,9 @@ fn list_options(name: &str) -> &'static [(&'static str, Does)] {
 }
 
 /// Some of the lines of what comes in.
-fn filtered(stdin: &Stream) -> Stream {
+fn filtered(stdin: &ShellOutput) -> ShellOutput {
     match stdin {
-        Stream::Text(text) | Stream::Lines(text) => Stream::Lines(text.clone()),
+        ShellOutput::Text(text) | ShellOutput::Lines(text) => ShellOutput::Lines(text.clone()),
         other => other.clone(),
     }
 }
@@ -377,7 +379,7 @@ fn unhides(program: &str, parsed: &Parsed) -> bool {
 }
 
 /// The globs of the files that are searched.
-fn includes(parsed: &Parsed) -> impl Iterator<Item = &Value> {
+fn includes(parsed: &Parsed) -> impl Iterator<Item = &ShellValue> {
     parsed
         .options
         .iter()
@@ -395,7 +397,7 @@ fn narrowed(parsed: &Parsed) -> bool {
 }
 
 /// The globs that say which files a search looks into.
-fn globs(parsed: &Parsed) -> impl Iterator<Item = &Value> {
+fn globs(parsed: &Parsed) -> impl Iterator<Item = &ShellValue> {
     let options = parsed.options.iter();
     let names = options
         .filter(|(name, _)| matches!(name.as_str(), "--include" | "-g" | "--glob" | "--iglob"));
@@ -437,9 +439,9 @@ pub(in crate::guard) fn aims_at_secrets(glob: &str) -> bool {
 }
 
 /// Refuses a jq or yq program that reads the environment or other files.
-fn filter_program(program: &Value) -> Result<(), Refusal> {
+fn filter_program(program: &ShellValue) -> Result<(), Denial> {
     let Some(text) = program.text() else {
-        return Err(Refusal::new("shell.unknown-word", "the filter is not known"));
+        return Err(Denial::new("shell.unknown-word", "the filter is not known"));
     };
     let words =
         text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '.'));
@@ -459,10 +461,7 @@ fn filter_program(program: &Value) -> Result<(), Refusal> {
         ) || word.starts_with("$ENV.")
             || word.starts_with("env.")
         {
-            return Err(Refusal::new(
-                "env.dump",
-                "the filter reads the environment or other files",
-            ));
+            return Err(Denial::new("env.dump", "the filter reads the environment or other files"));
         }
     }
     Ok(())

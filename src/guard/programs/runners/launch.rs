@@ -1,34 +1,38 @@
 //! `java`, `cmake` and what counts covered lines: tools whose words name what they run and
 //! where they write.
 
-use crate::guard::judge::{Judge, Read};
-use crate::guard::programs::Call;
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind};
+use crate::guard::programs::ProgramCall;
 use crate::guard::programs::known::is_program;
 use crate::guard::programs::options::{Does, Parsed, Spec, lists};
 use crate::guard::programs::wrappers::own_words;
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Stream, Value};
+use crate::guard::shell::{Env, ShellOutput, ShellValue};
 
+use super::classify::{publish, publishes, refuse_verb};
 use super::tables::RUNS;
-use super::told::{publish, publishes, refuse_verb};
 use Does::{Data, Reads, Refused, Writes};
 
 impl Judge<'_> {
     /// A class or an archive of the workspace; what `java` would load besides is refused.
-    pub(super) fn java(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn java(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::dashed(&[
             ("-cp -classpath -class-path -p -module-path", Data),
             ("-jar -m -module", Data),
         ]);
-        let loads = |word: &Value| {
+        let loads = |word: &ShellValue| {
             let text = word.head().trim_start_matches('-');
             ["javaagent", "agent", "XX", "Xbootclasspath", "patch-module", "@", "Xrun"]
                 .iter()
                 .any(|bad| text.starts_with(bad))
         };
-        let asks = |word: &Value| matches!(word.text(), Some("-version" | "--version"));
+        let asks = |word: &ShellValue| matches!(word.text(), Some("-version" | "--version"));
         if call.words.iter().any(asks) {
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
         // Behind the class or the archive stand the program's own words.
         let mut own = 0;
@@ -49,7 +53,11 @@ impl Judge<'_> {
         }
         for paths in parsed.value(&["-cp"]).into_iter().chain(parsed.value(&["-classpath"])) {
             for part in paths.text().unwrap_or("/").split(':').filter(|part| !part.is_empty()) {
-                self.read_value(env, &Value::lit(part.trim_end_matches("/*")), Read::Name)?;
+                self.read_value(
+                    env,
+                    &ShellValue::lit(part.trim_end_matches("/*")),
+                    ReadKind::Name,
+                )?;
             }
         }
         let main = program.first();
@@ -60,7 +68,7 @@ impl Judge<'_> {
             return Err(refuse_verb("java", ""));
         }
         self.harmless_words(env, "java", program)?;
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// `go tool pprof`: prints a profile of the workspace; its server and remote
@@ -68,15 +76,15 @@ impl Judge<'_> {
     pub(super) fn pprof(
         &mut self,
         env: &Env,
-        files: &[Value],
+        files: &[ShellValue],
         parsed: &Parsed,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Denial> {
         const PRINTS: &str = "-top -text -tree -traces -raw -peek -list";
         const SAYS: &str = "-cum -flat -nodecount -lines -functions -files -unit -sample_index \
             -alloc_space -alloc_objects -inuse_space -inuse_objects -focus -ignore -show -hide";
-        let prints = |(name, _): &(String, Option<Value>)| lists(PRINTS, name);
-        let says = |(name, _): &(String, Option<Value>)| lists(SAYS, name);
-        let remote = |word: &Value| word.is_open() || word.show().contains(':');
+        let prints = |(name, _): &(String, Option<ShellValue>)| lists(PRINTS, name);
+        let says = |(name, _): &(String, Option<ShellValue>)| lists(SAYS, name);
+        let remote = |word: &ShellValue| word.is_open() || word.show().contains(':');
         let printed = parsed.options.iter().any(prints);
         if !printed
             || !parsed.options.iter().all(|option| prints(option) || says(option))
@@ -84,11 +92,15 @@ impl Judge<'_> {
         {
             return Err(refuse_verb("go tool", "pprof"));
         }
-        files.iter().try_for_each(|file| self.read_value(env, file, Read::Content))
+        files.iter().try_for_each(|file| self.read_value(env, file, ReadKind::Content))
     }
 
     /// `sass IN OUT` or `sass IN:OUT …`.
-    pub(super) fn sass(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn sass(
+        &mut self,
+        env: &Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::open(&[
             ("-I --load-path", Does::Tree),
             ("-s --style --source-map-urls --fatal-deprecation --future-deprecation", Data),
@@ -99,23 +111,23 @@ impl Judge<'_> {
         let mut pairs = parsed.operands.iter().filter(|word| word.head().contains(':')).peekable();
         if pairs.peek().is_none() {
             if let Some(source) = parsed.operands.first() {
-                self.read_value(env, source, Read::Tree)?;
+                self.read_value(env, source, ReadKind::Tree)?;
             }
             for target in parsed.operands.iter().skip(1) {
-                self.write_value(env, target, crate::guard::judge::Write::Change)?;
+                self.write_value(env, target, crate::guard::judge::WriteKind::Change)?;
             }
         }
         for pair in pairs {
             let at = pair.head().find(':').unwrap_or_default();
-            self.read_value(env, &Value::lit(&pair.head()[..at]), Read::Tree)?;
-            self.write_value(env, &pair.tail(at + 1), crate::guard::judge::Write::Change)?;
+            self.read_value(env, &ShellValue::lit(&pair.head()[..at]), ReadKind::Tree)?;
+            self.write_value(env, &pair.tail(at + 1), crate::guard::judge::WriteKind::Change)?;
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// A script of the workspace, or of the machine itself.
-    fn included(&mut self, env: &Env, script: &Value) -> Result<(), Refusal> {
-        self.read_value(env, script, Read::Content)?;
+    fn included(&mut self, env: &Env, script: &ShellValue) -> Result<(), Denial> {
+        self.read_value(env, script, ReadKind::Content)?;
         for path in self.paths(env, script)? {
             let real = self.resolve(&path)?;
             if self.inside(&real.path) {
@@ -129,9 +141,9 @@ impl Judge<'_> {
     pub(super) fn coverage(
         &mut self,
         env: &mut Env,
-        words: &[Value],
-        stdin: &Stream,
-    ) -> Result<Stream, Refusal> {
+        words: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         const VALUED: &str =
             "--source --source-pkgs --omit --include --rcfile --data-file --context --concurrency";
         let mut rest = words;
@@ -144,10 +156,10 @@ impl Judge<'_> {
         }
         self.harmless_words(env, "coverage", &words[..words.len() - rest.len()])?;
         if rest.is_empty() {
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
-        let command: Vec<Value> =
-            std::iter::once(Value::lit("python")).chain(rest.iter().cloned()).collect();
+        let command: Vec<ShellValue> =
+            std::iter::once(ShellValue::lit("python")).chain(rest.iter().cloned()).collect();
         self.run(env, &command, stdin)
     }
 
@@ -155,8 +167,8 @@ impl Judge<'_> {
     pub(super) fn counts_lines(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
-    ) -> Result<Stream, Refusal> {
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::open(&[
             (
                 "-r --reporter -x --exclude -n --include -e --extension --src --lines --functions \
@@ -171,13 +183,19 @@ impl Judge<'_> {
         self.options(env, call.name, &call.words[..own], &SPEC)?;
         let rest = &call.words[own..];
         match rest.first().map(|word| word.text().unwrap_or_default()) {
-            None | Some("report" | "check-coverage" | "merge") => Ok(Stream::Opaque),
+            None | Some("report" | "check-coverage" | "merge") => Ok(ShellOutput::Opaque),
             Some(name) if is_program(name) => self.run(env, rest, call.stdin),
-            Some(_) => self.npx(env, &Call { name: call.name, words: rest, stdin: call.stdin }),
+            Some(_) => {
+                self.npx(env, &ProgramCall { name: call.name, words: rest, stdin: call.stdin })
+            }
         }
     }
 
-    pub(super) fn cmake(&mut self, env: &Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn cmake(
+        &mut self,
+        env: &Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         const SPEC: Spec = Spec::open(&[
             ("--build -S", Reads),
             ("-P", Does::Runs),
@@ -205,7 +223,7 @@ impl Judge<'_> {
                 word.head().starts_with("-D").then(|| word.tail(2))
             }
         });
-        let defined: Vec<Value> = defined.collect();
+        let defined: Vec<ShellValue> = defined.collect();
         for script in defined.iter().filter_map(included).flatten() {
             self.included(env, &script)?;
         }
@@ -213,7 +231,7 @@ impl Judge<'_> {
             script.iter().try_for_each(|script| self.included(env, script))?;
         }
         if let Some(word) = defined.into_iter().find(names_program) {
-            return Err(Refusal::new(
+            return Err(Denial::new(
                 "program.option",
                 format!("cmake -D{} runs another program", word.show()),
             )
@@ -223,12 +241,12 @@ impl Judge<'_> {
         // What stands behind `--` is for make or its kind.
         self.targets_of(env, "cmake", passed_on)?;
         self.harmless_words(env, "cmake", own)?;
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 }
 
 /// The scripts that a definition makes `cmake` read and run.
-fn included(definition: &Value) -> Option<Vec<Value>> {
+fn included(definition: &ShellValue) -> Option<Vec<ShellValue>> {
     let head = definition.head();
     let (name, value) = head.split_once('=')?;
     let name = name.split(':').next().unwrap_or(name).to_uppercase();
@@ -238,13 +256,13 @@ fn included(definition: &Value) -> Option<Vec<Value>> {
         return None;
     }
     Some(match definition.text() {
-        Some(_) => value.split(';').filter(|part| !part.is_empty()).map(Value::lit).collect(),
+        Some(_) => value.split(';').filter(|part| !part.is_empty()).map(ShellValue::lit).collect(),
         None => vec![definition.tail(head.len() - value.len())],
     })
 }
 
 /// Whether a definition makes `cmake` run a program that is no compiler of the machine.
-fn names_program(definition: &Value) -> bool {
+fn names_program(definition: &ShellValue) -> bool {
     const KNOWN: &str = "gcc g++ cc c++ clang clang++ gfortran nvcc ccache sccache distcc ninja make gmake ld \
         lld mold ar ranlib";
     let head = definition.head();

@@ -2,23 +2,23 @@
 //! workspace by design; what is judged is that they do nothing else: no install,
 //! no publishing, no program or configuration from elsewhere.
 
-use crate::guard::judge::{Judge, Read, Write};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Seg, Stream, Value};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind, WriteKind};
+use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
 
+mod classify;
 mod launch;
 mod tables;
-mod told;
 mod verbs;
 
-use super::Call;
+use super::ProgramCall;
 use super::builtins::dump;
 use super::known::{is_program, is_refused, is_runner};
 use super::options::{Does, Spec, lists};
+use classify::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, refuse_verb};
+pub(super) use classify::{destroys, installs, publish, publishes};
 use tables::{INSTALLS, THROUGH};
 pub(super) use tables::{TOOLS, Tool};
-use told::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, refuse_verb};
-pub(super) use told::{destroys, installs, publish, publishes};
 
 /// Words that ask a tool for what it is.
 const VERSION: &str =
@@ -47,10 +47,10 @@ impl Judge<'_> {
     pub(super) fn runner(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         tool: Option<&Tool>,
-    ) -> Result<Stream, Refusal> {
-        self.given(env, call.words)?;
+    ) -> Result<ShellOutput, Denial> {
+        self.deny_secret_args(env, call.words)?;
         self.own_recipes(call.name)?;
         self.places_set(env)?;
         let judged = self.runs_tool(env, call, tool);
@@ -60,7 +60,7 @@ impl Judge<'_> {
 
     /// Refuses a tool whose commands stand in a file that this same call writes: nobody has
     /// seen them, as with a script.
-    fn own_recipes(&self, tool: &str) -> Result<(), Refusal> {
+    fn own_recipes(&self, tool: &str) -> Result<(), Denial> {
         let lower = |path: &std::path::Path| {
             path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
         };
@@ -71,7 +71,7 @@ impl Judge<'_> {
         });
         match written {
             None => Ok(()),
-            Some(path) => Err(Refusal::new(
+            Some(path) => Err(Denial::new(
                 "program.script",
                 format!("{tool} runs what stands in {}, which this same call writes", lower(path)),
             )
@@ -80,10 +80,10 @@ impl Judge<'_> {
     }
 
     /// Folders that variables of the line make tools write to.
-    fn places_set(&mut self, env: &Env) -> Result<(), Refusal> {
+    fn places_set(&mut self, env: &Env) -> Result<(), Denial> {
         for name in crate::guard::shell::FOLDERS.split_whitespace() {
             for value in env.vars.get(name).into_iter().flatten() {
-                self.write_value(env, value, Write::Change)?;
+                self.write_value(env, value, WriteKind::Change)?;
             }
         }
         Ok(())
@@ -92,9 +92,9 @@ impl Judge<'_> {
     fn runs_tool(
         &mut self,
         env: &mut Env,
-        call: &Call<'_>,
+        call: &ProgramCall<'_>,
         tool: Option<&Tool>,
-    ) -> Result<Stream, Refusal> {
+    ) -> Result<ShellOutput, Denial> {
         if matches!(call.name, "npx" | "pnpx" | "bunx") {
             return self.npx(env, call);
         }
@@ -110,7 +110,7 @@ impl Judge<'_> {
         if matches!(call.name, "nyc" | "c8") {
             return self.counts_lines(env, call);
         }
-        let verb = call.words.first().and_then(Value::text).unwrap_or_default();
+        let verb = call.words.first().and_then(ShellValue::text).unwrap_or_default();
         if call.name == "coverage" && verb == "run" {
             return self.coverage(env, &call.words[1..], call.stdin);
         }
@@ -135,7 +135,7 @@ impl Judge<'_> {
                     | "info"
             ) || call.name == "uv"
                 && verb == "pip"
-                && call.words.get(1).and_then(Value::text).is_some_and(|text| {
+                && call.words.get(1).and_then(ShellValue::text).is_some_and(|text| {
                     matches!(text, "list" | "show" | "freeze" | "check" | "tree")
                 });
             let checks = call.name == "uv"
@@ -153,7 +153,7 @@ impl Judge<'_> {
                 value.iter().try_for_each(|value| self.outside(env, call.name, value))?;
             }
             self.harmless_words(env, call.name, &parsed.operands)?;
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
         match tool {
             Some(tool) => self.tool(env, call, tool),
@@ -161,38 +161,44 @@ impl Judge<'_> {
         }
     }
 
-    fn tool(&mut self, env: &mut Env, call: &Call<'_>, tool: &Tool) -> Result<Stream, Refusal> {
+    fn tool(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+        tool: &Tool,
+    ) -> Result<ShellOutput, Denial> {
         let mut words = call.words;
         if call.name == "cargo" && words.first().is_some_and(|word| word.head().starts_with('+')) {
             words = &words[1..];
         }
         // `-p no:NAME` keeps a plugin from being loaded.
-        let kept: Vec<Value>;
+        let kept: Vec<ShellValue>;
         if call.name == "pytest" {
-            let off = |word: &Value| word.text().is_some_and(|text| text.starts_with("no:"));
+            let off = |word: &ShellValue| word.text().is_some_and(|text| text.starts_with("no:"));
             let pair =
                 |at: usize| words[at].text() == Some("-p") && words.get(at + 1).is_some_and(off);
             let at = (0..words.len()).filter(|at| !pair(*at) && (*at == 0 || !pair(at - 1)));
             kept = at.map(|at| words[at].clone()).collect();
             words = &kept;
         }
-        let asked = words.first().and_then(Value::text).unwrap_or_default();
+        let asked = words.first().and_then(ShellValue::text).unwrap_or_default();
         let version = lists(VERSION, asked) && (call.name, asked) != ("lerna", "version");
-        let asks_help = |word: &Value| matches!(word.text(), Some("--help" | "-h"));
+        let asks_help = |word: &ShellValue| matches!(word.text(), Some("--help" | "-h"));
         let own_help = lists("cargo npm go rustup dotnet", call.name) && !asked.starts_with('-');
         if own_help && words.len() == 2 && asks_help(&words[1]) {
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
         if version && words.len() <= if asked == "help" { 2 } else { 1 } {
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
         // What stands behind `--` belongs to the tests or the script.
         let dashes = words.iter().position(|word| word.text() == Some("--"));
         let (own, passed_on) = words.split_at(dashes.unwrap_or(words.len()));
         if let Some(word) = own.iter().find(|word| links_elsewhere(call.name, word)) {
             let why = format!("{} {} runs another program", call.name, word.show());
-            return Err(Refusal::new("program.option", why)
-                .instead(format!("run {} without it", call.name)));
+            return Err(
+                Denial::new("program.option", why).instead(format!("run {} without it", call.name))
+            );
         }
         if let Some(word) = inline_config(words) {
             let why = format!(
@@ -200,14 +206,14 @@ impl Judge<'_> {
                 call.name,
                 word.show()
             );
-            return Err(Refusal::new("program.option", why)
+            return Err(Denial::new("program.option", why)
                 .instead("use a configuration file of the repository"));
         }
         if lists("make gmake bmake", call.name) {
             let short = |text: &str| text.starts_with('-') && !text.starts_with("--");
             let bundle =
                 |text: &str| short(text) && text.bytes().skip(1).all(|b| b.is_ascii_alphabetic());
-            let prints = |word: &&Value| {
+            let prints = |word: &&ShellValue| {
                 let head = word.head();
                 bundle(head) && head.contains('p') && !head.contains(['C', 'f', 'I', 'o', 'W', 'E'])
                     || head.len() > 4 && "--print-data-base".starts_with(head)
@@ -220,10 +226,11 @@ impl Judge<'_> {
         let before = self.changed.clone();
         let parsed = self.options(env, call.name, own, &spec)?;
         // `-o` and its file may be one word.
-        let joined = |word: &&Value| word.head().starts_with("-o") && word.text() != Some("-o");
+        let joined =
+            |word: &&ShellValue| word.head().starts_with("-o") && word.text() != Some("-o");
         if lists(COMPILERS, call.name) && !matches!(call.name, "go" | "ghc" | "tsc" | "esbuild") {
             for word in own.iter().filter(joined) {
-                self.write_value(env, &word.tail(2), Write::Change)?;
+                self.write_value(env, &word.tail(2), WriteKind::Change)?;
             }
         }
         for (name, value) in &parsed.options {
@@ -231,20 +238,22 @@ impl Judge<'_> {
             if name == "--cov-report"
                 && let Some((_, place)) = value.text().and_then(|text| text.split_once(':'))
             {
-                self.write_value(env, &Value::lit(place), Write::Change)?;
+                self.write_value(env, &ShellValue::lit(place), WriteKind::Change)?;
             }
             if !tool.dashed && spec.find(name).is_none() {
                 self.outside(env, call.name, value)?;
             }
         }
         // What a compiler makes of files that were there is no script of this call.
-        let given = |word: &Value| word.text() == Some("-") || word.head().starts_with("/dev/");
+        let given =
+            |word: &ShellValue| word.text() == Some("-") || word.head().starts_with("/dev/");
         if lists(COMPILERS, call.name) && before.is_empty() && !own.iter().any(given) {
             self.changed.clear();
         }
         self.harmless_words(env, call.name, passed_on)?;
-        if let Some(front) = told::behind_dashes(call.name, own).filter(|_| passed_on.len() > 1) {
-            let front = front.iter().map(|word| Value::lit(*word));
+        if let Some(front) = classify::behind_dashes(call.name, own).filter(|_| passed_on.len() > 1)
+        {
+            let front = front.iter().map(|word| ShellValue::lit(*word));
             let command = front.chain(passed_on.iter().skip(1).cloned()).collect::<Vec<_>>();
             self.run(env, &command, call.stdin)?;
         }
@@ -252,7 +261,7 @@ impl Judge<'_> {
             let Some(verb) = parsed
                 .operands
                 .first()
-                .and_then(Value::text)
+                .and_then(ShellValue::text)
                 .or_else(|| version.then_some("--version"))
             else {
                 // `yarn` alone installs, `npm` alone prints its help.
@@ -262,7 +271,7 @@ impl Judge<'_> {
             let words = call.name == "sbt" && !verb.contains(';');
             let verb = verb.split(' ').next().filter(|_| words).unwrap_or(verb);
             if verb == "pack" && parsed.operands.len() == 1 && only_lists_pack(call.name, own) {
-                return Ok(Stream::Opaque);
+                return Ok(ShellOutput::Opaque);
             }
             if !lists(tool.verbs, verb) {
                 return Err(if lists(INSTALLS, verb) {
@@ -287,14 +296,14 @@ impl Judge<'_> {
         ) {
             self.targets_of(env, call.name, &parsed.operands)?;
         } else {
-            let verb = parsed.operands.first().and_then(Value::text).unwrap_or_default();
+            let verb = parsed.operands.first().and_then(ShellValue::text).unwrap_or_default();
             let by_verb = lists("ng nx turbo nuxt astro playwright cypress", call.name);
             if by_verb && (publishes(verb) || lists(INSTALLS, verb)) {
                 return Err(publish(call.name, verb));
             }
             self.harmless_words(env, call.name, &parsed.operands)?;
         }
-        Ok(Stream::Opaque)
+        Ok(ShellOutput::Opaque)
     }
 
     /// Targets of make and its kind, with their variables.
@@ -302,8 +311,8 @@ impl Judge<'_> {
         &mut self,
         env: &Env,
         tool: &str,
-        words: &[Value],
-    ) -> Result<(), Refusal> {
+        words: &[ShellValue],
+    ) -> Result<(), Denial> {
         for word in words {
             let head = word.head();
             match head.split_once('=') {
@@ -315,7 +324,7 @@ impl Judge<'_> {
                         text.contains(['$', '`', ';', '|', '&', '(', '<', '>', '\n'])
                     });
                     if bad || matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKE") {
-                        return Err(Refusal::new(
+                        return Err(Denial::new(
                             "program.option",
                             format!("the value of {name} can run something"),
                         )
@@ -329,7 +338,7 @@ impl Judge<'_> {
                 }
                 None => {
                     let Some(text) = word.text() else {
-                        return Err(Refusal::new(
+                        return Err(Denial::new(
                             "shell.unknown-word",
                             "it is not known which target is made",
                         )
@@ -340,7 +349,7 @@ impl Judge<'_> {
                         return Err(publish(tool, text));
                     }
                     if text.starts_with("db:") && destroys(text) {
-                        return Err(Refusal::new(
+                        return Err(Denial::new(
                             "program.delete",
                             format!("{tool} {text}: by its name it deletes data"),
                         ));
@@ -356,12 +365,12 @@ impl Judge<'_> {
         &mut self,
         env: &Env,
         tool: &str,
-        words: &[Value],
-    ) -> Result<(), Refusal> {
+        words: &[ShellValue],
+    ) -> Result<(), Denial> {
         for word in words {
             let head = word.head();
             if word.is_open() && (word.may_be_option() || word.splits) {
-                return Err(Refusal::new(
+                return Err(Denial::new(
                     "shell.unknown-word",
                     format!("`{}` may turn out to be an option of {tool}", word.show()),
                 )
@@ -376,10 +385,10 @@ impl Judge<'_> {
     }
 
     /// Refuses an address, and a place outside the workspace.
-    fn outside(&mut self, env: &Env, tool: &str, word: &Value) -> Result<(), Refusal> {
+    fn outside(&mut self, env: &Env, tool: &str, word: &ShellValue) -> Result<(), Denial> {
         let path = word.head();
         if path.starts_with("http:") || path.starts_with("https:") || path.starts_with("git+") {
-            return Err(Refusal::new("network", format!("{tool} would talk to {path}"))
+            return Err(Denial::new("network", format!("{tool} would talk to {path}"))
                 .instead("work with what is in the repository"));
         }
         // `//pkg:target` is a label there, not a path.
@@ -388,7 +397,7 @@ impl Judge<'_> {
             || path.starts_with("../")
             || path.starts_with("~/");
         if leaves && !word.splits && word.segs.iter().all(|seg| matches!(seg, Seg::Lit(_))) {
-            self.read_value(env, word, Read::Name)?;
+            self.read_value(env, word, ReadKind::Name)?;
         }
         Ok(())
     }
@@ -397,9 +406,9 @@ impl Judge<'_> {
         &mut self,
         env: &mut Env,
         tool: &str,
-        words: &[Value],
-        stdin: &Stream,
-    ) -> Result<Stream, Refusal> {
+        words: &[ShellValue],
+        stdin: &ShellOutput,
+    ) -> Result<ShellOutput, Denial> {
         let mut rest = words;
         while let Some((first, more)) = rest.split_first() {
             match first.text() {
@@ -418,7 +427,7 @@ impl Judge<'_> {
                     rest = more.get(1..).unwrap_or_default()
                 }
                 Some(text) if text.starts_with('-') => {
-                    return Err(Refusal::new(
+                    return Err(Denial::new(
                         "program.option",
                         format!("{tool} {text} can fetch or run something else"),
                     )
@@ -431,13 +440,17 @@ impl Judge<'_> {
             return Err(refuse_verb(tool, "run"));
         }
         if matches!(tool, "npm" | "pnpm" | "yarn") {
-            return self.npx(env, &Call { name: tool, words: rest, stdin });
+            return self.npx(env, &ProgramCall { name: tool, words: rest, stdin });
         }
         self.run(env, rest, stdin)
     }
 
     /// `npx` and its kind fetch what is not there: only the known tools pass.
-    pub(super) fn npx(&mut self, env: &mut Env, call: &Call<'_>) -> Result<Stream, Refusal> {
+    pub(super) fn npx(
+        &mut self,
+        env: &mut Env,
+        call: &ProgramCall<'_>,
+    ) -> Result<ShellOutput, Denial> {
         let mut rest = call.words;
         while let Some((first, more)) = rest.split_first() {
             match first.text() {
@@ -445,11 +458,11 @@ impl Judge<'_> {
                     "--no-install" | "--no" | "--offline" | "--" | "-q" | "--quiet" | "-y"
                     | "--yes" | "--bun",
                 ) => rest = more,
-                Some("--version" | "-v") => return Ok(Stream::Opaque),
+                Some("--version" | "-v") => return Ok(ShellOutput::Opaque),
                 _ => break,
             }
         }
-        let name = rest.first().and_then(Value::text).unwrap_or_default().to_owned();
+        let name = rest.first().and_then(ShellValue::text).unwrap_or_default().to_owned();
         if matches!(name.as_str(), "tsx" | "ts-node" | "cross-env") {
             return self.run(env, rest, call.stdin);
         }
@@ -459,10 +472,10 @@ impl Judge<'_> {
             || TOOLS.iter().any(|tool| javascript(tool.names) && lists(tool.names, &name));
         let local = !name.is_empty()
             && !name.contains('/')
-            && self.script(env, &Value::lit(format!("node_modules/.bin/{name}"))).is_ok();
+            && self.script(env, &ShellValue::lit(format!("node_modules/.bin/{name}"))).is_ok();
         if local && !is_runner(&name) && !is_refused(&name) && !is_program(&name) {
             self.harmless_words(env, &name, &rest[1..])?;
-            return Ok(Stream::Opaque);
+            return Ok(ShellOutput::Opaque);
         }
         if known || local {
             self.run(env, rest, call.stdin)

@@ -1,14 +1,14 @@
 //! What the verbs of a tool take further: which script is run, which second word installs,
 //! publishes or changes settings.
 
+use crate::guard::denial::Denial;
 use crate::guard::judge::Judge;
 use crate::guard::programs::builtins::dump;
 use crate::guard::programs::options::{Parsed, lists};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Value};
+use crate::guard::shell::{Env, ShellValue};
 
+use super::classify::{install, publish, publishes, refuse_verb};
 use super::tables::{INSTALLS, TOOLS};
-use super::told::{install, publish, publishes, refuse_verb};
 
 impl Judge<'_> {
     /// What a verb takes further.
@@ -17,16 +17,16 @@ impl Judge<'_> {
         env: &mut Env,
         tool: &str,
         verb: &str,
-        rest: &[Value],
+        rest: &[ShellValue],
         parsed: &Parsed,
-    ) -> Result<(), Refusal> {
-        let second = rest.first().and_then(Value::text);
+    ) -> Result<(), Denial> {
+        let second = rest.first().and_then(ShellValue::text);
         match (tool, verb) {
             ("npm" | "pnpm" | "yarn" | "composer", "run" | "run-script" | "rum") => {
-                let script = rest.first().map(Value::text);
+                let script = rest.first().map(ShellValue::text);
                 match script {
                     Some(None) => {
-                        return Err(Refusal::new(
+                        return Err(Denial::new(
                             "shell.unknown-word",
                             "it is not known which script is run",
                         )
@@ -106,7 +106,7 @@ impl Judge<'_> {
             }
             ("npm" | "pnpm" | "yarn", "config") => {
                 let fine = second == Some("get")
-                    && rest.get(1).and_then(Value::text).is_some_and(|key| {
+                    && rest.get(1).and_then(ShellValue::text).is_some_and(|key| {
                         !key.contains(['/', ':']) && !key.to_lowercase().contains("auth")
                     });
                 if rest.len() != 2 || !fine {
@@ -119,13 +119,13 @@ impl Judge<'_> {
             | ("npm", "workspaces") => {
                 let bad = rest
                     .iter()
-                    .filter_map(Value::text)
+                    .filter_map(ShellValue::text)
                     .find(|word| lists(INSTALLS, word) || publishes(word));
                 if let Some(word) = bad {
                     return Err(install(tool, word));
                 }
                 let runs = |word: &&str| lists("exec node x npm", word);
-                if let Some(word) = rest.iter().filter_map(Value::text).find(runs) {
+                if let Some(word) = rest.iter().filter_map(ShellValue::text).find(runs) {
                     return Err(refuse_verb(tool, word));
                 }
                 self.harmless_words(env, tool, rest)?;
@@ -136,7 +136,7 @@ impl Judge<'_> {
             ("xcodebuild", _) => self.targets_of(env, tool, rest)?,
             // They take several commands.
             ("sbt" | "ant" | "pants" | "moon" | "lerna", _) => {
-                let bad = rest.iter().filter_map(Value::text).find(|word| {
+                let bad = rest.iter().filter_map(ShellValue::text).find(|word| {
                     let named = !word.contains(['/', '.']) && publishes(word);
                     named || tool == "sbt" && (word.contains(';') || word.starts_with("eval"))
                 });

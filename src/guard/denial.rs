@@ -6,7 +6,7 @@ use super::rules::Ruling;
 
 /// A no to one part of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct Denial {
     /// The rule's id, as in `git.push`.
     pub(super) rule: Cow<'static, str>,
     /// What it is about, one clause without a full stop.
@@ -20,12 +20,12 @@ pub(super) struct Refusal {
 /// Longest part shown.
 const MOST_PART: usize = 160;
 
-/// The refusal of a call that matches a blocked pattern.
-pub(super) fn blocked_pattern(pattern: &str) -> Refusal {
-    Refusal::new("policy.blocked-pattern", format!("it matches the blocked pattern `{pattern}`"))
+/// The denial of a call that matches a blocked pattern.
+pub(super) fn blocked_pattern(pattern: &str) -> Denial {
+    Denial::new("policy.blocked-pattern", format!("it matches the blocked pattern `{pattern}`"))
 }
 
-impl Refusal {
+impl Denial {
     pub(super) fn new(rule: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Self {
         Self { rule: rule.into(), why: why.into(), part: None, instead: None }
     }
@@ -35,7 +35,7 @@ impl Refusal {
         self
     }
 
-    /// The refusal of a user's rule.
+    /// The denial of a user's rule.
     pub(super) fn ruled(ruling: &Ruling) -> Self {
         Self::new(ruling.id.clone(), ruling.reason.trim_end_matches('.'))
     }

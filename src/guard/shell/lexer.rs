@@ -5,7 +5,7 @@
 //! scanner does not understand is an error, and an error is a denial. It runs
 //! nothing and knows no variable; that is `expand`'s work.
 
-use crate::guard::refusal::Refusal;
+use crate::guard::denial::Denial;
 
 use super::brackets::{Bracket, bracket};
 use super::ends::{MOST_DEPTH, command_end, param_end};
@@ -33,27 +33,27 @@ pub(super) enum Piece {
     Arith(Vec<Piece>),
 }
 
-pub(super) fn unclear(what: &str) -> Refusal {
-    Refusal::new("shell.unparsed", format!("{what} cannot be understood with certainty"))
+pub(super) fn unclear(what: &str) -> Denial {
+    Denial::new("shell.unparsed", format!("{what} cannot be understood with certainty"))
         .instead("write it in a plainer way, one simple command a line")
 }
 
-pub(super) fn too_deep() -> Refusal {
-    Refusal::new("shell.too-long", "it is nested too deep")
+pub(super) fn too_deep() -> Denial {
+    Denial::new("shell.too-long", "it is nested too deep")
 }
 
 /// Scans a word of a command line.
-pub(super) fn word(text: &str) -> Result<Vec<Piece>, Refusal> {
+pub(super) fn word(text: &str) -> Result<Vec<Piece>, Denial> {
     Scanner { text, at: 0, depth: 0 }.word()
 }
 
 /// Scans text in which quotes mean nothing but expansions do: the body of an
 /// unquoted here-document, the inside of `${…}` and of arithmetic.
-pub(super) fn body(text: &str) -> Result<Vec<Piece>, Refusal> {
+pub(super) fn body(text: &str) -> Result<Vec<Piece>, Denial> {
     nested(text, 0)
 }
 
-pub(super) fn nested(text: &str, depth: usize) -> Result<Vec<Piece>, Refusal> {
+pub(super) fn nested(text: &str, depth: usize) -> Result<Vec<Piece>, Denial> {
     if depth > MOST_DEPTH {
         return Err(too_deep());
     }
@@ -110,7 +110,7 @@ impl<'a> Scanner<'a> {
         &rest[..end]
     }
 
-    fn word(mut self) -> Result<Vec<Piece>, Refusal> {
+    fn word(mut self) -> Result<Vec<Piece>, Denial> {
         let mut pieces = Vec::new();
         if self.byte() == Some(b'~') {
             self.at += 1;
@@ -190,7 +190,7 @@ impl<'a> Scanner<'a> {
         Ok(pieces)
     }
 
-    fn close(&mut self, quote: u8) -> Result<(), Refusal> {
+    fn close(&mut self, quote: u8) -> Result<(), Denial> {
         if self.byte() == Some(quote) {
             self.at += 1;
             Ok(())
@@ -200,13 +200,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Inside double quotes, up to the closing one.
-    fn double(&mut self) -> Result<Vec<Piece>, Refusal> {
+    fn double(&mut self) -> Result<Vec<Piece>, Denial> {
         let scanned = self.body_until(Some(b'"'))?;
         self.close(b'"')?;
         Ok(scanned)
     }
 
-    fn body_until(&mut self, stop: Option<u8>) -> Result<Vec<Piece>, Refusal> {
+    fn body_until(&mut self, stop: Option<u8>) -> Result<Vec<Piece>, Denial> {
         let mut pieces = Vec::new();
         while let Some(byte) = self.byte() {
             match byte {
@@ -242,7 +242,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// At a `$` or a backquote.
-    fn expansion(&mut self, quoted: Quoted) -> Result<Piece, Refusal> {
+    fn expansion(&mut self, quoted: Quoted) -> Result<Piece, Denial> {
         let quoted = matches!(quoted, Quoted::Yes);
         if self.byte() == Some(b'`') {
             return self.backquoted(quoted);
@@ -287,7 +287,7 @@ impl<'a> Scanner<'a> {
         self.at += name.len();
         Ok(Piece::Param(Param {
             name: name.to_owned(),
-            op: Op::Value,
+            op: Op::ShellValue,
             inner: Vec::new(),
             index: Vec::new(),
             which: Which::of(name, ""),
@@ -295,7 +295,7 @@ impl<'a> Scanner<'a> {
         }))
     }
 
-    fn backquoted(&mut self, quoted: bool) -> Result<Piece, Refusal> {
+    fn backquoted(&mut self, quoted: bool) -> Result<Piece, Denial> {
         self.at += 1;
         let mut inner = String::new();
         loop {
@@ -323,7 +323,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Inside `$'…'`, up to the closing quote.
-    fn ansi(&mut self) -> Result<String, Refusal> {
+    fn ansi(&mut self) -> Result<String, Denial> {
         let mut bytes: Vec<u8> = Vec::new();
         loop {
             bytes.extend(self.run(b"\\'").bytes());
@@ -341,7 +341,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn escape(&mut self, bytes: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn escape(&mut self, bytes: &mut Vec<u8>) -> Result<(), Denial> {
         let open = || unclear("an open quote");
         let escaped = self.take().ok_or_else(open)?;
         let simple = match escaped {

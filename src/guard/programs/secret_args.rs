@@ -3,18 +3,22 @@
 
 use std::path::Path;
 
-use crate::guard::files::Kind;
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
 use crate::guard::judge::{Judge, secret};
-use crate::guard::refusal::Refusal;
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, Value};
+use crate::guard::shell::{Env, Seg, ShellValue};
 
 /// Words in the names of options that leave something out.
 const LEAVES_OUT: [&str; 4] = ["exclude", "ignore", "omit", "skip"];
 
 impl Judge<'_> {
     /// Refuses words that name a file that holds secrets.
-    pub(super) fn given(&mut self, env: &Env, words: &[Value]) -> Result<(), Refusal> {
+    pub(super) fn deny_secret_args(
+        &mut self,
+        env: &Env,
+        words: &[ShellValue],
+    ) -> Result<(), Denial> {
         let mut left_out = false;
         for word in words {
             let shown = word.show();
@@ -22,13 +26,13 @@ impl Judge<'_> {
                 shown.starts_with('-') && LEAVES_OUT.iter().any(|part| shown.contains(part));
             let value = std::mem::replace(&mut left_out, leaves && !shown.contains('='));
             if !leaves && !value {
-                self.given_one(env, word, &shown)?;
+                self.deny_secret_arg(env, word, &shown)?;
             }
         }
         Ok(())
     }
 
-    fn given_one(&mut self, env: &Env, word: &Value, shown: &str) -> Result<(), Refusal> {
+    fn deny_secret_arg(&mut self, env: &Env, word: &ShellValue, shown: &str) -> Result<(), Denial> {
         let listed = |seg: &Seg| matches!(seg, Seg::Listed(_));
         if word.is_open() || word.segs.iter().any(listed) {
             return Ok(());
@@ -36,7 +40,7 @@ impl Judge<'_> {
         if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
             // Too many files are no concern of this.
             let found = match self.paths(env, word) {
-                Err(refusal) if refusal.rule == "secret.file" => return Err(refusal),
+                Err(denial) if denial.rule == "secret.file" => return Err(denial),
                 found => found.unwrap_or_default(),
             };
             let hit = found.iter().find(|path| secrets::path(path));
@@ -56,8 +60,8 @@ impl Judge<'_> {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let name = name.unwrap_or_default();
             let meant = match kind {
-                Some(Kind::Missing) | None => name.contains('.'),
-                Some(Kind::Dir) => name.starts_with('.'),
+                Some(FileKind::Missing) | None => name.contains('.'),
+                Some(FileKind::Dir) => name.starts_with('.'),
                 Some(_) => true,
             };
             if meant {

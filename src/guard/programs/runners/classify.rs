@@ -1,9 +1,9 @@
 //! What a tool's words tell by their names alone: that they publish, destroy, install or run
 //! another program; and how that is refused. What is done about them is decided beside it.
 
+use crate::guard::denial::Denial;
 use crate::guard::programs::options::lists;
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::Value;
+use crate::guard::shell::ShellValue;
 
 use super::tables::{INSTALLS, PUBLISH};
 
@@ -12,7 +12,7 @@ pub(super) const COMPILERS: &str =
     "gcc g++ cc c++ clang clang++ gfortran rustc javac kotlinc ghc go tsc esbuild";
 
 /// Whether a word makes a compiler run a program that is named in it, or in a file.
-pub(super) fn links_elsewhere(tool: &str, word: &Value) -> bool {
+pub(super) fn links_elsewhere(tool: &str, word: &ShellValue) -> bool {
     let head = word.head();
     match tool {
         "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "gfortran" => {
@@ -41,7 +41,7 @@ pub(super) fn links_elsewhere(tool: &str, word: &Value) -> bool {
 
 /// The command that stands in front of what a tool gets behind `--`, as far as that is run
 /// and no mere words of a test.
-pub(super) fn behind_dashes(tool: &str, own: &[Value]) -> Option<&'static [&'static str]> {
+pub(super) fn behind_dashes(tool: &str, own: &[ShellValue]) -> Option<&'static [&'static str]> {
     let has = |name: &str| own.iter().any(|word| word.text() == Some(name));
     match tool {
         "cargo" if has("rustc") => Some(&["rustc"]),
@@ -52,16 +52,17 @@ pub(super) fn behind_dashes(tool: &str, own: &[Value]) -> Option<&'static [&'sta
 }
 
 /// Whether `npm pack` would only list what it packs.
-pub(super) fn only_lists_pack(tool: &str, words: &[Value]) -> bool {
-    let undone =
-        |word: &Value| ["--no-dry-run", "--dry-run="].iter().any(|no| word.head().starts_with(no));
+pub(super) fn only_lists_pack(tool: &str, words: &[ShellValue]) -> bool {
+    let undone = |word: &ShellValue| {
+        ["--no-dry-run", "--dry-run="].iter().any(|no| word.head().starts_with(no))
+    };
     matches!(tool, "npm" | "pnpm")
         && words.iter().any(|word| word.text() == Some("--dry-run"))
         && !words.iter().any(undone)
 }
 
 /// A configuration that is given inline, as JSON, and can name code to run.
-pub(super) fn inline_config(words: &[Value]) -> Option<&Value> {
+pub(super) fn inline_config(words: &[ShellValue]) -> Option<&ShellValue> {
     let json = |text: &str| text.trim_start().starts_with('{');
     words.iter().enumerate().find_map(|(at, word)| {
         let head = word.head();
@@ -90,19 +91,19 @@ pub(in crate::guard::programs) fn destroys(target: &str) -> bool {
     })
 }
 
-pub(in crate::guard::programs) fn publish(tool: &str, target: &str) -> Refusal {
-    Refusal::new("publish", format!("{tool} {target}: by its name it publishes or installs"))
+pub(in crate::guard::programs) fn publish(tool: &str, target: &str) -> Denial {
+    Denial::new("publish", format!("{tool} {target}: by its name it publishes or installs"))
         .instead("build and test only; the human publishes")
 }
 
-pub(super) fn install(tool: &str, verb: &str) -> Refusal {
-    Refusal::new("program.install", format!("{tool} {verb}: it can fetch and install, or publish"))
+pub(super) fn install(tool: &str, verb: &str) -> Denial {
+    Denial::new("program.install", format!("{tool} {verb}: it can fetch and install, or publish"))
         .instead(
             "work with the dependencies that are there, or ask for it under `allow:` in TASK.md",
         )
 }
 
-pub(super) fn refuse_verb(tool: &str, verb: &str) -> Refusal {
-    Refusal::new("program.verb", format!("{tool} {verb}: neither a build, a test nor a check"))
+pub(super) fn refuse_verb(tool: &str, verb: &str) -> Denial {
+    Denial::new("program.verb", format!("{tool} {verb}: neither a build, a test nor a check"))
         .instead("build, test, lint or format, or ask for it under `allow:` in TASK.md")
 }

@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::patches::{self, Change};
+use super::patches::{self, PatchChange};
 
 /// Everything in the arguments that can do something.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ToolInput {
     pub(super) commands: Vec<String>,
     pub(super) paths: Vec<String>,
     pub(super) sources: Vec<String>,
@@ -109,7 +109,7 @@ const PATCHES: &[&str] = &[
 /// How deep arguments are looked into.
 const MOST_DEPTH: usize = 12;
 
-impl Seen {
+impl ToolInput {
     pub(super) fn read(input: &Value) -> Self {
         let mut seen = Self::default();
         if let Some(text) = input.as_str() {
@@ -237,12 +237,14 @@ impl Seen {
         self.writes = true;
         for file in files {
             match file.change {
-                Change::Delete => self.deletes = true,
-                Change::Update { moved: Some(target), .. } => {
+                PatchChange::Delete => self.deletes = true,
+                PatchChange::Update { moved: Some(target), .. } => {
                     self.sources.push(file.path);
                     self.paths.push(target);
                 }
-                Change::Update { moved: None, .. } | Change::Add(_) => self.paths.push(file.path),
+                PatchChange::Update { moved: None, .. } | PatchChange::Add(_) => {
+                    self.paths.push(file.path)
+                }
             }
         }
     }

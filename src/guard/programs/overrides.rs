@@ -4,12 +4,12 @@
 //! Invariant: whatever a rule lifts, the floor stays below it. What the program itself does
 //! with its words cannot be told, so a word that may name a place of the floor is refused.
 
-use crate::guard::judge::{Judge, Read, Write};
-use crate::guard::refusal::Refusal;
-use crate::guard::shell::{Env, Seg, Value};
+use crate::guard::denial::Denial;
+use crate::guard::judge::{Judge, ReadKind, WriteKind};
+use crate::guard::shell::{Env, Seg, ShellValue};
 
 use super::git;
-use super::known::{Kind, kind};
+use super::known::{ProgramKind, kind};
 use super::options::lists;
 use super::runners::{installs, publishes};
 
@@ -31,26 +31,28 @@ pub(in crate::guard) fn exactly(words: &[String]) -> bool {
     let mut named = rest.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
     let plain = |word: &&str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     match kind(name) {
-        Some(Kind::Refused(_)) if lists(WITH_COMMANDS, name) => !named.all(|word| plain(&word)),
-        Some(Kind::Refused(group)) => match group.rule {
+        Some(ProgramKind::Refused(_)) if lists(WITH_COMMANDS, name) => {
+            !named.all(|word| plain(&word))
+        }
+        Some(ProgramKind::Refused(group)) => match group.rule {
             "program.delete" | "network" => named.next().is_some(),
             "program.install" => named.nth(1).is_some(),
             _ => false,
         },
-        Some(Kind::Find) => named.next().is_some(),
-        Some(Kind::Git) => named.next().is_some_and(git::reaches) && named.next().is_some(),
-        Some(Kind::Runner(_)) => {
+        Some(ProgramKind::Find) => named.next().is_some(),
+        Some(ProgramKind::Git) => named.next().is_some_and(git::reaches) && named.next().is_some(),
+        Some(ProgramKind::Runner(_)) => {
             let reaches = |verb: &str| installs(verb) || publishes(verb);
             named.next().is_some_and(reaches) && named.next().is_some()
         }
         Some(
-            Kind::Builtin
-            | Kind::Wrapper
-            | Kind::Reader(_)
-            | Kind::Writer
-            | Kind::Sed
-            | Kind::Awk
-            | Kind::Interpreter(_),
+            ProgramKind::Builtin
+            | ProgramKind::Wrapper
+            | ProgramKind::Reader(_)
+            | ProgramKind::Writer
+            | ProgramKind::Sed
+            | ProgramKind::Awk
+            | ProgramKind::Interpreter(_),
         )
         | None => false,
     }
@@ -58,25 +60,34 @@ pub(in crate::guard) fn exactly(words: &[String]) -> bool {
 
 impl Judge<'_> {
     /// Checks the words of a program that only the user's configuration lets run.
-    pub(super) fn lifted(&mut self, env: &Env, words: &[Value]) -> Result<(), Refusal> {
+    pub(super) fn check_override_args(
+        &mut self,
+        env: &Env,
+        words: &[ShellValue],
+    ) -> Result<(), Denial> {
         let mut before = "";
         for word in words {
-            self.lifted_word(env, word, before)?;
+            self.check_override_arg(env, word, before)?;
             before = word.head();
         }
         Ok(())
     }
 
-    fn lifted_word(&mut self, env: &Env, word: &Value, before: &str) -> Result<(), Refusal> {
+    fn check_override_arg(
+        &mut self,
+        env: &Env,
+        word: &ShellValue,
+        before: &str,
+    ) -> Result<(), Denial> {
         let listed = word.segs.iter().any(|seg| matches!(seg, Seg::Listed(_)));
         if word.is_open() || listed {
-            return self.read_value(env, word, Read::Content);
+            return self.read_value(env, word, ReadKind::Content);
         }
         let shown = word.show();
         let (text, address) = without_address(&shown);
         if address.is_some_and(|address| address.starts_with("file:")) {
             let why = format!("{shown} names a file by its address");
-            return Err(Refusal::new("path.outside", why).instead("name the file by its path"));
+            return Err(Denial::new("path.outside", why).instead("name the file by its path"));
         }
         if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
             self.named_to_lifted(env, word)?;
@@ -89,7 +100,7 @@ impl Judge<'_> {
         let behind = text.split(':').filter(|part| !part.starts_with(['/', '~']));
         for part in std::iter::once(text).chain(attached).chain(parts).chain(behind) {
             if !matches!(part, "" | "-" | ".") {
-                self.named_to_lifted(env, &Value::lit(part))?;
+                self.named_to_lifted(env, &ShellValue::lit(part))?;
             }
         }
         let writes = |option: &str| matches!(option, "-o" | "-O") || option.starts_with("--out");
@@ -100,30 +111,30 @@ impl Judge<'_> {
             None => "",
         };
         if !matches!(target, "" | "-" | ".") {
-            self.write_value(env, &Value::lit(target), Write::Change)?;
+            self.write_value(env, &ShellValue::lit(target), WriteKind::Change)?;
         }
         Ok(())
     }
 
-    fn named_to_lifted(&mut self, env: &Env, value: &Value) -> Result<(), Refusal> {
+    fn named_to_lifted(&mut self, env: &Env, value: &ShellValue) -> Result<(), Denial> {
         let text = value.show();
         // The shell leaves it alone behind `=`, and many programs do not.
         if text == "~" || text.starts_with("~/") {
             let why = format!("{text} is outside the workspace");
-            return Err(Refusal::new("path.outside", why).instead("work below the workspace"));
+            return Err(Denial::new("path.outside", why).instead("work below the workspace"));
         }
         if text.split('/').any(|name| name.len() > LONGEST_NAME) {
             return Ok(());
         }
-        self.read_value(env, value, Read::Content)?;
+        self.read_value(env, value, ReadKind::Content)?;
         for path in self.paths(env, value)? {
             let real = self.resolve(&path)?;
             if !self.inside(&real.path) {
                 continue;
             }
-            match self.protected(&real.path, Write::Change) {
-                Err(refusal) if KEPT.iter().any(|kept| refusal.rule.starts_with(kept)) => {
-                    return Err(refusal.instead("name other files, or use a tool that is known"));
+            match self.protected(&real.path, WriteKind::Change) {
+                Err(denial) if KEPT.iter().any(|kept| denial.rule.starts_with(kept)) => {
+                    return Err(denial.instead("name other files, or use a tool that is known"));
                 }
                 Ok(()) | Err(_) => {}
             }
