@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::fault::explains_loss;
 use crate::hooks::PluginError;
 use crate::model::{Fault, FaultClass, RecordError};
 
@@ -89,10 +90,12 @@ fn tail(stderr: &str) -> String {
     }
 }
 
-/// What the last lines tell; what was said long before the end is no reason for it.
-fn last_words(stderr: &str) -> Option<FaultClass> {
-    let lines = stderr.lines().rev().filter(|line| !line.trim().is_empty()).take(5);
-    lines.into_iter().find_map(super::classify_line)
+/// The class of a lost agent's failure: what its last lines report, if that explains the
+/// loss, else what we observed. Older lines do not explain it.
+fn loss_class(stderr: &str, observed: FaultClass) -> FaultClass {
+    let mut lines = stderr.lines().rev().filter(|line| !line.trim().is_empty()).take(5);
+    let reported = lines.find_map(super::classify_line);
+    reported.filter(|class| explains_loss(*class)).unwrap_or(observed)
 }
 
 fn names_copilot(program: &str) -> bool {
@@ -131,8 +134,8 @@ impl AgentError {
         let class = match self {
             Self::NotFound { .. } | Self::Start { .. } => FaultClass::NotFound,
             Self::Refused { fault, .. } => return Some(fault.clone()),
-            Self::Silent { stderr, .. } => last_words(stderr).unwrap_or(FaultClass::Died),
-            Self::Lost { class, stderr, .. } => last_words(stderr).unwrap_or(*class),
+            Self::Silent { stderr, .. } => loss_class(stderr, FaultClass::Died),
+            Self::Lost { class, stderr, .. } => loss_class(stderr, *class),
             Self::Command { .. } | Self::Prepare { .. } | Self::Guard(_) | Self::Record(_) => {
                 return None;
             }

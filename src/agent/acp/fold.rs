@@ -10,6 +10,7 @@ use super::convert;
 use super::session::{AcpSession, Gathered};
 use super::session_state::ObservedCall;
 use crate::agent::arguments::bounded;
+use crate::agent::fault::explains_loss;
 use crate::agent::records::{self, Last, since};
 use crate::agent::{AgentKind, LastWords, ReportedFault, classify_message, reset_in, turn_text};
 use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Turn, TurnEnd};
@@ -43,7 +44,12 @@ impl AcpSession {
         let fault = match (&end, fault) {
             (_, Some(fault)) => Some(fault),
             (TurnEnd::EndTurn | TurnEnd::Lost | TurnEnd::Other(_), None) => {
-                self.fault(&words, !calls.is_empty()).await
+                match self.fault(&words, !calls.is_empty()).await {
+                    Some(fault) if end == TurnEnd::Lost && !explains_loss(fault.class) => {
+                        Some(Fault { class: FaultClass::Died, ..fault })
+                    }
+                    fault => fault,
+                }
             }
             (TurnEnd::CutByDenial { .. } | TurnEnd::Stuck(_) | TurnEnd::Interrupted, None) => None,
         };

@@ -44,6 +44,25 @@ pub fn classify(input: &str) -> Fault {
     found.unwrap_or_else(|| Fault::new(FaultClass::Fatal, input.trim()))
 }
 
+/// Does a failure of this class, read from an agent's last words, explain why the agent was
+/// lost? Only a failure that a new process would meet too does. A missing file in a stack
+/// trace says nothing about how to go on: the agent died.
+pub(super) fn explains_loss(class: FaultClass) -> bool {
+    match class {
+        FaultClass::NotFound
+        | FaultClass::Auth
+        | FaultClass::ModelUnavailable
+        | FaultClass::RateLimit
+        | FaultClass::Network
+        | FaultClass::Transient => true,
+        FaultClass::FileNotFound
+        | FaultClass::PermissionDenied
+        | FaultClass::Died
+        | FaultClass::Protocol
+        | FaultClass::Fatal => false,
+    }
+}
+
 /// Which lines stand in a fenced block of Markdown, or are a fence: what is quoted there
 /// happened somewhere else.
 fn fenced(lines: &[&str]) -> Vec<bool> {

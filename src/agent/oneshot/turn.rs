@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::cli_records::{self, CliRecords, RecordedCall};
 use super::{Closed, Recipe};
 use crate::agent::arguments::{bounded, is_empty};
+use crate::agent::fault::explains_loss;
 use crate::agent::records::{SessionRecords, reset_in_logs, since};
 use crate::agent::stderr::StderrTail;
 use crate::agent::stuck::longer;
@@ -348,7 +349,8 @@ impl OneShotSession {
         }
         if !status.success() {
             // All of its standard error is about why it could not take the prompt.
-            let class = words.lines().find_map(classify_line).unwrap_or(FaultClass::Died);
+            let mut classes = words.lines().filter_map(classify_line);
+            let class = classes.find(|class| explains_loss(*class)).unwrap_or(FaultClass::Died);
             return lost(format!("it ended with {status}"), class);
         }
         if !self.recipe.gate.in_force(self.id.as_str()) {

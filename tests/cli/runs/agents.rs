@@ -75,6 +75,30 @@ fn one_that_dies_within_a_turn_is_started_again_at_whatever_moment() {
     });
 }
 
+/// The failure is the agent's death, not the file that its last line names.
+#[test]
+fn one_that_dies_after_reporting_a_missing_file_is_restarted_and_no_attempt_is_charged() {
+    let dies_saying = |line: &str| {
+        let repo = Repo::new(THREE);
+        let script = once_then_honest(&format!(
+            "{{spawn: {{command: \"echo '{line}' >&2\"}}}}, {{sleep: 200}}, {{die: {{exit: 1}}}}"
+        ));
+        let ran = repo.run(&script, &["--max-iterations", "1"]);
+        assert_eq!(ran.code, Some(3), "{line}: {} {}", ran.stdout, ran.stderr);
+        assert!(repo.task().contains("- [x] a is there"), "{line}: {}", ran.stdout);
+        assert_eq!(repo.state()["criteria"][0]["attempts"], 0, "{line}");
+        assert_eq!(starts(&ran), 2, "{line}: {}", ran.stdout);
+    };
+    std::thread::scope(|scope| {
+        for line in [
+            "Error: ENOENT: no such file or directory, open package.json",
+            "Error: EACCES: permission denied, open package.json",
+        ] {
+            scope.spawn(move || dies_saying(line));
+        }
+    });
+}
+
 /// Its call is pending, and a process of its own keeps its output open: only its process
 /// tells that it is gone.
 #[test]

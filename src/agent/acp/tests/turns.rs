@@ -292,6 +292,32 @@ async fn the_agent_s_death_ends_the_turn_and_keeps_what_was_seen() {
 }
 
 #[tokio::test]
+async fn a_dead_agent_s_last_words_change_its_class_only_if_they_explain_the_death() {
+    for (words, class) in [
+        (&b"Error: ENOENT: no such file or directory, open 'x'\n"[..], FaultClass::Died),
+        (b"EACCES: permission denied, open 'x'\n", FaultClass::Died),
+        (b"Error: No authentication information found.\n", FaultClass::Auth),
+        (b"Error: 429 Too Many Requests\nENOENT: no such file or directory\n", FaultClass::Died),
+        (
+            b"ENOENT: no such file or directory\nError: 429 Too Many Requests\n",
+            FaultClass::RateLimit,
+        ),
+    ] {
+        let (scene, mut peer) = ClientScene::new(AgentKind::Other);
+        let mut scene = scene.with_stderr(words);
+        let (turn, ()) = tokio::join!(scene.turn(), async {
+            peer.hello().await;
+            peer.open().await;
+            peer.prompted().await;
+            drop(peer);
+        });
+        let words = String::from_utf8_lossy(words);
+        assert_eq!(turn.end, TurnEnd::Lost, "{words}");
+        assert_eq!(turn.fault.map(|fault| fault.class), Some(class), "{words}");
+    }
+}
+
+#[tokio::test]
 async fn a_death_while_nothing_is_prompted_is_told_with_the_last_words() {
     for step in ["initialize", "session/new"] {
         let (scene, mut peer) = ClientScene::new(AgentKind::Other);
