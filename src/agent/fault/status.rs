@@ -54,7 +54,14 @@ pub(super) fn of_kind(kind: &str) -> Option<FaultClass> {
     if any(&["connection_error", "network_error"]) {
         return Some(FaultClass::Network);
     }
-    if any(&["overloaded", "server_error", "service_unavailable", "timeout", "transient"]) {
+    if any(&[
+        "overloaded",
+        "server_error",
+        "service_unavailable",
+        "timeout",
+        "transient",
+        "premature_close",
+    ]) {
         return Some(FaultClass::Transient);
     }
     match kind.as_str() {
