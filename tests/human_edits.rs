@@ -189,17 +189,17 @@ const BROKEN: [Broken; 9] = [
     Broken {
         name: "a folder",
         does: "rm tasks/demo/TASK.md; mkdir tasks/demo/TASK.md",
-        says: "it must be a file, and no link",
+        says: "it must be a regular file, not a link",
     },
     Broken {
         name: "a link",
         does: "mv tasks/demo/TASK.md ../real.md; ln -s ../../../real.md tasks/demo/TASK.md",
-        says: "it must be a file, and no link",
+        says: "it must be a regular file, not a link",
     },
     Broken {
         name: "a pipe",
         does: "rm tasks/demo/TASK.md; mkfifo tasks/demo/TASK.md",
-        says: "it must be a file, and no link",
+        says: "it must be a regular file, not a link",
     },
     Broken {
         name: "50 MB",

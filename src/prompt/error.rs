@@ -1,27 +1,27 @@
-//! Why a prompt or a file cannot be made from its template.
+//! Errors of loading and rendering templates.
 
 use std::path::PathBuf;
 
-/// What is wrong with a template, or with what it came to.
+/// An error in a template or in the prompt rendered from it.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
     /// A template's file cannot be read.
-    #[error("cannot read the template {}: {source}", .path.display())]
+    #[error("cannot read template {}: {source}", .path.display())]
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A file among the templates that replaces none of them.
-    #[error("{} replaces no template; there are: {known}", .path.display())]
-    Superfluous {
+    /// A file in the template folder that is not named like a template.
+    #[error("{} is not the name of a template; the templates are: {known}", .path.display())]
+    UnknownTemplate {
         /// The file.
         path: PathBuf,
-        /// The names there are.
+        /// All valid names.
         known: String,
     },
-    /// The template is no template.
+    /// The template has a syntax error.
     #[error("{file}:{line}:{column}: {reason}")]
     Syntax {
         /// The template's file.
@@ -30,12 +30,12 @@ pub enum PromptError {
         line: usize,
         /// 1-based column.
         column: usize,
-        /// What is wrong there.
+        /// The problem.
         reason: String,
     },
-    /// The template asks for a value that does not exist.
-    #[error("{file}:{line}:{column}: there is no value `{name}`; there are: {known}")]
-    Unknown {
+    /// The template uses a value that does not exist.
+    #[error("{file}:{line}:{column}: unknown value `{name}`; the known values are: {known}")]
+    UnknownValue {
         /// The template's file.
         file: String,
         /// 1-based line.
@@ -44,41 +44,41 @@ pub enum PromptError {
         column: usize,
         /// The value's name in the template.
         name: String,
-        /// The names there are.
+        /// All valid names.
         known: String,
     },
-    /// The template cannot be rendered for another reason.
+    /// The template cannot be rendered for any other reason.
     #[error("{file}:{line}:{column}: {reason}")]
     Render {
         /// The template's file.
         file: String,
-        /// 1-based line, 0 if it is not known.
+        /// 1-based line, 0 if unknown.
         line: usize,
-        /// 1-based column, 0 if it is not known.
+        /// 1-based column, 0 if unknown.
         column: usize,
-        /// What is wrong there.
+        /// The problem.
         reason: String,
     },
-    /// The values cannot be handed to a template.
-    #[error("cannot hand the values to a template: {0}")]
+    /// The values cannot be converted for the template engine.
+    #[error("cannot pass the values to a template: {0}")]
     Values(#[source] serde_json::Error),
-    /// Nothing but blanks came of it.
-    #[error("{file} gives an empty prompt")]
+    /// The rendered prompt is blank.
+    #[error("{file} renders to an empty prompt")]
     Empty {
         /// The template's file.
         file: String,
     },
-    /// What must not be cut is longer than a prompt may be.
+    /// The prompt is too long even after all cuts.
     #[error(
-        "{file} gives a prompt of {bytes} bytes with everything cut that may be cut; \
-         {budget} are allowed: shorten the criterion or the template"
+        "{file} renders to {bytes} bytes even after all cuts, but the limit is {budget}: \
+         shorten the criterion or the template"
     )]
     TooLong {
         /// The template's file.
         file: String,
-        /// Its length with everything cut, in bytes.
+        /// The prompt's length after all cuts, in bytes.
         bytes: usize,
-        /// The most it may be, in bytes.
+        /// The limit, in bytes.
         budget: usize,
     },
 }

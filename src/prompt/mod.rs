@@ -1,12 +1,13 @@
-//! Everything that is sent to the agent, and the files that `init` writes, from templates.
+//! Renders templates into the prompts for the agent and the files that `init` writes.
 //!
-//! Invariant: a template sees the values in `values.rs` and nothing else; what users
-//! wrote (a criterion, a sign) is inserted letter by letter and never read as a
-//! template; a prompt is bounded and never begins with `/`, which the CLI would take
-//! for a command of its own. Redaction does not live here: the caller hands values
-//! that are already redacted. Nor does choosing the criterion.
+//! Invariant: a template sees only the values in `values.rs`. Text that users wrote, such as a
+//! criterion or a sign, is inserted verbatim and never read as a template. A prompt is bounded and
+//! never begins with `/`, because the CLI would run it as a command.
+//! Redaction does not live here: the caller passes values that are already redacted. Neither does
+//! the choice of the criterion.
 
 mod error;
+mod names;
 mod sample_values;
 mod shorten;
 mod templates;

@@ -1,22 +1,22 @@
-//! Values to try a template with before it is needed.
+//! Sample values, to render each template once when it is loaded.
 
 use chrono::NaiveDate;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    PromptError,
-    templates::{CONTINUATION, INSTRUCTIONS, ITERATION, STOP},
+    error::PromptError,
+    names::{CONTINUATION, INSTRUCTIONS, ITERATION, STOP},
     values::{ContinuationValues, IterationValues, ScaffoldValues, StopValues},
 };
 
-/// Values as a template sees them.
+/// Converts values to the form that the template engine takes.
 pub(super) fn as_data(values: &impl Serialize) -> Result<Value, PromptError> {
     serde_json::to_value(values).map_err(PromptError::Values)
 }
 
-/// What the template of this name can be given: everything there, and, where it may
-/// be away, everything away.
+/// Sample values for the template of this name: one set with every value present, and one with
+/// every optional value missing.
 pub(super) fn of(name: &str) -> Result<Vec<Value>, PromptError> {
     let text = || "text".to_owned();
     let list = || vec![text(), text()];

@@ -1,44 +1,44 @@
-//! Fits long texts into a prompt: what is left out, and where that is said.
+//! Shortens long texts to fit into a prompt.
 //!
-//! Invariant: a cut falls between characters, between lines where one is near, and a
-//! line in its place says how many bytes are missing.
+//! Invariant: a cut never splits a character, falls between lines if a line break is near, and is
+//! replaced by a line that gives the number of missing bytes.
 
 use std::ops::Range;
 
-/// The most bytes a line about a cut takes, with the line breaks around it.
-const MARK: usize = 64;
+/// The longest marker line for a cut, with its line breaks, in bytes.
+const MARKER: usize = 64;
 
-/// How far a cut may move to fall between lines, in bytes.
+/// How far a cut may move to reach a line break, in bytes.
 const NEAR: usize = 200;
 
-/// Which end of a text matters.
+/// The part of a text to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CutStyle {
     /// The beginning.
     Head,
     /// The end.
     Tail,
-    /// Beginning and end alike.
+    /// The beginning and the end equally.
     Ends,
-    /// The beginning, and what stands around this 1-based line.
+    /// The beginning, and the text around this 1-based line.
     Around(usize),
 }
 
-/// A text that was cut, and how much of it is missing.
+/// A text after cutting.
 pub(super) struct Shortened {
-    /// The text with a line at each gap.
+    /// The text, with a marker line in place of each cut.
     pub(super) text: String,
-    /// Bytes left out.
+    /// Number of bytes left out.
     pub(super) left_out: usize,
 }
 
-/// Cuts a text to `limit` bytes; below some 130 bytes only the line about the cut is
-/// left, and a text shorter than that line is left alone.
+/// Cuts a text to `limit` bytes. With a limit below about 130 bytes only the marker line
+/// remains. A text shorter than a marker line is never cut.
 pub(super) fn shorten(text: &str, limit: usize, keep: CutStyle) -> Shortened {
-    if text.len() <= limit.max(MARK) {
+    if text.len() <= limit.max(MARKER) {
         return Shortened { text: text.to_owned(), left_out: 0 };
     }
-    let room = limit.saturating_sub(2 * MARK);
+    let room = limit.saturating_sub(2 * MARKER);
     let end = text.len();
     let kept = match keep {
         CutStyle::Head => [0..room, end..end],
@@ -49,7 +49,7 @@ pub(super) fn shorten(text: &str, limit: usize, keep: CutStyle) -> Shortened {
     join(text, kept)
 }
 
-/// The beginning of the text, and the rest of the room around a line.
+/// Keeps the beginning of the text, and uses the remaining room for the text around a line.
 fn around(text: &str, room: usize, line: usize) -> [Range<usize>; 2] {
     let focus = line_range(text, line);
     let head = room / 4;
@@ -59,7 +59,7 @@ fn around(text: &str, room: usize, line: usize) -> [Range<usize>; 2] {
     if start <= head { [0..room, text.len()..text.len()] } else { [0..head, start..start + window] }
 }
 
-/// The bytes of a 1-based line; of the last one where there are fewer.
+/// The bytes of a 1-based line, or of the last line if there are fewer.
 fn line_range(text: &str, line: usize) -> Range<usize> {
     let mut range = 0..0;
     for found in text.split_inclusive('\n').take(line.max(1)) {
@@ -68,7 +68,7 @@ fn line_range(text: &str, line: usize) -> Range<usize> {
     range
 }
 
-/// Puts the kept pieces together, with a line about each gap.
+/// Joins the kept pieces, with a marker line in each gap.
 fn join(text: &str, kept: [Range<usize>; 2]) -> Shortened {
     let mut shown = String::new();
     let (mut at, mut left_out) = (0, 0);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn a_text_that_fits_is_not_cut() {
         let text = hundred();
         let short = shorten(&text, text.len(), CutStyle::Head);
         assert_eq!((short.text, short.left_out), (text, 0));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_of_cutting_says_what_is_missing() {
+    fn each_style_marks_its_cuts() {
         let text = hundred();
         let cut = |keep| shorten(&text, 128 + 44, keep);
         let head = cut(CutStyle::Head);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_focus_stays_wherever_it_is() {
+    fn the_focus_line_is_always_kept() {
         let text = hundred();
         for line in 1..=100 {
             let short = shorten(&text, 128 + 88, CutStyle::Around(line));
@@ -188,7 +188,7 @@ mod tests {
         for limit in 0..600 {
             for keep in [CutStyle::Head, CutStyle::Tail, CutStyle::Ends, CutStyle::Around(1)] {
                 let short = shorten(&text, limit, keep);
-                assert!(short.text.len() <= limit.max(MARK), "{limit} {keep:?}");
+                assert!(short.text.len() <= limit.max(MARKER), "{limit} {keep:?}");
                 let kept = short.text.matches('😀').count() * 4;
                 assert_eq!(kept + short.left_out, text.len(), "{limit} {keep:?}");
             }

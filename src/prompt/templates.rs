@@ -1,4 +1,4 @@
-//! The templates themselves: built in, replaced by the user's, rendered.
+//! Templates: the built-in ones, those that users put in their place, and rendering.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,9 @@ use handlebars::{Handlebars, RenderErrorReason, Template, no_escape};
 use serde_json::Value;
 
 use super::{
-    PromptError, sample_values,
+    error::PromptError,
+    names::{CONTINUATION, GUARDRAILS, INSTRUCTIONS, ITERATION, PROGRESS, STOP, TASK},
+    sample_values,
     sample_values::as_data,
     shorten::{self, CutStyle},
     unknown_value,
@@ -18,13 +20,13 @@ use super::{
 };
 use crate::model::{Cut, Prompt};
 
-/// The most bytes a prompt has unless it is said otherwise.
+/// The default limit of a prompt, in bytes.
 pub const DEFAULT_BUDGET: usize = 64 * 1024;
 
-/// Lines of progress.md that a prompt shows.
+/// The number of lines of progress.md in a prompt.
 const PROGRESS_LINES: usize = 50;
 
-/// The templates there are: name of the file, and the text that is built in.
+/// All templates: file name and built-in text.
 const BUILTIN: [(&str, &str); 7] = [
     (ITERATION, include_str!("../../templates/iteration.md")),
     (CONTINUATION, include_str!("../../templates/continuation.md")),
@@ -35,15 +37,7 @@ const BUILTIN: [(&str, &str); 7] = [
     (PROGRESS, include_str!("../../templates/progress.md")),
 ];
 
-pub(super) const ITERATION: &str = "iteration.md";
-pub(super) const CONTINUATION: &str = "continuation.md";
-pub(super) const STOP: &str = "stop.md";
-pub(super) const INSTRUCTIONS: &str = "copilot-instructions.md";
-const TASK: &str = "TASK.md";
-const GUARDRAILS: &str = "guardrails.md";
-const PROGRESS: &str = "progress.md";
-
-/// A part of a prompt that may be cut, in the order in which they are.
+/// The parts of a prompt that may be cut, in the order in which they are cut.
 const PARTS: [Part; 6] = [
     Part { cut: "context", value: "project_context", floor: 0, keep: |_| CutStyle::Ends },
     Part { cut: "progress", value: "progress_content", floor: 2048, keep: |_| CutStyle::Tail },
@@ -54,28 +48,28 @@ const PARTS: [Part; 6] = [
 ];
 
 struct Part {
-    /// Its name in [`Cut`].
+    /// The part's name in [`Cut`].
     cut: &'static str,
     /// The value that holds it.
     value: &'static str,
-    /// What it keeps, in bytes, while others have more than their own floor.
+    /// The size below which it is only cut after all others reached theirs, in bytes.
     floor: usize,
-    /// Which of its ends matters, given the line of the criterion.
+    /// What to keep, given the criterion's line.
     keep: fn(usize) -> CutStyle,
 }
 
-/// All templates, ready to be rendered.
+/// All templates, compiled.
 #[derive(Debug)]
 pub struct Templates {
     all: BTreeMap<&'static str, Entry>,
     budget: usize,
 }
 
-/// One template. Each has a registry of its own: none can include another, and so
-/// none can include itself through another without end.
+/// One template. Each has its own registry, so that templates cannot include each other
+/// endlessly.
 #[derive(Debug)]
 struct Entry {
-    /// Where the template stands, for messages.
+    /// The template's file, for messages.
     file: String,
     registry: Handlebars<'static>,
 }
@@ -84,7 +78,7 @@ impl Templates {
     /// The built-in templates.
     ///
     /// # Errors
-    /// Only if a built-in template is wrong, which a test rules out.
+    /// Only if a built-in template is invalid, which a test rules out.
     pub fn builtin() -> Result<Self, PromptError> {
         let mut templates = Self { all: BTreeMap::new(), budget: DEFAULT_BUDGET };
         for (name, text) in BUILTIN {
@@ -93,12 +87,12 @@ impl Templates {
         Ok(templates)
     }
 
-    /// The built-in templates, each replaced by the file of the same name in `dir`
-    /// (`.ralph/templates/`), where there is one.
+    /// Loads the templates: a file in `dir` (`.ralph/templates/`) replaces the built-in template of
+    /// the same name.
     ///
     /// # Errors
-    /// If a file cannot be read, is no template, asks for a value that does not exist,
-    /// or replaces no template.
+    /// If a file cannot be read, has a syntax error, uses an unknown value, or is not named like
+    /// a template.
     pub fn load(dir: &Path) -> Result<Self, PromptError> {
         let mut templates = Self::builtin()?;
         let failed = |path: &Path| {
@@ -118,9 +112,9 @@ impl Templates {
                     let text = fs::read_to_string(&path).map_err(failed(&path))?;
                     templates.register(name, path.display().to_string(), &text)?;
                 }
-                // A misspelt name would leave the built-in template in force unnoticed.
+                // With a misspelled name the built-in template would be used unnoticed.
                 None if path.extension().is_some_and(|it| it == "md") && !is_readme(&path) => {
-                    return Err(PromptError::Superfluous {
+                    return Err(PromptError::UnknownTemplate {
                         path,
                         known: BUILTIN.map(|(name, _)| name).join(", "),
                     });
@@ -131,19 +125,19 @@ impl Templates {
         Ok(templates)
     }
 
-    /// The same templates with another bound for prompts, in bytes.
+    /// Sets the limit of a prompt, in bytes.
     #[must_use]
     pub fn with_budget(self, bytes: usize) -> Self {
         Self { budget: bytes, ..self }
     }
 
-    /// The prompt of an iteration.
+    /// Renders the prompt of an iteration.
     ///
-    /// Where it is longer than the bound, parts are cut in the order of what matters
-    /// least; the template's own text, the criterion and its commands never are.
+    /// If the prompt is too long, parts are cut, the least important first. The template's own
+    /// text, the criterion and its commands are never cut.
     ///
     /// # Errors
-    /// If the template cannot be rendered, or what must not be cut is too long.
+    /// If the template cannot be rendered, or the prompt is too long even after all cuts.
     pub fn iteration(&self, values: &IterationValues) -> Result<Prompt, PromptError> {
         let mut data = as_data(values)?;
         let progress = shorten::last_lines(&values.progress_content, PROGRESS_LINES);
@@ -153,7 +147,7 @@ impl Templates {
         self.bounded(ITERATION, data, values.next_line)
     }
 
-    /// The prompt that goes on after a denial of ours ended the turn.
+    /// Renders the prompt that continues after a denial ended the turn.
     ///
     /// # Errors
     /// As for [`Self::iteration`].
@@ -161,8 +155,8 @@ impl Templates {
         self.bounded(CONTINUATION, as_data(values)?, values.next_line)
     }
 
-    /// The message that the agent gets when it wants to end its turn and the work would
-    /// not pass.
+    /// Renders the message to an agent that wants to end its turn although the work would not
+    /// pass.
     ///
     /// # Errors
     /// As for [`Self::iteration`].
@@ -170,7 +164,7 @@ impl Templates {
         self.bounded(STOP, as_data(values)?, values.next_line)
     }
 
-    /// The project's instructions for the agent, `.github/copilot-instructions.md`.
+    /// Renders `.github/copilot-instructions.md`, the project's instructions for the agent.
     ///
     /// # Errors
     /// If the template cannot be rendered.
@@ -178,7 +172,7 @@ impl Templates {
         self.render(INSTRUCTIONS, &Value::Object(serde_json::Map::new()))
     }
 
-    /// A TASK.md to begin with.
+    /// Renders a new TASK.md.
     ///
     /// # Errors
     /// If the template cannot be rendered.
@@ -186,7 +180,7 @@ impl Templates {
         self.render(TASK, &as_data(values)?)
     }
 
-    /// A guardrails.md to begin with.
+    /// Renders a new guardrails.md.
     ///
     /// # Errors
     /// If the template cannot be rendered.
@@ -194,7 +188,7 @@ impl Templates {
         self.render(GUARDRAILS, &as_data(values)?)
     }
 
-    /// A progress.md to begin with.
+    /// Renders a new progress.md.
     ///
     /// # Errors
     /// If the template cannot be rendered.
@@ -220,7 +214,7 @@ impl Templates {
         let samples = sample_values::of(name)?;
         let known: BTreeSet<&str> = samples.iter().flat_map(names_in).collect();
         if let Some(unknown) = unknown_value::first_unknown(&template, &known) {
-            return Err(PromptError::Unknown {
+            return Err(PromptError::UnknownValue {
                 file,
                 line: unknown.line,
                 column: unknown.column,
@@ -233,7 +227,7 @@ impl Templates {
         registry.register_escape_fn(no_escape);
         registry.register_template(name, template);
         self.all.insert(name, Entry { file, registry });
-        // What else is wrong is said now, and not in the middle of a night.
+        // Report every other mistake now, not in the middle of a run.
         samples.iter().try_for_each(|sample| match name {
             ITERATION | CONTINUATION | STOP => self.prompt(name, sample).map(drop),
             _ => self.render(name, sample).map(drop),
@@ -247,7 +241,7 @@ impl Templates {
             let (line, column) =
                 (error.line_no.unwrap_or_default(), error.column_no.unwrap_or_default());
             match error.reason() {
-                RenderErrorReason::MissingVariable(Some(variable)) => PromptError::Unknown {
+                RenderErrorReason::MissingVariable(Some(variable)) => PromptError::UnknownValue {
                     file,
                     line,
                     column,
@@ -263,7 +257,7 @@ impl Templates {
         let text = self.render(name, data)?;
         match text.chars().find(|letter| letter.is_ascii_graphic() || letter.is_alphanumeric()) {
             None => Err(PromptError::Empty { file: self.all[name].file.clone() }),
-            // The CLI would run it as a command of its own, and ask no model.
+            // The CLI would run this as a command instead of sending it to the model.
             Some('/') => Ok(format!("{PLAIN_START}{text}")),
             Some(_) => Ok(text),
         }
@@ -274,7 +268,8 @@ impl Templates {
         if text.len() <= self.budget {
             return Ok(Prompt { text, cuts: Vec::new() });
         }
-        let parts: Vec<Open> = PARTS.iter().filter_map(|part| Open::of(part, &data)).collect();
+        let parts: Vec<UncutPart> =
+            PARTS.iter().filter_map(|part| UncutPart::of(part, &data)).collect();
         let mut without = |bytes: usize| {
             let mut cuts = Vec::new();
             for (open, limit) in parts.iter().zip(limits(&parts, bytes)) {
@@ -286,7 +281,7 @@ impl Templates {
             }
             Ok(Prompt { text: self.prompt(name, &data)?, cuts })
         };
-        // A template may show a part twice, or not at all, so how much must go is tried.
+        // A template may use a part twice or not at all, so search for the amount to cut.
         let (mut too_little, mut enough) = (0, parts.iter().map(|open| open.whole.len()).sum());
         let mut shortest = without(enough)?;
         if shortest.text.len() > self.budget {
@@ -312,25 +307,25 @@ impl Templates {
 /// How many bytes more than necessary may be cut.
 const PRECISION: usize = 64;
 
-/// What stands before a prompt that begins with `/`.
+/// The prefix for a prompt that would begin with `/`.
 const PLAIN_START: &str = "The task:\n";
 
-/// A part in one prompt, with its text before any cut.
-struct Open {
+/// A part of one prompt, before any cut.
+struct UncutPart {
     part: &'static Part,
     whole: String,
 }
 
-impl Open {
+impl UncutPart {
     fn of(part: &'static Part, data: &Value) -> Option<Self> {
         let whole = data.get(part.value)?.as_str()?.to_owned();
         Some(Self { part, whole })
     }
 }
 
-/// What each part may have when so many bytes must go: first all of them down to their
-/// floors, one after the other, then below.
-fn limits(parts: &[Open], mut bytes: usize) -> Vec<usize> {
+/// The limit of each part after cutting `bytes` in total: first each part in turn down to its
+/// floor, then below.
+fn limits(parts: &[UncutPart], mut bytes: usize) -> Vec<usize> {
     let mut limits: Vec<usize> = parts.iter().map(|open| open.whole.len()).collect();
     for floors in [true, false] {
         for (open, limit) in parts.iter().zip(&mut limits) {

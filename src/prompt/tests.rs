@@ -1,4 +1,4 @@
-//! Every template, whole; what a prompt never does; what a wrong template is told.
+//! Whole renderings of every template, the bounds of prompts, and errors in templates.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn values() -> IterationValues {
 }
 
 fn builtin() -> Templates {
-    Templates::builtin().expect("the built-in templates are right")
+    Templates::builtin().expect("the built-in templates are valid")
 }
 
 /// The templates with one of them replaced.
@@ -42,9 +42,9 @@ fn iteration(templates: &Templates, values: &IterationValues) -> Prompt {
     templates.iteration(values).expect("a prompt")
 }
 
-/// What is said of a wrong `iteration.md`, without the folder it lies in.
+/// The error of an invalid `iteration.md`, without its folder.
 fn complaint(text: &str) -> String {
-    let error = with("iteration.md", text).expect_err("a wrong template").to_string();
+    let error = with("iteration.md", text).expect_err("an invalid template").to_string();
     error[error.find("iteration.md").expect("the file's name")..].to_owned()
 }
 
@@ -101,7 +101,7 @@ fn the_files_that_init_writes() {
 }
 
 #[test]
-fn what_users_wrote_is_inserted_letter_by_letter() {
+fn text_of_users_is_inserted_verbatim() {
     let nasty = r#"{{task_name}} {{{x}}} {{#if a}} <b> & "q" 'a' \{{ `$(x)` %s .*"#;
     let values = IterationValues {
         next_criterion: nasty.into(),
@@ -142,7 +142,7 @@ fn a_prompt_never_begins_with_a_slash() {
 }
 
 #[test]
-fn a_long_prompt_is_cut_where_it_matters_least() {
+fn the_least_important_parts_are_cut_first() {
     let filler = |what: &str, lines: usize| -> String {
         (1..=lines).map(|number| format!("{what} line {number}\n")).collect()
     };
@@ -157,7 +157,7 @@ fn a_long_prompt_is_cut_where_it_matters_least() {
     };
     let prompt = iteration(&builtin(), &values);
     assert!(prompt.text.len() <= 64 * 1024, "{}", prompt.text.len());
-    assert!(prompt.text.len() > 60 * 1024, "no more is cut than must be");
+    assert!(prompt.text.len() > 60 * 1024, "no more is cut than necessary");
     let cut: Vec<&str> = prompt.cuts.iter().map(|cut| cut.part.as_str()).collect();
     assert_eq!(cut, ["context", "task"]);
     for cut in &prompt.cuts {
@@ -179,7 +179,7 @@ fn a_long_prompt_is_cut_where_it_matters_least() {
 }
 
 #[test]
-fn the_bound_holds_down_to_the_template_itself() {
+fn the_limit_holds_down_to_the_bare_template() {
     let bare = iteration(&builtin(), &values()).text.len();
     let long = IterationValues {
         task_content: "- [ ] ä\n".repeat(100_000),
@@ -205,7 +205,7 @@ fn a_criterion_is_never_cut() {
 }
 
 #[test]
-fn a_template_that_shows_a_part_twice_or_not_at_all_is_bounded_too() {
+fn a_template_that_uses_a_part_twice_or_not_at_all_is_bounded_too() {
     let values = IterationValues {
         task_content: "t".repeat(50_000),
         guardrails_content: "g".repeat(50_000),
@@ -238,7 +238,7 @@ fn a_continuation_is_bounded_too() {
 }
 
 #[test]
-fn a_template_of_the_users_replaces_one_and_leaves_the_others() {
+fn a_users_template_replaces_only_its_namesake() {
     let templates = with("iteration.md", "Do {{next_criterion}} & <go>").expect("a template");
     assert_eq!(iteration(&templates, &values()).text, "Do The client retries & <go>");
     assert_eq!(
@@ -255,15 +255,15 @@ fn without_a_folder_the_built_in_templates_are_used() {
 }
 
 #[test]
-fn a_wrong_template_is_told_where_and_what() {
+fn errors_give_the_place_and_the_reason() {
     let known = "attempt, date, feedback, guardrails_content, human_changes, iteration, \
                  max_attempts, next_criterion, next_line, progress_content, project_context, \
                  task_content, task_folder, task_name, verify_commands";
     let unknown = |place: &str, name: &str| {
-        format!("iteration.md:{place}: there is no value `{name}`; there are: {known}")
+        format!("iteration.md:{place}: unknown value `{name}`; the known values are: {known}")
     };
     assert_eq!(complaint("a\n  {{criterion}}"), unknown("2:3", "criterion"));
-    // None of these would be noticed by rendering alone.
+    // Rendering alone would not notice any of these.
     assert_eq!(complaint("a {{#if feedbak}}x{{/if}}"), unknown("1:3", "feedbak"));
     assert_eq!(complaint("a {{#if (eq atempt 1)}}x{{/if}}"), unknown("1:3", "atempt"));
     assert_eq!(
@@ -291,7 +291,7 @@ fn a_wrong_template_is_told_where_and_what() {
 }
 
 #[test]
-fn a_prompt_of_the_users_without_a_word_is_told_when_it_is_loaded() {
+fn a_users_prompt_that_renders_blank_is_rejected_at_load() {
     for name in ["iteration.md", "continuation.md", "stop.md"] {
         let error = with(name, "{{#if (eq iteration 0)}}x{{/if}}\n").expect_err(name);
         assert!(matches!(error, PromptError::Empty { .. }), "{name}: {error}");
@@ -299,21 +299,21 @@ fn a_prompt_of_the_users_without_a_word_is_told_when_it_is_loaded() {
 }
 
 #[test]
-fn names_made_in_a_template_are_known_in_it() {
+fn names_bound_in_a_template_are_known_in_it() {
     let text = "a {{#each verify_commands as |command|}}{{@index}} {{command}} {{this}}{{/each}}";
     let templates = with("iteration.md", text).expect("a template");
     let values = IterationValues { verify_commands: vec!["make".into()], ..values() };
     assert_eq!(iteration(&templates, &values).text, "a 0 make make");
-    // Handlebars itself would take this for false.
+    // Handlebars itself would treat this as false.
     let outside = format!("{text}{{{{#if command}}}}{{{{/if}}}}");
-    assert!(complaint(&outside).contains("no value `command`"));
+    assert!(complaint(&outside).contains("unknown value `command`"));
 }
 
 #[test]
-fn a_file_that_replaces_no_template_is_an_error() {
-    let error = with("iterations.md", "x").expect_err("a misspelt name").to_string();
+fn a_file_not_named_like_a_template_is_an_error() {
+    let error = with("iterations.md", "x").expect_err("a misspelled name").to_string();
     assert!(error.ends_with(
-        "iterations.md replaces no template; there are: iteration.md, continuation.md, stop.md, \
+        "iterations.md is not the name of a template; the templates are: iteration.md, continuation.md, stop.md, \
          copilot-instructions.md, TASK.md, guardrails.md, progress.md"
     ));
     for harmless in ["README.md", "iteration.md.bak", ".gitkeep"] {

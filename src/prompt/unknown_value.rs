@@ -1,8 +1,8 @@
-//! Finds the values a template asks for and that do not exist, in every branch of it.
+//! Finds uses of unknown values in a template, in all of its branches.
 //!
-//! Handlebars' own strict mode speaks up only when a value is rendered: a misspelt
-//! name in an `{{#if}}` is false for it, and a branch that is not taken is not looked
-//! at. A prompt that lacks a part for such a reason would never be noticed.
+//! Handlebars' strict mode only checks values that are rendered. A misspelled name in an `{{#if}}`
+//! counts as false, and a branch that is not taken is not checked at all, so a part of the prompt
+//! would go missing unnoticed.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +11,21 @@ use handlebars::{
     template::{BlockParam, HelperTemplate, Parameter, TemplateElement},
 };
 
-/// A value that does not exist, and the 1-based line and column where it is asked for.
+/// The use of an unknown value: its name and its 1-based line and column.
 pub(super) struct UnknownValue {
     pub(super) name: String,
     pub(super) line: usize,
     pub(super) column: usize,
 }
 
-/// The first name in the template that is none of `known`.
+/// Returns the first use of a value that is not in `known`.
 pub(super) fn first_unknown(template: &Template, known: &BTreeSet<&str>) -> Option<UnknownValue> {
     Search { known, scope: Vec::new() }.template(template)
 }
 
 struct Search<'a> {
     known: &'a BTreeSet<&'a str>,
-    /// Names that `as |name|` made, innermost last.
+    /// Names bound by `as |name|`, innermost last.
     scope: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl Search<'_> {
                     let mut values = call.params.iter().chain(call.hash.values());
                     values.find_map(|value| self.parameter(value)).map(found)
                 }
-                // An element that handlebars gets later is left to its own strict mode.
+                // Elements added by later versions are left to handlebars' strict mode.
                 _ => None,
             }
         })
@@ -67,7 +67,7 @@ impl Search<'_> {
                 self.define(first);
                 self.define(second);
             }
-            // The type may grow; a form of parameters that it gets later names nothing yet.
+            // The type is non-exhaustive; forms added by later versions bind no names here.
             Some(_) | None => {}
         }
         let inside = call.template.as_ref().and_then(|template| self.template(template));

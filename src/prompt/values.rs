@@ -1,16 +1,16 @@
-//! The only values a template sees. The names of those that stand in the original
-//! prompt (`task_content`, `next_criterion`, …) are kept.
+//! The values that templates can use. Their names are public: users write them in their own
+//! templates.
 
 use chrono::NaiveDate;
 use serde::Serialize;
 
-/// The most paths of the human's that a prompt lists.
+/// The maximum number of the human's paths that a prompt lists.
 const SHOWN_PATHS: usize = 20;
 
-/// What `iteration.md` sees. All texts must be redacted already.
+/// The values of `iteration.md`. All texts must already be redacted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IterationValues {
-    /// The iteration's number; grows across runs.
+    /// The iteration's number, which grows across runs.
     pub iteration: u32,
     /// The task's name.
     pub task_name: String,
@@ -20,32 +20,32 @@ pub struct IterationValues {
     pub task_content: String,
     /// The text of guardrails.md; empty if there is none.
     pub guardrails_content: String,
-    /// The text of progress.md; a template sees its last 50 lines.
+    /// The text of progress.md; the template sees its last 50 lines.
     pub progress_content: String,
     /// The text of the criterion in focus.
     pub next_criterion: String,
     /// Its 1-based line in TASK.md.
     pub next_line: usize,
-    /// The commands that the runner will verify it with: its own, then the task's.
+    /// The commands that the runner will verify it with: the criterion's, then the task's.
     pub verify_commands: Vec<String>,
-    /// The findings of the last verdict, the weightiest first; a template sees a bullet list.
+    /// The findings of the last verdict, most important first; the template sees a bullet list.
     #[serde(serialize_with = "bullets")]
     pub feedback: Vec<String>,
-    /// What the human wants said of the project in every prompt, if anything.
+    /// The human's description of the project, included in every prompt.
     pub project_context: Option<String>,
-    /// Paths that the human left changed in the tree and that the agent must leave
-    /// alone; a template sees a bullet list of the first 20.
+    /// Paths with the human's uncommitted changes, which the agent must leave alone; the template
+    /// sees a bullet list of the first 20.
     #[serde(serialize_with = "paths")]
     pub human_changes: Vec<String>,
     /// 1 for the first attempt on this criterion.
     pub attempt: u32,
-    /// Attempts there are in all.
+    /// The number of attempts per criterion.
     pub max_attempts: u32,
-    /// The date that the progress entry must carry.
+    /// The date for the new line in progress.md.
     pub date: NaiveDate,
 }
 
-/// What `continuation.md` sees: the prompt after a denial of ours ended the turn.
+/// The values of `continuation.md`, the prompt after a denial ended the turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ContinuationValues {
     /// The iteration's number.
@@ -60,12 +60,12 @@ pub struct ContinuationValues {
     pub next_line: usize,
     /// The guard's reason for the denial.
     pub reason: String,
-    /// What the human wants said of the project in every prompt, if anything.
+    /// The human's description of the project, included in every prompt.
     pub project_context: Option<String>,
 }
 
-/// What `stop.md` sees: the message that the agent gets when it wants to end its turn and
-/// the work would not pass.
+/// The values of `stop.md`, the message to an agent that wants to end its turn although the work
+/// would not pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StopValues {
     /// The iteration's number.
@@ -78,12 +78,12 @@ pub struct StopValues {
     pub next_criterion: String,
     /// Its 1-based line in TASK.md.
     pub next_line: usize,
-    /// What would fail the verdict; a template sees a bullet list.
+    /// The findings that would fail the verdict; the template sees a bullet list.
     #[serde(serialize_with = "bullets")]
     pub feedback: Vec<String>,
 }
 
-/// What the files see that `init` writes.
+/// The values of the files that `init` writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScaffoldValues {
     /// The task's name.
@@ -104,7 +104,7 @@ fn paths<S: serde::Serializer>(items: &Vec<String>, serializer: S) -> Result<S::
     serializer.serialize_str(&as_bullets(shown.chain(rest)))
 }
 
-/// A Markdown list; an item's further lines are indented, so that they stay in it.
+/// Formats a Markdown list. Further lines of an item are indented, so that they stay inside it.
 fn as_bullets<'a>(items: impl Iterator<Item = &'a str>) -> String {
     let bullets: Vec<String> =
         items.map(|item| format!("- {}", item.trim().replace('\n', "\n  "))).collect();

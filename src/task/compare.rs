@@ -1,21 +1,21 @@
-//! What became of a TASK.md, in terms of criteria.
+//! Compares two versions of a TASK.md, criterion by criterion.
 //!
-//! Invariant: criteria are told apart by their text as written; a reworded one is a
-//! removed and an added one. Who changed the file is not decided here.
+//! Invariant: a criterion is identified by its text as written, so rewording one removes it and
+//! adds another. Who changed the file is not decided here.
 
 use std::collections::HashMap;
 
-use super::usable;
+use super::lookup::usable;
 use crate::model::{
     Attribution, Criterion, CriterionKey, Severity, Task, TaskFileChange, VerifyCommand,
 };
 
-/// Compares a task before and after a turn that had `focus` to work on. `by` is
-/// taken over as it is given.
+/// Compares a task before and after a turn that worked on `focus`. `by` is copied into the
+/// result.
 ///
-/// `text_changed` speaks of differences that no other field explains. If the file
-/// cannot be used any more, `unreadable` says why, and the rest is filled as far as
-/// criteria can still be read.
+/// `text_changed` is set for differences that no other field explains. If the file can no longer
+/// be used, `unreadable` says why, and the other fields are filled as far as criteria can still
+/// be read.
 pub fn compare(
     before: &Task,
     after: &Task,
@@ -67,7 +67,7 @@ fn commands(verify: &[VerifyCommand]) -> impl Iterator<Item = &str> {
     verify.iter().map(|command| command.command.as_str())
 }
 
-/// The text with every box open.
+/// The text with every checkbox open.
 fn without_ticks(task: &Task) -> Vec<u8> {
     let mut bytes = task.source.clone().into_bytes();
     for criterion in &task.criteria {
@@ -78,7 +78,7 @@ fn without_ticks(task: &Task) -> Vec<u8> {
 
 fn why_unusable(task: &Task) -> Option<String> {
     let error = task.diagnostics.iter().find(|it| it.severity == Severity::Error);
-    debug_assert_eq!(error.is_none(), usable(task), "errors alone make a task unusable");
+    debug_assert_eq!(error.is_none(), usable(task), "only errors make a task unusable");
     error.map(|error| format!("{}:{}: {}", error.line, error.column, error.message))
 }
 
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(after(|text| text.replace("  - verify: `one`\n", "")), changed);
         assert_eq!(after(|text| text.replace("verify: make", "verify: true")), changed);
         assert_eq!(after(|text| text.replace("verify: make\n", "")), changed);
-        // Where a command stands is no part of it.
+        // Moving a command does not change it.
         let moved = after(|text| text.replace("# T\n", "# T\n\n"));
         assert_eq!(moved, TaskFileChange { text_changed: true, ..unchanged() });
     }
@@ -184,19 +184,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_any_more_says_why() {
+    fn a_file_that_is_no_longer_usable_says_why() {
         let empty = after(|_| String::new());
         assert_eq!(
             empty,
             TaskFileChange { unreadable: Some("1:1: the file is empty".into()), ..unchanged() }
         );
         let broken = after(|text| text.replace("verify: make", "verfy: make"));
-        assert_eq!(broken.unreadable.as_deref(), Some("2:1: there is no key `verfy`"));
+        assert_eq!(broken.unreadable.as_deref(), Some("2:1: unknown key `verfy`"));
         assert!(broken.verify_changed);
     }
 
     #[test]
-    fn who_did_it_is_taken_over() {
+    fn the_author_is_copied() {
         let task = parse("t", BEFORE.as_bytes());
         let change = compare(&task, &task, &key("a"), Attribution::Human);
         assert_eq!(change.by, Attribution::Human);

@@ -1,4 +1,4 @@
-//! Collects diagnostics while a file is read.
+//! The list of diagnostics that grows while a file is read.
 
 use std::ops::Range;
 
@@ -8,19 +8,19 @@ use crate::model::{Diagnostic, Severity};
 /// The longest piece of the user's text that a message repeats, in characters.
 const QUOTED: usize = 60;
 
-/// The diagnostics made so far on one file.
+/// The diagnostics of one file so far.
 pub(super) struct Diagnostics<'a> {
     lines: &'a Lines<'a>,
     list: Vec<Diagnostic>,
 }
 
 impl<'a> Diagnostics<'a> {
-    /// No diagnostics yet.
+    /// An empty list for the file with these lines.
     pub(super) fn on(lines: &'a Lines<'a>) -> Self {
         Self { lines, list: Vec::new() }
     }
 
-    /// The file cannot be used because of this.
+    /// Adds an error: the task cannot be used.
     pub(super) fn error(
         &mut self,
         span: Range<usize>,
@@ -30,7 +30,7 @@ impl<'a> Diagnostics<'a> {
         self.add(Severity::Error, span, message.into(), hint.into());
     }
 
-    /// The file can be used, but probably says something else than was meant.
+    /// Adds a warning: the task can be used, but probably says something unintended.
     pub(super) fn warning(
         &mut self,
         span: Range<usize>,
@@ -45,14 +45,14 @@ impl<'a> Diagnostics<'a> {
         self.list.push(Diagnostic { severity, line, column, message, hint: Some(hint), span });
     }
 
-    /// All diagnostics, errors first, each kind in the order of the file.
+    /// Returns all diagnostics: errors first, then warnings, each in file order.
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
-        self.list.sort_by_key(|remark| (remark.severity != Severity::Error, remark.span.start));
+        self.list.sort_by_key(|it| (it.severity != Severity::Error, it.span.start));
         self.list
     }
 }
 
-/// A piece of the user's text for a message: one line, bounded.
+/// Quotes a piece of the user's text for a message, cut to a bounded length.
 pub(super) fn quote(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("`{}…`", &text[..end]),

@@ -1,8 +1,8 @@
-//! Finds a task's folder by what the user typed.
+//! Finds a task's folder by the name or path that the user typed.
 //!
-//! Invariant: what is found lies inside the repository, below its root, under a name
-//! that can stand in commit messages and refs, with a TASK.md that is a file of its
-//! own: a link could point the one-byte tick, and all evidence, somewhere else.
+//! Invariant: the folder is inside the repository, below its root, and its name is valid in
+//! commit messages and refs. Its TASK.md is a regular file: a link could redirect the one-byte
+//! tick, and all evidence, to another file.
 
 use std::{
     collections::BTreeSet,
@@ -10,26 +10,29 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::{TaskError, parse, parse::too_large};
+use super::{
+    error::TaskError,
+    parse::{parse, too_large},
+};
 use crate::model::Task;
 
 /// The name of the file that makes a folder a task.
 pub const TASK_FILE: &str = "TASK.md";
 
-/// Where tasks are looked for in a repository, in this order.
+/// The folders of a repository that hold tasks, in search order.
 const PLACES: [&str; 2] = [".ralph/active", "tasks"];
 
-/// The longest name of a task, in bytes; it becomes part of file names in `.git`.
+/// The longest task name in bytes. Names become part of file names in `.git`.
 const LONGEST_NAME: usize = 100;
 
 /// A task's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskFolder {
-    /// The folder, absolute, without links.
+    /// The folder: absolute, with links resolved.
     pub dir: PathBuf,
     /// Its TASK.md.
     pub task_file: PathBuf,
-    /// The folder's name, which is the task's.
+    /// The folder's name, which is also the task's.
     pub name: String,
 }
 
@@ -37,8 +40,8 @@ pub struct TaskFolder {
 /// `.ralph/active/<task>/`, then `tasks/<task>/` in the repository at `root`.
 ///
 /// # Errors
-/// [`TaskError::Missing`] with the tasks there are; [`TaskError::Unusable`] and
-/// [`TaskError::Name`] for a folder that breaks the invariant above.
+/// [`TaskError::Missing`] if there is no such task; [`TaskError::Unusable`] and
+/// [`TaskError::Name`] if the folder breaks the invariant of this module.
 pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskError> {
     let given = Path::new(name);
     let mut looked = Vec::new();
@@ -51,10 +54,13 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
             return folder(root, &path);
         }
         if path.is_file() {
-            return Err(TaskError::Unusable { path, reason: "a task's file is called TASK.md" });
+            return Err(TaskError::Unusable {
+                path,
+                reason: "a task is a folder with a file named TASK.md",
+            });
         }
         looked.push(path);
-        // A bare name alone is looked up: `../x` must not leave the places for tasks.
+        // Search for plain names only: `../x` must not escape the task folders.
         if matches!(Vec::from_iter(given.components())[..], [Component::Normal(_)]) {
             for place in PLACES {
                 let path = root.join(place).join(given);
@@ -68,14 +74,14 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
     Err(TaskError::Missing { name: name.to_owned(), looked, available: available(root)? })
 }
 
-/// Reads the TASK.md of a folder that was found.
+/// Reads and parses the TASK.md of a task folder.
 ///
 /// # Errors
-/// [`TaskError::Io`] if the file cannot be read, [`TaskError::Unusable`] if something else
-/// stands in its place; what it holds never fails.
+/// [`TaskError::Io`] if the file cannot be read, [`TaskError::Unusable`] if it is not a regular
+/// file. Invalid contents are not an error but diagnostics.
 pub fn load(folder: &TaskFolder) -> Result<Task, TaskError> {
     let path = &folder.task_file;
-    let meta = fs::symlink_metadata(path).map_err(io_error("look at", path))?;
+    let meta = fs::symlink_metadata(path).map_err(io_error("access", path))?;
     if let Some(reason) = wrong_with_file(&meta) {
         return Err(TaskError::Unusable { path: path.clone(), reason });
     }
@@ -94,16 +100,16 @@ fn folder(root: &Path, dir: &Path) -> Result<TaskFolder, TaskError> {
     if dir == root {
         return Err(unusable(
             &dir,
-            "the repository's root cannot be a task folder; move TASK.md to tasks/<name>/",
+            "the repository root cannot be a task folder; move TASK.md to tasks/<name>/",
         ));
     }
     if !dir.starts_with(&root) {
-        return Err(unusable(&dir, "it lies outside the repository"));
+        return Err(unusable(&dir, "it is outside the repository"));
     }
     if dir.strip_prefix(&root).is_ok_and(|inside| inside.starts_with(".git")) {
-        return Err(unusable(&dir, "it lies in git's own folder"));
+        return Err(unusable(&dir, "it is inside .git"));
     }
-    let meta = fs::symlink_metadata(&task_file).map_err(io_error("look at", &task_file))?;
+    let meta = fs::symlink_metadata(&task_file).map_err(io_error("access", &task_file))?;
     if let Some(reason) = wrong_with_file(&meta) {
         return Err(unusable(&task_file, reason));
     }
@@ -114,12 +120,12 @@ fn folder(root: &Path, dir: &Path) -> Result<TaskFolder, TaskError> {
     }
 }
 
-/// Why something cannot be a TASK.md, whatever it holds.
+/// Why a file cannot be a TASK.md, regardless of its contents.
 fn wrong_with_file(meta: &fs::Metadata) -> Option<&'static str> {
-    (!meta.is_file()).then_some("it must be a file, and no link")
+    (!meta.is_file()).then_some("it must be a regular file, not a link")
 }
 
-/// Why a folder's name cannot be a task's, if it cannot.
+/// Why a folder's name is not a valid task name. `None` if it is valid.
 pub fn wrong_with_name(name: &str) -> Option<&'static str> {
     let allowed = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
     if name.is_empty() {
@@ -127,18 +133,18 @@ pub fn wrong_with_name(name: &str) -> Option<&'static str> {
     } else if name.len() > LONGEST_NAME {
         Some("it is longer than 100 bytes")
     } else if !name.chars().all(allowed) {
-        // A name that is not UTF-8 lands here too, with its U+FFFD.
-        Some("only letters, digits, `-`, `_` and `.` may stand in it")
+        // A name that is not UTF-8 ends up here too, because of its U+FFFD.
+        Some("only letters, digits, `-`, `_`, and `.` are allowed")
     } else if name.starts_with(['-', '.']) || name.ends_with(['.']) {
-        Some("it must not begin with `-` or `.`, nor end with a dot")
+        Some("it must not start with `-` or `.`, or end with `.`")
     } else if name.contains("..") || name.ends_with(".lock") {
-        Some("git does not allow `..` and a final `.lock` in the name of a ref")
+        Some("git does not allow `..` or a final `.lock` in ref names")
     } else {
         None
     }
 }
 
-/// The names of all tasks in the places for tasks.
+/// The names of all tasks in [`PLACES`].
 fn available(root: &Path) -> Result<Vec<String>, TaskError> {
     let mut names = BTreeSet::new();
     for place in PLACES {
@@ -171,7 +177,7 @@ fn io_error(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> T
 mod tests {
     use super::*;
 
-    /// A repository with these tasks and files in it, without links in its path.
+    /// A repository with these files. Its path has no links.
     fn repository(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
         let outer = tempfile::tempdir().expect("a folder");
         let root = outer.path().canonicalize().expect("a path").join("repo");
@@ -184,7 +190,7 @@ mod tests {
         (outer, root)
     }
 
-    /// Where a task was found, relative to the repository, or what was said instead.
+    /// The folder of a task relative to the repository, or the error.
     fn found(root: &Path, cwd: &str, name: &str) -> String {
         match discover(root, &root.join(cwd), name) {
             Ok(found) => {
@@ -223,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_task_lists_the_ones_there_are() {
+    fn a_missing_task_lists_the_available_ones() {
         let (_outer, root) = repository(&[
             ".ralph/active/b/TASK.md",
             "tasks/b/TASK.md",
@@ -235,18 +241,18 @@ mod tests {
         for name in ["x", "", "none", "../other/nothing", "other/d", "active/b"] {
             assert_eq!(
                 found(&root, "", name),
-                format!("there is no task `{name}`; there are: a, b")
+                format!("no task named `{name}`; available tasks: a, b")
             );
         }
         let error = discover(&root, &root, "x").expect_err("no task");
         let TaskError::Missing { looked, .. } = error else { panic!("missing") };
         assert_eq!(looked, [root.join("x"), root.join(".ralph/active/x"), root.join("tasks/x")]);
         let (_outer, empty) = repository(&[]);
-        assert_eq!(found(&empty, "", "x"), "there is no task `x`; there are no tasks yet");
+        assert_eq!(found(&empty, "", "x"), "no task named `x`; there are no tasks yet");
     }
 
     #[test]
-    fn what_cannot_be_a_task_folder() {
+    fn folders_that_cannot_be_tasks() {
         let (_outer, root) = repository(&[
             "TASK.md",
             "tasks/list.md",
@@ -256,18 +262,18 @@ mod tests {
         ]);
         assert_eq!(
             found(&root, "", "."),
-            "ROOT cannot be used as a task: the repository's root cannot be a task folder; \
+            "cannot use ROOT as a task: the repository root cannot be a task folder; \
              move TASK.md to tasks/<name>/"
         );
         assert_eq!(
             found(&root, "", "tasks/list.md"),
-            "ROOT/tasks/list.md cannot be used as a task: a task's file is called TASK.md"
+            "cannot use ROOT/tasks/list.md as a task: a task is a folder with a file named TASK.md"
         );
-        assert!(found(&root, "", "../outside").ends_with("it lies outside the repository"));
-        assert!(found(&root, "", ".git/task").ends_with("it lies in git's own folder"));
+        assert!(found(&root, "", "../outside").ends_with("it is outside the repository"));
+        assert!(found(&root, "", ".git/task").ends_with("it is inside .git"));
         assert_eq!(
             found(&root, "", "folder"),
-            "ROOT/tasks/folder/TASK.md cannot be used as a task: it must be a file, and no link"
+            "cannot use ROOT/tasks/folder/TASK.md as a task: it must be a regular file, not a link"
         );
     }
 
@@ -279,10 +285,10 @@ mod tests {
         symlink(root.join("tasks/real"), root.join("tasks/alias")).expect("a link");
         assert_eq!(found(&root, "", "alias"), "tasks/real as real");
         symlink(root.join("../outside"), root.join("tasks/away")).expect("a link");
-        assert!(found(&root, "", "away").ends_with("it lies outside the repository"));
+        assert!(found(&root, "", "away").ends_with("it is outside the repository"));
         symlink("../real/TASK.md", root.join("tasks/l/TASK.md")).expect("a link");
-        assert!(found(&root, "", "l").ends_with("it must be a file, and no link"));
-        // The repository itself may be reached through one.
+        assert!(found(&root, "", "l").ends_with("it must be a regular file, not a link"));
+        // The repository itself may be reached through a link.
         symlink(&root, root.with_file_name("link")).expect("a link");
         let through = root.with_file_name("link");
         let reached = discover(&through, &through.join("tasks"), "real").expect("a task");
@@ -290,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_git_could_not_take() {
+    fn names_that_git_does_not_accept() {
         for good in ["a", "demo-task", "v1.2_x", "größe", "1"] {
             assert_eq!(wrong_with_name(good), None, "{good}");
         }
@@ -303,18 +309,18 @@ mod tests {
         let (_outer, root) = repository(&["tasks/a b/TASK.md"]);
         assert_eq!(
             found(&root, "", "a b"),
-            "`a b` cannot be a task's name: only letters, digits, `-`, `_` and `.` may stand in it"
+            "`a b` is not a valid task name: only letters, digits, `-`, `_`, and `.` are allowed"
         );
     }
 
     #[test]
-    fn reading_what_was_found() {
+    fn loading_a_task() {
         let (_outer, root) = repository(&["tasks/a/TASK.md"]);
         let folder = discover(&root, &root, "a").expect("a task");
         let task = load(&folder).expect("a file");
         assert_eq!((task.name.as_str(), task.criteria.len()), ("a", 1));
         fs::remove_file(&folder.task_file).expect("a file");
         let error = load(&folder).expect_err("no file").to_string();
-        assert!(error.starts_with("cannot look at ") && error.contains("TASK.md"), "{error}");
+        assert!(error.starts_with("cannot access ") && error.contains("TASK.md"), "{error}");
     }
 }

@@ -1,58 +1,58 @@
-//! Why a task cannot be found or edited.
+//! Errors of finding, reading and editing a task.
 
 use std::path::PathBuf;
 
-/// What can go wrong with a task besides what its diagnostics say.
+/// An error with a task that is not a diagnostic of its TASK.md.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
-    /// No place holds a task of this name.
-    #[error("there is no task `{name}`; {}", those_there_are(.available))]
+    /// There is no task with this name.
+    #[error("no task named `{name}`; {}", list(.available))]
     Missing {
-        /// What was asked for.
+        /// The name or path as typed.
         name: String,
-        /// The places that were looked at, in their order.
+        /// The places searched, in order.
         looked: Vec<PathBuf>,
-        /// The names of the tasks there are, sorted.
+        /// The names of all tasks, sorted.
         available: Vec<String>,
     },
-    /// The folder's name cannot stand in commit messages and refs.
-    #[error("`{name}` cannot be a task's name: {reason}")]
+    /// The folder's name cannot be used in commit messages and refs.
+    #[error("`{name}` is not a valid task name: {reason}")]
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Why not.
         reason: &'static str,
     },
-    /// What was found cannot be a task folder.
-    #[error("{} cannot be used as a task: {reason}", .path.display())]
+    /// The path exists but cannot be a task.
+    #[error("cannot use {} as a task: {reason}", .path.display())]
     Unusable {
         /// The folder or file.
         path: PathBuf,
         /// Why not.
         reason: &'static str,
     },
-    /// The file system refused.
+    /// A file system operation failed.
     #[error("cannot {operation} {}: {source}", .path.display())]
     Io {
-        /// What was tried, as in `read`.
+        /// The operation, such as `read`.
         operation: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
-    /// There is no box where one should be.
-    #[error("there is no box at byte {offset}: the file was changed since it was read")]
+    /// There is no checkbox at the expected place.
+    #[error("no checkbox at byte {offset}: the file changed since it was read")]
     NoBox {
         /// The byte offset.
         offset: usize,
     },
 }
 
-fn those_there_are(names: &[String]) -> String {
+fn list(names: &[String]) -> String {
     if names.is_empty() {
         "there are no tasks yet".to_owned()
     } else {
-        format!("there are: {}", names.join(", "))
+        format!("available tasks: {}", names.join(", "))
     }
 }

@@ -1,18 +1,18 @@
-//! The `policy` of the front matter: the rules of `[policy]`, each with its place in TASK.md.
+//! The `policy` key of the front matter: the rules of `[policy]`, each with its place in TASK.md.
 //!
-//! Invariant: a key that is not known, or a value of the wrong type, is an error; a rule
-//! that was mistyped must not pass for "not said". Whether a rule makes sense and fits its
-//! examples is the guard's to say; how the rules of several places add up is `config`'s.
+//! Invariant: an unknown key or a value of the wrong type is an error, so that a mistyped rule is
+//! never silently dropped. The guard checks whether a rule is valid and fits its examples;
+//! `config` merges the rules of several sources.
 
 use std::{ops::Range, path::PathBuf};
 
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
-use super::{TASK_FILE, lines::Lines};
+use super::{discover::TASK_FILE, lines::Lines};
 use crate::model::{CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RulePlace};
 
-/// [`PolicyRules`] as the YAML has them: each rule knows its place.
+/// [`PolicyRules`] as read from YAML, each rule with its location.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FrontPolicy {
@@ -26,7 +26,7 @@ pub(super) struct FrontPolicy {
 }
 
 impl FrontPolicy {
-    /// The rules with their places in the file.
+    /// Converts locations in the YAML to places in the file.
     pub(super) fn placed(self, place: impl Fn(Location) -> RulePlace) -> PolicyRules {
         let patterns = |list: Vec<Spanned<Pattern>>| {
             let placed =
@@ -49,7 +49,7 @@ impl FrontPolicy {
     }
 }
 
-/// The place of a rule that stands on these bytes of the file, all on one line.
+/// The place of a rule at `span`, which must be within one line.
 pub(super) fn rule_place(lines: &Lines<'_>, span: Range<usize>) -> RulePlace {
     let (line, column) = lines.position(span.start);
     let source = lines.source();
@@ -68,7 +68,7 @@ mod tests {
     use crate::task::parse;
 
     #[test]
-    fn each_rule_knows_its_place_whatever_the_text_is_written_in() {
+    fn rules_have_the_right_place_in_any_encoding_and_style() {
         let yaml = "model: ä😀\r\n\
                     policy:\r\n  \
                       blocked_tools: [\"ö*\", x]\r\n  \
@@ -104,7 +104,7 @@ mod tests {
                 ("ö*", 4, 19, 4, "  blocked_tools: [\"ö*\", x]"),
                 ("x", 4, 25, 1, "  blocked_tools: [\"ö*\", x]"),
                 ("ü😀", 6, 8, 2, "  - &p ü😀"),
-                // An alias is pointed at where it is used.
+                // An alias is reported where it is used.
                 ("ü😀", 7, 5, 2, "  - *p"),
                 ("two\nlines\n", 9, 5, 3, "    two"),
                 ("ä", 12, 5, 0, "  - id: ä"),

@@ -1,22 +1,21 @@
-//! Where a byte offset lies: 1-based lines, and columns counted in characters.
+//! Converts byte offsets to 1-based lines and columns, with columns counted in characters.
 //!
-//! Invariant: a line ends where Markdown says it ends, at `\n`, `\r\n` or a lone
-//! `\r`, so that the numbers agree with the parser's. A byte order mark belongs
-//! to no column.
+//! Invariant: lines end where Markdown ends them, at `\n`, `\r\n` or a lone `\r`, so the numbers
+//! agree with the parser's. A byte order mark is not part of any column.
 
 use std::ops::Range;
 
 /// The byte order mark, in UTF-8.
 const BOM: &str = "\u{feff}";
 
-/// The places where the lines of a text begin.
+/// The byte offsets at which the lines of a text begin.
 pub(super) struct Lines<'a> {
     source: &'a str,
     starts: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    /// Finds the beginnings of all lines.
+    /// Finds the start of each line.
     pub(super) fn of(source: &'a str) -> Self {
         let bytes = source.as_bytes();
         let mut starts = vec![if source.starts_with(BOM) { BOM.len() } else { 0 }];
@@ -29,17 +28,17 @@ impl<'a> Lines<'a> {
         Self { source, starts }
     }
 
-    /// The text whose lines these are.
+    /// The text.
     pub(super) fn source(&self) -> &'a str {
         self.source
     }
 
-    /// How many lines there are; a text without any has one.
+    /// The number of lines; an empty text has one.
     pub(super) fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// The 1-based line an offset lies in.
+    /// The 1-based line of an offset.
     pub(super) fn line_at(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset).max(1)
     }
@@ -49,7 +48,7 @@ impl<'a> Lines<'a> {
         let line = self.line_at(offset);
         let start = self.starts[line - 1];
         let before = self.source.as_bytes().get(start..offset).unwrap_or_default();
-        // Bytes that go on with a character begin with the bits 10.
+        // UTF-8 continuation bytes begin with the bits 10.
         (line, before.iter().filter(|byte| **byte & 0xC0 != 0x80).count() + 1)
     }
 
@@ -61,7 +60,7 @@ impl<'a> Lines<'a> {
         start..start + text.trim_end_matches(['\r', '\n']).len()
     }
 
-    /// Where the line after a 1-based line begins, or the end of the text.
+    /// The start of the line after a 1-based line, or the end of the text.
     pub(super) fn next_start(&self, line: usize) -> usize {
         self.starts.get(line).copied().unwrap_or(self.source.len())
     }
@@ -87,7 +86,7 @@ mod tests {
         assert_eq!(lines.position(3), (1, 1));
         assert_eq!(lines.position(7), (1, 3));
         assert_eq!(lines.position(13), (2, 2));
-        assert_eq!(lines.position(0), (1, 1), "the mark itself stands before the first column");
+        assert_eq!(lines.position(0), (1, 1), "the mark itself is before the first column");
     }
 
     #[test]

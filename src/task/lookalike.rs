@@ -1,31 +1,33 @@
-//! Text that resembles a criterion but is none: warnings for likely mistakes.
+//! Warnings for text that resembles a criterion or verify command but is not one.
 //!
-//! Invariant: nothing here changes what is a criterion; it only speaks up where a
-//! human probably believes there is one.
+//! Invariant: nothing here changes which criteria a file has.
+
+use std::ops::Range;
 
 use super::{
     diagnostics::{Diagnostics, quote},
-    scan::Segment,
+    recipe_item::is_recipe,
+    segment::Segment,
     verify_item::is_verify,
 };
 
-/// Marks that people put between brackets where they mean "done" or "something else".
+/// Marks that people put between brackets to mean "done" or some other state.
 const MARKS: [&str; 24] = [
     "x", "X", "y", "Y", "v", "V", "o", "O", "*", "-", "+", "~", "/", ">", "<", "!", "?", ".", "✓",
     "✔", "✅", "✗", "❌", "•",
 ];
 
-/// The most bytes between brackets that may be meant as a mark.
+/// The longest text between brackets that may be meant as a mark, in bytes.
 const LONGEST_MARK: usize = 8;
 
-/// A bracket pair at the beginning of a text.
+/// A pair of brackets at the start of a text.
 struct Brackets<'a> {
     inner: &'a str,
     after: &'a str,
 }
 
 impl<'a> Brackets<'a> {
-    /// Reads one, unless it is the beginning of a link.
+    /// Reads the brackets. Returns `None` if there are none or if they begin a link.
     fn read(text: &'a str) -> Option<Self> {
         let rest = text.strip_prefix('[')?;
         let close = rest.bytes().take(LONGEST_MARK + 1).position(|byte| byte == b']')?;
@@ -33,13 +35,13 @@ impl<'a> Brackets<'a> {
         (!after.starts_with(['(', '[', ':'])).then_some(Self { inner, after })
     }
 
-    /// Whether Markdown takes it for a box, given the right place.
+    /// Would Markdown read this as a checkbox at the start of a list item?
     fn is_box(&self) -> bool {
         matches!(self.inner, " " | "\t" | "x" | "X")
     }
 }
 
-/// Looks at the first text of a list item that has no box.
+/// Checks the first text of a list item that has no checkbox.
 pub(super) fn item(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
     let Some((first, others)) = segments.split_first() else { return };
     lines(others, diagnostics);
@@ -47,8 +49,8 @@ pub(super) fn item(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) 
     if unstyled.len() < first.text.len() && is_styled_verify(unstyled) {
         diagnostics.warning(
             first.span(),
-            "this is not taken for a verify command",
-            "write the word plainly: `verify: …`",
+            "this is not read as a verify command",
+            "remove the formatting: `verify: …`",
         );
         return;
     }
@@ -61,48 +63,75 @@ pub(super) fn item(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) 
     let mark = brackets.inner.trim();
     if brackets.is_box() {
         if brackets.after.is_empty() {
-            diagnostics.error(
-                span,
-                "a criterion without text",
-                "write behind the box what must be true, or take the item away",
-            );
+            no_text(span, diagnostics);
         } else if !brackets.after.starts_with(|after: char| after.is_ascii_whitespace()) {
             diagnostics.warning(
                 span,
-                "this is not a box: the text follows it without a space",
-                format!("write {shown} and a space behind it"),
+                "this is not a checkbox: there is no space after it",
+                format!("write {shown} followed by a space"),
             );
         }
     } else if mark.is_empty() {
         diagnostics.warning(
             span,
-            format!("{shown} is not a box"),
-            "write `[ ]`, with exactly one space in it",
+            format!("{shown} is not a checkbox"),
+            "write `[ ]`, with exactly one space inside",
         );
     } else if MARKS.contains(&mark) {
         let hint = if mark.eq_ignore_ascii_case("x") {
-            "write `[x]`, without spaces in it"
+            "write `[x]`, without spaces inside"
         } else {
-            "write `[x]` for done and `[ ]` for open; there are no other marks"
+            "use `[x]` for done and `[ ]` for open; there are no other marks"
         };
-        diagnostics.warning(span, format!("{shown} is not a box"), hint);
+        diagnostics.warning(span, format!("{shown} is not a checkbox"), hint);
     }
 }
 
-/// `verify:` with the rest of its emphasis, as in `verify**:` or `verify:**`.
+/// The error for a checkbox that nothing follows.
+pub(super) fn no_text(brackets: Range<usize>, diagnostics: &mut Diagnostics<'_>) {
+    diagnostics.error(
+        brackets,
+        "this criterion has no text",
+        "write after the checkbox what must be true, or remove the item",
+    );
+}
+
+/// Warns about a criterion whose text begins like a verify command or a recipe.
+pub(super) fn boxed(
+    first: &Segment<'_>,
+    brackets: Range<usize>,
+    diagnostics: &mut Diagnostics<'_>,
+) {
+    let (message, hint) = if is_verify(first.text) {
+        (
+            "this is a separate criterion, not a verify command",
+            "remove the checkbox: `- verify: …`, indented below its criterion",
+        )
+    } else if is_recipe(first.text) {
+        (
+            "this is a separate criterion, not the recipe of one",
+            "remove the checkbox: `- recipe: …`, indented below its criterion",
+        )
+    } else {
+        return;
+    };
+    diagnostics.warning(brackets, message, hint);
+}
+
+/// Is this `verify:` with leftover emphasis, as in `verify**:` or `verify:**`?
 fn is_styled_verify(text: &str) -> bool {
     let word = text.get(..6).unwrap_or_default();
     let rest = text.get(6..).unwrap_or_default().trim_start_matches(['*', '_']);
     word.eq_ignore_ascii_case("verify") && rest.starts_with(':')
 }
 
-/// Looks at lines that are no list items.
+/// Checks lines that are not the start of a list item.
 pub(super) fn lines(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>) {
     for segment in segments {
         if is_verify(segment.text) {
             diagnostics.warning(
                 segment.span(),
-                "this is not taken for a verify command: it belongs to the text above it",
+                "this is not read as a verify command: it continues the text above",
                 "make it a list item below its criterion: `- verify: …`",
             );
             continue;
@@ -116,33 +145,33 @@ pub(super) fn lines(segments: &[Segment<'_>], diagnostics: &mut Diagnostics<'_>)
             diagnostics.warning(
                 segment.start..end,
                 "this looks like a criterion, but is not a list item",
-                "write it as `- [ ] text`, with both spaces; an empty line before the list and less indentation may be missing too",
+                "write `- [ ] text`, with both spaces; the list may also need an empty line before it, or less indentation",
             );
         }
     }
 }
 
-/// Where a list can end up without its author noticing.
+/// A place where a list can end up unnoticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hidden {
-    /// Code by indentation alone.
+    /// An indented code block.
     Code,
-    /// A block of HTML.
+    /// An HTML block.
     Html,
 }
 
-/// What begins a block of HTML that is meant to be left alone.
+/// HTML whose contents are clearly not meant as Markdown.
 const LEFT_ALONE: [&str; 5] = ["<!--", "<pre", "<script", "<style", "<textarea"];
 
-/// Looks at lines that Markdown does not read.
+/// Checks lines that Markdown does not parse.
 pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, diagnostics: &mut Diagnostics<'_>) {
     let (message, hint) = match place {
         Hidden::Code => (
-            "this box stands in code: the line is indented by four spaces or more",
-            "indent it less, or put fences around it if it is code",
+            "this checkbox is in a code block: the line is indented by four or more spaces",
+            "indent the line less; if it is meant as code, use a fenced code block",
         ),
         Hidden::Html => (
-            "this box stands in HTML, where no Markdown is read",
+            "this checkbox is inside HTML, where Markdown is not parsed",
             "put an empty line between the HTML and the list",
         ),
     };
@@ -162,7 +191,7 @@ pub(super) fn hidden(segments: &[Segment<'_>], place: Hidden, diagnostics: &mut 
     }
 }
 
-/// A bullet or a number at the beginning of a text, and what follows it.
+/// Splits off a bullet or number at the start of a text.
 fn split_bullet(text: &str) -> (&str, &str) {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let bullet = if digits > 0 {

@@ -1,24 +1,28 @@
-//! TASK.md: found, read into a [`Task`](crate::model::Task), explained, ticked, compared.
+//! TASK.md: finding it, parsing it into a [`Task`](crate::model::Task), showing its diagnostics,
+//! ticking its checkboxes, and comparing two versions.
 //!
-//! Invariant: what is a criterion is Markdown's word; its text is data and never a
-//! pattern, a template or shell code; and the only edit there is changes one byte.
-//! What a setting resolves to lives in `config`, what a change of TASK.md proves in
-//! `verify`, and writing the file in the rooms that call [`tick`] and [`restore`].
+//! Invariant: Markdown decides what a criterion is. Its text is data, never a pattern, a template or
+//! shell code. The only edit is one byte.
+//! Resolving settings lives in `config`, and what a change of TASK.md proves in `verify`. The
+//! callers of [`tick`] and [`restore`] write the file.
 
 mod compare;
 mod diagnostics;
 mod discover;
 mod error;
-mod find;
-mod front;
+mod front_matter;
 mod front_policy;
+mod front_settings;
+mod item;
 mod lines;
 mod lookalike;
+mod lookup;
+mod markdown;
 mod nesting;
 mod parse;
 mod recipe_item;
 mod render;
-mod scan;
+mod segment;
 #[cfg(test)]
 mod tests;
 mod tick;
@@ -27,7 +31,7 @@ mod verify_item;
 pub use compare::compare;
 pub use discover::{TASK_FILE, TaskFolder, discover, load, wrong_with_name};
 pub use error::TaskError;
-pub use find::{at_line, find, usable};
+pub use lookup::{at_line, find, usable};
 pub use parse::parse;
 pub use render::render_diagnostic;
 pub use tick::{Tick, restore, tick};

@@ -1,20 +1,20 @@
-//! Keeps files away from the Markdown parser that are nested beyond any sense.
+//! Rejects absurdly deep nesting before the Markdown parser sees it.
 //!
-//! The parser's time grows with the number of lines times the depth of what is open
-//! around them. An agent can write any TASK.md, and must not hold up the runner with it.
+//! The parser's time grows with the number of lines times their nesting depth. An agent can
+//! write any TASK.md, and must not be able to hold up the runner with it.
 
 use super::lines::Lines;
 
-/// The deepest nesting of lists and quotes that is read.
+/// The deepest nesting of lists and quotes that is parsed.
 const DEEPEST: usize = 1000;
 
-/// The first 1-based line that may be nested deeper than that.
+/// The first 1-based line that may be nested deeper than [`DEEPEST`].
 pub(super) fn too_deep(lines: &Lines<'_>) -> Option<usize> {
     (1..=lines.count()).find(|line| depth(&lines.source().as_bytes()[lines.range(*line)]) > DEEPEST)
 }
 
-/// At most how many lists and quotes a line's beginning is in: those that it opens
-/// itself, and those that it can go on in by its indentation.
+/// An upper bound of the number of lists and quotes around a line: those that it opens, and those
+/// that its indentation can continue.
 fn depth(line: &[u8]) -> usize {
     let (mut at, mut markers, mut columns) = (0, 0, 0);
     loop {
@@ -34,7 +34,7 @@ fn depth(line: &[u8]) -> usize {
                 let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
                 match &rest[digits..] {
                     [b'.' | b')', b' ' | b'\t', ..] if digits > 0 => digits + 1,
-                    // A blank line opens nothing and goes on in whatever is open.
+                    // A blank line opens nothing and continues anything.
                     [] if markers == 0 => return 0,
                     _ => return markers.max(columns / 2),
                 }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_opens_and_what_goes_on() {
+    fn markers_and_indentation_count() {
         for (line, expected) in [
             ("", 0),
             ("text", 0),

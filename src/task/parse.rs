@@ -1,25 +1,25 @@
-//! From the bytes of a TASK.md to a task.
+//! Parses the bytes of a TASK.md into a [`Task`].
 
 use std::collections::HashMap;
 
 use super::{
     diagnostics::{Diagnostics, quote},
-    front,
+    front_matter,
     lines::Lines,
+    markdown::{Scanned, scan},
     nesting::too_deep,
-    scan::{Scanned, scan},
 };
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
 
-/// A criterion longer than this, in bytes, is likely to be a mistake, and leaves
+/// Criteria longer than this, in bytes, get a warning: they are probably a mistake, and leave
 /// little room for anything else in a prompt.
 const LONG_TEXT: usize = 4096;
 
-/// Reads a TASK.md. `name` is the task's name, its folder's.
+/// Parses a TASK.md. `name` is the name of the task's folder.
 ///
-/// It never fails: whatever is wrong stands in the diagnostics, and with an error
-/// among them the task must not be worked on (see [`super::usable`]). Bytes that are
-/// not UTF-8 give a task without criteria, whose `source` shows them as U+FFFD.
+/// Never fails: problems are reported as diagnostics. A task with an error among them must not
+/// be worked on; see [`usable`](super::usable). A file that is not UTF-8 gives a task without
+/// criteria, and `source` shows the invalid bytes as U+FFFD.
 pub fn parse(name: &str, bytes: &[u8]) -> Task {
     match std::str::from_utf8(bytes) {
         Ok(source) => parse_text(name, source),
@@ -27,12 +27,12 @@ pub fn parse(name: &str, bytes: &[u8]) -> Task {
     }
 }
 
-/// A task whose file is too large to be read.
+/// A task whose file is too large to read.
 pub(super) fn too_large(name: &str) -> Task {
     let lines = Lines::of("");
     let mut diagnostics = Diagnostics::on(&lines);
-    let help = "a task is a page or two of text: keep long material in files of its own";
-    diagnostics.error(0..0, "the file is larger than 16 MiB", help);
+    let hint = "keep TASK.md to a page or two, and move long material into other files";
+    diagnostics.error(0..0, "the file is larger than 16 MiB", hint);
     let diagnostics = diagnostics.finish();
     Task {
         name: name.to_owned(),
@@ -47,25 +47,25 @@ pub(super) fn too_large(name: &str) -> Task {
 fn parse_text(name: &str, source: &str) -> Task {
     let lines = Lines::of(source);
     let mut diagnostics = Diagnostics::on(&lines);
-    let parts = front::split(&lines, &mut diagnostics);
-    let settings = front::settings(&lines, &parts, &mut diagnostics);
+    let sections = front_matter::split(&lines, &mut diagnostics);
+    let settings = front_matter::settings(&lines, &sections, &mut diagnostics);
     let too_deep = too_deep(&lines);
     let mut found = match too_deep {
         Some(_) => Scanned::default(),
-        None => scan(&lines, parts.body, &mut diagnostics),
+        None => scan(&lines, sections.body, &mut diagnostics),
     };
     number(&mut found.criteria, &mut diagnostics);
     if let Some(line) = too_deep {
         let start = lines.range(line).start;
         diagnostics.error(
             start..start,
-            "lists or quotes are nested more than a thousand levels deep",
-            "take the indentation and the marks away from the beginning of this line",
+            "lists or quotes are nested more than 1000 levels deep",
+            "remove the indentation and the marks at the start of this line",
         );
     } else if source.trim_start_matches('\u{feff}').trim().is_empty() {
-        diagnostics.error(0..0, "the file is empty", HOW_TO_BEGIN);
+        diagnostics.error(0..0, "the file is empty", ADD_CRITERION);
     } else if found.criteria.is_empty() {
-        diagnostics.error(parts.body..parts.body, "there are no criteria", HOW_TO_BEGIN);
+        diagnostics.error(sections.body..sections.body, "there are no criteria", ADD_CRITERION);
     }
     Task {
         name: name.to_owned(),
@@ -77,9 +77,9 @@ fn parse_text(name: &str, source: &str) -> Task {
     }
 }
 
-const HOW_TO_BEGIN: &str = "add at least one list item with a box: `- [ ] what must be true`";
+const ADD_CRITERION: &str = "add at least one list item with a checkbox: `- [ ] what must be true`";
 
-/// Counts equal texts, and speaks up where that or a text's length may be a mistake.
+/// Numbers criteria with the same text, and warns about repeated and overlong texts.
 fn number(criteria: &mut [Criterion], diagnostics: &mut Diagnostics<'_>) {
     let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
     let mut repeated = Vec::new();
@@ -89,7 +89,7 @@ fn number(criteria: &mut [Criterion], diagnostics: &mut Diagnostics<'_>) {
             diagnostics.warning(
                 criterion.mark - 1..criterion.mark + 2,
                 format!("this criterion is {} bytes long", text.len()),
-                "say in one line what must be true, and put the rest into the free text",
+                "state in one line what must be true, and move the rest into the text around it",
             );
         }
         let same = lines.entry(text.clone()).or_default();
@@ -104,24 +104,25 @@ fn number(criteria: &mut [Criterion], diagnostics: &mut Diagnostics<'_>) {
         let same = &lines[&criterion.key.text];
         diagnostics.warning(
             criterion.mark - 1..criterion.mark + 2,
-            format!("{} is written more than once: on {}", quote(&criterion.key.text), list(same)),
-            "equal texts are told apart by their order alone; better give each its own words",
+            format!("{} appears more than once: on {}", quote(&criterion.key.text), list(same)),
+            "give each its own wording: criteria with the same text are told apart only by their order",
         );
     }
 }
 
-/// `lines 3, 5 and 8`, or the first few and how many there are besides.
+/// Lists line numbers, as in `lines 3, 5, and 8`, and counts those past the first few.
 fn list(lines: &[usize]) -> String {
     const SHOWN: usize = 5;
     let shown: Vec<String> = lines.iter().take(SHOWN).map(ToString::to_string).collect();
     match lines.len().checked_sub(SHOWN) {
         None | Some(0) => match shown.split_last() {
+            Some((last, [first])) => format!("lines {first} and {last}"),
             Some((last, others)) if !others.is_empty() => {
-                format!("lines {} and {last}", others.join(", "))
+                format!("lines {}, and {last}", others.join(", "))
             }
             _ => format!("line {}", shown.join("")),
         },
-        Some(more) => format!("lines {} and {more} more", shown.join(", ")),
+        Some(more) => format!("lines {}, and {more} more", shown.join(", ")),
     }
 }
 
@@ -129,7 +130,7 @@ fn not_utf8(name: &str, bytes: &[u8], valid: usize) -> Task {
     let source = String::from_utf8_lossy(bytes).into_owned();
     let (line, column) = Lines::of(&source).position(valid);
     let hint = match bytes {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it looks like UTF-16: save the file as UTF-8",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "the file looks like UTF-16; save it as UTF-8",
         _ => "save the file as UTF-8",
     };
     Task {
@@ -141,7 +142,7 @@ fn not_utf8(name: &str, bytes: &[u8], valid: usize) -> Task {
             severity: Severity::Error,
             line,
             column,
-            message: format!("the byte 0x{:02x} is not UTF-8", bytes[valid]),
+            message: format!("invalid UTF-8: byte 0x{:02x}", bytes[valid]),
             hint: Some(hint.to_owned()),
             span: valid..valid + char::REPLACEMENT_CHARACTER.len_utf8(),
         }],

@@ -1,55 +1,46 @@
-//! A `recipe:` item below a criterion: the recipe it names, or what is wrong with it.
-//!
-//! Invariant: as with a verify command, the name is taken only where it is plain which
-//! characters belong to it.
+//! `recipe:` items: the recipe below a criterion, or the error to report.
 
 use std::ops::Range;
 
-use super::scan::Segment;
-use super::verify_item::{ItemError, value};
+use super::{
+    item::{self, CodeSpan, ItemError},
+    segment::Segment,
+};
 use crate::model::{RecipeName, RecipeNameError};
 
-/// The word an item begins with.
-const WORD: &str = "recipe:";
+/// The keyword that begins the item.
+const KEYWORD: &str = "recipe:";
 
-/// How a recipe is written.
-pub(super) const EXAMPLE: &str = "write it as in - recipe: `my-recipe`";
+/// The hint for every invalid recipe item.
+pub(super) const EXAMPLE: &str = "for example: - recipe: `my-recipe`";
 
-/// A `recipe:` item that was read.
+/// A `recipe:` item.
 pub(super) struct RecipeItem {
-    /// Its first line's bytes in the file.
+    /// The bytes of its first line in the file.
     pub(super) span: Range<usize>,
-    /// The recipe, or what is wrong.
+    /// The recipe, or an error message.
     pub(super) name: Result<RecipeName, String>,
 }
 
-/// Whether a text begins as a recipe item does, in any case.
+/// Does this text begin like a recipe item, in any case?
 pub(super) fn is_recipe(text: &str) -> bool {
-    text.get(..WORD.len()).is_some_and(|start| start.eq_ignore_ascii_case(WORD))
+    item::has_keyword(text, KEYWORD)
 }
 
-/// Reads an item's first block of text, where it is a recipe item at all.
-pub(super) fn read(
-    segments: &[Segment<'_>],
-    code: &[(Range<usize>, String)],
-) -> Option<RecipeItem> {
-    let first = segments.first().filter(|first| is_recipe(first.text))?;
-    let name = if segments[1..].iter().all(|segment| segment.text.is_empty()) {
-        value(first, WORD, code).map_err(explain).and_then(|text| {
-            RecipeName::parse(text).map_err(|error: RecipeNameError| error.to_string())
-        })
-    } else {
-        Err(explain(ItemError::Lines))
-    };
-    Some(RecipeItem { span: first.span(), name })
+/// Reads an item's first block of text. Returns `None` if it is not a recipe item.
+pub(super) fn read(segments: &[Segment<'_>], code: &[CodeSpan]) -> Option<RecipeItem> {
+    let (span, value) = item::read(segments, KEYWORD, code)?;
+    let name = value.map_err(|error| explain(error).to_owned()).and_then(|text| {
+        RecipeName::parse(text).map_err(|error: RecipeNameError| error.to_string())
+    });
+    Some(RecipeItem { span, name })
 }
 
-fn explain(problem: ItemError) -> String {
-    match problem {
-        ItemError::Empty => "a recipe item without a name",
-        ItemError::Lines => "a recipe's name must stand on one line",
-        ItemError::Mixed => "it is not plain which part of this line is the recipe's name",
-        ItemError::Nul => "a recipe's name with a NUL byte in it",
+fn explain(error: ItemError) -> &'static str {
+    match error {
+        ItemError::Empty => "`recipe:` has no name",
+        ItemError::Lines => "a recipe name must fit on one line",
+        ItemError::Mixed => "cannot tell which part of this line is the recipe name",
+        ItemError::Nul => "a recipe name cannot contain a NUL byte",
     }
-    .to_owned()
 }

@@ -1,4 +1,4 @@
-//! Diagnostics as text: the place, the line, a caret, one hint.
+//! Renders diagnostics as text: the place, the line, a caret, and one hint.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet, rendere
 
 use crate::model::{Diagnostic, Severity};
 
-/// Columns that are shown; a longer line is cut around the caret.
+/// Columns to show; a longer line is cut around the caret.
 const WIDTH: usize = 120;
 
-/// One diagnostic, for people: `path` as it should be shown, then `:line:column`, the
-/// line with a caret, and the hint. Plain text; control characters are made visible.
+/// Renders one diagnostic: the message, `path:line:column`, the line with a caret, and the hint.
+/// The result is plain text, with control characters made visible.
 pub fn render_diagnostic(path: &str, source: &str, diagnostic: &Diagnostic) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
@@ -30,7 +30,7 @@ pub fn render_diagnostic(path: &str, source: &str, diagnostic: &Diagnostic) -> S
     Renderer::plain().decor_style(DecorStyle::Ascii).term_width(WIDTH).render(&[group])
 }
 
-/// The line a span begins on, and the span's place in it.
+/// The line that a span begins on, and the span within that line.
 fn line_of<'a>(source: &'a str, span: &Range<usize>) -> (&'a str, Range<usize>) {
     let start = source.floor_char_boundary(span.start.min(source.len()));
     let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
@@ -40,7 +40,7 @@ fn line_of<'a>(source: &'a str, span: &Range<usize>) -> (&'a str, Range<usize>) 
     let line_end = rest.iter().position(ends).map_or(source.len(), |at| start + at);
     let end = source.floor_char_boundary(span.end.clamp(start, line_end));
     let line = &source[line_start..line_end];
-    // A byte order mark belongs to no column.
+    // A byte order mark is not part of any column.
     let mark = if line_start == 0 { "\u{feff}" } else { "" };
     let text = line.strip_prefix(mark).unwrap_or(line);
     let place = |at: usize| (at - line_start).saturating_sub(line.len() - text.len());
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::task::parse;
 
-    /// Everything that is said of a file.
+    /// All diagnostics of a file.
     fn told(source: &[u8]) -> String {
         let task = parse("t", source);
         let told = task.diagnostics.iter();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_have_no_line_to_show() {
+    fn files_without_a_line_to_show() {
         assert_text!(
             [&b""[..], b"\xef\xbb\xbf", b"\n\n# T", b"- [ ] a\nb\xff\xfec", b"\xff\xfe-\0"]
                 .map(told)
@@ -101,11 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn a_span_from_another_text_is_no_reason_to_fall_over() {
-        let mut remark = parse("t", b"").diagnostics.remove(0);
+    fn a_span_from_another_text_does_not_panic() {
+        let mut diagnostic = parse("t", b"").diagnostics.remove(0);
         for (start, end) in [(0, 99), (99, 100), (7, 3), (1, 2), (2, 3), (usize::MAX, usize::MAX)] {
-            remark.span = start..end;
-            assert!(render_diagnostic("T", "ä\nb", &remark).contains("the file is empty"));
+            diagnostic.span = start..end;
+            assert!(render_diagnostic("T", "ä\nb", &diagnostic).contains("the file is empty"));
         }
     }
 }

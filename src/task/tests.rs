@@ -1,4 +1,4 @@
-//! The parser, told what it must see in whole files.
+//! Tests of the parser on whole files.
 
 use std::fmt::Write;
 
@@ -13,8 +13,8 @@ macro_rules! assert_text {
     };
 }
 
-/// Everything that was understood, one line each.
-fn seen(source: &str) -> String {
+/// Criteria and diagnostics of a file, one per line.
+fn parsed(source: &str) -> String {
     let task = parse("t", source.as_bytes());
     let mut text = String::new();
     for it in &task.criteria {
@@ -39,8 +39,8 @@ fn seen(source: &str) -> String {
 }
 
 #[test]
-fn boxes_count_wherever_markdown_says_so() {
-    assert_text!(seen(
+fn checkboxes_count_wherever_markdown_reads_them() {
+    assert_text!(parsed(
         "# Title with `code`\n\
          - [ ] dash\n\
          * [x] star\n\
@@ -63,7 +63,7 @@ fn boxes_count_wherever_markdown_says_so() {
 
 #[test]
 fn never_in_code_comments_tables_or_front_matter() {
-    assert_text!(seen(
+    assert_text!(parsed(
         "---\n\
          verify: |-\n\
          \x20 - [ ] not this\n\
@@ -89,7 +89,7 @@ fn never_in_code_comments_tables_or_front_matter() {
 
 #[test]
 fn text_is_as_written_on_one_line() {
-    assert_text!(seen(
+    assert_text!(parsed(
         "- [ ] **bold** `code` <b>html</b> [link](x) \\* &amp; {{x}} $(x) .*  \n\
          - [ ] goes on\n\
          \x20     on the next line\n\
@@ -113,7 +113,7 @@ fn text_is_as_written_on_one_line() {
 
 #[test]
 fn verify_items() {
-    assert_text!(seen(
+    assert_text!(parsed(
         "- [ ] one\n\
          \x20 - verify: `cargo test -p client retry`\n\
          \x20 - verify: make check\n\
@@ -126,7 +126,7 @@ fn verify_items() {
          \n\
          \x20 - [ ] three\n\
          \x20   - verify: `three`\n\
-         - verify: `nobody's`\n\
+         - verify: `orphan`\n\
          - [ ] verify: `boxed`\n\
          - [ ] four\n\
          \x20 verify: `in the text`\n\
@@ -150,8 +150,8 @@ fn verify_items() {
 }
 
 #[test]
-fn boxes_that_got_into_code_or_html() {
-    assert_text!(seen(
+fn checkboxes_in_code_or_html_by_mistake() {
+    assert_text!(parsed(
         "- [ ] good\n\
          \n\
          \x20     - [ ] six spaces\n\
@@ -173,7 +173,7 @@ fn boxes_that_got_into_code_or_html() {
 
 #[test]
 fn likely_mistakes() {
-    assert_text!(seen(
+    assert_text!(parsed(
         "- [ ] good\n\
          - [ x] a\n\
          - [x ] b\n\
@@ -208,28 +208,28 @@ fn likely_mistakes() {
 
 #[test]
 fn files_without_criteria() {
-    assert_eq!(seen(""), "error 1:1 the file is empty\n");
-    assert_eq!(seen("\u{feff}\r\n \n"), "error 1:1 the file is empty\n");
-    assert_eq!(seen("# T\n- a\n"), "error 1:1 there are no criteria\n");
-    assert_eq!(seen("---\nmodel: x\n---\n# T\n"), "error 4:1 there are no criteria\n");
+    assert_eq!(parsed(""), "error 1:1 the file is empty\n");
+    assert_eq!(parsed("\u{feff}\r\n \n"), "error 1:1 the file is empty\n");
+    assert_eq!(parsed("# T\n- a\n"), "error 1:1 there are no criteria\n");
+    assert_eq!(parsed("---\nmodel: x\n---\n# T\n"), "error 4:1 there are no criteria\n");
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn bytes_that_are_not_utf8() {
     let told = |bytes: &[u8]| {
         let task = parse("t", bytes);
         assert!(task.criteria.is_empty() && !usable(&task));
-        let [remark] = &task.diagnostics[..] else { panic!("one remark") };
-        (remark.line, remark.column, remark.message.clone())
+        let [diagnostic] = &task.diagnostics[..] else { panic!("one diagnostic") };
+        (diagnostic.line, diagnostic.column, diagnostic.message.clone())
     };
-    let message = |byte: &str| format!("the byte {byte} is not UTF-8");
+    let message = |byte: &str| format!("invalid UTF-8: byte {byte}");
     assert_eq!(told(b"- [ ] a\r\n- [ ] \xc3\xa4\xff"), (2, 8, message("0xff")));
     assert_eq!(told(b"\xc3"), (1, 1, message("0xc3")));
     assert_eq!(told(b"\xef\xbb\xbf- [ ] a \xed\xa0\x80"), (1, 9, message("0xed")));
 }
 
 #[test]
-fn looking_criteria_up() {
+fn lookups() {
     let task = parse("t", b"- [ ] a\n- [ ] a\n\n- [x] b\n");
     let key = |text: &str, occurrence| CriterionKey { text: text.into(), occurrence };
     assert_eq!(find(&task, &key("a", 1)).map(|it| it.line), Some(2));
@@ -260,7 +260,7 @@ fn ten_thousand_criteria() {
     assert_eq!(task.criteria.len(), 10_000);
     let last = &task.criteria[9_999];
     assert_eq!((last.line, last.key.text.as_str(), last.key.occurrence), (10_000, "4999", 1));
-    assert_eq!(task.diagnostics.len(), 5_000, "one warning for each text that is there twice");
+    assert_eq!(task.diagnostics.len(), 5_000, "one warning per repeated text");
 }
 
 #[test]
@@ -282,17 +282,17 @@ fn a_line_of_a_mebibyte() {
 }
 
 #[test]
-fn nesting_beyond_any_sense_is_refused_before_it_costs_time() {
+fn absurd_nesting_is_rejected_before_it_costs_time() {
     let lines = "x\n".repeat(1 << 19);
     for mark in ["> ", "- ", "1. ", ">"] {
         let source = format!("- [ ] a\n\n{}[ ] b\n{lines}", mark.repeat(1 << 18));
         assert_eq!(
-            seen(&source),
-            "error 3:1 lists or quotes are nested more than a thousand levels deep\n"
+            parsed(&source),
+            "error 3:1 lists or quotes are nested more than 1000 levels deep\n"
         );
     }
     let indented = format!("- [ ] a\n{}- [ ] b", "\t".repeat(501));
-    assert!(seen(&indented).starts_with("error 2:1 lists or quotes"));
+    assert!(parsed(&indented).starts_with("error 2:1 lists or quotes"));
     let deep = format!("{}[ ] a", "- ".repeat(1000));
     assert_eq!(checked(deep.as_bytes()).criteria.len(), 1);
 }
@@ -310,23 +310,23 @@ fn two_hundred_nested_levels() {
     assert_eq!(checked(quoted.as_bytes()).criteria.len(), 200);
 }
 
-/// Parses, and checks what must hold for any bytes.
+/// Parses, and checks the invariants that hold for any bytes.
 fn checked(bytes: &[u8]) -> Task {
     let task = parse("t", bytes);
     let (source, lines) = (task.source.as_bytes(), Lines::of(&task.source));
     let mut last = 0;
     let mut keys = std::collections::HashSet::new();
     for it in &task.criteria {
-        assert!(it.mark > last, "in the order of the file");
+        assert!(it.mark > last, "in file order");
         last = it.mark;
         let around = &source[it.mark - 1..=it.mark + 1];
         match around {
             [b'[', b'x' | b'X', b']'] => assert!(it.checked),
             [b'[', b' ' | b'\t' | 0x0b | 0x0c, b']'] => assert!(!it.checked),
-            other => panic!("no box: {other:?}"),
+            other => panic!("not a checkbox: {other:?}"),
         }
         assert_eq!(lines.position(it.mark - 1), (it.line, it.column));
-        assert!(keys.insert(&it.key), "one key, one criterion");
+        assert!(keys.insert(&it.key), "keys are unique");
         assert!(!it.key.text.contains(['\n', '\r']), "one line");
         for verify in &it.verify {
             assert!(verify.line > 0 && verify.line <= lines.count());
@@ -335,15 +335,15 @@ fn checked(bytes: &[u8]) -> Task {
     }
     let mut after_errors = false;
     for it in &task.diagnostics {
-        assert!(task.source.get(it.span.clone()).is_some(), "a span of the text");
+        assert!(task.source.get(it.span.clone()).is_some(), "the span is inside the text");
         after_errors |= it.severity == Severity::Warning;
         assert_eq!(it.severity == Severity::Warning, after_errors, "errors first");
     }
-    assert!(!task.criteria.is_empty() || !usable(&task), "no criteria: an error");
+    assert!(!task.criteria.is_empty() || !usable(&task), "a file without criteria has an error");
     task
 }
 
-/// Text that is dense with what the parser looks for.
+/// Text full of the syntax that the parser looks for.
 fn markdown() -> impl Strategy<Value = String> {
     let pieces = proptest::sample::select(vec![
         "- ",
@@ -413,17 +413,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_understood_or_explained(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_parse_or_give_diagnostics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         checked(&bytes);
     }
 
     #[test]
-    fn any_markdown_is_understood_or_explained(source in markdown()) {
+    fn any_markdown_parses_or_gives_diagnostics(source in markdown()) {
         let task = checked(source.as_bytes());
         prop_assert_eq!(&task.source, &source);
-        for remark in &task.diagnostics {
-            let text = render_diagnostic("TASK.md", &source, remark);
-            let place = format!("TASK.md:{}:{}", remark.line, remark.column);
+        for diagnostic in &task.diagnostics {
+            let text = render_diagnostic("TASK.md", &source, diagnostic);
+            let place = format!("TASK.md:{}:{}", diagnostic.line, diagnostic.column);
             prop_assert!(text.contains(&place), "{} is not in {}", place, text);
         }
     }

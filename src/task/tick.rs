@@ -1,12 +1,11 @@
-//! The one-byte tick: the only change the runner and the agent make to a TASK.md.
+//! The one-byte tick: the only change that the runner and the agent make to a TASK.md.
 //!
-//! Invariant: the result differs from the input in at most the byte between the
-//! brackets, whatever the rest of the file holds.
+//! Invariant: the result differs from the input in at most the byte between the brackets.
 
-use super::{TaskError, find};
+use super::{error::TaskError, lookup::find};
 use crate::model::{CriterionKey, Task};
 
-/// What a box is set to.
+/// The state to set a checkbox to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tick {
     /// `[x]`
@@ -15,17 +14,17 @@ pub enum Tick {
     Open,
 }
 
-/// Sets the box whose byte between the brackets is at `mark`. A box that already
-/// says so stays as it is, `[X]` included.
+/// Sets the checkbox whose byte between the brackets is at `mark`. A checkbox already in that
+/// state is left as it is, including `[X]`.
 ///
 /// # Errors
-/// [`TaskError::NoBox`] if no box has its mark there: the file is another than the
-/// one that was parsed.
+/// [`TaskError::NoBox`] if there is no checkbox at that place, because the file is not the one
+/// that was parsed.
 pub fn tick(bytes: &[u8], mark: usize, to: Tick) -> Result<Vec<u8>, TaskError> {
     let around = mark.checked_sub(1).and_then(|start| bytes.get(start..)?.get(..3));
     let checked = match around {
         Some([b'[', b'x' | b'X', b']']) => true,
-        // Markdown takes any blank of one byte for an open box.
+        // Markdown reads any one-byte blank as an open checkbox.
         Some([b'[', b' ' | b'\t' | 0x0b | 0x0c, b']']) => false,
         _ => return Err(TaskError::NoBox { offset: mark }),
     };
@@ -38,8 +37,8 @@ pub fn tick(bytes: &[u8], mark: usize, to: Tick) -> Result<Vec<u8>, TaskError> {
     Ok(ticked)
 }
 
-/// The text of the checkpoint's TASK.md, byte for byte, with at most one tick added
-/// to it: that of `keep_tick`, where the criterion exists.
+/// Returns the text of `before`, byte for byte, with at most one tick added: that of
+/// `keep_tick`, if the criterion exists.
 pub fn restore(before: &Task, keep_tick: Option<&CriterionKey>) -> Vec<u8> {
     let mut bytes = before.source.clone().into_bytes();
     if let Some(criterion) = keep_tick.and_then(|key| find(before, key)).filter(|it| !it.checked) {
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_that_already_says_so_is_left_alone() {
+    fn a_checkbox_already_in_that_state_is_left_alone() {
         assert_eq!(tick(b"- [X] a", 3, Tick::Done).expect("a box"), b"- [X] a");
         assert_eq!(tick(b"- [\t] a", 3, Tick::Open).expect("a box"), b"- [\t] a");
     }
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn restore_gives_the_checkpoint_with_the_focus_alone_ticked() {
+    fn restore_ticks_only_the_focus() {
         let before = parse("t", "\u{feff}- [ ] a\r\n- [ ] a\r\n- [X] b".as_bytes());
         let second = CriterionKey { text: "a".into(), occurrence: 1 };
         assert_eq!(

@@ -325,7 +325,7 @@ fn check_shows_the_recipe_and_refuses_a_name_that_is_none() {
         ("", "a recipe item without a name"),
         ("run `x` now", "it is not plain"),
         ("-R", "does not begin with `-`"),
-        ("a\n  - recipe: b", "this criterion names a second recipe"),
+        ("a\n  - recipe: b", "this criterion already has a recipe"),
     ] {
         let task = format!("# Demo\n\n- [ ] a is there\n  - recipe: {item}\n");
         scene.repo.write("tasks/demo/TASK.md", &task);

@@ -70,8 +70,8 @@ fn json_is_the_whole_object() {
             "diagnostics": [{
                 "severity": "warning",
                 "line": 15, "column": 3,
-                "message": "`same` is written more than once: on lines 13 and 15",
-                "hint": "equal texts are told apart by their order alone; better give each its own words",
+                "message": "`same` appears more than once: on lines 13 and 15",
+                "hint": "give each its own wording: criteria with the same text are told apart only by their order",
             }],
             "usable": true,
         })
@@ -101,13 +101,13 @@ fn text_for_people() {
     ");
     insta::assert_snapshot!(ran.stderr, @r"
 
-    warning: `same` is written more than once: on lines 13 and 15
+    warning: `same` appears more than once: on lines 13 and 15
       --> tasks/demo/TASK.md:15:3
        |
     15 | - [ ] same
        |   ^^^
        |
-       = help: equal texts are told apart by their order alone; better give each its own words
+       = help: give each its own wording: criteria with the same text are told apart only by their order
     ");
 }
 
@@ -135,7 +135,7 @@ fn a_task_without_criteria_is_an_object_too_and_exit_7() {
     1 | Nothing here.
       | ^
       |
-      = help: add at least one list item with a box: `- [ ] what must be true`
+      = help: add at least one list item with a checkbox: `- [ ] what must be true`
     ");
 }
 
@@ -153,12 +153,17 @@ fn where_there_is_no_task_to_show_the_object_says_why() {
     std::os::unix::fs::symlink(task, repo.path("tasks/link/TASK.md")).expect("linked");
     let nowhere = repo.beside("").display().to_string();
     for (words, code, task, says) in [
-        (&["check", "nope", "--json"][..], 7, json!("nope"), "there is no task `nope`"),
-        (&["check", "gone", "--json"], 7, json!("gone"), "there is no task `gone`"),
-        (&["check", "--json", "folder"], 7, json!("folder"), "it must be a file, and no link"),
-        (&["check", "--json", "fifo"], 7, json!("fifo"), "it must be a file, and no link"),
-        (&["check", "--json", "link"], 7, json!("link"), "it must be a file, and no link"),
-        (&["check", "my task", "--json"], 7, json!("my task"), "there is no task `my task`"),
+        (&["check", "nope", "--json"][..], 7, json!("nope"), "no task named `nope`"),
+        (&["check", "gone", "--json"], 7, json!("gone"), "no task named `gone`"),
+        (
+            &["check", "--json", "folder"],
+            7,
+            json!("folder"),
+            "it must be a regular file, not a link",
+        ),
+        (&["check", "--json", "fifo"], 7, json!("fifo"), "it must be a regular file, not a link"),
+        (&["check", "--json", "link"], 7, json!("link"), "it must be a regular file, not a link"),
+        (&["check", "my task", "--json"], 7, json!("my task"), "no task named `my task`"),
         (&["-C", &nowhere, "check", "demo", "--json"], 8, json!("demo"), "no git repository"),
         (&["check", "demo", "--json", "-C", "/no/dir"], 2, json!("demo"), "/no/dir is no folder"),
         (&["check", "--json"], 2, json!(null), "required arguments were not provided"),

@@ -29,17 +29,17 @@ fn init_scaffolds_a_task_that_can_be_worked_on_and_never_overwrites() {
     # verify: make test             # the runner runs it after each iteration
     # max_iterations: 20
     # on_stuck: stop                # or skip
-    # protect: ["tests/**"]         # paths the agent must not change
-    # allow: ["npm run lint"]       # commands allowed on top of the built-in list
+    # protect: ["tests/**"]         # paths that the agent must not change
+    # allow: ["npm run lint"]       # commands allowed in addition to the built-in list
     ---
     # login-form
 
-    What this task is about, and what the agent should know before it begins.
+    What this task is about, and what the agent should know before it starts.
 
     ## Success Criteria
 
-    - [ ] Say in one line what must be true
-      - verify: `echo "replace this by a command that fails until the criterion is met" && false`
+    - [ ] State in one line what must be true
+      - verify: `echo "replace this with a command that fails until the criterion is met" && false`
     "#);
     assert_eq!(repo.ralph(&["check", "login-form"]).code, Some(0));
     repo.write("tasks/login-form/TASK.md", "mine\n");

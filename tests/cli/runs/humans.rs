@@ -83,13 +83,13 @@ fn an_edit_that_makes_the_task_unreadable_ends_the_run_and_says_where() {
     assert_eq!(ran.code, Some(7));
     insta::assert_snapshot!(ran.stderr.split("hint:").next().expect("a message"), @r"
     error: tasks/demo/TASK.md has errors:
-    error: a verify command must stand on one line
+    error: a verify command must fit on one line
      --> tasks/demo/TASK.md:8:5
       |
     8 |   - verify: `test -e c.txt`
       |     ^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: put longer commands into a script and name the script here
+      = help: move longer commands into a script and call the script here
     ");
     assert_eq!(repo.task(), format!("{THREE}dangling\n"));
     repo.write("tasks/demo/TASK.md", THREE);

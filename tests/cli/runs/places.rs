@@ -137,7 +137,7 @@ fn a_task_that_is_not_there_lists_those_that_are() {
     let ran = repo.ralph(&["dmeo"]);
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, ran.stderr), @r"
     Some(7)
-    error: there is no task `dmeo`; there are: demo, other
+    error: no task named `dmeo`; available tasks: demo, other
     ");
 }
 
@@ -154,7 +154,7 @@ fn a_task_without_criteria() {
     1 | # Nothing
       | ^
       |
-      = help: add at least one list item with a box: `- [ ] what must be true`
+      = help: add at least one list item with a checkbox: `- [ ] what must be true`
     ");
 }
 
@@ -165,7 +165,7 @@ fn front_matter_with_a_mistake() {
     7
     error: the task cannot be used
 
-    error: there is no key `max_iteration`
+    error: unknown key `max_iteration`
      --> tasks/demo/TASK.md:2:1
       |
     2 | max_iteration: 3
@@ -213,7 +213,7 @@ fn a_template_with_a_mistake() {
     repo.commit("templates");
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     7
-    error: REPO/.ralph/templates/iteration.md:1:9: there is no value `next_criterium`; there are: attempt, date, feedback, guardrails_content, human_changes, iteration, max_attempts, next_criterion, next_line, progress_content, project_context, task_content, task_folder, task_name, verify_commands
+    error: REPO/.ralph/templates/iteration.md:1:9: unknown value `next_criterium`; the known values are: attempt, date, feedback, guardrails_content, human_changes, iteration, max_attempts, next_criterion, next_line, progress_content, project_context, task_content, task_folder, task_name, verify_commands
     ");
 }
 
