@@ -322,8 +322,8 @@ fn check_shows_the_recipe_and_refuses_a_name_that_is_none() {
     for (item, message) in [
         ("../x", "a recipe's name is made of"),
         ("`a b`", "a recipe's name is made of"),
-        ("", "a recipe item without a name"),
-        ("run `x` now", "it is not plain"),
+        ("", "`recipe:` has no name"),
+        ("run `x` now", "cannot tell which part"),
         ("-R", "does not begin with `-`"),
         ("a\n  - recipe: b", "this criterion already has a recipe"),
     ] {
