@@ -264,7 +264,7 @@ fn a_broken_state_is_taken_from_the_last_commit_and_kept() {
     for broken in ["", "{", &good[..good.len() / 2], "[]", "\0\0\0\0\0\0\0\0"] {
         repo.write("tasks/demo/state.json", broken);
         assert_eq!(repo.ralph(&["status", "demo"]).code, Some(0), "{broken}");
-        let ran = repo.run(HONEST, &["--max-iterations", "0"]);
+        let ran = repo.run(HONEST, &["--max-premium-requests", "0"]);
         assert_eq!(ran.code, Some(3), "{broken}: {}", ran.stderr);
         assert!(ran.stdout.contains("the one that was committed last is taken"), "{}", ran.stdout);
         assert_eq!(repo.read("tasks/demo/state.json"), good);

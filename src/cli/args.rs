@@ -1,6 +1,7 @@
 //! What can be typed, and what `--help` says about it.
 
 use std::ffi::{OsStr, OsString};
+use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use clap_complete::Shell;
 
 use super::classify::ClassifyArgs;
 use super::exit::IN_SHORT;
-use crate::config::{LayerSettings, Span};
+use crate::config::{LayerSettings, Span, from_one};
 use crate::model::{OnStuck, Sandbox, Via, WriteScope};
 
 /// Works through a task's criteria with a coding agent, unattended, and believes
@@ -217,8 +218,8 @@ pub(crate) struct RunArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct SettingArgs {
     /// Stop after this many iterations [default: 20]
-    #[arg(long, value_name = "N", help_heading = "Limits")]
-    max_iterations: Option<u32>,
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = from_one)]
+    max_iterations: Option<NonZeroU32>,
     /// Stop after this much time, as `30m` or `8h`
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_duration: Option<Span>,
@@ -233,8 +234,8 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     max_wait: Option<Span>,
     /// Attempts on a criterion before it counts as stuck [default: 3]
-    #[arg(long, value_name = "N", help_heading = "Limits")]
-    stuck_threshold: Option<u32>,
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = from_one)]
+    stuck_threshold: Option<NonZeroU32>,
     /// What to do with a stuck criterion: stop the run, or put it aside and go on
     /// [default: stop]
     #[arg(long, value_name = "WHAT", help_heading = "Limits",

@@ -6,6 +6,7 @@ mod notices;
 mod run_guards;
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -198,11 +199,11 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
         identity,
         rules,
         limits: Limits {
-            iterations: settings.max_iterations,
+            iterations: settings.max_iterations.get(),
             duration: settings.max_duration.map(|span| span.0),
             premium_requests: settings.max_premium_requests,
             tokens: settings.max_tokens,
-            attempts: settings.stuck_threshold.max(1),
+            attempts: settings.stuck_threshold.get(),
             on_stuck: settings.on_stuck,
         },
         turn: TurnLimits {
@@ -211,7 +212,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
             ..TurnLimits::default()
         },
         max_wait: settings.max_wait.0,
-        max_retries: settings.max_retries,
+        max_retries: settings.max_retries.map(NonZeroU32::get),
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,
         check_environment: identity_variables,

@@ -4,6 +4,7 @@
 //! `engine`. Nothing is waited for here.
 
 use std::io::Read as _;
+use std::num::NonZeroU32;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::Args;
@@ -66,7 +67,7 @@ pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     std::io::stdin().lock().take(LONGEST).read_to_end(&mut input).map_err(unreadable)?;
     let environment = from_environment(&|name| std::env::var(name).ok())?;
     let allowed = RetryLimits {
-        most: environment.max_retries,
+        most: environment.max_retries.map(NonZeroU32::get),
         fallback: environment.fallback.unwrap_or_default(),
     };
     let fault = agent::classify(&String::from_utf8_lossy(&input));

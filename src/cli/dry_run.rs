@@ -56,7 +56,7 @@ pub(super) fn dry_run(at: &TaskContext, args: &RunArgs) -> Result<u8, Failure> {
                     .map(|path| path.display().to_string())
                     .collect(),
                 attempt: attempts + 1,
-                max_attempts: settings.stuck_threshold,
+                max_attempts: settings.stuck_threshold.get(),
                 date: Clock::system().today(),
             })
         })

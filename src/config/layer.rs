@@ -1,6 +1,7 @@
 //! One layer: what somebody wrote in one place.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -53,7 +54,7 @@ pub struct Layer {
 #[serde(deny_unknown_fields, default)]
 pub struct LayerSettings {
     /// Iterations a run may use.
-    pub max_iterations: Option<u32>,
+    pub max_iterations: Option<NonZeroU32>,
     /// Wall time a run may use.
     pub max_duration: Option<Span>,
     /// Premium requests a run may use.
@@ -63,9 +64,9 @@ pub struct LayerSettings {
     /// How long a run waits for a rate limit to pass.
     pub max_wait: Option<Span>,
     /// How often a failure of the model is tried again at most.
-    pub max_retries: Option<u32>,
+    pub max_retries: Option<NonZeroU32>,
     /// Attempts on a criterion before it counts as stuck.
-    pub stuck_threshold: Option<u32>,
+    pub stuck_threshold: Option<NonZeroU32>,
     /// What to do with a stuck criterion.
     pub on_stuck: Option<OnStuck>,
     /// The agent's model.

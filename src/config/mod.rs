@@ -12,6 +12,8 @@ mod resolve;
 mod span;
 
 pub use layer::{Layer, LayerSettings, Source};
-pub use read::{ConfigError, from_environment, from_file, from_task, unknown_variables, user_file};
+pub use read::{
+    ConfigError, from_environment, from_file, from_one, from_task, unknown_variables, user_file,
+};
 pub use resolve::{SettingOrigin, Settings, resolve};
 pub use span::{Span, SpanError};

@@ -1,6 +1,7 @@
 //! Reads each layer from the place it is written in.
 
 use std::cell::RefCell;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -60,6 +61,17 @@ impl ConfigError {
             Self::Read { .. } | Self::Parse { .. } | Self::Variable { .. } => None,
         }
     }
+}
+
+/// Why a number that must be at least 1 was refused.
+const NOT_FROM_ONE: &str = "not a whole number from 1";
+
+/// Reads a number that must be at least 1, as flags and variables write it.
+///
+/// # Errors
+/// The reason, for people.
+pub fn from_one(text: &str) -> Result<NonZeroU32, &'static str> {
+    text.trim().parse().map_err(|_| NOT_FROM_ONE)
 }
 
 /// How the names of our variables begin.
@@ -150,10 +162,11 @@ pub fn from_task(settings: &TaskSettings) -> Result<LayerSettings, ConfigError> 
         .map(|text| parse::<Span>("max_duration", text))
         .transpose()?;
     Ok(LayerSettings {
-        max_iterations: settings.max_iterations,
+        // The parser of TASK.md has refused 0.
+        max_iterations: settings.max_iterations.and_then(NonZeroU32::new),
         max_duration,
         max_premium_requests: settings.max_premium_requests,
-        stuck_threshold: settings.stuck_threshold,
+        stuck_threshold: settings.stuck_threshold.and_then(NonZeroU32::new),
         on_stuck: settings.on_stuck,
         model: settings.model.clone(),
         require_checks: settings.require_checks,
@@ -203,8 +216,9 @@ pub fn from_environment(
         };
         found.map(read).transpose()
     }
-    let number = |found| plain::<u32>(found, "it is a whole number");
-    let flag = |found| plain::<bool>(found, "it is `true` or `false`");
+    let number = |found| plain::<u32>(found, "not a whole number");
+    let from_one = |found| plain::<NonZeroU32>(found, NOT_FROM_ONE);
+    let flag = |found| plain::<bool>(found, "neither `true` nor `false`");
     // A setting whose flag turns it off: named as the key is, or as the flag.
     let turned = |name: &str| -> Result<Option<bool>, ConfigError> {
         let (on, off) = (flag(read(name))?, flag(read(&format!("NO_{name}")))?);
@@ -221,24 +235,24 @@ pub fn from_environment(
         _ => (name, value),
     });
     Ok(LayerSettings {
-        max_iterations: number(read("MAX_ITERATIONS"))?,
+        max_iterations: from_one(read("MAX_ITERATIONS"))?,
         max_duration: typed(read("MAX_DURATION"))?,
         max_premium_requests: number(read("MAX_PREMIUM_REQUESTS"))?,
-        max_tokens: plain(read("MAX_TOKENS"), "it is a whole number")?,
+        max_tokens: plain(read("MAX_TOKENS"), "not a whole number")?,
         max_wait: typed(read("MAX_WAIT"))?,
-        max_retries: number(read("MAX_RETRIES").or_else(retries))?,
-        stuck_threshold: number(read("STUCK_THRESHOLD"))?,
-        on_stuck: word(read("ON_STUCK"), "it is `stop` or `skip`")?,
+        max_retries: from_one(read("MAX_RETRIES").or_else(retries))?,
+        stuck_threshold: from_one(read("STUCK_THRESHOLD"))?,
+        on_stuck: word(read("ON_STUCK"), "neither `stop` nor `skip`")?,
         model: typed(read("MODEL"))?,
         agent: typed(read("AGENT"))?,
-        via: word(read("VIA"), "it is `acp` or `cli`")?,
+        via: word(read("VIA"), "neither `acp` nor `cli`")?,
         branch: typed(read("BRANCH"))?,
         allow_dirty: flag(read("ALLOW_DIRTY"))?,
         require_checks: flag(read("REQUIRE_CHECKS"))?,
         baseline: turned("BASELINE")?,
         stop_check: turned("STOP_CHECK")?,
-        write_scope: word(read("WRITE_SCOPE"), "it is `workspace` or `task`")?,
-        sandbox: word(sandbox, "it is `off`, `required` or `best-effort`")?,
+        write_scope: word(read("WRITE_SCOPE"), "neither `workspace` nor `task`")?,
+        sandbox: word(sandbox, "not one of `off`, `required` and `best-effort`")?,
         auto_approve: flag(read("AUTO_APPROVE"))?,
         fallback: flag(read("FALLBACK"))?,
         verify_timeout: typed(read("VERIFY_TIMEOUT"))?,
@@ -300,7 +314,7 @@ mod tests {
             assert_eq!(values.sandbox, Some(sandbox));
         }
         for name in ["COPILOT_MAX_RETRIES", "RALPH_COPILOT_MAX_RETRIES"] {
-            assert_eq!(environment(name, "1").expect("valid").max_retries, Some(1));
+            assert_eq!(environment(name, "1").expect("valid").max_retries, Some(NonZeroU32::MIN));
         }
     }
 
@@ -315,6 +329,9 @@ mod tests {
             ("RALPH_COPILOT_WRITE_SCOPE", "world"),
             ("RALPH_COPILOT_SANDBOX", "maybe"),
             ("COPILOT_MAX_RETRIES", "many"),
+            ("COPILOT_MAX_RETRIES", "0"),
+            ("RALPH_COPILOT_MAX_ITERATIONS", "0"),
+            ("RALPH_COPILOT_STUCK_THRESHOLD", "0"),
         ] {
             let error = environment(name, value).expect_err(name).to_string();
             assert!(error.starts_with(&format!("{name}={value}: ")), "{error}");

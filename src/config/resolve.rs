@@ -1,5 +1,6 @@
 //! Layers → settings.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::{Layer, LayerSettings, Source, Span};
@@ -14,6 +15,11 @@ pub struct SettingOrigin {
     pub value: String,
     /// Who said so.
     pub source: Source,
+}
+
+/// A default that is at least 1.
+const fn from_one(number: u32) -> NonZeroU32 {
+    NonZeroU32::MIN.saturating_add(number.saturating_sub(1))
 }
 
 macro_rules! settings {
@@ -35,7 +41,7 @@ macro_rules! settings {
             /// Tokens a run may use, where they are limited.
             pub max_tokens: Option<u64>,
             /// How often a failure of the model is tried again, where that is limited.
-            pub max_retries: Option<u32>,
+            pub max_retries: Option<NonZeroU32>,
             /// Models that count as free, where the built-in table is overridden.
             pub free_models: Option<Vec<String>>,
             /// Globs the agent must not change.
@@ -91,11 +97,11 @@ macro_rules! settings {
 
 settings! {
     /// Iterations a run may use.
-    max_iterations: u32 = 20, u32::to_string;
+    max_iterations: NonZeroU32 = from_one(20), NonZeroU32::to_string;
     /// How long a run waits for a rate limit to pass.
     max_wait: Span = Span(Duration::from_secs(2 * 3600)), Span::to_string;
     /// Attempts on a criterion before it counts as stuck.
-    stuck_threshold: u32 = 3, u32::to_string;
+    stuck_threshold: NonZeroU32 = from_one(3), NonZeroU32::to_string;
     /// What to do with a stuck criterion.
     on_stuck: OnStuck = OnStuck::Stop, OnStuck::to_string;
     /// How Copilot is driven.
@@ -195,19 +201,19 @@ mod tests {
         let layers = [
             layer(
                 Source::Flag,
-                LayerSettings { stuck_threshold: Some(7), ..LayerSettings::default() },
+                LayerSettings { stuck_threshold: Some(from_one(7)), ..LayerSettings::default() },
             ),
             layer(
                 Source::Environment,
                 LayerSettings {
-                    stuck_threshold: Some(8),
-                    max_iterations: Some(4),
+                    stuck_threshold: Some(from_one(8)),
+                    max_iterations: Some(from_one(4)),
                     ..LayerSettings::default()
                 },
             ),
         ];
         let settings = resolve(&layers);
-        assert_eq!((settings.stuck_threshold, settings.max_iterations), (7, 4));
+        assert_eq!((settings.stuck_threshold, settings.max_iterations), (from_one(7), from_one(4)));
         let winner = |name: &str| {
             settings.chosen.iter().find(|chosen| chosen.name == name).map(|chosen| &chosen.source)
         };

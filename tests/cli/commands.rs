@@ -3,6 +3,7 @@
 mod check;
 mod doctor;
 mod help;
+mod limits;
 mod odd;
 mod status;
 mod write;
