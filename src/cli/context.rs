@@ -11,11 +11,13 @@ use crate::recipe::SOCKET_VARIABLE;
 use crate::sys;
 use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::lock::{Holder, TreeLock};
-use crate::task::{self, TASK_FILE, TaskFolder};
+use crate::task::{self, TASK_FILE, TaskError, TaskFolder};
 use crate::verify::{GitRepo, Layout, Repo as _, RepoProblem};
 
 /// The runner's own folder in a repository.
 const OWN: &str = ".ralph";
+/// The folder that `init` scaffolds tasks in, below the repository's root.
+pub(super) const TASKS: &str = "tasks";
 
 /// A repository.
 pub(super) struct RepoContext {
@@ -171,7 +173,8 @@ impl TaskContext {
     /// Finds a task by name or path.
     pub(super) fn find(named: Option<&Path>, task: &str) -> Result<Self, Failure> {
         let place = RepoContext::find(named)?;
-        let folder = task::discover(place.root(), &place.cwd, task)?;
+        let folder = task::discover(place.root(), &place.cwd, task)
+            .map_err(|error| not_found(error, place.root()))?;
         let inside = folder.dir.strip_prefix(place.root()).map(Path::to_owned);
         let inside = inside.map_err(|_| {
             let (folder, root) = (folder.dir.clone(), place.root().to_owned());
@@ -263,22 +266,36 @@ impl From<RepoProblem> for Failure {
     }
 }
 
-impl From<task::TaskError> for Failure {
-    fn from(error: task::TaskError) -> Self {
-        match &error {
-            task::TaskError::Missing { name, available, .. }
-                if available.is_empty() && task::wrong_with_name(name).is_none() =>
-            {
-                let hint = format!("scaffold it with `ralph-copilot init {name}`");
-                Self::new(FailureKind::Invalid, error).hint(hint)
-            }
-            task::TaskError::Missing { .. }
-            | task::TaskError::Name { .. }
-            | task::TaskError::Unusable { .. }
-            | task::TaskError::Io { .. }
-            | task::TaskError::NoBox { .. } => Self::new(FailureKind::Invalid, error),
-        }
+impl From<TaskError> for Failure {
+    fn from(error: TaskError) -> Self {
+        Self::new(FailureKind::Invalid, error)
     }
+}
+
+/// A task that was not found in the repository at `root`, with the next step.
+fn not_found(error: TaskError, root: &Path) -> Failure {
+    let scaffolded = |name: &str| task::wrong_with_name(name).is_none();
+    let mut hints = Vec::new();
+    match &error {
+        TaskError::Missing { name, available, .. } if available.is_empty() && scaffolded(name) => {
+            hints.push(format!("`ralph-copilot init {name}` scaffolds it"));
+        }
+        TaskError::NoFile { folder, available } => {
+            let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if *folder == root.join(TASKS).join(name) && scaffolded(name) {
+                hints.push(format!("`ralph-copilot init {name}` adds one"));
+            }
+            if !available.is_empty() {
+                hints.push(format!("available tasks: {}", available.join(", ")));
+            }
+        }
+        TaskError::Missing { .. }
+        | TaskError::Name { .. }
+        | TaskError::Unusable { .. }
+        | TaskError::Io { .. }
+        | TaskError::NoBox { .. } => {}
+    }
+    hints.into_iter().fold(Failure::from(error), Failure::hint)
 }
 
 impl From<sys::SysError> for Failure {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::InitArgs;
-use super::context::RepoContext;
+use super::context::{RepoContext, TASKS};
 use super::failure::{Failure, FailureKind};
 use super::{assemble, say, say_json};
 use crate::prompt::ScaffoldValues;
@@ -28,7 +28,7 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
             .hint("it becomes a folder below tasks/: take letters, digits, `-` and `_`"));
         }
         let values = ScaffoldValues { task_name: task.clone() };
-        let folder = Path::new("tasks").join(task);
+        let folder = Path::new(TASKS).join(task);
         files.push((folder.join("TASK.md"), templates.task(&values)?));
         files.push((folder.join("guardrails.md"), templates.guardrails(&values)?));
         files.push((folder.join("progress.md"), templates.progress(&values)?));

@@ -19,7 +19,7 @@ use crate::model::Task;
 /// The name of the file that makes a folder a task.
 pub const TASK_FILE: &str = "TASK.md";
 
-/// The folders of a repository that hold tasks, in search order.
+/// The subfolders that hold tasks, in search order.
 const PLACES: [&str; 2] = [".ralph/active", "tasks"];
 
 /// The longest task name in bytes. Names become part of file names in `.git`.
@@ -37,13 +37,16 @@ pub struct TaskFolder {
 }
 
 /// Finds a task: the path itself (the folder or its TASK.md, relative to `cwd`), then
-/// `.ralph/active/<task>/`, then `tasks/<task>/` in the repository at `root`.
+/// `.ralph/active/<task>/` and `tasks/<task>/` in each folder from `cwd` up to the
+/// repository's `root`.
 ///
 /// # Errors
-/// [`TaskError::Missing`] if there is no such task; [`TaskError::Unusable`] and
-/// [`TaskError::Name`] if the folder breaks the invariant of this module.
+/// [`TaskError::Missing`] if there is no such task; [`TaskError::NoFile`] if the folder has no
+/// TASK.md; [`TaskError::Unusable`] and [`TaskError::Name`] if the folder breaks the invariant
+/// of this module.
 pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskError> {
     let given = Path::new(name);
+    let places = places(root, cwd);
     let mut looked = Vec::new();
     if !name.is_empty() {
         let path = cwd.join(given);
@@ -62,8 +65,8 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
         looked.push(path);
         // Search for plain names only: `../x` must not escape the task folders.
         if matches!(Vec::from_iter(given.components())[..], [Component::Normal(_)]) {
-            for place in PLACES {
-                let path = root.join(place).join(given);
+            for place in &places {
+                let path = place.join(given);
                 if path.join(TASK_FILE).exists() {
                     return folder(root, &path);
                 }
@@ -71,7 +74,21 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
             }
         }
     }
-    Err(TaskError::Missing { name: name.to_owned(), looked, available: available(root)? })
+    let available = available(&places)?;
+    // A folder below `tasks/` is the likelier candidate than one in the current folder.
+    match looked.iter().rev().find(|path| path.is_dir()) {
+        Some(folder) => Err(TaskError::NoFile { folder: folder.clone(), available }),
+        None => Err(TaskError::Missing { name: name.to_owned(), looked, available }),
+    }
+}
+
+/// The folders that hold tasks, from `cwd` up to `root`, in search order.
+fn places(root: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (root, cwd) = (real(root), real(cwd));
+    let from = if cwd.starts_with(&root) { &cwd } else { &root };
+    let up = from.ancestors().take_while(|folder| folder.starts_with(&root));
+    up.flat_map(|folder| PLACES.map(|place| folder.join(place))).collect()
 }
 
 /// Reads and parses the TASK.md of a task folder.
@@ -144,18 +161,17 @@ pub fn wrong_with_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The names of all tasks in [`PLACES`].
-fn available(root: &Path) -> Result<Vec<String>, TaskError> {
+/// The names of all tasks in these folders.
+fn available(places: &[PathBuf]) -> Result<Vec<String>, TaskError> {
     let mut names = BTreeSet::new();
-    for place in PLACES {
-        let place = root.join(place);
-        let entries = match fs::read_dir(&place) {
+    for place in places {
+        let entries = match fs::read_dir(place) {
             Ok(entries) => entries,
             Err(error) if is_absent(&error) => continue,
-            Err(error) => return Err(io_error("list", &place)(error)),
+            Err(error) => return Err(io_error("list", place)(error)),
         };
         for entry in entries {
-            let entry = entry.map_err(io_error("list", &place))?;
+            let entry = entry.map_err(io_error("list", place))?;
             if entry.path().join(TASK_FILE).is_file() {
                 names.insert(entry.file_name().to_string_lossy().into_owned());
             }
@@ -238,12 +254,14 @@ mod tests {
             "tasks/file",
             "other/c/TASK.md",
         ]);
-        for name in ["x", "", "none", "../other/nothing", "other/d", "active/b"] {
+        for name in ["x", "", "../other/nothing", "other/d", "active/b"] {
             assert_eq!(
                 found(&root, "", name),
                 format!("no task named `{name}`; available tasks: a, b")
             );
         }
+        assert_eq!(found(&root, "", "none"), "ROOT/tasks/none has no TASK.md");
+        assert_eq!(found(&root, "", "other"), "ROOT/other has no TASK.md");
         let error = discover(&root, &root, "x").expect_err("no task");
         let TaskError::Missing { looked, .. } = error else { panic!("missing") };
         assert_eq!(looked, [root.join("x"), root.join(".ralph/active/x"), root.join("tasks/x")]);

@@ -15,6 +15,14 @@ pub enum TaskError {
         /// The names of all tasks, sorted.
         available: Vec<String>,
     },
+    /// The folder has no TASK.md.
+    #[error("{} has no TASK.md", .folder.display())]
+    NoFile {
+        /// The folder.
+        folder: PathBuf,
+        /// The names of all tasks, sorted.
+        available: Vec<String>,
+    },
     /// The folder's name cannot be used in commit messages and refs.
     #[error("`{name}` is not a valid task name: {reason}")]
     Name {

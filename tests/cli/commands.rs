@@ -4,6 +4,7 @@ mod check;
 mod doctor;
 mod help;
 mod limits;
+mod lookup;
 mod odd;
 mod status;
 mod write;
