@@ -232,7 +232,7 @@ impl Run {
     ) -> Result<Turned, EngineError> {
         let mut whole: Option<Turn> = None;
         for number in 1..=PROMPTS {
-            self.count_prompt(session, iteration, &prompt, number > 1)?;
+            self.record_prompt(session, iteration, &prompt, number > 1)?;
             let turn = match self.prompt_and_watch(session, &prompt, iteration).await? {
                 Ok(turn) => turn,
                 Err(error) => return self.failed(error),
@@ -240,6 +240,7 @@ impl Run {
             self.parts
                 .events
                 .record(EventKind::TurnEnded { iteration: iteration.number, turn: turn.clone() })?;
+            self.count_premium(iteration, &turn);
             if let Some(usage) = turn.usage {
                 let before = self.spent.tokens.unwrap_or(0);
                 self.spent.tokens = Some(before.saturating_add(usage.total));
@@ -282,10 +283,10 @@ impl Run {
         Ok(Turned::Ended(whole.unwrap_or_default()))
     }
 
-    fn count_prompt(
-        &mut self,
+    fn record_prompt(
+        &self,
         session: &dyn Session,
-        iteration: &mut Iteration,
+        iteration: &Iteration,
         prompt: &Prompt,
         again: bool,
     ) -> Result<(), EngineError> {
@@ -296,11 +297,14 @@ impl Run {
             cuts: prompt.cuts.clone(),
             again,
         })?;
-        if self.parts.premium == Premium::Counted {
+        Ok(())
+    }
+
+    fn count_premium(&mut self, iteration: &mut Iteration, turn: &Turn) {
+        if self.parts.premium == Premium::Counted && turn.reached_model() {
             iteration.premium_requests += 1;
             self.spent.premium_requests += 1;
         }
-        Ok(())
     }
 
     fn budget_is_used(&mut self) -> bool {

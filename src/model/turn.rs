@@ -35,6 +35,26 @@ pub struct Turn {
     pub millis: u64,
 }
 
+impl Turn {
+    /// Did a model get to work on the prompt? Without a login, or without the model, the
+    /// provider refuses the prompt and charges nothing.
+    pub fn reached_model(&self) -> bool {
+        let refused = self.fault.as_ref().is_some_and(|fault| match fault.class {
+            FaultClass::Auth | FaultClass::ModelUnavailable => true,
+            FaultClass::NotFound
+            | FaultClass::RateLimit
+            | FaultClass::Network
+            | FaultClass::Transient
+            | FaultClass::FileNotFound
+            | FaultClass::PermissionDenied
+            | FaultClass::Died
+            | FaultClass::Protocol
+            | FaultClass::Fatal => false,
+        });
+        !refused || self.usage.is_some() || !self.calls.is_empty()
+    }
+}
+
 /// How a turn ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 
 use super::buffered_file::BufferedFile;
 use super::format;
-use crate::model::{Event, EventKind, Premium, ReportError, Reporter};
+use crate::model::{Event, EventKind, Premium, ReportError, Reporter, Turn, Usage};
 use crate::sys::append::Tail;
 use crate::sys::clock::Clock;
 
@@ -40,15 +40,15 @@ impl CostLog {
     }
 
     /// The line of the prompt that was sent last, if it has none yet.
-    fn settle(&mut self, tokens: Option<u64>) {
+    fn settle(&mut self, turn: Option<&Turn>) {
         let Some((iteration, time)) = self.asked.take() else { return };
         let model = self.model.as_deref().map_or_else(|| "default".to_owned(), format::sentence);
         let mut line = format!(
             "[{}] Iteration {iteration}: model={model}, premium={}",
             self.clock.local(time).format("%F %T%:z"),
-            self.premium == Premium::Counted
+            self.premium == Premium::Counted && turn.is_none_or(Turn::reached_model)
         );
-        if let Some(tokens) = tokens {
+        if let Some(Usage { total: tokens, .. }) = turn.and_then(|turn| turn.usage) {
             // Writing to a String does not fail.
             let _ = write!(line, ", tokens={tokens}");
         }
@@ -68,7 +68,7 @@ impl Reporter for CostLog {
                 self.settle(None);
                 self.asked = Some((*iteration, event.time));
             }
-            EventKind::TurnEnded { turn, .. } => self.settle(turn.usage.map(|usage| usage.total)),
+            EventKind::TurnEnded { turn, .. } => self.settle(Some(turn)),
             EventKind::Notice { .. }
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }

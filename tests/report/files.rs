@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_copilot::model::{
-    Answer, Asked, CallStatus, Decided, Event, EventKind, ExecutedCall, Premium, Reporter, RunId,
-    SessionId,
+    Answer, Asked, CallStatus, Decided, Event, EventKind, ExecutedCall, Fault, FaultClass, Premium,
+    Reporter, RunId, SessionId, Turn,
 };
 use ralph_copilot::report::{ActivityLog, CostLog, ProgressMd};
 use serde_json::{Value, json};
@@ -295,6 +295,25 @@ fn cost_log_has_a_prompt_without_an_answer_and_one_that_costs_nothing() {
     [2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false
     [2026-11-21 14:03:31+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false
     ");
+}
+
+#[test]
+fn cost_log_counts_no_premium_request_where_the_login_was_missing() {
+    let (_folder, path) = place("cost.log");
+    let mut reporter = CostLog::new(path.clone(), clock(), Premium::Counted);
+    let mut events = sample_run::events();
+    events.truncate(
+        1 + events
+            .iter()
+            .position(|event| matches!(event.kind, EventKind::TurnEnded { .. }))
+            .expect("a turn"),
+    );
+    if let EventKind::TurnEnded { turn, .. } = &mut events.last_mut().expect("a turn").kind {
+        let fault = Some(Fault::new(FaultClass::Auth, "Authentication required"));
+        *turn = Turn { fault, ..Turn::default() };
+    }
+    let (_, text) = feed(&mut reporter, &path, &events);
+    insta::assert_snapshot!(text, @"[2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false");
 }
 
 #[test]

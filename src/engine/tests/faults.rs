@@ -64,6 +64,18 @@ async fn a_rate_limit_is_waited_for_then_the_run_ends_with_the_time_to_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_prompt_refused_without_a_login_or_a_model_costs_no_premium_request() {
+    for (class, premium) in
+        [(FaultClass::Auth, 0), (FaultClass::ModelUnavailable, 0), (FaultClass::Fatal, 1)]
+    {
+        let mut scene = TestRun::new(TASK, vec![failing(TurnEnd::Lost, class)]);
+        assert_eq!(scene.run().await.expect("an outcome").exit_code(), 5, "{class:?}");
+        let expected = format!("iteration 1 ended, {premium} premium");
+        assert_eq!(only(&scene.told(), &["iteration 1 ended"]), [expected], "{class:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_proven_resets_the_patience() {
     let limited = || failing(TurnEnd::EndTurn, FaultClass::RateLimit);
     let acts = vec![limited(), limited(), honest("one"), limited(), limited(), honest("two")];
