@@ -39,7 +39,7 @@ use crate::sys::depth::Depth;
 use crate::sys::lock::TreeLock;
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{
-    Branch, CommitsAlone, Dirt, Identity, Layout, Preflight, Repo as _, ShellChecks,
+    Branch, CommitsAlone, Dirt, ExcludesWatch, Identity, Layout, Preflight, Repo as _, ShellChecks,
 };
 
 /// Bytes that a run must be able to write wherever it writes, or it does not begin.
@@ -75,7 +75,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
     let folder = runs.join(run.as_str());
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     // Not before the tree is ours: a run that goes on here watches git's settings.
-    exclude(&at.place, audited_here)?;
+    let excludes = watch_excludes(&at.place, audited_here)?;
     let mut untold = notices::Untold::default();
     untold.add(end_the_last_run(&runs).await?);
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
@@ -240,6 +240,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
         run,
         guardian,
         _lock: lock,
+        _excludes: excludes,
         _server: mount.server,
         _scratch: scratch,
         _heartbeat: heartbeat,
@@ -247,13 +248,18 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
     Ok(Assembled { parts, guards })
 }
 
-/// Lets git ignore what the runner writes in the repository, by git's own list.
-fn exclude(place: &RepoContext, audited_here: Option<&str>) -> Result<(), Failure> {
+/// Lets git ignore what the runner writes in the repository, and keeps git's list of ignored
+/// files from being changed by other commands of ours while the run lasts.
+fn watch_excludes(
+    place: &RepoContext,
+    audited_here: Option<&str>,
+) -> Result<ExcludesWatch, Failure> {
     let audited_here = audited_here.map(|here| format!("/{here}/"));
-    // What installed hooks log, too: while a run lasts they leave git's settings alone.
+    // Installed hooks log there, but leave git's list alone during a run.
     let logged = format!("/{SESSION_EVENTS}");
     let own = [".ralph/runs/", ".ralph/audit/", &logged];
-    Ok(place.repo.exclude(&own.into_iter().chain(audited_here.as_deref()).collect::<Vec<_>>())?)
+    let patterns: Vec<&str> = own.into_iter().chain(audited_here.as_deref()).collect();
+    Ok(place.repo.watch_excludes(&patterns)?)
 }
 
 /// The settings of a run, if they fit together.

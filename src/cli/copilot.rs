@@ -22,7 +22,6 @@ use crate::launcher::{self, Approver, CopyReport, Normalized, normalize};
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys::depth::{DEPTH_VARIABLE, Depth};
 use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
-use crate::verify::Repo as _;
 
 /// A failure of ours, told apart from any of the CLI's; as `env` and `timeout` have it.
 const OURS: u8 = 125;
@@ -195,6 +194,14 @@ fn stage(named: Option<&Path>) -> Result<(), Failure> {
         complain(&format!("{holder} works here: nothing is staged"));
         return Ok(());
     }
+    // Held until all is staged: no run may begin in between.
+    let Some(mut excludes) = place.repo.lock_excludes()? else {
+        complain(
+            "a run works in another worktree of this repository, with which git's list of \
+             ignored files is shared: nothing is staged",
+        );
+        return Ok(());
+    };
     let failed =
         |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(FailureKind::Write, error);
     let CopyReport { mut created, mut updated, mut kept, left_out } =
@@ -210,7 +217,7 @@ fn stage(named: Option<&Path>) -> Result<(), Failure> {
     if !created.is_empty() {
         let ours = created.iter().map(PathBuf::as_path).chain([Path::new(launcher::COPIES_FILE)]);
         let patterns: Vec<String> = ours.filter_map(pattern).collect();
-        place.repo.exclude(&patterns.iter().map(String::as_str).collect::<Vec<_>>())?;
+        excludes.add(&patterns.iter().map(String::as_str).collect::<Vec<_>>())?;
     }
     for (what, paths) in [
         ("staged for the Copilot CLI", created),

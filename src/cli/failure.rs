@@ -98,7 +98,13 @@ impl From<PromptError> for Failure {
 
 impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
-        let kind = if error.cannot_write() { FailureKind::Write } else { FailureKind::Repository };
+        let kind = if matches!(error, VerifyError::ExcludesWatched { .. }) {
+            FailureKind::Locked
+        } else if error.cannot_write() {
+            FailureKind::Write
+        } else {
+            FailureKind::Repository
+        };
         let hint = error.hint();
         let failure = Self::new(kind, error);
         match hint {

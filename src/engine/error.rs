@@ -112,6 +112,7 @@ impl EngineError {
                 VerifyError::Git { .. } if error.cannot_write() => Obstacle::Write,
                 VerifyError::Git { .. }
                 | VerifyError::Locked { .. }
+                | VerifyError::ExcludesWatched { .. }
                 | VerifyError::OtherBranch { .. }
                 | VerifyError::InProgress { .. }
                 | VerifyError::Moved { .. }

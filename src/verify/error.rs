@@ -73,6 +73,12 @@ pub enum VerifyError {
         /// The repository.
         path: PathBuf,
     },
+    /// A pattern is missing in `info/exclude`, which a run in another worktree watches.
+    #[error("cannot add to {path}: a run in another worktree of this repository watches it")]
+    ExcludesWatched {
+        /// The file.
+        path: PathBuf,
+    },
     /// A glob of `protect` is no glob.
     #[error("cannot understand the glob {glob} in `protect`: {source}")]
     Glob {
@@ -107,6 +113,9 @@ impl VerifyError {
             Self::Io { .. } => {
                 Some("make room or give the right to write, then start it again".into())
             }
+            Self::ExcludesWatched { .. } => Some(
+                "wait until the run in the other worktree has ended, then start it again".into(),
+            ),
             Self::Glob { .. } => None,
         }
     }
@@ -130,6 +139,7 @@ impl VerifyError {
             | Self::Glob { .. }
             | Self::Locked { .. }
             | Self::OtherBranch { .. }
+            | Self::ExcludesWatched { .. }
             | Self::InProgress { .. } => false,
         }
     }

@@ -38,7 +38,7 @@ pub use clean::CleanTree;
 pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
 pub use error::{RepoProblem, VerifyError};
 pub use fingerprint::{Fingerprint, Fingerprints};
-pub use git::GitRepo;
+pub use git::{ExcludesLock, ExcludesWatch, GitRepo};
 pub use ignored::{Environment, Linked};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};

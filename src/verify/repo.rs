@@ -205,7 +205,7 @@ pub trait Repo: Send + Sync {
     /// there stays, and a pattern that is there is not added again.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// If a pattern is missing and a run watches the file, or it cannot be written.
     fn exclude(&self, patterns: &[&str]) -> Result<(), VerifyError>;
 
     /// Where HEAD and its branch are.

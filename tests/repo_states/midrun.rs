@@ -263,3 +263,23 @@ fn a_refused_run_in_the_middle_of_the_humans_merge_leaves_it_to_be_finished() {
     let ran = repo.run(HONEST, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }
+
+/// The CLI is launched in another worktree, where the project has files to stage: hiding them
+/// from git would change the list of ignored files that all worktrees share.
+#[test]
+fn a_launch_in_another_worktree_does_not_end_the_run() {
+    let repo = with_a_hand();
+    repo.write(".claude/agents/mine.md", "# mine\n");
+    repo.commit("an agent");
+    repo.git(&["worktree", "add", "--quiet", "-b", "side", "../there"]);
+    let launch = format!(
+        "cd ../there && env -u RALPH_COPILOT_SOCKET COPILOT_CLI_PATH=\"$(command -v true)\" \
+         '{}' copilot --no-guard -- --version 2>../said",
+        env!("CARGO_BIN_EXE_ralph-copilot")
+    );
+    let ran = hand(&repo, &launch, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let said = std::fs::read_to_string(repo.beside("said")).expect("read");
+    assert!(said.contains("another worktree") && said.contains("nothing is staged"), "{said}");
+    assert!(!repo.beside("there/.github").exists());
+}

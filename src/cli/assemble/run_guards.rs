@@ -14,6 +14,7 @@ use crate::model::{EventKind, Record as _, RunId};
 use crate::sys::guardian::Guardian;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{reap_orphans, sweep};
+use crate::verify::ExcludesWatch;
 
 /// What must live as long as the run.
 pub(in crate::cli) struct RunGuards {
@@ -22,6 +23,7 @@ pub(in crate::cli) struct RunGuards {
     pub(super) run: RunId,
     pub(super) guardian: Guardian,
     pub(super) _lock: TreeLock,
+    pub(super) _excludes: ExcludesWatch,
     pub(super) _server: GuardServer,
     pub(super) _scratch: tempfile::TempDir,
     pub(super) _heartbeat: Heartbeat,

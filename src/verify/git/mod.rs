@@ -7,6 +7,7 @@
 
 mod back;
 mod clean;
+mod excludes;
 mod history;
 mod identity;
 mod locks;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+pub use excludes::{ExcludesLock, ExcludesWatch};
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::clean::CleanTree;
@@ -182,7 +184,7 @@ impl Repo for GitRepo {
     }
 
     fn exclude(&self, patterns: &[&str]) -> Result<(), VerifyError> {
-        self.exclude_here(patterns)
+        self.add_excludes(patterns)
     }
 
     fn checkpoint(&self) -> Result<Checkpoint, VerifyError> {

@@ -69,6 +69,7 @@ impl GitRepo {
             }
             other @ (VerifyError::Io { .. }
             | VerifyError::Locked { .. }
+            | VerifyError::ExcludesWatched { .. }
             | VerifyError::OtherBranch { .. }
             | VerifyError::InProgress { .. }
             | VerifyError::Moved { .. }

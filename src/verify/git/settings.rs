@@ -1,11 +1,9 @@
-//! Hooks and agent settings, tracked by git or not; and what git is told to ignore.
+//! Hooks and agent settings, tracked by git or not.
 //!
 //! Invariant: what is looked at stands in this file as a list. What does NOT live here:
 //! what a change means.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use git2::{ConfigLevel, ErrorCode, Repository};
@@ -94,29 +92,6 @@ impl GitRepo {
             }
         }
         Ok(hasher.finalize().into())
-    }
-
-    pub(super) fn exclude_here(&self, patterns: &[&str]) -> Result<(), VerifyError> {
-        let at = self.common_dir.join("info/exclude");
-        let old = Self::bytes(&at)?;
-        let lines: BTreeSet<&[u8]> =
-            old.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).collect();
-        let mut new = Vec::new();
-        for pattern in patterns.iter().filter(|pattern| !lines.contains(pattern.as_bytes())) {
-            new.extend_from_slice(pattern.as_bytes());
-            new.push(b'\n');
-        }
-        if new.is_empty() {
-            return Ok(());
-        }
-        if old.last().is_some_and(|&last| last != b'\n') {
-            new.insert(0, b'\n');
-        }
-        let failed = Self::io("write", &at);
-        fs::create_dir_all(self.common_dir.join("info")).map_err(&failed)?;
-        let mut file =
-            fs::OpenOptions::new().create(true).append(true).open(&at).map_err(&failed)?;
-        file.write_all(&new).map_err(&failed)
     }
 }
 

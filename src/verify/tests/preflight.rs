@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::test_repo::{FOLDER, TestRepo, git_in, layout};
 use crate::model::ChangeKind;
-use crate::verify::{Branch, Dirt, Fingerprint, GitRepo, Layout, Repo, RepoProblem};
+use crate::verify::{Branch, Dirt, Fingerprint, GitRepo, Layout, Repo, RepoProblem, VerifyError};
 
 fn problem(scene: &TestRepo) -> RepoProblem {
     scene.preflight(Branch::Current, Dirt::Refuse).expect_err("a problem")
@@ -314,6 +314,30 @@ fn an_ignored_task_folder_is_no_dirt() {
         )
         .expect("no error");
     assert_eq!(nothing, None);
+}
+
+/// The list is one for all worktrees: while a run watches it nothing is added, whoever asks.
+#[test]
+fn the_exclude_file_stays_as_it_is_while_a_run_watches_it() {
+    let scene = TestRepo::new();
+    scene.git(&["worktree", "add", "-q", "-b", "side", "../linked"]);
+    let linked = GitRepo::discover(&scene.root.join("../linked")).expect("found");
+    let watch = scene.repo().watch_excludes(&[".ralph/runs/"]).expect("watched");
+    let before = scene.read(".git/info/exclude");
+    assert!(linked.lock_excludes().expect("asked").is_none());
+    let refused = linked.exclude(&["x/"]).expect_err("watched");
+    assert!(matches!(refused, VerifyError::ExcludesWatched { .. }), "{refused}");
+    linked.exclude(&[".ralph/runs/"]).expect("it is there already");
+    let second = linked.watch_excludes(&[".ralph/runs/"]).expect("two runs may watch it");
+    drop(watch);
+    linked.exclude(&["x/"]).expect_err("the second run still watches");
+    assert_eq!(scene.read(".git/info/exclude"), before);
+    drop(second);
+    let mut lock = linked.lock_excludes().expect("asked").expect("free");
+    lock.add(&["x/"]).expect("added");
+    drop(lock);
+    linked.exclude(&["y/"]).expect("free");
+    assert_eq!(scene.read(".git/info/exclude"), format!("{before}x/\ny/\n"));
 }
 
 #[test]

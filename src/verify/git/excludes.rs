@@ -1,0 +1,138 @@
+//! git's own list of ignored files, `info/exclude`, which all worktrees of a repository share.
+//!
+//! Invariant: while a run watches the list, no process of this program changes it, since the
+//! run would count the change as tampering. The locks are the kernel's: they end with the
+//! process that holds them.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::GitRepo;
+use crate::verify::error::VerifyError;
+
+/// How often a lock is tried while another process adds patterns.
+const TRIES: u32 = 400;
+/// Tries in a row that must find only watching runs before the list counts as watched.
+const WATCHED: u32 = 10;
+/// The time between two tries.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A run's claim that the list stays as it is.
+#[derive(Debug)]
+pub struct ExcludesWatch {
+    _file: File,
+}
+
+/// The list, held alone: no run can begin to watch it before this is dropped.
+#[derive(Debug)]
+pub struct ExcludesLock {
+    path: PathBuf,
+    /// None where there is no list yet, and so no run that watches it.
+    _file: Option<File>,
+}
+
+impl GitRepo {
+    /// Adds the patterns that a run needs and watches the list from then on.
+    ///
+    /// # Errors
+    /// If a pattern is missing and another run watches the list, or the file cannot be used.
+    pub fn watch_excludes(&self, patterns: &[&str]) -> Result<ExcludesWatch, VerifyError> {
+        self.add_excludes(patterns)?;
+        let path = self.excludes_path();
+        let file = File::open(&path).map_err(Self::io("open", &path))?;
+        for _ in 0..TRIES {
+            match file.try_lock_shared() {
+                Ok(()) => return Ok(ExcludesWatch { _file: file }),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+                Err(TryLockError::Error(source)) => return Err(Self::io("lock", &path)(source)),
+            }
+        }
+        Err(Self::io("lock", &path)(ErrorKind::TimedOut.into()))
+    }
+
+    /// Locks the list for a change; none while a run watches it.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or locked.
+    pub fn lock_excludes(&self) -> Result<Option<ExcludesLock>, VerifyError> {
+        let path = self.excludes_path();
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Some(ExcludesLock { path, _file: None }));
+            }
+            Err(error) => return Err(Self::io("open", &path)(error)),
+        };
+        let failed = Self::io("lock", &path);
+        let mut watched = 0;
+        for _ in 0..TRIES {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(ExcludesLock { path, _file: Some(file) })),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+            match file.try_lock_shared() {
+                Ok(()) => {
+                    file.unlock().map_err(&failed)?;
+                    watched += 1;
+                }
+                Err(TryLockError::WouldBlock) => watched = 0,
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+            if watched == WATCHED {
+                return Ok(None);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Err(failed(ErrorKind::TimedOut.into()))
+    }
+
+    pub(super) fn add_excludes(&self, patterns: &[&str]) -> Result<(), VerifyError> {
+        let path = self.excludes_path();
+        if missing(&Self::bytes(&path)?, patterns).is_empty() {
+            return Ok(());
+        }
+        match self.lock_excludes()? {
+            Some(mut lock) => lock.add(patterns),
+            None => Err(VerifyError::ExcludesWatched { path }),
+        }
+    }
+
+    fn excludes_path(&self) -> PathBuf {
+        self.common_dir.join("info/exclude")
+    }
+}
+
+impl ExcludesLock {
+    /// Adds the patterns that are not in the list yet; everything else in it stays.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
+    pub fn add(&mut self, patterns: &[&str]) -> Result<(), VerifyError> {
+        let old = GitRepo::bytes(&self.path)?;
+        let mut new = missing(&old, patterns);
+        if new.is_empty() {
+            return Ok(());
+        }
+        if old.last().is_some_and(|&last| last != b'\n') {
+            new.insert(0, b'\n');
+        }
+        let failed = GitRepo::io("write", &self.path);
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder).map_err(&failed)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+        file.and_then(|mut file| file.write_all(&new)).map_err(failed)
+    }
+}
+
+/// The lines to add, for the patterns that are not in the list.
+fn missing(list: &[u8], patterns: &[&str]) -> Vec<u8> {
+    let lines: BTreeSet<&[u8]> =
+        list.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).collect();
+    let new = patterns.iter().filter(|pattern| !lines.contains(pattern.as_bytes()));
+    new.flat_map(|pattern| pattern.bytes().chain([b'\n'])).collect()
+}
