@@ -13,11 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
 use tokio::time::Instant;
 
 use self::sessions::Sessions;
-use super::arguments::{bounded, wanted};
+use super::arguments::wanted;
 use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
 use super::human::{self, Approved, AskHuman, HumanReply, Question};
 use super::stuck::again;
@@ -163,8 +162,9 @@ impl Gate {
         let Some(human) = &self.human else { return decision };
         let _busy = self.busy();
         let asked = catch_unwind(AssertUnwindSafe(|| {
-            let wants = self.redactor.redact_str(&wanted(&request.input)).into_owned();
-            human(&Question { tool: &request.tool, wants: &wants, why: &decision.reason })
+            let redact = |text: &str| self.redactor.redact_str(text).into_owned();
+            let (tool, why) = (redact(&request.tool), redact(&decision.reason));
+            human(&Question { tool: &tool, wants: &redact(&wanted(&request.input)), why: &why })
         }));
         let reply = asked.unwrap_or(HumanReply::Silence);
         if reply == HumanReply::Yes {
@@ -222,21 +222,6 @@ impl Gate {
 
     fn answer(&self, request: &ToolRequest, decision: Decision, asked: Instant) -> Decision {
         let iteration = self.state().iteration();
-        let described = catch_unwind(AssertUnwindSafe(|| {
-            let redact = |text: &str| self.redactor.redact_str(text).into_owned();
-            let input = bounded(&self.redactor.redact_json(&request.input));
-            (redact(&request.tool), input, redact(&decision.reason))
-        }));
-        let (decision, (tool, input, reason)) = match described {
-            Ok(described) => (decision, described),
-            // What cannot be shown redacted is not shown, and does not run.
-            Err(_) => {
-                let decision =
-                    Decision::deny("guard.fault", "Nothing ran: the guard failed on this call.");
-                let reason = decision.reason.clone();
-                (decision, (String::new(), Value::Null, reason))
-            }
-        };
         let entry = AuditEntry {
             tool: Some(request.tool.clone()),
             input: Some(request.input.clone()),
@@ -253,12 +238,12 @@ impl Gate {
             iteration,
             session: request.session.clone(),
             call: request.call.clone(),
-            tool,
-            input,
+            tool: request.tool.clone(),
+            input: request.input.clone(),
             asked: request.asked,
             answer: decision.answer,
             rule: decision.rule.clone(),
-            reason,
+            reason: decision.reason.clone(),
         };
         if let Err(error) = self.record.audit(&entry).and_then(|()| self.record.record(event)) {
             self.state().broken.get_or_insert(error);

@@ -124,6 +124,7 @@ async fn answer(
         Ok(Err(error)) => return tracing::warn!(%error, "a hook's question was lost"),
         Err(_) => return tracing::warn!("a hook's question did not arrive"),
     }
+    let redactor = Arc::clone(gate.redactor());
     let whole = u64::try_from(question.len()).is_ok_and(|length| length < LONGEST);
     let reply = if let Some(input) = question.strip_prefix(b"agentStop\n").filter(|_| whole) {
         Ok(stop(&gate, input, stops).await)
@@ -133,6 +134,7 @@ async fn answer(
     };
     match reply {
         Ok(reply) => {
+            let reply = redactor.redact_str(&reply);
             // A hook that does not read denies by itself when its own time is over.
             match tokio::time::timeout(ARRIVAL, stream.write_all(reply.as_bytes())).await {
                 Ok(Ok(())) => {}

@@ -22,7 +22,6 @@ pub mod scripted;
 mod stderr;
 mod stuck;
 mod task_watch;
-mod turn_text;
 mod wire_log;
 
 use std::ffi::OsString;

@@ -28,7 +28,7 @@ use crate::agent::{AgentError, Gate, Greeting, TurnLimits};
 use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, Limits, Resumed, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit, run_id_after};
-use crate::guard::{OsFiles, Redactor};
+use crate::guard::OsFiles;
 use crate::hooks::SESSION_EVENTS;
 use crate::model::{Premium, Record, Task};
 use crate::prompt::Templates;
@@ -106,14 +106,20 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
     gc::collect(&runs, &run, scratch.path())?;
     let heartbeat = Heartbeat::start(&folder)?;
     at.place.repo.scratch_in(scratch.path());
-    let redactor = Arc::new(Redactor::new(launch::secrets()));
+    let redactor = Arc::clone(launch::redactor());
     let model = launch::model(&settings, command.kind);
     let premium = launch::premium(&settings, command.kind, model.as_deref());
     let mut reporters = screen::reporters(at.place.root(), &at.layout, clock, premium);
     reporters.push(screen::screen(show, clock));
     let events = Arc::new(
-        Emitter::create(&folder.join(JOURNAL_FILE), run.clone(), clock, reporters)
-            .map_err(|error| Failure::new(FailureKind::Write, error))?,
+        Emitter::create(
+            &folder.join(JOURNAL_FILE),
+            run.clone(),
+            clock,
+            Arc::clone(&redactor) as _,
+            reporters,
+        )
+        .map_err(|error| Failure::new(FailureKind::Write, error))?,
     );
     let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;
     let record: Arc<dyn Record> = Arc::new(WithAudit::new(Arc::clone(&events) as _, audit));
@@ -146,7 +152,6 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
         for_recipes.chain([(OsString::from("TMPDIR"), rules.tmp.clone().into())]).collect(),
         run.as_str().to_owned(),
         rules.tmp.clone(),
-        Arc::clone(&redactor),
     )?;
     if task.criteria.iter().any(|criterion| criterion.recipe.is_some() && !criterion.checked) {
         // In the middle of the night it would be too late to hear of it.
@@ -165,7 +170,6 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
         notices.push(format!("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is {what}"));
     }
     notices.extend(super::quota::warning(run.as_str(), at.place.root()).await);
-    let redact = Arc::clone(&redactor);
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
@@ -182,10 +186,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
     notices.extend(untold.take());
     let parts = RunParts {
         repo: Arc::new(at.place.repo),
-        checks: Arc::new(ShellChecks::new(
-            Arc::new(move |text: &str| redact.redact_str(text).into_owned()),
-            run.as_str(),
-        )),
+        checks: Arc::new(ShellChecks::new(redactor, run.as_str())),
         recipes: Arc::new(recipes),
         start,
         gate,
@@ -223,7 +224,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
             CommitsAlone::Accepted
         },
         premium,
-        agent_command: launch::describe(&command, &redactor),
+        agent_command: launch::describe(&command),
         fallbacks: launch::fallbacks(&settings, model.as_deref()),
         model,
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::context::canonical;
 use super::failure::{Failure, FailureKind};
 use crate::events::{self, Audit};
@@ -28,9 +26,7 @@ pub(super) fn open(
     clock: Clock,
     redactor: &Arc<Redactor>,
 ) -> Result<Audit, RecordError> {
-    let redactor = Arc::clone(redactor);
-    let redact = Arc::new(move |value: &Value| redactor.redact_json(value));
-    Audit::open(folder, clock, redact)
+    Audit::open(folder, clock, Arc::clone(redactor) as _)
 }
 
 /// Nothing runs without one.

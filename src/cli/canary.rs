@@ -17,7 +17,7 @@ use super::failure::{Failure, FailureKind};
 use super::launch::{self, Start};
 use super::loopback::Loopback;
 use crate::agent::{AgentCommand, Focus, Gate, Greeting, TurnLimits};
-use crate::guard::{OsFiles, Policy, Redactor};
+use crate::guard::{OsFiles, Policy};
 use crate::model::{Answer, Asked, EventKind, Prompt, Record, RecordError, RunId, Via};
 
 /// What the model asks for; every policy denies it.
@@ -51,7 +51,7 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     })?;
     let decisions = Arc::<Decisions>::default();
     let record: Arc<dyn Record> = Arc::clone(&decisions) as _;
-    let redactor = Arc::new(Redactor::new(launch::secrets()));
+    let redactor = Arc::clone(launch::redactor());
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(&repo, repo.join("tasks")));
     gate.focus(Focus { iteration: 0, policy });

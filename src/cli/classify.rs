@@ -11,7 +11,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::failure::{Failure, FailureKind};
-use super::{say_as_is, unreadable};
+use super::{say_line, unreadable};
 use crate::agent;
 use crate::config::from_environment;
 use crate::engine::{Advice, RecoveryAction, RetryLimits, advise};
@@ -72,9 +72,9 @@ pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     };
     let fault = agent::classify(&String::from_utf8_lossy(&input));
     let told = told(fault, args.retry, &allowed, Clock::system().now());
-    let text =
-        serde_json::to_string(&told).map_err(|error| Failure::new(FailureKind::Internal, error))?;
-    say_as_is(&text);
+    let value =
+        serde_json::to_value(&told).map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    say_line(&value);
     Ok(0)
 }
 

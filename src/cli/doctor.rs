@@ -25,7 +25,7 @@ use crate::agent::{
     AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
 };
 use crate::config::{Settings, resolve};
-use crate::guard::{OsFiles, Policy, Redactor};
+use crate::guard::{OsFiles, Policy};
 use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Sandbox};
 use crate::sys::confine::can_confine;
 use crate::verify::Repo as _;
@@ -314,7 +314,7 @@ async fn probe(
     command: &AgentCommand,
 ) -> Result<Probe, Failure> {
     let scratch = launch::scratch()?;
-    let redactor = Arc::new(Redactor::new(launch::secrets()));
+    let redactor = Arc::clone(launch::redactor());
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(place.root(), place.root().join("tasks")));
     gate.focus(Focus { iteration: 0, policy });

@@ -7,7 +7,6 @@ use super::args::RunArgs;
 use super::context::{TaskContext, temporary};
 use super::failure::Failure;
 use super::{assemble, launch, say, say_json};
-use crate::guard::Redactor;
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
 use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, plan};
@@ -28,24 +27,22 @@ pub(super) fn dry_run(at: &TaskContext, args: &RunArgs) -> Result<u8, Failure> {
         .into_iter()
         .map(|check| check.command)
         .collect();
-    let redactor = Redactor::new(launch::secrets());
-    let redact = |text: &str| redactor.redact_str(text).into_owned();
     let read = |name| {
         let path = at.place.root().join(at.layout.file(name));
-        redact(&String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()))
+        String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
     };
     let prompt = next
         .map(|criterion| {
             let own = criterion.verify.iter().map(|verify| verify.command.clone());
             let attempts = state.find(&criterion.key).map_or(0, |entry| entry.attempts);
-            templates.iteration(&IterationValues {
+            let values = IterationValues {
                 iteration: state.iteration + 1,
                 task_name: task.name.clone(),
                 task_folder: at.layout.folder().display().to_string(),
-                task_content: redact(&task.source),
+                task_content: task.source.clone(),
                 guardrails_content: read(GUARDRAILS),
                 progress_content: read(PROGRESS),
-                next_criterion: redact(&criterion.key.text),
+                next_criterion: criterion.key.text.clone(),
                 next_line: criterion.line,
                 verify_commands: own.chain(task.settings.verify.iter().cloned()).collect(),
                 feedback: Vec::new(),
@@ -58,7 +55,8 @@ pub(super) fn dry_run(at: &TaskContext, args: &RunArgs) -> Result<u8, Failure> {
                 attempt: attempts + 1,
                 max_attempts: settings.stuck_threshold.get(),
                 date: Clock::system().today(),
-            })
+            };
+            templates.iteration(&values, launch::redactor().as_ref())
         })
         .transpose()?;
     if args.json {

@@ -218,7 +218,9 @@ fn read_input() -> Result<Vec<u8>, String> {
 /// Prints the answer whole and at once; says whether that worked.
 fn answer(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+    out.write_all(super::launch::redactor().redact_str(text).as_bytes())
+        .and_then(|()| out.flush())
+        .is_ok()
 }
 
 #[cfg(test)]

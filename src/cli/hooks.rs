@@ -72,7 +72,7 @@ pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<
     }
 }
 
-/// Stages the hooks before a launch, where the project has scripts for them. The XPIA hook
+/// Stages the hooks before a where the project has scripts for them. The XPIA hook
 /// is left out where its judge is missing: it would deny every shell command.
 pub(super) fn stage_for_launch(
     root: &Path,

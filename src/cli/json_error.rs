@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use serde_json::json;
 
 use super::failure::{Failure, FailureKind};
-use super::{check, say_as_is, say_json};
+use super::{check, say_json, say_line};
 
 /// What a command prints with `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) fn line(failure: &Failure) {
         "reason": failure.reason(),
         "hints": failure.hints,
     });
-    say_as_is(&value.to_string());
+    say_line(&value);
 }
 
 /// What the parser did not understand, in its own words.

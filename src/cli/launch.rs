@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 
@@ -245,8 +245,14 @@ pub(super) fn run_around() -> Option<String> {
     variable(RUN_VARIABLE).filter(|run| !run.is_empty())
 }
 
-/// The values of our own secret variables: they must appear nowhere.
-pub(super) fn secrets() -> Vec<String> {
+/// The redaction that everything printed or written here passes. It knows the values of this
+/// process's secret variables.
+pub(super) fn redactor() -> &'static Arc<Redactor> {
+    static REDACTOR: OnceLock<Arc<Redactor>> = OnceLock::new();
+    REDACTOR.get_or_init(|| Arc::new(Redactor::new(secrets())))
+}
+
+fn secrets() -> Vec<String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, value)| env::is_secret(name) && value.len() >= 8)
@@ -283,8 +289,8 @@ fn provider() -> Result<Vec<(&'static str, String)>, ProviderError> {
     provider_variables(&variable)
 }
 
-pub(super) fn describe(command: &AgentCommand, redactor: &Redactor) -> String {
+pub(super) fn describe(command: &AgentCommand) -> String {
     let mut words = vec![command.program.display().to_string()];
     words.extend(command.args.iter().cloned());
-    redactor.redact_str(&words.join(" ")).into_owned()
+    words.join(" ")
 }

@@ -100,7 +100,7 @@ fn keep_the_guard_quiet() {
 fn listen_to_tracing() {
     let asked = std::env::var("RALPH_COPILOT_LOG").ok();
     let Some(Ok(targets)) = asked.map(|asked| asked.parse::<Targets>()) else { return };
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| RedactedLog).with_ansi(false);
     // A second subscriber is the only thing that can fail here, and there is none.
     let _first = tracing_subscriber::registry().with(lines).with(targets).try_init();
 }
@@ -158,26 +158,47 @@ fn task_of_that_name(directory: Option<&Path>, command: &str) -> Option<String> 
 
 /// Prints to standard output; whoever closed it does not want to read it.
 fn say(text: &str) {
-    print(&mut std::io::stdout().lock(), &harmless(text));
+    print(&mut std::io::stdout().lock(), &harmless(&launch::redactor().redact_str(text)));
 }
 
 /// Prints to standard error.
 fn complain(text: &str) {
-    print(&mut std::io::stderr().lock(), &harmless(text));
+    print(&mut std::io::stderr().lock(), &harmless(&launch::redactor().redact_str(text)));
 }
 
 /// Prints a value as JSON.
 fn say_json(value: &serde_json::Value) {
-    say_as_is(&serde_json::to_string_pretty(value).unwrap_or_default());
+    let value = launch::redactor().redact_json(value);
+    say_as_is(&serde_json::to_string_pretty(&value).unwrap_or_default());
 }
 
-/// Prints what a program will read.
+/// Prints a value as one line of JSON.
+fn say_line(value: &serde_json::Value) {
+    say_as_is(&launch::redactor().redact_json(value).to_string());
+}
+
+/// Prints a text of ours that a program reads and that holds nothing of anybody else's.
 fn say_as_is(text: &str) {
     print(&mut std::io::stdout().lock(), text);
 }
 
 fn print(out: &mut impl std::io::Write, text: &str) {
     drop(writeln!(out, "{text}"));
+}
+
+/// Standard error, as the log writes to it: one line at a time.
+struct RedactedLog;
+
+impl std::io::Write for RedactedLog {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        std::io::stderr().write_all(launch::redactor().redact_str(&text).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
 }
 
 /// Standard input that gives no bytes.

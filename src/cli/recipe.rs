@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use super::failure::{Failure, FailureKind};
 use super::launch;
 use crate::config::Span;
-use crate::guard::Redactor;
 use crate::recipe::{
     Bridge, BridgeConfig, IsSecret, NestedLaunch, RecipeError, Runner, SOCKET_VARIABLE,
 };
@@ -166,16 +165,9 @@ fn error_json(error: Option<(&str, &str)>) -> Value {
     json!(error.map(|(kind, message)| json!({ "kind": kind, "message": message })))
 }
 
-/// What a recipe or its runner says, for people: redacted, and without what would steer a
-/// terminal.
-fn plain(text: &str, redactor: &Redactor) -> String {
-    let steers = |letter: &char| letter.is_control() && !matches!(letter, '\n' | '\t');
-    redactor.redact_str(text).chars().filter(|letter| !steers(letter)).collect()
-}
-
 /// An error for people, with what to do.
-fn explain(error: &RecipeError, redactor: &Redactor) -> String {
-    let mut text = format!("error: {}", plain(&error.to_string(), redactor));
+fn explain(error: &RecipeError) -> String {
+    let mut text = format!("error: {error}");
     if let Some(hint) = error.hint() {
         text.push_str(&format!("\nhint: {hint}"));
     }
@@ -199,9 +191,8 @@ fn end_now(signal: i32) {
 
 /// A bridge in the surroundings of this command.
 fn bridge(depth: Depth, tmp: PathBuf) -> Result<Bridge, Failure> {
-    let redactor = Arc::new(Redactor::new(launch::secrets()));
     let socket = std::env::var_os(SOCKET_VARIABLE).filter(|socket| !socket.is_empty());
-    bridge_under(depth, socket.map(PathBuf::from), Vec::new(), run_name(), tmp, redactor)
+    bridge_under(depth, socket.map(PathBuf::from), Vec::new(), run_name(), tmp)
 }
 
 /// The bridge to the recipe runner. What its recipes launch is ours again, one deeper, with
@@ -212,7 +203,6 @@ pub(super) fn bridge_under(
     more: Vec<(OsString, OsString)>,
     run: String,
     tmp: PathBuf,
-    redactor: Arc<Redactor>,
 ) -> Result<Bridge, Failure> {
     let launcher =
         std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
@@ -222,13 +212,13 @@ pub(super) fn bridge_under(
         nested: NestedLaunch { launcher, depth: depth.next(), socket, more },
         run,
         tmp,
-        secret: secret(redactor),
+        secret: secret(),
     }))
 }
 
 /// Whether a value is a secret, by its key or by what it holds.
-fn secret(redactor: Arc<Redactor>) -> IsSecret {
-    Arc::new(move |value| {
-        is_secret(&value.key) || redactor.redact_str(&value.text) != value.text.as_str()
+fn secret() -> IsSecret {
+    Arc::new(|value| {
+        is_secret(&value.key) || launch::redactor().redact_str(&value.text) != value.text.as_str()
     })
 }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::failure::{Failure, FailureKind};
 use super::{launch, unreadable};
-use crate::guard::{RedactStream, Redactor};
+use crate::guard::RedactStream;
 
 /// Read at once, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -23,10 +23,9 @@ pub(crate) struct RedactArgs {
 
 /// Copies standard input to standard output without its secrets.
 pub(super) fn redact(args: &RedactArgs) -> Result<u8, Failure> {
-    let redactor = Redactor::new(launch::secrets());
     let shown =
         Shown { out: io::stdout().lock(), left: args.max_chars.unwrap_or(usize::MAX), cut: false };
-    match filter(io::stdin().lock(), shown, redactor.stream()) {
+    match filter(io::stdin().lock(), shown, launch::redactor().stream()) {
         Ok(()) => Ok(0),
         // Whoever closed the output does not want to read on.
         Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
@@ -104,6 +103,7 @@ impl<W: Write> Shown<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::Redactor;
 
     /// Gives its bytes in pieces of one size.
     struct Dripping<'t>(&'t [u8], usize);

@@ -1,4 +1,4 @@
-//! What the templates are given: redacted values and nothing else.
+//! The values of the prompts. The templates redact them.
 
 use super::EngineError;
 use super::iterate::Iteration;
@@ -10,34 +10,33 @@ impl Run {
     /// The prompt of an iteration.
     pub(super) fn prompt_for(&self, iteration: &Iteration) -> Result<Prompt, EngineError> {
         let parts = &self.parts;
-        let redactor = parts.gate.redactor();
-        let redact = |text: &str| redactor.redact_str(text).into_owned();
         let text_of = |name| {
             let bytes = iteration.files.bytes(&parts.layout.file(name)).unwrap_or_default();
-            redact(&String::from_utf8_lossy(bytes))
+            String::from_utf8_lossy(bytes).into_owned()
         };
         let criterion = &iteration.criterion;
         let own = criterion.verify.iter().map(|verify| &verify.command);
         let verify_commands = own.chain(&iteration.task.settings.verify);
         let feedback = self.feedback.get(&criterion.key).map(Vec::as_slice).unwrap_or_default();
         let human = &parts.preflight.human;
-        Ok(parts.templates.iteration(&IterationValues {
+        let values = IterationValues {
             iteration: iteration.number,
             task_name: parts.layout.task().to_owned(),
             task_folder: folder_of(&parts.layout),
-            task_content: redact(&iteration.task.source),
+            task_content: iteration.task.source.clone(),
             guardrails_content: text_of(crate::verify::GUARDRAILS),
             progress_content: text_of(crate::verify::PROGRESS),
-            next_criterion: redact(&criterion.key.text),
+            next_criterion: criterion.key.text.clone(),
             next_line: criterion.line,
-            verify_commands: verify_commands.map(|command| redact(command)).collect(),
-            feedback: useful(feedback).map(|finding| redact(&finding.message)).collect(),
-            project_context: parts.project_context.as_deref().map(redact),
-            human_changes: human.paths().map(|path| redact(&path.to_string_lossy())).collect(),
+            verify_commands: verify_commands.cloned().collect(),
+            feedback: useful(feedback).map(|finding| finding.message.clone()).collect(),
+            project_context: parts.project_context.clone(),
+            human_changes: human.paths().map(|path| path.to_string_lossy().into_owned()).collect(),
             attempt: iteration.attempt,
             max_attempts: parts.limits.attempts,
             date: iteration.date,
-        })?)
+        };
+        Ok(parts.templates.iteration(&values, parts.gate.redactor().as_ref())?)
     }
 
     /// The prompt that goes on after a denial of ours ended the turn.
@@ -47,16 +46,16 @@ impl Run {
         reason: &str,
     ) -> Result<Prompt, EngineError> {
         let parts = &self.parts;
-        let redact = |text: &str| parts.gate.redactor().redact_str(text).into_owned();
-        Ok(parts.templates.continuation(&ContinuationValues {
+        let values = ContinuationValues {
             iteration: iteration.number,
             task_name: parts.layout.task().to_owned(),
             task_folder: folder_of(&parts.layout),
-            next_criterion: redact(&iteration.criterion.key.text),
+            next_criterion: iteration.criterion.key.text.clone(),
             next_line: iteration.criterion.line,
-            reason: redact(reason),
-            project_context: parts.project_context.as_deref().map(redact),
-        })?)
+            reason: reason.to_owned(),
+            project_context: parts.project_context.clone(),
+        };
+        Ok(parts.templates.continuation(&values, parts.gate.redactor().as_ref())?)
     }
 
     /// What sends the agent back to work when it wants to end its turn.
@@ -66,15 +65,15 @@ impl Run {
         findings: &[Finding],
     ) -> Result<Prompt, EngineError> {
         let parts = &self.parts;
-        let redact = |text: &str| parts.gate.redactor().redact_str(text).into_owned();
-        Ok(parts.templates.stop(&StopValues {
+        let values = StopValues {
             iteration: iteration.number,
             task_name: parts.layout.task().to_owned(),
             task_folder: folder_of(&parts.layout),
-            next_criterion: redact(&iteration.criterion.key.text),
+            next_criterion: iteration.criterion.key.text.clone(),
             next_line: iteration.criterion.line,
-            feedback: useful(findings).map(|finding| redact(&finding.message)).collect(),
-        })?)
+            feedback: useful(findings).map(|finding| finding.message.clone()).collect(),
+        };
+        Ok(parts.templates.stop(&values, parts.gate.redactor().as_ref())?)
     }
 }
 

@@ -20,9 +20,6 @@ use crate::recipe::{
     read_line,
 };
 
-/// How much of the last step's output a turn keeps, in bytes.
-const SAID: usize = 2000;
-
 /// What the runner runs as it stands, relative to the root: the folders in which it finds
 /// recipes, and the files that the task names. A folder that merely has a recipe's name is
 /// no recipe.
@@ -76,13 +73,12 @@ impl Run {
         name: &RecipeName,
     ) -> Result<RecipeRequest, EngineError> {
         let parts = &self.parts;
-        let redact = |text: &str| parts.gate.redactor().redact_str(text).into_owned();
         let criterion = &iteration.criterion;
         let mut context = Context::default();
         for (key, text) in [
             ("ralph_task", parts.layout.task().to_owned()),
             ("ralph_task_folder", folder_of(&parts.layout)),
-            ("ralph_criterion", redact(&criterion.key.text)),
+            ("ralph_criterion", parts.gate.redactor().redact_str(&criterion.key.text).into_owned()),
             ("ralph_line", criterion.line.to_string()),
             ("ralph_iteration", iteration.number.to_string()),
             ("ralph_attempt", iteration.attempt.to_string()),
@@ -111,8 +107,7 @@ impl Run {
         runner: &Runner,
     ) -> Result<RecipeReport, EngineError> {
         let parts = &self.parts;
-        let (events, redactor) = (parts.events.as_ref(), parts.gate.redactor().as_ref());
-        let redact = |text: &str| redactor.redact_str(text).into_owned();
+        let events = parts.events.as_ref();
         let number = iteration.number;
         events.record(EventKind::RecipeStarted {
             iteration: number,
@@ -125,7 +120,7 @@ impl Run {
             let Some(step) = read_line(line) else { return };
             let event = EventKind::RecipeProgress {
                 iteration: number,
-                step: redact(&step.step),
+                step: step.step,
                 status: step.status,
             };
             if let Err(error) = events.record(event) {
@@ -145,7 +140,7 @@ impl Run {
             steps: report.steps.len(),
             error: report.error.as_ref().map(|error| RecipeFault {
                 kind: error.kind().to_owned(),
-                message: redact(&error.to_string()),
+                message: error.to_string(),
             }),
             millis: report.millis,
         })?;
@@ -154,14 +149,12 @@ impl Run {
 
     /// What a report comes to as a turn.
     fn turn_of(&self, iteration: &Iteration, report: RecipeReport) -> Result<Turned, EngineError> {
-        let redact = |text: &str| self.parts.gate.redactor().redact_str(text).into_owned();
-        let said = report.steps.last().map(|step| redact(step.output.trim())).unwrap_or_default();
-        let from = said.ceil_char_boundary(said.len().saturating_sub(SAID));
-        let mut turn =
-            Turn { said: said[from..].to_owned(), millis: report.millis, ..Turn::default() };
+        let last = report.steps.last();
+        let said = last.map(|step| step.output.trim().to_owned()).unwrap_or_default();
+        let mut turn = Turn { said, millis: report.millis, ..Turn::default() };
         let fault = |error: &RecipeError, hint: Option<String>| {
             let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            let message = format!("{}{hint}", redact(&error.to_string()));
+            let message = format!("{error}{hint}");
             Fault::new(FaultClass::Fatal, message)
         };
         let late = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);

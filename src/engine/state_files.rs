@@ -112,12 +112,13 @@ impl Run {
             }
             Err(source) => return Err(EngineError::StateRead { path, source }),
         };
-        let mark = format!("Criterion '{}' caused loop", key.text);
+        let redact = |text: &str| self.parts.gate.redactor().redact_str(text).into_owned();
+        let mark = redact(&format!("Criterion '{}' caused loop", key.text));
         if String::from_utf8_lossy(&text).contains(&mark) {
             return Ok(());
         }
         let date = self.parts.clock.today();
-        let why = self.parts.gate.redactor().redact_str(why).replace('\n', " ");
+        let why = redact(why).replace('\n', " ");
         let attempts = prompt_inputs::attempts(attempts);
         let sign = format!("- {mark} ({date}, iteration {iteration}, {attempts} failed): {why}");
         if !text.ends_with(b"\n") {
@@ -186,7 +187,7 @@ impl Run {
             // A repository in the human's hands, or a full disk, is left as it is.
             Obstacle::Repository | Obstacle::Write => {}
         }
-        let reason = self.parts.gate.redactor().redact_str(&error.to_string()).into_owned();
+        let reason = error.to_string();
         self.end(Outcome::CannotGoOn { obstacle, reason })
     }
 

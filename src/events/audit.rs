@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,8 +16,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::emitter::refused;
+use super::redacted;
 use super::tamper_log::{TamperLog, Writers};
-use crate::model::{Answer, Asked, AuditEntry, EventKind, HookType, Record, RecordError};
+use crate::model::{Answer, Asked, AuditEntry, EventKind, HookType, Record, RecordError, Redact};
 use crate::sys::FileMode;
 use crate::sys::append::AppendFile;
 use crate::sys::clock::Clock;
@@ -29,11 +29,6 @@ const KEPT: usize = 10_000;
 const TRUNCATED: &str = "\n[truncated]";
 /// Longest input or output that keeps its structure, in bytes: above, it is one text.
 const STRUCTURED: usize = 10 * KEPT;
-/// What stands for something that could not be redacted.
-const UNREDACTABLE: &str = "[REDACTED]";
-
-/// Takes the secrets out of a value.
-pub type Redact = Arc<dyn Fn(&Value) -> Value + Send + Sync>;
 
 /// Where the audit belongs: the folder that `COPILOT_AUDIT_LOG_DIR` names, relative to the
 /// working directory, or `.ralph/audit/` in the repository.
@@ -48,17 +43,17 @@ pub fn audit_folder(root: &Path, named: Option<&OsStr>) -> PathBuf {
 pub struct Audit {
     folder: PathBuf,
     clock: Clock,
-    redact: Redact,
+    redact: Arc<dyn Redact>,
     /// What was written, by file. Lines of one process keep their order.
     written: Mutex<BTreeMap<PathBuf, TamperLog>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'e> {
+struct Line {
     timestamp: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<&'e str>,
+    session_id: Option<Value>,
     hook_type: HookType,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<Value>,
@@ -71,7 +66,7 @@ struct Line<'e> {
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<Answer>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<&'e str>,
+    rule: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +79,7 @@ impl Audit {
     ///
     /// # Errors
     /// If the folder or today's file cannot be made or written.
-    pub fn open(folder: &Path, clock: Clock, redact: Redact) -> Result<Self, RecordError> {
+    pub fn open(folder: &Path, clock: Clock, redact: Arc<dyn Redact>) -> Result<Self, RecordError> {
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -101,18 +96,19 @@ impl Audit {
     /// If it cannot be written; then nothing may run.
     pub fn write(&self, entry: &AuditEntry) -> Result<(), RecordError> {
         let decision = entry.decision.as_ref();
+        let text = |text: &str| self.shown(&text.into());
         let line = Line {
             timestamp: self.clock.now().to_rfc3339_opts(SecondsFormat::Millis, true),
-            session_id: entry.session.as_ref().map(crate::model::SessionId::as_str),
+            session_id: entry.session.as_ref().map(|session| text(session.as_str())),
             hook_type: entry.hook,
-            tool_name: entry.tool.as_deref().map(|tool| self.shown(&tool.into())),
+            tool_name: entry.tool.as_deref().map(text),
             input: entry.input.as_ref().map(|input| self.shown(input)),
             output: entry.output.as_ref().map(|output| self.shown(output)),
             // Three digits behind the point: a decision takes less than a millisecond.
             elapsed_ms: entry.elapsed.map(|elapsed| (elapsed.as_secs_f64() * 1e6).round() / 1e3),
             decision: decision.map(|decision| decision.answer),
-            rule: decision.map(|decision| decision.rule.as_str()),
-            reason: decision.map(|decision| self.shown(&decision.reason.as_str().into())),
+            rule: decision.map(|decision| text(&decision.rule)),
+            reason: decision.map(|decision| text(&decision.reason)),
             asked: decision.and_then(|decision| decision.asked),
         };
         let mut bytes = serde_json::to_vec(&line)
@@ -155,8 +151,7 @@ impl Audit {
 
     /// A value as it may be read later.
     fn shown(&self, value: &Value) -> Value {
-        let redacted = catch_unwind(AssertUnwindSafe(|| (self.redact)(value)));
-        let Ok(mut redacted) = redacted else { return UNREDACTABLE.into() };
+        let mut redacted = redacted::json(self.redact.as_ref(), value);
         cut(&mut redacted);
         let whole = redacted.to_string();
         if whole.len() <= STRUCTURED { redacted } else { truncated(&whole).unwrap_or(whole).into() }
@@ -222,18 +217,8 @@ mod tests {
     use crate::model::{AuditDecision, SessionId};
 
     /// A redaction that knows one word, in texts and behind nothing else.
-    fn redact() -> Redact {
-        fn without(value: &Value) -> Value {
-            match value {
-                Value::String(text) => text.replace("hunter2", "[REDACTED]").into(),
-                Value::Array(items) => items.iter().map(without).collect(),
-                Value::Object(fields) => {
-                    fields.iter().map(|(name, field)| (name.clone(), without(field))).collect()
-                }
-                other => other.clone(),
-            }
-        }
-        Arc::new(without)
+    fn redact() -> Arc<dyn Redact> {
+        Arc::new(|text: &str| text.replace("hunter2", "[REDACTED]"))
     }
 
     fn audit(folder: &Path, at: &str) -> Audit {
@@ -387,11 +372,11 @@ mod tests {
     async fn what_cannot_be_redacted_is_not_shown() {
         let folder = tempfile::tempdir().expect("folder");
         let clock = Clock::anchored("2026-11-21T14:03:00Z".parse().expect("time"));
-        let fails: Redact = Arc::new(|_| std::panic::panic_any("a redaction that fails"));
-        let audit = Audit::open(folder.path(), clock, fails).expect("audit");
+        let fails = |_: &str| -> String { std::panic::panic_any("a redaction that fails") };
+        let audit = Audit::open(folder.path(), clock, Arc::new(fails)).expect("audit");
         audit.write(&prompt("hunter2")).expect("written");
         let lines = lines(&folder.path().join("audit-2026-11-21.jsonl"));
-        assert_eq!(lines[0]["input"], UNREDACTABLE);
+        assert_eq!(lines[0]["input"], "[REDACTED]");
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! The one owner of sequence and time.
 //!
 //! Invariant: an event stands in the journal before a reporter sees it and before
-//! `record` returns; numbers have no gap; nothing follows the run's end. Redaction is
-//! done by whoever makes an event: the emitter writes what it is given.
+//! `record` returns; numbers have no gap; nothing follows the run's end. Every text of an
+//! event is redacted here, so that the journal and all reporters show the same words.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::redacted;
 use super::tamper_log::{TamperLog, Writers};
-use crate::model::{Event, EventKind, Record, RecordError, ReportError, Reporter, RunId};
+use crate::model::{Event, EventKind, Record, RecordError, Redact, ReportError, Reporter, RunId};
 use crate::sys::append::AppendFile;
 use crate::sys::clock::Clock;
 use crate::sys::{FileMode, SysError};
@@ -21,6 +22,7 @@ pub struct Emitter {
 struct Inner {
     run: RunId,
     clock: Clock,
+    redact: Arc<dyn Redact>,
     /// The number of the last event.
     last: u64,
     journal: AppendFile,
@@ -38,13 +40,14 @@ impl Emitter {
         journal: &Path,
         run: RunId,
         clock: Clock,
+        redact: Arc<dyn Redact>,
         reporters: Vec<Box<dyn Reporter>>,
     ) -> Result<Self, RecordError> {
         let journal = AppendFile::create(journal, FileMode::Owner)
             .map_err(|error| refused(journal, error))?;
         let file = journal.metadata().map_err(|error| refused(journal.path(), error))?;
         let written = TamperLog::new(&file, Writers::One);
-        let inner = Inner { run, clock, last: 0, journal, written, reporters };
+        let inner = Inner { run, clock, redact, last: 0, journal, written, reporters };
         Ok(Self { inner: Mutex::new(inner) })
     }
 
@@ -83,6 +86,7 @@ impl Inner {
         let last = matches!(kind, EventKind::RunEnded { .. });
         // The checkpoint must be known before anything moves away from it.
         let durable = last || matches!(kind, EventKind::IterationStarted { .. });
+        let kind = redacted::event(self.redact.as_ref(), kind);
         let event =
             Event { seq: self.last + 1, time: self.clock.now(), run: self.run.clone(), kind };
         let path = self.journal.path().to_path_buf();
@@ -141,7 +145,6 @@ pub(super) fn refused(journal: &Path, error: SysError) -> RecordError {
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::sync::Arc;
 
     use super::*;
 
@@ -202,7 +205,9 @@ mod tests {
         }
         let clock = Clock::anchored("2026-11-21T14:03:00Z".parse().expect("time"));
         let path = folder.path().join("events.jsonl");
-        let emitter = Emitter::create(&path, RunId::new("r1"), clock, reporters).expect("emitter");
+        let redact = Arc::new(str::to_owned);
+        let emitter =
+            Emitter::create(&path, RunId::new("r1"), clock, redact, reporters).expect("emitter");
         Bench { folder, seen, emitter }
     }
 
@@ -291,9 +296,15 @@ mod tests {
         let bench = bench(&[]);
         let path = bench.folder.path().join("events.jsonl");
         for refused in [path.clone(), bench.folder.path().join("no/events.jsonl")] {
-            let error = Emitter::create(&refused, RunId::new("r2"), Clock::system(), Vec::new())
-                .err()
-                .expect("refused");
+            let error = Emitter::create(
+                &refused,
+                RunId::new("r2"),
+                Clock::system(),
+                Arc::new(str::to_owned),
+                Vec::new(),
+            )
+            .err()
+            .expect("refused");
             assert_eq!(error.path, refused);
         }
     }
@@ -311,6 +322,7 @@ mod tests {
             inner: Mutex::new(Inner {
                 run: RunId::new("r1"),
                 clock: Clock::system(),
+                redact: Arc::new(str::to_owned),
                 last: 0,
                 journal,
                 written,

@@ -10,11 +10,12 @@ mod emitter;
 mod fold;
 mod follow;
 mod journal;
+mod redacted;
 mod replay;
 mod run_name;
 mod tamper_log;
 
-pub use audit::{Audit, Redact, WithAudit, audit_folder};
+pub use audit::{Audit, WithAudit, audit_folder};
 pub use emitter::Emitter;
 pub use fold::{
     Counters, CriterionView, CurrentIteration, RunEnd, RunStart, RunStatus, RunView, Wait,

@@ -15,6 +15,7 @@ mod permission;
 mod policy;
 mod prompt;
 mod recipe;
+mod redact;
 mod reporter;
 mod setting;
 mod state;
@@ -40,6 +41,7 @@ pub use prompt::{Cut, Prompt};
 pub use recipe::{
     RECIPE_FOLDERS, RecipeFault, RecipeName, RecipeNameError, RecipeStep, StepStatus,
 };
+pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
 pub use setting::{OnStuck, Premium, Sandbox, Via, WriteScope};
 pub use state::{CriterionState, TaskState};

@@ -62,6 +62,11 @@ impl RecipeName {
         }
     }
 
+    /// The name shown for one that holds a secret.
+    pub(super) fn redacted() -> Self {
+        Self("REDACTED".to_owned())
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -3,8 +3,8 @@
 //! Invariant: a template sees only the values in `values.rs`. Text that users wrote, such as a
 //! criterion or a sign, is inserted verbatim and never read as a template. A prompt is bounded and
 //! never begins with `/`, because the CLI would run it as a command.
-//! Redaction does not live here: the caller passes values that are already redacted. Neither does
-//! the choice of the criterion.
+//! Every value of a prompt is redacted before it is cut. The definition of a secret and the choice
+//! of the criterion do not live here.
 
 mod error;
 mod names;

@@ -18,7 +18,7 @@ use super::{
     unknown_value,
     values::{ContinuationValues, IterationValues, ScaffoldValues, StopValues},
 };
-use crate::model::{Cut, Prompt};
+use crate::model::{Cut, Prompt, Redact};
 
 /// The default limit of a prompt, in bytes.
 pub const DEFAULT_BUDGET: usize = 64 * 1024;
@@ -138,12 +138,20 @@ impl Templates {
     ///
     /// # Errors
     /// If the template cannot be rendered, or the prompt is too long even after all cuts.
-    pub fn iteration(&self, values: &IterationValues) -> Result<Prompt, PromptError> {
-        let mut data = as_data(values)?;
-        let progress = shorten::last_lines(&values.progress_content, PROGRESS_LINES);
-        data["progress_content"] = progress.trim_end().into();
-        data["guardrails_content"] = values.guardrails_content.trim_end().into();
-        data["task_content"] = values.task_content.trim_end().into();
+    pub fn iteration(
+        &self,
+        values: &IterationValues,
+        redact: &dyn Redact,
+    ) -> Result<Prompt, PromptError> {
+        let mut data = redacted(redact, as_data(values)?);
+        for name in ["progress_content", "guardrails_content", "task_content"] {
+            let whole = data[name].as_str().unwrap_or_default().to_owned();
+            let shown = match name {
+                "progress_content" => shorten::last_lines(&whole, PROGRESS_LINES),
+                _ => &whole,
+            };
+            data[name] = shown.trim_end().into();
+        }
         self.bounded(ITERATION, data, values.next_line)
     }
 
@@ -151,8 +159,12 @@ impl Templates {
     ///
     /// # Errors
     /// As for [`Self::iteration`].
-    pub fn continuation(&self, values: &ContinuationValues) -> Result<Prompt, PromptError> {
-        self.bounded(CONTINUATION, as_data(values)?, values.next_line)
+    pub fn continuation(
+        &self,
+        values: &ContinuationValues,
+        redact: &dyn Redact,
+    ) -> Result<Prompt, PromptError> {
+        self.bounded(CONTINUATION, redacted(redact, as_data(values)?), values.next_line)
     }
 
     /// Renders the message to an agent that wants to end its turn although the work would not
@@ -160,8 +172,8 @@ impl Templates {
     ///
     /// # Errors
     /// As for [`Self::iteration`].
-    pub fn stop(&self, values: &StopValues) -> Result<Prompt, PromptError> {
-        self.bounded(STOP, as_data(values)?, values.next_line)
+    pub fn stop(&self, values: &StopValues, redact: &dyn Redact) -> Result<Prompt, PromptError> {
+        self.bounded(STOP, redacted(redact, as_data(values)?), values.next_line)
     }
 
     /// Renders `.github/copilot-instructions.md`, the project's instructions for the agent.
@@ -302,6 +314,14 @@ impl Templates {
         }
         Ok(shortest)
     }
+}
+
+/// The values without their secrets. A value is redacted by its words alone: its name is ours.
+fn redacted(redact: &dyn Redact, mut data: Value) -> Value {
+    for value in data.as_object_mut().into_iter().flat_map(|values| values.values_mut()) {
+        *value = redact.json(value);
+    }
+    data
 }
 
 /// How many bytes more than necessary may be cut.

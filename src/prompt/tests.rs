@@ -39,7 +39,7 @@ fn with(name: &str, text: &str) -> Result<Templates, PromptError> {
 }
 
 fn iteration(templates: &Templates, values: &IterationValues) -> Prompt {
-    templates.iteration(values).expect("a prompt")
+    templates.iteration(values, &str::to_owned).expect("a prompt")
 }
 
 /// The error of an invalid `iteration.md`, without its folder.
@@ -88,7 +88,7 @@ fn the_continuation_after_a_denial() {
         reason: "`git push` is not allowed: pushing is the human's".into(),
         project_context: Some("A Rust workspace.".into()),
     };
-    assert_text!(builtin().continuation(&values).expect("a prompt").text);
+    assert_text!(builtin().continuation(&values, &str::to_owned).expect("a prompt").text);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn the_limit_holds_down_to_the_bare_template() {
 #[test]
 fn a_criterion_is_never_cut() {
     let values = IterationValues { next_criterion: "x".repeat(70_000), ..values() };
-    let error = builtin().iteration(&values).expect_err("too long");
+    let error = builtin().iteration(&values, &str::to_owned).expect_err("too long");
     assert!(matches!(error, PromptError::TooLong { budget: 65_536, bytes: 70_000.., .. }));
 }
 
@@ -230,7 +230,7 @@ fn a_continuation_is_bounded_too() {
         reason: "r".repeat(100_000),
         project_context: None,
     };
-    let prompt = builtin().continuation(&values).expect("a prompt");
+    let prompt = builtin().continuation(&values, &str::to_owned).expect("a prompt");
     assert!(prompt.text.len() <= 64 * 1024);
     let [Cut { part, bytes }] = &prompt.cuts[..] else { panic!("one cut") };
     assert_eq!(part, "reason");

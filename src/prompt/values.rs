@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The maximum number of the human's paths that a prompt lists.
 const SHOWN_PATHS: usize = 20;
 
-/// The values of `iteration.md`. All texts must already be redacted.
+/// The values of `iteration.md`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IterationValues {
     /// The iteration's number, which grows across runs.

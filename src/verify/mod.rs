@@ -50,5 +50,5 @@ pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
     Ancestor, Branch, COMMITS, Dirt, Identity, Person, Preflight, Repo, SavedAttempt, Since, Status,
 };
-pub use shell::{OutputFilter, ShellChecks};
+pub use shell::ShellChecks;
 pub use state::{StateFiles, keep_list};

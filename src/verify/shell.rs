@@ -19,12 +19,9 @@ use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
 use super::checks::{CheckOptions, Checks};
-use crate::model::{CheckResult, CheckStatus};
+use crate::model::{CheckResult, CheckStatus, Redact};
 use crate::sys::env::withheld;
 use crate::sys::process::{Ladder, Supervised};
-
-/// Takes what must not be shown out of a text.
-pub type OutputFilter = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// How much of the output's end a result holds, in bytes.
 const TAIL: usize = 8 * 1024;
@@ -40,13 +37,13 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 /// The real thing.
 pub struct ShellChecks {
-    redact: OutputFilter,
+    redact: Arc<dyn Redact>,
     run: String,
 }
 
 impl ShellChecks {
     /// `redact` is applied to all output; every process of a command carries `run`.
-    pub fn new(redact: OutputFilter, run: impl Into<String>) -> Self {
+    pub fn new(redact: Arc<dyn Redact>, run: impl Into<String>) -> Self {
         Self { redact, run: run.into() }
     }
 
@@ -92,7 +89,7 @@ impl Checks for ShellChecks {
             whole_task: false,
             status,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            output: tail.finish(&self.redact),
+            output: tail.finish(self.redact.as_ref()),
         }
     }
 }
@@ -164,10 +161,10 @@ impl Tail {
         }
     }
 
-    fn finish(&self, redact: &OutputFilter) -> String {
+    fn finish(&self, redact: &dyn Redact) -> String {
         let from = self.bytes.len().saturating_sub(TAIL + MARGIN);
         let whole = from == 0 && self.total == self.bytes.len() as u64;
-        let text = redact(&String::from_utf8_lossy(&self.bytes[from..]));
+        let text = redact.text(&String::from_utf8_lossy(&self.bytes[from..]));
         if whole && text.len() <= TAIL {
             return text;
         }

@@ -6,6 +6,7 @@ mod sample_run;
 
 mod files;
 mod fold;
+mod redaction;
 mod screen;
 mod streams;
 mod table;

@@ -47,7 +47,14 @@ fn a_reader_that_went_away_ends_the_reporter_and_nothing_else() {
         Box::new(Plain::new(Box::new(Closed), clock(), 80)),
         Box::new(Plain::new(Box::new(paper.clone()), clock(), 80)),
     ];
-    let emitter = Emitter::create(&journal, RunId::new("r"), clock(), reporters).expect("emitter");
+    let emitter = Emitter::create(
+        &journal,
+        RunId::new("r"),
+        clock(),
+        std::sync::Arc::new(str::to_owned),
+        reporters,
+    )
+    .expect("emitter");
     for message in ["one", "two"] {
         emitter.record(EventKind::Notice { message: message.to_owned() }).expect("recorded");
     }

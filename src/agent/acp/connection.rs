@@ -29,7 +29,6 @@ use super::updates::Updates;
 use super::{convert, transport};
 use crate::agent::records::SessionRecords;
 use crate::agent::stderr::StderrTail;
-use crate::agent::turn_text;
 use crate::agent::wire_log::WireLog;
 use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
@@ -80,7 +79,6 @@ impl AgentChannel {
             && !is_connection_terminated(error)
         {
             let fault = convert::fault(error);
-            let fault = turn_text::fault(self.gate.redactor(), fault);
             return AgentError::Refused { operation, fault };
         }
         let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };

@@ -9,10 +9,9 @@ use tokio::time::Instant;
 use super::convert;
 use super::session::{AcpSession, Gathered};
 use super::session_state::ObservedCall;
-use crate::agent::arguments::bounded;
 use crate::agent::fault::explains_loss;
 use crate::agent::records::{self, Last, since};
-use crate::agent::{AgentKind, LastWords, ReportedFault, classify_message, reset_in, turn_text};
+use crate::agent::{AgentKind, LastWords, ReportedFault, classify_message, reset_in};
 use crate::model::{AuditEntry, ExecutedCall, Fault, FaultClass, HookType, Turn, TurnEnd};
 
 impl AcpSession {
@@ -82,19 +81,18 @@ impl AcpSession {
             updates,
             unknown: unknown.into_iter().collect(),
             usage,
-            said: turn_text::said(self.line.gate.redactor(), &said),
+            said: said,
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }
     }
 
     pub(super) fn executed(&self, call: &ObservedCall) -> ExecutedCall {
-        let redactor = self.line.gate.redactor();
         ExecutedCall {
             id: call.id.clone(),
             kind: convert::kind(call.kind),
-            title: redactor.redact_str(&call.title).into_owned(),
-            input: bounded(&redactor.redact_json(&call.input)),
+            title: call.title.clone(),
+            input: call.input.clone(),
             status: call.status,
             exit: call.exit,
         }
@@ -128,6 +126,6 @@ impl AcpSession {
             (None, FaultClass::RateLimit, Some(logs)) => records::reset_in_logs(logs).await,
             (reset, _, _) => *reset,
         };
-        Some(turn_text::fault(self.line.gate.redactor(), Fault { reset, ..fault }))
+        Some(Fault { reset, ..fault })
     }
 }

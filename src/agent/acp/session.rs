@@ -21,7 +21,6 @@ use super::session_state::ObservedCall;
 use crate::agent::arguments::{is_empty, is_shell_echo};
 use crate::agent::records::{SessionRecords, since};
 use crate::agent::stuck::longer;
-use crate::agent::turn_text;
 use crate::agent::{
     AgentError, AgentKind, CallStanding, Closed, EndedCall, KnownCall, Session, TurnLimits,
     TurnPulse, observe,
@@ -109,7 +108,6 @@ impl Session for AcpSession {
                 break Over::Cancel(TurnEnd::Interrupted);
             }
             if let Some(stuck) = observe(&self.pulse(limits), limits) {
-                let stuck = turn_text::stuck(self.line.gate.redactor(), stuck);
                 break Over::Cancel(TurnEnd::Stuck(stuck));
             }
             if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records) {

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::cli_records::{self, CliRecords, RecordedCall};
 use super::{Closed, Recipe};
-use crate::agent::arguments::{bounded, is_empty};
+use crate::agent::arguments::is_empty;
 use crate::agent::fault::explains_loss;
 use crate::agent::records::{SessionRecords, reset_in_logs, since};
 use crate::agent::stderr::StderrTail;
@@ -26,7 +26,7 @@ use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
     AgentError, CallStanding, EndedCall, ReportedFault, Session, TurnLimits, TurnPulse,
-    classify_line, observe, prepare, turn_text,
+    classify_line, observe, prepare,
 };
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
@@ -216,7 +216,6 @@ impl OneShotSession {
                 return Ok(Over::Cancel(TurnEnd::Interrupted));
             }
             if let Some(stuck) = observe(&self.pulse(gathered, started, limits), limits) {
-                let stuck = turn_text::stuck(self.recipe.gate.redactor(), stuck);
                 return Ok(Over::Cancel(TurnEnd::Stuck(stuck)));
             }
             if let (true, Some(left), Some(records)) = (ticked, limits.tokens, &mut self.records)
@@ -291,12 +290,11 @@ impl OneShotSession {
     }
 
     fn executed(&self, call: &RecordedCall) -> ExecutedCall {
-        let redactor = self.recipe.gate.redactor();
         ExecutedCall {
             id: call.id.clone(),
             kind: cli_records::kind(&call.tool).to_owned(),
-            title: redactor.redact_str(&call.title).into_owned(),
-            input: bounded(&redactor.redact_json(&call.input)),
+            title: call.title.clone(),
+            input: call.input.clone(),
             status: call.status,
             exit: call.exit,
         }
@@ -344,7 +342,7 @@ impl OneShotSession {
                 (None, FaultClass::RateLimit) => reset_in_logs(&self.recipe.logs).await,
                 (reset, _) => reset,
             };
-            let fault = turn_text::fault(self.recipe.gate.redactor(), Fault { reset, ..fault });
+            let fault = Fault { reset, ..fault };
             return (TurnEnd::EndTurn, Some(fault));
         }
         if !status.success() {
@@ -394,7 +392,7 @@ impl OneShotSession {
             updates: seen.records,
             unknown: Vec::new(),
             usage,
-            said: turn_text::said(gate.redactor(), seen.said.trim_end()),
+            said: seen.said.trim_end().to_owned(),
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }

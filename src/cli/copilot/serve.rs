@@ -18,7 +18,7 @@ use crate::cli::context::RepoContext;
 use crate::cli::{audit, complain, guardian, launch, policy};
 use crate::config::{LayerSettings, resolve};
 use crate::events::{WithAudit, run_id};
-use crate::guard::{OsFiles, Redactor};
+use crate::guard::OsFiles;
 use crate::model::{EventKind, Record, RecordError, RunId};
 use crate::sys::clock::Clock;
 use crate::sys::depth::DEPTH_VARIABLE;
@@ -60,7 +60,7 @@ async fn guard(
 ) -> Result<u8, Failure> {
     let clock = Clock::system();
     let tmp = scratch.join("tmp");
-    let redactor = Arc::new(Redactor::new(launch::secrets()));
+    let redactor = Arc::clone(launch::redactor());
     place.repo.exclude(&[".ralph/audit/"])?;
     let audited = audit::folder(place.root(), &place.cwd);
     let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;

@@ -146,11 +146,10 @@ async fn decide(
 /// Asks the guard.
 fn guard(ground: &HookContext, asked: &HookInput) -> Decided {
     let decision = ground.guard(asked);
-    let reason = ground.redact(&decision.reason);
     if decision.allowed() {
-        Decided::allow(decision.rule, reason)
+        Decided::allow(decision.rule, decision.reason)
     } else {
-        Decided::deny(decision.rule, &reason)
+        Decided::deny(decision.rule, &decision.reason)
     }
 }
 
@@ -267,16 +266,13 @@ async fn claude(ground: &HookContext, asked: &HookInput, until: Instant) -> Opti
         read_answer(&name, &ran)
     });
     match strictest(join_all(asking).await) {
-        HookAnswer::Deny(reason) => Some(Decided::deny("hook.claude", &ground.redact(&reason))),
-        HookAnswer::Ask(reason) => {
-            let reason = ground.redact(&reason);
-            Some(Decided {
-                output: ask_human(&reason),
-                answer: Answer::Deny,
-                rule: "hook.claude.ask".to_owned(),
-                reason,
-            })
-        }
+        HookAnswer::Deny(reason) => Some(Decided::deny("hook.claude", &reason)),
+        HookAnswer::Ask(reason) => Some(Decided {
+            output: ask_human(&reason),
+            answer: Answer::Deny,
+            rule: "hook.claude.ask".to_owned(),
+            reason,
+        }),
         HookAnswer::Allow if found.foreign => None,
         HookAnswer::Allow => Some(Decided::allow("hook.claude", "the project's hooks allow it")),
     }

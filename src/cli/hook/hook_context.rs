@@ -2,12 +2,11 @@
 //! workspace that the guard decides for.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::cli::failure::Failure;
 use crate::cli::{audit, context, launch};
 use crate::config::{LayerSettings, resolve};
-use crate::guard::{Globs, OsFiles, Policy, Redactor, decide, is_system};
+use crate::guard::{Globs, OsFiles, Policy, decide, is_system};
 use crate::hooks::HookInput;
 use crate::model::{Asked, AuditEntry, Decision, RecordError, SessionId, ToolRequest};
 use crate::sys::clock::Clock;
@@ -26,7 +25,6 @@ pub(super) struct HookContext {
     pub(super) project: PathBuf,
     /// The repository around it, if there is one.
     repo: Option<GitRepo>,
-    redactor: Arc<Redactor>,
 }
 
 impl HookContext {
@@ -38,13 +36,7 @@ impl HookContext {
         let root = repo.as_ref().map_or(base.as_path(), |repo| repo.root());
         let own = [".claude", "hooks/core"].iter().any(|folder| base.join(folder).is_dir());
         let project = if own { base.clone() } else { root.to_owned() };
-        let redactor = Arc::new(Redactor::new(launch::secrets()));
-        Ok(Self { base, project, repo, redactor })
-    }
-
-    /// Takes the secrets out of a text.
-    pub(super) fn redact(&self, text: &str) -> String {
-        self.redactor.redact_str(text).into_owned()
+        Ok(Self { base, project, repo })
     }
 
     /// Lets git ignore a file of ours below the working directory, by its own list.
@@ -69,7 +61,7 @@ impl HookContext {
         if folder.starts_with(root) {
             self.ignore(&root.join(AUDIT));
         }
-        audit::open(&folder, Clock::system(), &self.redactor)?.write(entry)
+        audit::open(&folder, Clock::system(), launch::redactor())?.write(entry)
     }
 
     /// The workspace, and the folder that a call runs in. What the session says of its folder

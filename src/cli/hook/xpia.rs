@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 use super::adapter::run_name;
 use crate::cli::launch;
-use crate::guard::Redactor;
 use crate::hooks::{
     DEFENDER, XpiaAudit, XpiaInput, XpiaVerdict, find_program, pass, read_xpia, run_script,
 };
@@ -66,7 +65,7 @@ fn write(command: &str, session: &str, verdict: &XpiaVerdict) -> Result<(), Stri
     let clock = Clock::system();
     let at = clock.local(clock.now());
     // Redacted whole and cut afterwards: half a secret is not recognized as one.
-    let command = Redactor::new(launch::secrets()).redact_str(command).into_owned();
+    let command = launch::redactor().redact_str(command).into_owned();
     let audit = XpiaAudit::new(&command, session, verdict, at);
     let home = etcetera::home_dir().map_err(|error| error.to_string())?;
     let folder = home.join(AUDIT);

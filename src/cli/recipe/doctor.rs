@@ -5,10 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::super::{context, launch, runtime, say, say_json};
+use super::super::{context, runtime, say, say_json};
 use super::{RecipeDoctorArgs, bridge, code};
 use crate::cli::failure::Failure;
-use crate::guard::Redactor;
 use crate::recipe::{
     AGENT_VARIABLE, Bridge, FoundRunner, LAUNCHER_VARIABLE, MINIMUM, RecipeError, RunnerCandidate,
 };
@@ -30,11 +29,10 @@ pub(super) fn doctor(args: &RecipeDoctorArgs) -> Result<u8, Failure> {
     let problems: Vec<RecipeError> =
         [checked.err(), depth.err().map(RecipeError::from)].into_iter().flatten().collect();
     let seen = Seen { bridge, looked, found, version };
-    let redactor = Redactor::new(launch::secrets());
     if args.json {
-        say_json(&redactor.redact_json(&as_json(&seen, &problems)));
+        say_json(&as_json(&seen, &problems));
     } else {
-        say(&redactor.redact_str(&as_text(&seen, &problems)));
+        say(&as_text(&seen, &problems));
     }
     Ok(problems.first().map_or(0, code))
 }

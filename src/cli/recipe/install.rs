@@ -4,12 +4,9 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use serde_json::{Value, json};
 
-use super::super::{complain, context, launch, runtime, say, say_json};
-use super::{
-    InstallRunnerArgs, bridge, code, end_now, error_json, explain, plain, run_name, runner_json,
-};
+use super::super::{complain, context, runtime, say, say_json};
+use super::{InstallRunnerArgs, bridge, code, end_now, error_json, explain, run_name, runner_json};
 use crate::cli::failure::{Failure, FailureKind};
-use crate::guard::Redactor;
 use crate::recipe::{
     INSTALL_VARIABLE, RecipeError, Runner, install as run_cargo, install_command, install_limit,
 };
@@ -18,18 +15,17 @@ use crate::sys::shutdown::Shutdown;
 
 /// Installs the runner and checks it.
 pub(super) fn install(args: &InstallRunnerArgs) -> Result<u8, Failure> {
-    let redactor = Redactor::new(launch::secrets());
-    match go(args, &redactor) {
+    match go(args) {
         Ok(Ok(done)) => {
             tell(args, &done);
             Ok(0)
         }
         Ok(Err((error, signal))) => {
             if args.json {
-                let message = redactor.redact_str(&error.to_string()).into_owned();
+                let message = error.to_string();
                 say_json(&object(None, Some((error.kind(), &message))));
             } else {
-                complain(&explain(&error, &redactor));
+                complain(&explain(&error));
             }
             let signal = signal.and_then(|signal| u8::try_from(128 + signal).ok());
             Ok(signal.unwrap_or_else(|| code(&error)))
@@ -78,7 +74,7 @@ fn object(done: Option<&Done>, error: Option<(&str, &str)>) -> Value {
 
 type Outcome = Result<Done, (RecipeError, Option<i32>)>;
 
-fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure> {
+fn go(args: &InstallRunnerArgs) -> Result<Outcome, Failure> {
     let depth = match Depth::current() {
         Ok(depth) => depth,
         Err(error) => return Ok(Err((error.into(), None))),
@@ -102,7 +98,7 @@ fn go(args: &InstallRunnerArgs, redactor: &Redactor) -> Result<Outcome, Failure>
     runtime.block_on(async {
         let stop = Shutdown::default();
         stop.listen(end_now)?;
-        let mut tell = |line: &str| complain(&plain(line, redactor));
+        let mut tell = |line: &str| complain(line);
         let done = run_cargo(&cargo, limit, &run_name(), stop.token(), &mut tell).await;
         Ok(match done {
             Ok(()) => bridge.runner().await.map(Done::Installed).map_err(|error| (error, None)),

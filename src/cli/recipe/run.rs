@@ -5,11 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::{complain, context, guardian, launch, runtime, say, say_json};
-use super::{
-    RunRecipeArgs, bridge, code, end_now, error_json, explain, plain, run_name, runner_json,
-};
+use super::{RunRecipeArgs, bridge, code, end_now, error_json, explain, run_name, runner_json};
 use crate::cli::failure::{Failure, FailureKind};
-use crate::guard::Redactor;
 use crate::model::{RecipeName, RunId, StepStatus};
 use crate::recipe::{
     AutoStage, Bridge, Context, RecipeError, RecipeMode, RecipeReport, RecipeRequest, Runner,
@@ -20,17 +17,16 @@ use crate::sys::shutdown::Shutdown;
 
 /// Runs a recipe and gives the exit code.
 pub(super) fn run(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<u8, Failure> {
-    let redactor = Redactor::new(launch::secrets());
     match prepare(directory, args) {
         Ok((request, depth)) => {
             if args.print {
                 return print(&request, depth);
             }
-            go(args, &request, depth, &redactor)
+            go(args, &request, depth)
         }
         Err(Unready::Recipe(error)) => {
             let report = RecipeReport::refused(error);
-            Ok(tell(args, None, &report, None, &redactor))
+            Ok(tell(args, None, &report, None))
         }
         Err(Unready::Place(failure)) if args.json => {
             let message = failure.source.to_string();
@@ -99,12 +95,7 @@ fn print(request: &RecipeRequest, depth: Depth) -> Result<u8, Failure> {
 }
 
 /// Runs it, with both banners.
-fn go(
-    args: &RunRecipeArgs,
-    request: &RecipeRequest,
-    depth: Depth,
-    redactor: &Redactor,
-) -> Result<u8, Failure> {
+fn go(args: &RunRecipeArgs, request: &RecipeRequest, depth: Depth) -> Result<u8, Failure> {
     complain(&format!("[amplihack] recipe-runner --- starting: {}", request.recipe));
     let scratch = launch::scratch()?;
     let bridge = bridge(depth, scratch.path().to_owned())?;
@@ -117,13 +108,13 @@ fn go(
         let stop = Shutdown::default();
         let folder = scratch.path().to_owned();
         stop.listen(move |signal| at_once(&folder, signal))?;
-        let (runner, report) = work(args, request, &bridge, &stop, redactor).await;
+        let (runner, report) = work(args, request, &bridge, &stop).await;
         // First its folder: from then on nobody looks after it.
         drop(scratch);
         if let Some(guardian) = guardian {
             guardian.dismiss().await;
         }
-        Ok(tell(args, runner.as_ref(), &report, stop.signal(), redactor))
+        Ok(tell(args, runner.as_ref(), &report, stop.signal()))
     })
 }
 
@@ -132,7 +123,6 @@ async fn work(
     request: &RecipeRequest,
     bridge: &Bridge,
     stop: &Shutdown,
-    redactor: &Redactor,
 ) -> (Option<Runner>, RecipeReport) {
     let found = tokio::select! {
         biased;
@@ -149,8 +139,8 @@ async fn work(
             return;
         }
         if !args.json {
-            complain(&plain(line, redactor));
-        } else if let Some(step) = read_line(&redactor.redact_str(line)) {
+            complain(line);
+        } else if let Some(step) = read_line(line) {
             let event = json!({
                 "event": "recipe_progress",
                 "recipe": request.recipe,
@@ -177,7 +167,6 @@ fn tell(
     runner: Option<&Runner>,
     report: &RecipeReport,
     signal: Option<i32>,
-    redactor: &Redactor,
 ) -> u8 {
     let code = match (&report.error, signal) {
         (Some(RecipeError::Stopped), Some(signal)) => u8::try_from(128 + signal).unwrap_or(130),
@@ -185,16 +174,13 @@ fn tell(
         (None, _) => 0,
     };
     if args.json {
-        let message = report
-            .error
-            .as_ref()
-            .map(|error| (error.kind(), redactor.redact_str(&error.to_string()).into_owned()));
+        let message = report.error.as_ref().map(|error| (error.kind(), error.to_string()));
         let steps: Vec<Value> = report
             .steps
             .iter()
-            .map(|step| redactor.redact_json(&serde_json::to_value(step).unwrap_or_default()))
+            .map(|step| serde_json::to_value(step).unwrap_or_default())
             .collect();
-        let context = redactor.redact_json(&Value::Object(report.context.clone()));
+        let context = Value::Object(report.context.clone());
         let error = message.as_ref().map(|(kind, message)| (*kind, message.as_str()));
         say_json(&object(report.success(), &steps, context, runner, error));
         return code;
@@ -203,7 +189,7 @@ fn tell(
         let why = step.error.trim().lines().next().unwrap_or_default();
         let why = if why.is_empty() { String::new() } else { format!("  {why}") };
         let line = format!("{:<10} {}{why}", word(step.status), step.step_id);
-        say(&plain(&line, redactor));
+        say(&line);
     }
     match &report.error {
         None => {
@@ -211,7 +197,7 @@ fn tell(
             let tenth = report.millis % 1000 / 100;
             say(&format!("{} succeeded in {seconds}.{tenth} s", args.recipe));
         }
-        Some(error) => complain(&explain(error, redactor)),
+        Some(error) => complain(&explain(error)),
     }
     code
 }

@@ -72,7 +72,13 @@ impl TestRun {
         let events = Arc::default();
         let journal = base.join("events.jsonl");
         let collector: Box<dyn Reporter> = Box::new(EventCollector(Arc::clone(&events)));
-        let emitter = Emitter::create(&journal, RunId::new("r1"), clock, vec![collector]);
+        let emitter = Emitter::create(
+            &journal,
+            RunId::new("r1"),
+            clock,
+            Arc::new(str::to_owned),
+            vec![collector],
+        );
         let emitter = Arc::new(emitter.expect("journal"));
         let record: Arc<dyn Record> = Arc::clone(&emitter) as _;
         let redactor = Arc::new(Redactor::new(Vec::<String>::new()));

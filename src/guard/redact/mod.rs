@@ -22,6 +22,8 @@ use serde_json::Value;
 
 pub use stream::RedactStream;
 
+use crate::model::Redact;
+
 /// What stands in the place of a secret.
 pub(super) const REDACTED: &str = "[REDACTED]";
 
@@ -112,6 +114,16 @@ impl Redactor {
     /// A redactor for text that arrives in pieces.
     pub fn stream(&self) -> RedactStream {
         RedactStream::new(self.clone())
+    }
+}
+
+impl Redact for Redactor {
+    fn text(&self, text: &str) -> String {
+        self.redact_str(text).into_owned()
+    }
+
+    fn json(&self, value: &Value) -> Value {
+        self.redact_json(value)
     }
 }
 
