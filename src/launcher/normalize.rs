@@ -1,40 +1,40 @@
-//! The arguments of a nested launch, brought into the form that the Copilot CLI takes: pure.
+//! Rewrites the arguments of a nested launch into the form that the Copilot CLI takes: pure.
 //!
-//! Invariant: the result is the permissive prefix, if it applies, then every argument that
-//! is not understood, untouched and in order, then one `-p` with all prompts. Explicit
-//! permissions are kept and never widened. Under the guard nothing is opened by a flag:
-//! were its hook not in force, the CLI would then run nothing at all.
+//! Invariant: the result is the permissive prefix where it applies, then every argument that
+//! is passed through, unchanged and in order, then one `-p` with all prompts. Explicit
+//! permissions are kept and never widened. Under the guard no flag grants anything: if its
+//! hooks failed to load, the CLI would then run no tool at all.
 
 use std::ffi::{OsStr, OsString};
 
-/// Opens what a nested launch cannot be asked for, unless it says itself what it may do.
+/// Grant everything to a launch that names no permissions: it has no human to ask.
 const ALL_TOOLS: &str = "--allow-all-tools";
 const ALL_PATHS: &str = "--allow-all-paths";
 
-/// What says which tools, and which paths, are permitted; alone or as `flag=…`.
+/// Flags that permit or forbid tools, and paths; alone or as `flag=…`.
 const TOOL_FLAGS: [&str; 3] = [ALL_TOOLS, "--allow-tool", "--deny-tool"];
 const PATH_FLAGS: [&str; 3] = [ALL_PATHS, "--allow-path", "--deny-path"];
 
-/// Claude's way to open everything. The Copilot CLI does not know it.
+/// Claude's flag that grants everything; unknown to the Copilot CLI.
 const DROPPED: &str = "--dangerously-skip-permissions";
-/// Claude's list of tools that must not be used, for which the Copilot CLI has no flag of
-/// the same meaning: it is told in words.
+/// Claude's list of forbidden tools. The Copilot CLI has no flag with the same meaning, so
+/// the prompt says it.
 const DISALLOWED: &str = "--disallowed-tools";
 
-/// Flags whose value is a part of the prompt. What the system says comes first.
+/// Flags whose value is a part of the prompt. System parts come first.
 const SYSTEM_FLAGS: [&str; 2] = ["--system-prompt", "--append-system-prompt"];
 const PROMPT_FLAG: &str = "--prompt";
 const SHORT_PROMPT_FLAG: &str = "-p";
 
-/// Flags that open everything, for tools, paths or both, or let a model decide what is
-/// opened; dropped under the guard.
-const OPENING_FLAGS: [&str; 6] =
+/// Flags that grant all tools, all paths or both, or let a model decide; dropped under the
+/// guard.
+const GRANTING_FLAGS: [&str; 6] =
     [ALL_TOOLS, ALL_PATHS, "--allow-all", "--yolo", "--allow-all-urls", "--assisted-approval"];
 
-/// Who opens what a nested launch may do.
+/// Decides what a nested launch may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approver {
-    /// The flags, as they are written; everything if there are none.
+    /// The flags as written; without any, everything is permitted.
     Flags,
     /// The guard's hook, call by call. The caller's own narrow flags still count.
     Guard,
@@ -45,18 +45,18 @@ pub enum Approver {
 pub struct Normalized {
     /// Without the program's name.
     pub arguments: Vec<OsString>,
-    /// Whether the caller named tools that are permitted or not: then a yes of the guard
-    /// opens nothing by itself, it only leaves the call to these flags.
+    /// Whether the caller permitted or forbade single tools. The guard's approval then grants
+    /// nothing by itself: the call must pass these flags too.
     pub narrowed: bool,
     /// Whether there is a prompt.
     pub prompted: bool,
 }
 
-/// The arguments of a nested launch as the Copilot CLI takes them.
+/// Rewrites the arguments of a nested launch for the Copilot CLI.
 pub fn normalize(arguments: &[OsString], approver: Approver) -> Normalized {
-    let mut found = Found::default();
+    let mut sorted = SortedArguments::default();
     let mut rest = arguments.iter();
-    // Behind `--` nothing is a flag, and nothing may follow.
+    // After `--` there are no flags, and nothing may be appended.
     let mut operands: &[OsString] = &[];
     while let Some(argument) = rest.next() {
         if argument == "--" {
@@ -64,17 +64,18 @@ pub fn normalize(arguments: &[OsString], approver: Approver) -> Normalized {
             operands = &arguments[arguments.len() - left - 1..];
             break;
         }
-        found.take(argument, &mut rest);
+        sorted.take(argument, &mut rest);
     }
-    let Found { system, user, kept, tools, paths } = found;
+    let SortedArguments { system, user, passed, tools, paths } = sorted;
     let mut all = Vec::with_capacity(arguments.len() + 4);
     match approver {
         Approver::Flags => {
             let prefix = [(tools, ALL_TOOLS), (paths, ALL_PATHS)];
-            all.extend(prefix.iter().filter(|(named, _)| *named == Named::No).map(|p| p.1.into()));
-            all.extend(kept);
+            let unnamed = prefix.iter().filter(|(named, _)| *named == Permissions::Unnamed);
+            all.extend(unnamed.map(|(_, flag)| OsString::from(flag)));
+            all.extend(passed);
         }
-        Approver::Guard => all.extend(kept.into_iter().filter(|argument| !opens(argument))),
+        Approver::Guard => all.extend(passed.into_iter().filter(|argument| !grants(argument))),
     }
     let parts: Vec<OsString> =
         system.into_iter().chain(user).filter(|part| !part.is_empty()).collect();
@@ -83,34 +84,35 @@ pub fn normalize(arguments: &[OsString], approver: Approver) -> Normalized {
         all.push(parts.join(OsStr::new("\n\n")));
     }
     all.extend_from_slice(operands);
-    Normalized { arguments: all, narrowed: tools == Named::Some, prompted: !parts.is_empty() }
+    let narrowed = tools == Permissions::Narrow;
+    Normalized { arguments: all, narrowed, prompted: !parts.is_empty() }
 }
 
-fn opens(argument: &OsStr) -> bool {
-    split(argument).0.is_some_and(|flag| OPENING_FLAGS.contains(&flag))
+fn grants(argument: &OsStr) -> bool {
+    split(argument).0.is_some_and(|flag| GRANTING_FLAGS.contains(&flag))
 }
 
-/// Which permissions were named.
+/// The permissions that the flags name, for tools or for paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Named {
+enum Permissions {
     #[default]
-    No,
+    Unnamed,
     All,
-    Some,
+    Narrow,
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct SortedArguments {
     system: Vec<OsString>,
     user: Vec<OsString>,
-    kept: Vec<OsString>,
-    tools: Named,
-    paths: Named,
+    passed: Vec<OsString>,
+    tools: Permissions,
+    paths: Permissions,
 }
 
-impl Found {
-    /// Sorts an argument in, with its value where that is the next one. A flag without its
-    /// value says nothing and is left out.
+impl SortedArguments {
+    /// Sorts an argument in, together with the next one if that is its value. A prompt flag
+    /// without a value is left out.
     fn take(&mut self, argument: &OsString, rest: &mut std::slice::Iter<'_, OsString>) {
         let (flag, joined) = split(argument);
         let mut value = || joined.clone().or_else(|| rest.next().cloned()).unwrap_or_default();
@@ -119,29 +121,26 @@ impl Found {
             Some(PROMPT_FLAG) => self.user.push(value()),
             Some(SHORT_PROMPT_FLAG) if joined.is_none() => self.user.push(value()),
             Some(DISALLOWED) => {
-                let list = value();
-                if !list.is_empty() {
-                    self.tools = Named::Some;
-                    self.system.push(forbid(&list));
-                }
+                self.tools = Permissions::Narrow;
+                self.system.push(forbid(&value()));
             }
-            Some(DROPPED) if joined.is_none() => {}
+            Some(DROPPED) => {}
             Some(flag) => {
-                let named = if opens(argument) { Named::All } else { Named::Some };
+                let named = if grants(argument) { Permissions::All } else { Permissions::Narrow };
                 if TOOL_FLAGS.contains(&flag) {
                     self.tools = self.tools.max(named);
                 }
                 if PATH_FLAGS.contains(&flag) {
                     self.paths = self.paths.max(named);
                 }
-                self.kept.push(argument.clone());
+                self.passed.push(argument.clone());
             }
-            None => self.kept.push(argument.clone()),
+            None => self.passed.push(argument.clone()),
         }
     }
 }
 
-/// A flag and the value behind its `=`; no flag if it is not text.
+/// The flag and the value after its `=`; no flag where it is not UTF-8.
 fn split(argument: &OsStr) -> (Option<&str>, Option<OsString>) {
     let bytes = argument.as_encoded_bytes();
     if !bytes.starts_with(b"-") {
@@ -155,7 +154,11 @@ fn split(argument: &OsStr) -> (Option<&str>, Option<OsString>) {
     (std::str::from_utf8(&bytes[..at]).ok(), Some(value))
 }
 
+/// The prompt part that forbids the listed tools; an empty list forbids all of them.
 fn forbid(list: &OsStr) -> OsString {
+    if list.as_encoded_bytes().trim_ascii().is_empty() {
+        return "You must not use any tool, in no way and for no purpose.".into();
+    }
     let mut text = OsString::from("You must not use these tools, in no way and for no purpose: ");
     text.push(list);
     text.push(".");
@@ -182,32 +185,34 @@ mod tests {
         const TOOLS: &str = ALL_TOOLS;
         const PATHS: &str = ALL_PATHS;
         const NO_BASH: &str = "You must not use these tools, in no way and for no purpose: Bash.";
+        const NO_TOOL: &str = "You must not use any tool, in no way and for no purpose.";
         let two = format!("{NO_BASH}\n\nhi");
+        let none = format!("{NO_TOOL}\n\nhi");
         let table: &[(&[&str], &[&str])] = &[
-            // Nothing at all is the widest request.
+            // Without permission flags everything is permitted.
             (&[], &[TOOLS, PATHS]),
             (&["-p", "hi"], &[TOOLS, PATHS, "-p", "hi"]),
             (&["--prompt", "hi"], &[TOOLS, PATHS, "-p", "hi"]),
             (&["--prompt=hi"], &[TOOLS, PATHS, "-p", "hi"]),
             (&["--prompt=a=b"], &[TOOLS, PATHS, "-p", "a=b"]),
-            // The system speaks first, even if it is given later.
+            // System parts come first, even if they are written later.
             (&["-p", "user", "--system-prompt", "sys"], &[TOOLS, PATHS, "-p", "sys\n\nuser"]),
             (
                 &["--append-system-prompt=two", "-p", "a", "--system-prompt=one", "--prompt", "b"],
                 &[TOOLS, PATHS, "-p", "two\n\none\n\na\n\nb"],
             ),
             (&["--system-prompt", "only"], &[TOOLS, PATHS, "-p", "only"]),
-            // What is dangling or empty says nothing.
+            // Prompt flags that are dangling or empty vanish.
             (&["-p"], &[TOOLS, PATHS]),
             (&["--prompt"], &[TOOLS, PATHS]),
             (&["--system-prompt"], &[TOOLS, PATHS]),
             (&["-p", ""], &[TOOLS, PATHS]),
             (&["--prompt=", "-p", "x"], &[TOOLS, PATHS, "-p", "x"]),
             (&["--append-system-prompt=", "--model", "m"], &[TOOLS, PATHS, "--model", "m"]),
-            // A value is taken whatever it looks like.
+            // A value may look like a flag.
             (&["-p", "--model"], &[TOOLS, PATHS, "-p", "--model"]),
             (&["-p", "--allow-tool"], &[TOOLS, PATHS, "-p", "--allow-tool"]),
-            // What is not known passes, in order, before the prompt.
+            // Unknown arguments pass through, in order, before the prompt.
             (
                 &["-p", "hi", "--model", "m", "--add-dir", "/w"],
                 &[TOOLS, PATHS, "--model", "m", "--add-dir", "/w", "-p", "hi"],
@@ -217,7 +222,7 @@ mod tests {
             (&["--prompts", "x"], &[TOOLS, PATHS, "--prompts", "x"]),
             (&["--system-prompt-file", "f"], &[TOOLS, PATHS, "--system-prompt-file", "f"]),
             (&["resume", "-s"], &[TOOLS, PATHS, "resume", "-s"]),
-            // Explicit permissions are kept, tools and paths each for themselves.
+            // Explicit permissions are kept; tools and paths are decided separately.
             (&[TOOLS], &[PATHS, TOOLS]),
             (&["--allow-tool", "shell"], &[PATHS, "--allow-tool", "shell"]),
             (&["--allow-tool=shell(git:*)"], &[PATHS, "--allow-tool=shell(git:*)"]),
@@ -228,7 +233,7 @@ mod tests {
             (&[PATHS], &[TOOLS, PATHS]),
             (&["--allow-tool=a", "--allow-path=b"], &["--allow-tool=a", "--allow-path=b"]),
             (&["--allow-all-tools=true"], &[PATHS, "--allow-all-tools=true"]),
-            // What only looks like one does not count.
+            // Similar flags do not count as permissions.
             (&["--allow-tools", "x"], &[TOOLS, PATHS, "--allow-tools", "x"]),
             (&["--allow-paths=x"], &[TOOLS, PATHS, "--allow-paths=x"]),
             (&["--yolo"], &[TOOLS, PATHS, "--yolo"]),
@@ -237,20 +242,30 @@ mod tests {
             (&["--dangerously-skip-permissions", "-p", "x"], &[TOOLS, PATHS, "-p", "x"]),
             (&["--disallowed-tools", "Bash"], &[PATHS, "-p", NO_BASH]),
             (&["-p", "hi", "--disallowed-tools=Bash"], &[PATHS, "-p", &two]),
-            (&["--disallowed-tools"], &[TOOLS, PATHS]),
+            (&["--dangerously-skip-permissions=true", "-p", "x"], &[TOOLS, PATHS, "-p", "x"]),
+            (
+                &["--dangerously-skip-permissions=false", "--allow-tool=a"],
+                &[PATHS, "--allow-tool=a"],
+            ),
+            (&["--dangerously-skip-permission"], &[TOOLS, PATHS, "--dangerously-skip-permission"]),
+            // A list that names no tool forbids all of them.
+            (&["--disallowed-tools="], &[PATHS, "-p", NO_TOOL]),
+            (&["--disallowed-tools", "", "-p", "hi"], &[PATHS, "-p", &none]),
+            (&["--disallowed-tools= ", TOOLS], &[PATHS, TOOLS, "-p", NO_TOOL]),
+            (&["--disallowed-tools"], &[PATHS, "-p", NO_TOOL]),
             (&["--disallowed-tools", "Bash", TOOLS], &[PATHS, TOOLS, "-p", NO_BASH]),
-            // Behind `--` there are no flags, and nothing is appended.
+            // After `--` there are no flags, and nothing is appended.
             (&["-p", "hi", "--", "-p", "x"], &[TOOLS, PATHS, "-p", "hi", "--", "-p", "x"]),
             (&["--", "--allow-tool", "x"], &[TOOLS, PATHS, "--", "--allow-tool", "x"]),
             (&["-p", "--", "--model", "m"], &[TOOLS, PATHS, "--model", "m", "-p", "--"]),
         ];
-        for (given, want) in table {
-            assert_eq!(normalized(given), *want, "{given:?}");
+        for (words, want) in table {
+            assert_eq!(normalized(words), *want, "{words:?}");
         }
     }
 
     #[test]
-    fn under_the_guard_no_flag_opens_anything_and_narrow_ones_stay() {
+    fn under_the_guard_granting_flags_are_dropped_and_narrow_ones_kept() {
         let table: &[(&[&str], &[&str], bool)] = &[
             (&["-p", "hi"], &["-p", "hi"], false),
             (
@@ -262,20 +277,25 @@ mod tests {
             (&["--experimental", "--assisted-approval"], &["--experimental"], false),
             (&["--allow-tool", "shell(git:*)"], &["--allow-tool", "shell(git:*)"], true),
             (&["--allow-all-tools", "--deny-tool=write"], &["--deny-tool=write"], true),
+            (
+                &["--disallowed-tools="],
+                &["-p", "You must not use any tool, in no way and for no purpose."],
+                true,
+            ),
             (&["--", "--yolo"], &["--", "--yolo"], false),
         ];
-        for (given, want, narrowed) in table {
-            let (arguments, was) = with(Approver::Guard, given);
+        for (words, want, narrowed) in table {
+            let (arguments, was) = with(Approver::Guard, words);
             assert_eq!(
                 (&arguments[..], was),
                 (&want.iter().map(ToString::to_string).collect::<Vec<_>>()[..], *narrowed),
-                "{given:?}"
+                "{words:?}"
             );
         }
     }
 
     #[test]
-    fn what_is_normal_stays_so() {
+    fn normalizing_twice_changes_nothing_more() {
         for words in [&["-p", "hi"][..], &["--model", "m"], &["--system-prompt", "s", "-p", "u"]] {
             let once = normalized(words);
             let again = normalized(&once.iter().map(String::as_str).collect::<Vec<_>>());
@@ -288,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_text_pass_and_so_does_such_a_prompt() {
+    fn arguments_that_are_not_utf8_pass_through_and_may_be_prompts() {
         use std::os::unix::ffi::OsStringExt as _;
         let odd = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
         let words = [odd(b"\xff"), odd(b"--prompt=\xfe"), odd(b"--x\xff=1")];
