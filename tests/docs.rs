@@ -1,4 +1,4 @@
-//! Documents that can be checked are: the exit codes, and every link.
+//! Checks README.md and docs/: links, tables, commands, settings, line length, the demo's output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -111,6 +111,55 @@ fn every_row_of_a_table_has_the_cells_of_its_head() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
+/// Tables and code may be wider, and so may a line that has no place to break.
+#[test]
+fn prose_is_wrapped_at_100_columns() {
+    let mut long = Vec::new();
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("a document");
+        let mut code = false;
+        for (number, line) in text.lines().enumerate() {
+            let fence = line.trim_start().starts_with("```");
+            code ^= fence;
+            let exempt = code || fence || line.starts_with('|') || !line.trim().contains(' ');
+            if !exempt && line.chars().count() > 100 {
+                long.push(format!("{}:{}", document.display(), number + 1));
+            }
+        }
+    }
+    assert_eq!(long, Vec::<String>::new());
+}
+
+/// The transcript in the README is the demo's output: without times, the starts of
+/// iterations, the checks that passed, and the ends of long lines. `RALPH_BLESS=1` writes it.
+#[test]
+fn the_readme_shows_the_output_of_the_demo() {
+    const WIDTH: usize = 96;
+    let snapshot = include_str!("cli/commands/snapshots/cli__commands__write__demo.snap");
+    let (_, run) = snapshot.split_once("[clock] iteration 1:").expect("the first iteration");
+    let (run, _) = run.split_once("\nNext:").expect("the end of the run");
+    let lines = run
+        .lines()
+        .skip(1)
+        .filter(|line| !line.contains("` passed") && !line.contains(", attempt "))
+        .map(|line| line.replace("[clock] ", "").replace(", [span]", "").replace(" [span],", ""))
+        .map(|line| match line.char_indices().nth(WIDTH) {
+            Some((end, _)) => format!("{}…\n", line[..end].trim_end()),
+            None => format!("{line}\n"),
+        })
+        .collect::<String>();
+    let path = root().join("README.md");
+    let readme = fs::read_to_string(&path).expect("README");
+    let (before, rest) = readme.split_once("<!-- demo -->\n").expect("its beginning");
+    let (_, after) = rest.split_once("<!-- end -->\n").expect("its end");
+    let blessed = format!("{before}<!-- demo -->\n```text\n{lines}```\n<!-- end -->\n{after}");
+    if std::env::var_os("RALPH_BLESS").is_some() {
+        fs::write(&path, &blessed).expect("written");
+    } else {
+        assert_eq!(readme, blessed, "RALPH_BLESS=1 cargo test --test docs writes it");
+    }
+}
+
 #[test]
 fn links_are_found_in_prose_and_not_in_code() {
     let text = "a [b](c.md) and `[d](e.md)` [f](#g-h)\n```\n[i](j.md)\n```\n";
@@ -170,7 +219,7 @@ fn every_setting_is_on_the_page_of_the_configuration() {
     let (_, keys) = error.split_once("expected one of ").expect("the keys");
     let keys: Vec<&str> = keys.split('`').skip(1).step_by(2).collect();
     let page = fs::read_to_string(root().join("docs/configuration.md")).expect("the page");
-    let (_, table) = page.split_once("| key | default | means |").expect("the table");
+    let (_, table) = page.split_once("| key | default | meaning |").expect("the table");
     let (table, _) = table.split_once("\n\n").expect("its end");
     let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     let (mut told, mut keys) = (rows.collect::<Vec<_>>(), keys);
