@@ -1,6 +1,10 @@
 //! Which program to start: a named command, or the Copilot CLI wherever it is.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::process::Command;
 
 use super::AgentError;
 
@@ -95,6 +99,21 @@ impl AgentCommand {
             args: vec!["--acp".to_owned()],
             kind: AgentKind::Copilot,
         })
+    }
+}
+
+/// Sets the environment, the folder and the output pipes of an agent's process.
+pub(super) fn prepare(
+    command: &mut Command,
+    environment: &[(OsString, Option<OsString>)],
+    cwd: &Path,
+) {
+    command.current_dir(cwd).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for (name, value) in environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
     }
 }
 

@@ -14,7 +14,7 @@ use super::context::{canonical, temporary};
 use super::failure::{Failure, FailureKind};
 use super::gc::SCRATCH_PREFIX;
 use crate::agent::acp::{AcpAgent, AgentLaunch};
-use crate::agent::oneshot::{OneShot, Recipe};
+use crate::agent::oneshot::{OneShot, OneShotLaunch};
 use crate::agent::{
     Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, PROVIDER_URL,
     ProgramLookup, ProviderError, StopHook, for_agent, provider_variables,
@@ -179,7 +179,7 @@ async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, 
         extra.push(model.into());
     }
     if let (Via::Cli, Some(plugin)) = (start.via, &start.plugin) {
-        return Ok(Box::new(OneShot::new(Recipe {
+        return Ok(Box::new(OneShot::new(OneShotLaunch {
             command: start.command.clone(),
             extra,
             environment: variables,

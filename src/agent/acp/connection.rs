@@ -15,15 +15,13 @@ use agent_client_protocol::v1::schema::{
     ClientCapabilities, Implementation, InitializeRequest, NewSessionRequest, NewSessionResponse,
     RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
 };
-use agent_client_protocol::{
-    Agent as AgentRole, Client, Error as AcpError, is_connection_terminated,
-    is_incoming_transport_closed,
-};
+use agent_client_protocol::{Agent as AgentRole, Client};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::channel::AgentChannel;
 use super::session::AcpSession;
 use super::updates::Updates;
 use super::{convert, transport};
@@ -34,8 +32,6 @@ use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
 
-/// How long the agent may take to start, and to open a session.
-const START: Duration = Duration::from_secs(90);
 /// How long the SDK may take to end.
 pub(super) const HANG_UP: Duration = Duration::from_millis(250);
 /// How long, after the process, the reader of its output may take to end.
@@ -54,53 +50,11 @@ pub(super) struct Setup {
 
 /// A connection that is up.
 pub(super) struct Connection {
-    line: AgentChannel,
+    channel: AgentChannel,
     setup: Setup,
     hang_up: Option<oneshot::Sender<()>>,
     driver: JoinHandle<()>,
     reader: JoinHandle<()>,
-}
-
-/// What requests go through, and what tells why one failed.
-#[derive(Clone)]
-pub(super) struct AgentChannel {
-    pub(super) peer: ConnectionTo<AgentRole>,
-    pub(super) updates: Arc<Updates>,
-    pub(super) gate: Arc<Gate>,
-    stderr: StderrTail,
-}
-
-impl AgentChannel {
-    /// An error of the SDK: the connection's end, or the agent's own answer.
-    pub(super) async fn failed(&self, operation: &'static str, error: &AcpError) -> AgentError {
-        let broken = self.updates.broken();
-        if broken.is_none()
-            && !is_incoming_transport_closed(error)
-            && !is_connection_terminated(error)
-        {
-            let fault = convert::fault(error);
-            return AgentError::Refused { operation, fault };
-        }
-        let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
-        let why = broken.unwrap_or_else(|| "its process ended".to_owned());
-        AgentError::Lost { operation, why, stderr: self.stderr.last_words().await, class }
-    }
-
-    async fn ask<T>(
-        &self,
-        operation: &'static str,
-        answer: impl Future<Output = Result<T, AcpError>>,
-    ) -> Result<T, AgentError> {
-        match timeout(START, answer).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(self.failed(operation, &error).await),
-            Err(_) => Err(AgentError::Silent {
-                operation,
-                seconds: START.as_secs(),
-                stderr: self.stderr.text(),
-            }),
-        }
-    }
 }
 
 impl Connection {
@@ -118,8 +72,8 @@ impl Connection {
         let driver = tokio::spawn(drive(lines, ready, hung_up, gate, Arc::clone(&updates)));
         let peer = connected.await.ok()?;
         let gate = Arc::clone(&setup.gate);
-        let line = AgentChannel { peer, updates, gate, stderr: setup.stderr.clone() };
-        Some(Self { line, setup, hang_up: Some(hang_up), driver, reader })
+        let channel = AgentChannel { peer, updates, gate, stderr: setup.stderr.clone() };
+        Some(Self { channel, setup, hang_up: Some(hang_up), driver, reader })
     }
 
     /// Introduces us (`initialize`) and learns who answers.
@@ -127,8 +81,8 @@ impl Connection {
         let request = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(ClientCapabilities::default())
             .client_info(Implementation::new("ralph-copilot", env!("CARGO_PKG_VERSION")));
-        let answer = self.line.peer.send_request(request).block_task();
-        let response = self.line.ask("initialize", answer).await?;
+        let answer = self.channel.peer.send_request(request).block_task();
+        let response = self.channel.ask("initialize", answer).await?;
         if response.protocol_version != ProtocolVersion::V1 {
             let message = format!("it speaks protocol {} and not 1", response.protocol_version);
             return Err(AgentError::Refused {
@@ -147,17 +101,17 @@ impl Connection {
             plugin.check()?;
         }
         let request = NewSessionRequest::new(self.setup.cwd.clone());
-        let answer = self.line.peer.send_request(request).block_task();
-        let response = self.line.ask("session/new", answer).await?;
+        let answer = self.channel.peer.send_request(request).block_task();
+        let response = self.channel.ask("session/new", answer).await?;
         self.assert_mode(&response).await?;
         let id = SessionId::new(response.session_id.0.to_string());
-        self.line.gate.opened(&id);
+        self.channel.gate.opened(&id);
         let home = self.setup.home.as_deref().filter(|_| self.setup.kind == AgentKind::Copilot);
         Ok(AcpSession {
             records: home.map(|home| SessionRecords::of(home, id.as_str())),
             logs: self.setup.logs.clone(),
             id,
-            line: self.line.clone(),
+            channel: self.channel.clone(),
             kind: self.setup.kind,
             counted: Usage::default(),
             deaf: false,
@@ -191,8 +145,8 @@ impl Connection {
             };
         };
         let request = SetSessionModeRequest::new(session.session_id.clone(), asking.id.clone());
-        let answer = self.line.peer.send_request(request).block_task();
-        self.line.ask("session/set_mode", answer).await?;
+        let answer = self.channel.peer.send_request(request).block_task();
+        self.channel.ask("session/set_mode", answer).await?;
         Ok(())
     }
 

@@ -24,7 +24,7 @@ impl AcpSession {
     ) -> Turn {
         let session = self.id.as_str().to_owned();
         let (calls, updates, unknown, said, words, cut) =
-            self.line.updates.with(&session, |seen| {
+            self.channel.updates.with(&session, |seen| {
                 (
                     std::mem::take(&mut seen.calls),
                     seen.updates,
@@ -54,7 +54,7 @@ impl AcpSession {
         };
         if let (Some(fault), AgentKind::Other) = (&fault, self.kind) {
             // The Copilot CLI has a hook for that.
-            self.line.gate.audit(&AuditEntry {
+            self.channel.gate.audit(&AuditEntry {
                 output: Some(fault.message.as_str().into()),
                 ..AuditEntry::new(HookType::Error, Some(self.id.clone()))
             });
@@ -76,12 +76,12 @@ impl AcpSession {
         Turn {
             end,
             calls,
-            denied: self.line.gate.denied().saturating_sub(denied_before),
+            denied: self.channel.gate.denied().saturating_sub(denied_before),
             undecided,
             updates,
             unknown: unknown.into_iter().collect(),
             usage,
-            said: said,
+            said,
             fault,
             millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         }
@@ -104,7 +104,7 @@ impl AcpSession {
             Some(records) => records.last().await,
             None => Last::Nothing,
         };
-        let reports = self.line.gate.reports(self.id.as_str());
+        let reports = self.channel.gate.reports(self.id.as_str());
         let report = reports.into_iter().rfind(|report| report.context == "model_call");
         let fault = match (last, words.error(), report) {
             (Last::Error(fault), _, _) => fault,

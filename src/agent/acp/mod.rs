@@ -5,6 +5,7 @@
 //! iteration. Handlers only hand over: a permission is decided on a task of its
 //! own, so that the stream keeps flowing meanwhile.
 
+mod channel;
 mod connection;
 mod convert;
 mod fold;
@@ -26,9 +27,10 @@ use async_trait::async_trait;
 use tokio::process::Command;
 
 use self::connection::{Connection, HANG_UP, RELEASE, Setup};
+use crate::agent::command::prepare;
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{WireLog, WireWriter};
-use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session, TurnLimits, prepare};
+use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session, TurnLimits};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, FaultClass, RunId};
 use crate::sys::process::{Ladder, Supervised};

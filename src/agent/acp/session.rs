@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::AgentChannel;
+use super::channel::AgentChannel;
 use super::convert;
 use super::session_state::ObservedCall;
 use crate::agent::arguments::{is_empty, is_shell_echo};
@@ -36,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A session of an agent that speaks ACP.
 pub(super) struct AcpSession {
     pub(super) id: SessionId,
-    pub(super) line: AgentChannel,
+    pub(super) channel: AgentChannel,
     pub(super) kind: AgentKind,
     /// Tokens of the session before this prompt: the agent's counter only grows.
     pub(super) counted: Usage,
@@ -78,19 +78,19 @@ impl Session for AcpSession {
         limits: &TurnLimits,
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError> {
-        self.line.gate.prompted(&self.id, &prompt.text);
-        if let Some(broken) = self.line.gate.take_broken() {
+        self.channel.gate.prompted(&self.id, &prompt.text);
+        if let Some(broken) = self.channel.gate.take_broken() {
             return Err(broken.into());
         }
-        self.line.updates.begin(self.id.as_str());
+        self.channel.updates.begin(self.id.as_str());
         let started = Instant::now();
-        let denied_before = self.line.gate.denied();
+        let denied_before = self.channel.gate.denied();
         let mut gathered = Gathered::default();
         let request = PromptRequest::new(
             self.id.as_str().to_owned(),
             vec![ContentBlock::Text(TextContent::new(prompt.text.clone()))],
         );
-        let answer = self.line.peer.send_request(request).block_task();
+        let answer = self.channel.peer.send_request(request).block_task();
         tokio::pin!(answer);
         let mut clock = interval(LOOK);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -100,7 +100,7 @@ impl Session for AcpSession {
                 biased;
                 answered = &mut answer => break Over::Answered(Box::new(answered)),
                 () = stop.cancelled() => break Over::Cancel(TurnEnd::Interrupted),
-                () = self.line.updates.changed() => {}
+                () = self.channel.updates.changed() => {}
                 _ = clock.tick() => ticked = true,
             }
             self.gather(&mut gathered)?;
@@ -135,7 +135,7 @@ impl Session for AcpSession {
                 why
             }
             (Some(Err(error)), None) => {
-                let error = self.line.failed("session/prompt", &error).await;
+                let error = self.channel.failed("session/prompt", &error).await;
                 gathered.fault = error.fault();
                 if error.is_final() { TurnEnd::Lost } else { TurnEnd::Other("error".to_owned()) }
             }
@@ -149,14 +149,14 @@ impl Session for AcpSession {
     }
 
     async fn close(self: Box<Self>, limit: Duration) -> Closed {
-        self.line.gate.close(&self.id);
+        self.channel.gate.close(&self.id);
         if self.deaf {
             // Whoever did not hear that its turn is over is not waited for again.
-            self.line.updates.forget(self.id.as_str());
+            self.channel.updates.forget(self.id.as_str());
             return Closed::Unanswered;
         }
         let request = CloseSessionRequest::new(self.id.as_str().to_owned());
-        let answer = self.line.peer.send_request(request).block_task();
+        let answer = self.channel.peer.send_request(request).block_task();
         let closed = match timeout(limit, answer).await {
             Ok(Ok(_)) => Closed::Confirmed,
             Ok(Err(error)) => {
@@ -169,7 +169,7 @@ impl Session for AcpSession {
                 Closed::Unanswered
             }
         };
-        self.line.updates.forget(self.id.as_str());
+        self.channel.updates.forget(self.id.as_str());
         closed
     }
 }
@@ -177,9 +177,9 @@ impl Session for AcpSession {
 impl AcpSession {
     /// Asks the agent to end its turn, and lets it do nothing more meanwhile.
     fn cancel(&self) {
-        self.line.gate.rest();
+        self.channel.gate.rest();
         let cancel = CancelNotification::new(self.id.as_str().to_owned());
-        if let Err(error) = self.line.peer.send_notification(cancel) {
+        if let Err(error) = self.channel.peer.send_notification(cancel) {
             tracing::debug!(%error, "session/cancel could not be sent");
         }
     }
@@ -187,11 +187,11 @@ impl AcpSession {
     /// Records the calls that ended, finds those that nobody allowed, and looks for
     /// anything else that makes going on unsafe.
     fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
-        if let Some(broken) = self.line.gate.take_broken() {
+        if let Some(broken) = self.channel.gate.take_broken() {
             return Err(broken.into());
         }
-        for (at, mut call) in self.line.updates.take_ended(self.id.as_str()) {
-            let known = self.line.gate.known(&self.ended(&call));
+        for (at, mut call) in self.channel.updates.take_ended(self.id.as_str()) {
+            let known = self.channel.gate.known(&self.ended(&call));
             let decided = self.settle(&mut call);
             self.audit_result(&mut call, known);
             let call = self.executed(&call);
@@ -200,7 +200,7 @@ impl AcpSession {
                 gathered.undecided.push(what);
             }
             gathered.ended.insert(at, call.clone());
-            self.line.gate.record(|iteration| EventKind::ToolFinished {
+            self.channel.gate.record(|iteration| EventKind::ToolFinished {
                 iteration,
                 decided,
                 call,
@@ -218,7 +218,7 @@ impl AcpSession {
     fn settle(&self, call: &mut ObservedCall) -> Decided {
         let ended = self.ended(call);
         if call.status == CallStatus::Denied {
-            self.line.gate.settle_denied(&ended);
+            self.channel.gate.settle_denied(&ended);
             return Decided::Yes;
         }
         let must = match self.kind {
@@ -226,7 +226,7 @@ impl AcpSession {
             AgentKind::Other => convert::needs_decision(call.kind),
         };
         let missing = if must { Decided::Missing } else { Decided::NotNeeded };
-        match (self.line.gate.standing(&ended), call.status, self.kind) {
+        match (self.channel.gate.standing(&ended), call.status, self.kind) {
             (CallStanding::Allowed, _, _) => Decided::Yes,
             // Not every agent says of a failed call that it failed for our denial.
             (CallStanding::Denied, CallStatus::Failed, _) => {
@@ -272,7 +272,7 @@ impl AcpSession {
             Some(known) => (known.tool, Some(known.took)),
             None => (convert::kind(call.kind), None),
         };
-        self.line.gate.audit(&AuditEntry {
+        self.channel.gate.audit(&AuditEntry {
             tool: Some(tool),
             input: Some(call.input.clone()),
             output: call.output.take(),
@@ -283,12 +283,12 @@ impl AcpSession {
 
     /// Something besides an undecided call that makes going on unsafe.
     fn alarm(&self) -> Option<String> {
-        if let Some(stray) = self.line.updates.stray() {
+        if let Some(stray) = self.channel.updates.stray() {
             return Some(stray);
         }
         let session = self.id.as_str();
         let (begun, widened, overrun) = self
-            .line
+            .channel
             .updates
             .with(session, |seen| (seen.begun, seen.widened.clone(), seen.overrun()));
         if let Some(widened) = widened {
@@ -298,14 +298,14 @@ impl AcpSession {
             return Some(format!("{begun} tool calls in one turn: more than can be followed"));
         }
         let unguarded =
-            self.kind == AgentKind::Copilot && begun > 0 && !self.line.gate.in_force(session);
+            self.kind == AgentKind::Copilot && begun > 0 && !self.channel.gate.in_force(session);
         unguarded.then(|| "the guard's hook did not report before the first tool call".to_owned())
     }
 
     fn pulse(&self, limits: &TurnLimits) -> TurnPulse {
-        let gate = &self.line.gate;
+        let gate = &self.channel.gate;
         let (calls, pending, failing, started, last) =
-            self.line.updates.with(self.id.as_str(), |seen| {
+            self.channel.updates.with(self.id.as_str(), |seen| {
                 (seen.begun, seen.pending(), seen.failing.clone(), seen.started, seen.last)
             });
         let last = gate.last_life().map_or(last, |asked| asked.max(last));

@@ -65,137 +65,128 @@ fn a_message_from_an_error_channel_needs_no_prefix_but_still_the_shape() {
     }
 }
 
+/// JSON values, each with its class.
+const VALUES: &[(&str, &str)] = &[
+    (
+        r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal error","data":{"errorKind":"rate_limit"}}}"#,
+        "rate_limit",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal error","data":{"statusCode":429}}}"#,
+        "rate_limit",
+    ),
+    (r#"{"code":-32603,"message":"Internal error","data":"429 Too Many Requests"}"#, "rate_limit"),
+    (
+        r#"{"code":-32603,"message":"Internal error","data":{"details":"Request failed with status code 503"}}"#,
+        "transient",
+    ),
+    (
+        r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
+        "auth",
+    ),
+    (r#"{"code":-32000,"message":"Server error"}"#, "auth"),
+    (r#"{"code":-32000,"message":"Server error","data":{"statusCode":429}}"#, "rate_limit"),
+    (r#"{"code":-32002,"message":"Resource not found: file:///x"}"#, "file_not_found"),
+    (r#"{"code":-32603,"message":"strange"}"#, "fatal"),
+    (r#"{"code":-32601,"message":"Method not found"}"#, "fatal"),
+    (
+        r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"429 Rate limit reached","statusCode":429}}"#,
+        "rate_limit",
+    ),
+    (
+        r#"{"type":"session.error","data":{"errorType":"authentication","message":"Authentication failed","statusCode":401}}"#,
+        "auth",
+    ),
+    (
+        r#"{"type":"session.error","data":{"errorType":"query","message":"Model 'x' not found","statusCode":404}}"#,
+        "model_unavailable",
+    ),
+    (
+        r#"{"type":"session.error","data":{"errorType":"query","message":"CAPIError: 503 upstream","statusCode":503}}"#,
+        "transient",
+    ),
+    (
+        r#"{"type":"session.error","data":{"errorType":"query","message":"Failed to get response from the AI model; retried 5 times (total retry wait time: 5 seconds) Last error: CAPIError: 429 429 Too Many Requests"}}"#,
+        "rate_limit",
+    ),
+    (
+        r#"{"type":"session.error","data":{"errorType":"quota","message":"You have no quota","statusCode":402}}"#,
+        "rate_limit",
+    ),
+    (
+        r#"{"type":"session.error","data":{"errorType":"query","message":"400 the script has no answer left","statusCode":400}}"#,
+        "fatal",
+    ),
+    (
+        r#"{"sessionId":"s","errorContext":"model_call","recoverable":true,"error":{"message":"429 Too Many Requests","name":"Error"}}"#,
+        "rate_limit",
+    ),
+    (
+        r#"{"errorContext":"model_call","error":{"message":"{\"message\":\"bad key\",\"code\":\"invalid_api_key\"}"}}"#,
+        "auth",
+    ),
+    (
+        r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+        "rate_limit",
+    ),
+    (r#"{"error":{"message":"Overloaded","type":"overloaded_error"}}"#, "transient"),
+    (
+        r#"{"error":{"message":"The model `gpt-9` does not exist","code":"model_not_found"}}"#,
+        "model_unavailable",
+    ),
+    (r#"{"code":"ECONNREFUSED","message":"connect ECONNREFUSED 127.0.0.1:443"}"#, "network"),
+    (
+        r#"{"code":"ENOENT","message":"ENOENT: no such file or directory, open 'x'","errno":-2}"#,
+        "file_not_found",
+    ),
+    (r#"{"code":"EACCES","message":"EACCES: permission denied, open 'x'"}"#, "permission_denied"),
+    (r#"{"status":401}"#, "auth"),
+    (r#"{"status":"429"}"#, "rate_limit"),
+    (r#"{"status":429.0}"#, "rate_limit"),
+    (r#"{"status":"429 Too Many Requests"}"#, "rate_limit"),
+    (r#"[{"statusCode":429}]"#, "rate_limit"),
+    (r#"[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]"#, "rate_limit"),
+    (r#""{\"error\":{\"code\":429}}""#, "rate_limit"),
+    ("\u{feff}{\"statusCode\":429}", "rate_limit"),
+    (r#"{"error":{"code":429,"message":"slow"}}"#, "rate_limit"),
+    (r#"{"status":200,"lines":429}"#, "fatal"),
+    (r#"{"status":429.5}"#, "fatal"),
+    (r#"{"status":"4290"}"#, "fatal"),
+    (r#"[{"lines":429}]"#, "fatal"),
+    // The code is the last resort: agents use it for more than a login.
+    (
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"429 Too Many Requests. Please try again in 5 hours"}}"#,
+        "rate_limit",
+    ),
+    (r#"{"code":-32000,"message":"Rate limit exceeded"}"#, "rate_limit"),
+    (r#"{"code":-32000,"message":"503 Service Unavailable"}"#, "transient"),
+    (r#"{"code":-32000,"message":"Connection refused"}"#, "network"),
+    (r#"{"code":-32000,"message":"Model x not found"}"#, "model_unavailable"),
+    (r#"{"code":-32000,"message":"Server error","data":"Connection refused"}"#, "network"),
+    (r#"{"code":-32002,"message":"Rate limit exceeded"}"#, "rate_limit"),
+    (r#"{"code":-32000,"message":"who are you"}"#, "auth"),
+    // What a tool was told is no failure of the model.
+    (r#"{"errorContext":"tool_execution","error":{"message":"429 Too Many Requests"}}"#, "fatal"),
+    (
+        r#"{"errorContext":"tool_execution","error":{"message":"ENOENT: no such file or directory"}}"#,
+        "file_not_found",
+    ),
+    // What says of itself that it is something else is no failure.
+    (r#"{"type":"assistant.message","data":{"content":"Error: 429 Rate limit reached"}}"#, "fatal"),
+    (
+        r#"{"type":"tool.execution_complete","data":{"error":{"message":"429 Too Many Requests","code":"failure"}}}"#,
+        "fatal",
+    ),
+    (r#"{"type":"session.info","data":{"message":"rate limit"}}"#, "fatal"),
+    (r#"{"criterion":"handle 429 Too Many Requests"}"#, "fatal"),
+    (r#"{"message":"Rate limit exceeded","iteration":1}"#, "fatal"),
+    ("[429]", "fatal"),
+];
+
 #[test]
 fn json_is_read_by_its_fields_first() {
-    for (json, class) in [
-        (
-            r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal error","data":{"errorKind":"rate_limit"}}}"#,
-            "rate_limit",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal error","data":{"statusCode":429}}}"#,
-            "rate_limit",
-        ),
-        (
-            r#"{"code":-32603,"message":"Internal error","data":"429 Too Many Requests"}"#,
-            "rate_limit",
-        ),
-        (
-            r#"{"code":-32603,"message":"Internal error","data":{"details":"Request failed with status code 503"}}"#,
-            "transient",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
-            "auth",
-        ),
-        (r#"{"code":-32000,"message":"Server error"}"#, "auth"),
-        (r#"{"code":-32000,"message":"Server error","data":{"statusCode":429}}"#, "rate_limit"),
-        (r#"{"code":-32002,"message":"Resource not found: file:///x"}"#, "file_not_found"),
-        (r#"{"code":-32603,"message":"strange"}"#, "fatal"),
-        (r#"{"code":-32601,"message":"Method not found"}"#, "fatal"),
-        (
-            r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"429 Rate limit reached","statusCode":429}}"#,
-            "rate_limit",
-        ),
-        (
-            r#"{"type":"session.error","data":{"errorType":"authentication","message":"Authentication failed","statusCode":401}}"#,
-            "auth",
-        ),
-        (
-            r#"{"type":"session.error","data":{"errorType":"query","message":"Model 'x' not found","statusCode":404}}"#,
-            "model_unavailable",
-        ),
-        (
-            r#"{"type":"session.error","data":{"errorType":"query","message":"CAPIError: 503 upstream","statusCode":503}}"#,
-            "transient",
-        ),
-        (
-            r#"{"type":"session.error","data":{"errorType":"query","message":"Failed to get response from the AI model; retried 5 times (total retry wait time: 5 seconds) Last error: CAPIError: 429 429 Too Many Requests"}}"#,
-            "rate_limit",
-        ),
-        (
-            r#"{"type":"session.error","data":{"errorType":"quota","message":"You have no quota","statusCode":402}}"#,
-            "rate_limit",
-        ),
-        (
-            r#"{"type":"session.error","data":{"errorType":"query","message":"400 the script has no answer left","statusCode":400}}"#,
-            "fatal",
-        ),
-        (
-            r#"{"sessionId":"s","errorContext":"model_call","recoverable":true,"error":{"message":"429 Too Many Requests","name":"Error"}}"#,
-            "rate_limit",
-        ),
-        (
-            r#"{"errorContext":"model_call","error":{"message":"{\"message\":\"bad key\",\"code\":\"invalid_api_key\"}"}}"#,
-            "auth",
-        ),
-        (
-            r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#,
-            "rate_limit",
-        ),
-        (r#"{"error":{"message":"Overloaded","type":"overloaded_error"}}"#, "transient"),
-        (
-            r#"{"error":{"message":"The model `gpt-9` does not exist","code":"model_not_found"}}"#,
-            "model_unavailable",
-        ),
-        (r#"{"code":"ECONNREFUSED","message":"connect ECONNREFUSED 127.0.0.1:443"}"#, "network"),
-        (
-            r#"{"code":"ENOENT","message":"ENOENT: no such file or directory, open 'x'","errno":-2}"#,
-            "file_not_found",
-        ),
-        (
-            r#"{"code":"EACCES","message":"EACCES: permission denied, open 'x'"}"#,
-            "permission_denied",
-        ),
-        (r#"{"status":401}"#, "auth"),
-        (r#"{"status":"429"}"#, "rate_limit"),
-        (r#"{"status":429.0}"#, "rate_limit"),
-        (r#"{"status":"429 Too Many Requests"}"#, "rate_limit"),
-        (r#"[{"statusCode":429}]"#, "rate_limit"),
-        (r#"[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]"#, "rate_limit"),
-        (r#""{\"error\":{\"code\":429}}""#, "rate_limit"),
-        ("\u{feff}{\"statusCode\":429}", "rate_limit"),
-        (r#"{"error":{"code":429,"message":"slow"}}"#, "rate_limit"),
-        (r#"{"status":200,"lines":429}"#, "fatal"),
-        (r#"{"status":429.5}"#, "fatal"),
-        (r#"{"status":"4290"}"#, "fatal"),
-        (r#"[{"lines":429}]"#, "fatal"),
-        // The code is the last resort: agents use it for more than a login.
-        (
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"429 Too Many Requests. Please try again in 5 hours"}}"#,
-            "rate_limit",
-        ),
-        (r#"{"code":-32000,"message":"Rate limit exceeded"}"#, "rate_limit"),
-        (r#"{"code":-32000,"message":"503 Service Unavailable"}"#, "transient"),
-        (r#"{"code":-32000,"message":"Connection refused"}"#, "network"),
-        (r#"{"code":-32000,"message":"Model x not found"}"#, "model_unavailable"),
-        (r#"{"code":-32000,"message":"Server error","data":"Connection refused"}"#, "network"),
-        (r#"{"code":-32002,"message":"Rate limit exceeded"}"#, "rate_limit"),
-        (r#"{"code":-32000,"message":"who are you"}"#, "auth"),
-        // What a tool was told is no failure of the model.
-        (
-            r#"{"errorContext":"tool_execution","error":{"message":"429 Too Many Requests"}}"#,
-            "fatal",
-        ),
-        (
-            r#"{"errorContext":"tool_execution","error":{"message":"ENOENT: no such file or directory"}}"#,
-            "file_not_found",
-        ),
-        // What says of itself that it is something else is no failure.
-        (
-            r#"{"type":"assistant.message","data":{"content":"Error: 429 Rate limit reached"}}"#,
-            "fatal",
-        ),
-        (
-            r#"{"type":"tool.execution_complete","data":{"error":{"message":"429 Too Many Requests","code":"failure"}}}"#,
-            "fatal",
-        ),
-        (r#"{"type":"session.info","data":{"message":"rate limit"}}"#, "fatal"),
-        (r#"{"criterion":"handle 429 Too Many Requests"}"#, "fatal"),
-        (r#"{"message":"Rate limit exceeded","iteration":1}"#, "fatal"),
-        ("[429]", "fatal"),
-    ] {
-        assert_eq!(name(classify(json).class), class, "{json}");
+    for (json, class) in VALUES {
+        assert_eq!(name(classify(json).class), *class, "{json}");
     }
 }
 

@@ -19,12 +19,12 @@ use sha2::{Digest as _, Sha256};
 
 use self::turn::OneShotSession;
 use super::records::SessionRecords;
-use super::{Agent, AgentCommand, AgentError, Closed, Gate, Session};
+use super::{Agent, AgentCommand, AgentError, Gate, Session};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, RunId, SessionId};
 
 /// Everything that a prompt's process is started with.
-pub struct Recipe {
+pub struct OneShotLaunch {
     /// The program, with its own arguments.
     pub command: AgentCommand,
     /// Arguments that the run adds.
@@ -49,14 +49,14 @@ pub struct Recipe {
 
 /// An agent that is a process for each prompt: between them nothing runs.
 pub struct OneShot {
-    recipe: Arc<Recipe>,
+    launch: Arc<OneShotLaunch>,
     sessions: u32,
 }
 
 impl OneShot {
     /// Nothing is started yet.
-    pub fn new(recipe: Recipe) -> Self {
-        Self { recipe: Arc::new(recipe), sessions: 0 }
+    pub fn new(launch: OneShotLaunch) -> Self {
+        Self { launch: Arc::new(launch), sessions: 0 }
     }
 }
 
@@ -71,14 +71,14 @@ impl Agent for OneShot {
     }
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
-        self.recipe.plugin.check()?;
+        self.launch.plugin.check()?;
         self.sessions += 1;
         let started = std::time::SystemTime::now();
-        let id = session_name(self.recipe.run.as_str(), self.sessions, started);
-        let records = self.recipe.home.as_deref().map(|home| SessionRecords::of(home, &id));
+        let id = session_name(self.launch.run.as_str(), self.sessions, started);
+        let records = self.launch.home.as_deref().map(|home| SessionRecords::of(home, &id));
         let id = SessionId::new(id);
-        self.recipe.gate.opened(&id);
-        Ok(Box::new(OneShotSession::new(id, Arc::clone(&self.recipe), records)))
+        self.launch.gate.opened(&id);
+        Ok(Box::new(OneShotSession::new(id, Arc::clone(&self.launch), records)))
     }
 
     async fn stop(self: Box<Self>) {}

@@ -16,17 +16,18 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 use tokio_util::sync::CancellationToken;
 
+use super::OneShotLaunch;
 use super::cli_records::{self, CliRecords, RecordedCall};
-use super::{Closed, Recipe};
 use crate::agent::arguments::is_empty;
+use crate::agent::command::prepare;
 use crate::agent::fault::explains_loss;
 use crate::agent::records::{SessionRecords, reset_in_logs, since};
 use crate::agent::stderr::StderrTail;
 use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
-    AgentError, CallStanding, EndedCall, ReportedFault, Session, TurnLimits, TurnPulse,
-    classify_line, observe, prepare,
+    AgentError, CallStanding, Closed, EndedCall, ReportedFault, Session, TurnLimits, TurnPulse,
+    classify_line, observe,
 };
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
@@ -47,7 +48,7 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// One conversation, which is one prompt.
 pub(super) struct OneShotSession {
     id: SessionId,
-    recipe: Arc<Recipe>,
+    launch: Arc<OneShotLaunch>,
     records: Option<SessionRecords>,
     /// Tokens that were counted in earlier turns.
     counted: Usage,
@@ -72,8 +73,12 @@ enum Over {
 type Lines = FramedRead<ChildStdout, AnyDelimiterCodec>;
 
 impl OneShotSession {
-    pub(super) fn new(id: SessionId, recipe: Arc<Recipe>, records: Option<SessionRecords>) -> Self {
-        Self { id, recipe, records, counted: Usage::default() }
+    pub(super) fn new(
+        id: SessionId,
+        launch: Arc<OneShotLaunch>,
+        records: Option<SessionRecords>,
+    ) -> Self {
+        Self { id, launch, records, counted: Usage::default() }
     }
 }
 
@@ -89,26 +94,26 @@ impl Session for OneShotSession {
         limits: &TurnLimits,
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError> {
-        let recipe = Arc::clone(&self.recipe);
-        recipe.gate.prompted(&self.id, &prompt.text);
-        if let Some(broken) = recipe.gate.take_broken() {
+        let launch = Arc::clone(&self.launch);
+        launch.gate.prompted(&self.id, &prompt.text);
+        if let Some(broken) = launch.gate.take_broken() {
             return Err(broken.into());
         }
         let started = Instant::now();
-        let denied_before = recipe.gate.denied();
-        let redactor = recipe.gate.redactor();
-        let path = recipe.folder.join("wire.log");
+        let denied_before = launch.gate.denied();
+        let redactor = launch.gate.redactor();
+        let path = launch.folder.join("wire.log");
         let (log, wire) = WireLog::open(&path, Arc::clone(redactor))
             .map_err(|source| AgentError::Prepare { path, source })?;
         let (mut child, mut lines) = self.start(prompt)?;
         let stderr = child.stderr.take().ok_or_else(|| self.unconnected())?;
         let stderr =
-            StderrTail::drain(stderr, &recipe.folder.join("stderr.log"), Arc::clone(redactor));
+            StderrTail::drain(stderr, &launch.folder.join("stderr.log"), Arc::clone(redactor));
         let mut gathered = Gathered::default();
         let watched =
             self.watch(&mut child, &mut lines, &log, &mut gathered, limits, (started, stop)).await;
         // Nothing of it may be at work when anybody looks at what it did.
-        recipe.gate.rest();
+        launch.gate.rest();
         let over = matches!(watched, Ok(Over::Exited(_)));
         let term = if over { Duration::ZERO } else { limits.grace };
         let report = child.stop(Ladder { term, ..Ladder::AT_ONCE }).await;
@@ -140,7 +145,7 @@ impl Session for OneShotSession {
     }
 
     async fn close(self: Box<Self>, _: Duration) -> Closed {
-        self.recipe.gate.close(&self.id);
+        self.launch.gate.close(&self.id);
         Closed::Confirmed
     }
 }
@@ -148,23 +153,23 @@ impl Session for OneShotSession {
 impl OneShotSession {
     fn unconnected(&self) -> AgentError {
         let source = std::io::Error::other("its streams are not connected");
-        AgentError::Start { program: self.recipe.command.program.clone(), source }
+        AgentError::Start { program: self.launch.command.program.clone(), source }
     }
 
     fn start(&self, prompt: &Prompt) -> Result<(Supervised, Lines), AgentError> {
-        let recipe = &self.recipe;
-        let mut command = Command::new(&recipe.command.program);
-        command.args(&recipe.command.args).args(&recipe.extra);
+        let launch = &self.launch;
+        let mut command = Command::new(&launch.command.program);
+        command.args(&launch.command.args).args(&launch.extra);
         command.arg("--session-id").arg(self.id.as_str()).args(["--output-format", "json"]);
         if fits_an_argument(&prompt.text) {
             command.arg("-p").arg(&prompt.text).stdin(Stdio::null());
         } else {
             command.stdin(Stdio::piped());
         }
-        prepare(&mut command, &recipe.environment, &recipe.cwd);
-        let mut child = Supervised::spawn(command, recipe.run.as_str()).map_err(|error| {
+        prepare(&mut command, &launch.environment, &launch.cwd);
+        let mut child = Supervised::spawn(command, launch.run.as_str()).map_err(|error| {
             let source = std::io::Error::other(error);
-            AgentError::Start { program: recipe.command.program.clone(), source }
+            AgentError::Start { program: launch.command.program.clone(), source }
         })?;
         if let Some(mut stdin) = child.stdin.take() {
             let text = prompt.text.clone();
@@ -229,7 +234,7 @@ impl OneShotSession {
     /// Records the calls that ended, finds those that nobody allowed, and looks for
     /// anything else that makes going on unsafe.
     fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
-        let gate = &self.recipe.gate;
+        let gate = &self.launch.gate;
         if let Some(broken) = gate.take_broken() {
             return Err(broken.into());
         }
@@ -256,7 +261,7 @@ impl OneShotSession {
 
     /// Joins a call that ended with its decision.
     fn settle(&self, call: &mut RecordedCall) -> Decided {
-        let gate = &self.recipe.gate;
+        let gate = &self.launch.gate;
         let ended = EndedCall {
             session: self.id.as_str(),
             asker: call.asker.as_deref(),
@@ -301,7 +306,7 @@ impl OneShotSession {
     }
 
     fn pulse(&self, gathered: &Gathered, started: Instant, limits: &TurnLimits) -> TurnPulse {
-        let (gate, seen) = (&self.recipe.gate, &gathered.seen);
+        let (gate, seen) = (&self.launch.gate, &gathered.seen);
         let last = [gathered.life, gate.last_life()].into_iter().flatten().max();
         let (failing, times) = longer(seen.failing.clone(), gate.denied_in_a_row());
         TurnPulse {
@@ -339,7 +344,7 @@ impl OneShotSession {
         };
         if let Some(fault) = gathered.seen.fault.take().or_else(|| told(&gathered.seen)) {
             let reset = match (fault.reset, fault.class) {
-                (None, FaultClass::RateLimit) => reset_in_logs(&self.recipe.logs).await,
+                (None, FaultClass::RateLimit) => reset_in_logs(&self.launch.logs).await,
                 (reset, _) => reset,
             };
             let fault = Fault { reset, ..fault };
@@ -351,7 +356,7 @@ impl OneShotSession {
             let class = classes.find(|class| explains_loss(*class)).unwrap_or(FaultClass::Died);
             return lost(format!("it ended with {status}"), class);
         }
-        if !self.recipe.gate.in_force(self.id.as_str()) {
+        if !self.launch.gate.in_force(self.id.as_str()) {
             let alarm = "the guard's hook did not report: `copilot -p` ran without it".to_owned();
             gathered.undecided.push(alarm);
         } else if gathered.seen.records == 0 {
@@ -383,7 +388,7 @@ impl OneShotSession {
         let calls =
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
-        let gate = &self.recipe.gate;
+        let gate = &self.launch.gate;
         Turn {
             end,
             calls,

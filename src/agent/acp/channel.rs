@@ -1,0 +1,62 @@
+//! What a connection and its sessions share: the way to the agent, and why a request failed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::{
+    Agent as AgentRole, Error as AcpError, is_connection_terminated, is_incoming_transport_closed,
+};
+use tokio::time::timeout;
+
+use super::convert;
+use super::updates::Updates;
+use crate::agent::stderr::StderrTail;
+use crate::agent::{AgentError, Gate};
+use crate::model::FaultClass;
+
+/// How long the agent may take to start, and to open a session.
+const START: Duration = Duration::from_secs(90);
+
+/// What every request needs: the peer, and the sources that explain a failure.
+#[derive(Clone)]
+pub(super) struct AgentChannel {
+    pub(super) peer: ConnectionTo<AgentRole>,
+    pub(super) updates: Arc<Updates>,
+    pub(super) gate: Arc<Gate>,
+    pub(super) stderr: StderrTail,
+}
+
+impl AgentChannel {
+    /// Converts an error of the SDK: the connection broke, or the agent answered with an error.
+    pub(super) async fn failed(&self, operation: &'static str, error: &AcpError) -> AgentError {
+        let broken = self.updates.broken();
+        if broken.is_none()
+            && !is_incoming_transport_closed(error)
+            && !is_connection_terminated(error)
+        {
+            let fault = convert::fault(error);
+            return AgentError::Refused { operation, fault };
+        }
+        let class = if broken.is_some() { FaultClass::Protocol } else { FaultClass::Died };
+        let why = broken.unwrap_or_else(|| "its process ended".to_owned());
+        AgentError::Lost { operation, why, stderr: self.stderr.last_words().await, class }
+    }
+
+    /// Waits for an answer, no longer than [`START`].
+    pub(super) async fn ask<T>(
+        &self,
+        operation: &'static str,
+        answer: impl Future<Output = Result<T, AcpError>>,
+    ) -> Result<T, AgentError> {
+        match timeout(START, answer).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.failed(operation, &error).await),
+            Err(_) => Err(AgentError::Silent {
+                operation,
+                seconds: START.as_secs(),
+                stderr: self.stderr.text(),
+            }),
+        }
+    }
+}
