@@ -107,15 +107,9 @@ pub(crate) fn with_tip(
     if error.kind() != ErrorKind::ArgumentConflict || super::is_command(first) {
         return error;
     }
-    let cli = Cli::command();
-    let names = cli.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
-    let nearest = names
-        .map(|name| (strsim::jaro_winkler(first, name), name))
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .filter(|(similar, _)| *similar > 0.8);
-    let meant = nearest.map_or_else(String::new, |(_, name)| format!(", `{name}` is"));
-    tip(&mut error, format!("`{first}` is no command{meant}; a task stands alone"));
-    error
+    let meant = super::nearest_command(first);
+    let meant = meant.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    Cli::command().error(ErrorKind::InvalidSubcommand, format!("unknown command `{first}`{meant}"))
 }
 
 /// The commands.
@@ -368,9 +362,14 @@ pub(crate) struct DemoArgs {
 /// Flags of `init`.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
-    /// The task's name [default: only the project's files]
+    /// The task's name
+    #[arg(required_unless_present = "instructions")]
     pub(crate) task: Option<String>,
-    /// Print what was made as JSON
+    /// Also write .github/copilot-instructions.md, which every Copilot session in this
+    /// repository follows
+    #[arg(long)]
+    pub(crate) instructions: bool,
+    /// Print the created and kept files as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -388,9 +387,11 @@ pub(crate) struct TaskArgs {
 /// Flags of `log`.
 #[derive(Args, Debug)]
 pub(crate) struct LogArgs {
-    /// A run's name, as `status` shows it [default: the newest run]
-    pub(crate) run: Option<String>,
-    /// Go on printing what happens until the run ends
+    /// A task, for its newest run; or a run's name, as `status` shows it [default: the newest
+    /// run of any task]
+    #[arg(value_name = "TASK|RUN")]
+    pub(crate) of: Option<String>,
+    /// Keep printing events until the run ends
     #[arg(short, long)]
     pub(crate) follow: bool,
     /// Print the events as JSON lines

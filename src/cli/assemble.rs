@@ -53,7 +53,11 @@ pub(super) struct Assembled {
 
 /// Takes the lock, looks at the repository and prepares everything up to the first
 /// iteration. Nothing of the agent's is started yet.
-pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Assembled, Failure> {
+pub(super) async fn assemble(
+    mut at: TaskContext,
+    directory: Option<&Path>,
+    args: &RunArgs,
+) -> Result<Assembled, Failure> {
     let show = if args.json { Show::Json } else { Show::People };
     let runs = at.place.runs();
     let found = match at.usable() {
@@ -199,14 +203,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
         preflight,
         identity,
         rules,
-        limits: Limits {
-            iterations: settings.max_iterations.get(),
-            duration: settings.max_duration.map(|span| span.0),
-            premium_requests: settings.max_premium_requests,
-            tokens: settings.max_tokens,
-            attempts: settings.stuck_threshold.get(),
-            on_stuck: settings.on_stuck,
-        },
+        limits: limits(&settings),
         turn: TurnLimits {
             idle: settings.idle_timeout.0,
             total: settings.turn_timeout.0,
@@ -233,7 +230,7 @@ pub(super) async fn assemble(mut at: TaskContext, args: &RunArgs) -> Result<Asse
         iteration: resumed.iteration,
         worked: resumed.worked,
         stops,
-        again: super::start_command(&task.name),
+        commands: super::next_commands(directory, &task.name),
         notices,
     };
     let guards = RunGuards {
@@ -278,6 +275,18 @@ pub(super) fn settings(
         .hint("a check proves something only if it was seen red before the work"));
     }
     Ok(settings)
+}
+
+/// The limits of a run.
+pub(super) fn limits(settings: &Settings) -> Limits {
+    Limits {
+        iterations: settings.max_iterations.get(),
+        duration: settings.max_duration.map(|span| span.0),
+        premium_requests: settings.max_premium_requests,
+        tokens: settings.max_tokens,
+        attempts: settings.stuck_threshold.get(),
+        on_stuck: settings.on_stuck,
+    }
 }
 
 /// Looks at the repository.

@@ -42,6 +42,15 @@ pub(super) fn run(args: &ConfineArgs) -> u8 {
     NOT_STARTED
 }
 
+/// Fails if a sandbox is required and this system has none.
+pub(super) fn check(sandbox: Sandbox) -> Result<(), Failure> {
+    match (sandbox, can_confine()) {
+        (Sandbox::Required, Err(error)) => Err(Failure::new(FailureKind::Agent, error)
+            .hint("use --sandbox=best-effort to run without a sandbox if there is none")),
+        (Sandbox::Required, Ok(())) | (Sandbox::BestEffort | Sandbox::Off, _) => Ok(()),
+    }
+}
+
 /// The command that is started for the agent, and what people are told about it.
 pub(super) fn confined(
     command: &AgentCommand,
@@ -52,14 +61,9 @@ pub(super) fn confined(
         Sandbox::Off => return Ok((command.clone(), None)),
         Sandbox::Required | Sandbox::BestEffort => {}
     }
+    check(sandbox)?;
     if let Err(error) = can_confine() {
-        return match sandbox {
-            Sandbox::BestEffort => {
-                Ok((command.clone(), Some(format!("the agent is NOT confined: {error}"))))
-            }
-            Sandbox::Required | Sandbox::Off => Err(Failure::new(FailureKind::Agent, error)
-                .hint("--sandbox=best-effort goes on without, and says so")),
-        };
+        return Ok((command.clone(), Some(format!("the agent is NOT confined: {error}"))));
     }
     let program =
         std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;

@@ -51,7 +51,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
     run_args.settings.name_agent(agent);
     let code = run::run(Some(&folder), &run_args)?;
     let shown = folder.to_string_lossy();
-    let shown = shlex::try_quote(&shown).unwrap_or(std::borrow::Cow::Borrowed(&shown));
+    let shown = super::quoted(&shown);
     let told = format!(
         "\nLook at what it left:\n  \
          git -C {shown} log --oneline\n  \

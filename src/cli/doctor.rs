@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::args::DoctorArgs;
-use super::assemble;
 use super::canary::{self, Canary};
 use super::context::{RepoContext, TaskContext, unknown_variables};
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::launch::{self, Start};
+use super::{assemble, confine};
 use super::{runtime, say, say_json};
 use crate::agent::{
     AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
@@ -255,18 +255,15 @@ async fn agent(
 
 /// Whether the confinement that is asked for can be had, if one is.
 fn sandbox(asked: Sandbox) -> Option<Finding> {
-    let found = can_confine();
-    match (asked, found) {
+    if let Err(failure) = confine::check(asked) {
+        return Some(Finding::bad("sandbox", &failure));
+    }
+    match (asked, can_confine()) {
         (Sandbox::Off, _) => None,
         (Sandbox::Required | Sandbox::BestEffort, Ok(())) => {
             Some(Finding::good("sandbox", "the agent can be confined here (Landlock)"))
         }
-        (Sandbox::Required, Err(error)) => Some(Finding::bad(
-            "sandbox",
-            &Failure::new(FailureKind::Agent, error)
-                .hint("--sandbox=best-effort goes on without, and says so"),
-        )),
-        (Sandbox::BestEffort, Err(error)) => {
+        (Sandbox::Required | Sandbox::BestEffort, Err(error)) => {
             Some(Finding::note("sandbox", error.to_string(), "the agent will not be confined"))
         }
     }

@@ -1,93 +1,154 @@
-//! `run --dry-run`: everything that a run looks at before its agent, and its first
+//! `run --dry-run`: everything that a run checks before it starts its agent, and the first
 //! prompt. Nothing is started, committed or written.
 
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use super::args::RunArgs;
 use super::context::{TaskContext, temporary};
 use super::failure::Failure;
-use super::{assemble, launch, say, say_json};
-use crate::prompt::IterationValues;
+use super::{assemble, confine, launch, next_commands, say, say_json};
+use crate::agent::AgentCommand;
+use crate::config::Settings;
+use crate::engine::{NextStep, Spent, next};
+use crate::model::{Criterion, Outcome, Task, TaskState};
+use crate::prompt::{IterationValues, Templates};
 use crate::sys::clock::Clock;
-use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, plan};
+use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, Preflight, plan};
 
-/// Shows what a run would do.
-pub(super) fn dry_run(at: &TaskContext, args: &RunArgs) -> Result<u8, Failure> {
-    let task = at.usable()?;
-    let settings = assemble::settings(&at.place, args, &task)?;
+/// A run that could start, as far as that can be told without starting it.
+struct DryRun<'t> {
+    at: &'t TaskContext,
+    task: &'t Task,
+    state: TaskState,
+    settings: Settings,
+    preflight: Preflight,
+    command: AgentCommand,
+    templates: Templates,
+}
+
+/// Shows what a run would do, with the exit code of a run that would end at once.
+pub(super) fn dry_run(
+    at: &TaskContext,
+    directory: Option<&std::path::Path>,
+    args: &RunArgs,
+) -> Result<u8, Failure> {
+    let task = &at.usable()?;
+    let settings = assemble::settings(&at.place, args, task)?;
     let preflight = assemble::preflight(at, &settings)?;
     let command = launch::find_agent(&settings)?;
     let templates = assemble::templates(&at.place)?;
     assemble::rules(at, &settings, &preflight, &temporary())?;
+    launch::environment(command.kind, &temporary(), &[])?;
+    confine::check(settings.sandbox)?;
     let state = super::status::read_state(at)?;
-    let next = task.criteria.iter().find(|criterion| {
-        !criterion.checked && !state.find(&criterion.key).is_some_and(|entry| entry.blocked)
-    });
-    let checks: Vec<_> = plan(&task, CheckPhase::Baseline, &std::collections::BTreeMap::new())
-        .into_iter()
-        .map(|check| check.command)
-        .collect();
-    let read = |name| {
-        let path = at.place.root().join(at.layout.file(name));
-        String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
+    let limits = assemble::limits(&settings);
+    let dry = DryRun { at, task, state, settings, preflight, command, templates };
+    let first = match next(task, &dry.state, &Spent::default(), &limits) {
+        NextStep::Work(criterion) => Ok(criterion),
+        NextStep::Stop(outcome) => Err(outcome),
+        NextStep::Prove if dry.blocked().is_empty() => Err(Outcome::Proven),
+        NextStep::Prove => Err(Outcome::Stuck { reason: "blocked".to_owned() }),
     };
-    let prompt = next
-        .map(|criterion| {
-            let own = criterion.verify.iter().map(|verify| verify.command.clone());
-            let attempts = state.find(&criterion.key).map_or(0, |entry| entry.attempts);
-            let values = IterationValues {
-                iteration: state.iteration + 1,
-                task_name: task.name.clone(),
-                task_folder: at.layout.folder().display().to_string(),
-                task_content: task.source.clone(),
-                guardrails_content: read(GUARDRAILS),
-                progress_content: read(PROGRESS),
-                next_criterion: criterion.key.text.clone(),
-                next_line: criterion.line,
-                verify_commands: own.chain(task.settings.verify.iter().cloned()).collect(),
-                feedback: Vec::new(),
-                project_context: std::env::var("COPILOT_PROJECT_CONTEXT").ok(),
-                human_changes: preflight
-                    .human
-                    .paths()
-                    .map(|path| path.display().to_string())
-                    .collect(),
-                attempt: attempts + 1,
-                max_attempts: settings.stuck_threshold.get(),
-                date: Clock::system().today(),
-            };
-            templates.iteration(&values, launch::redactor().as_ref())
-        })
-        .transpose()?;
+    let prompt = first.as_ref().ok().map(|criterion| dry.prompt(criterion)).transpose()?;
     if args.json {
-        say_json(&json!({
-            "task": task.name,
-            "branch": preflight.checkpoint.branch,
-            "head": preflight.checkpoint.head,
-            "agent": { "program": command.program, "args": command.args },
-            "model": launch::model(&settings, command.kind),
-            "next": next.map(|criterion| json!({
+        say_json(&dry.as_json(first.as_ref().ok().copied(), prompt.as_deref()));
+    } else {
+        say(&dry.as_text(first.as_ref().ok().copied()));
+        match (&prompt, &first) {
+            (Some(prompt), _) => say(&format!("\nThe first prompt would be:\n\n{prompt}")),
+            (None, Err(Outcome::LimitReached { .. })) => {
+                say("\nThe run would end at once: a limit is already reached.");
+            }
+            (None, _) if dry.blocked().is_empty() => {
+                say("\nNothing is left to work on; what is ticked would be proven.");
+            }
+            (None, _) => say(&format!(
+                "\nThe run would end as stuck. blocked: {}\nNext: {}",
+                dry.blocked().iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", "),
+                next_commands(directory, at.layout.task()).retry,
+            )),
+        }
+    }
+    Ok(first.map_or_else(|outcome| outcome.exit_code(), |_| 0))
+}
+
+impl DryRun<'_> {
+    /// The open criteria that used up their attempts.
+    fn blocked(&self) -> Vec<&str> {
+        let blocked = self.task.criteria.iter().filter(|criterion| {
+            !criterion.checked && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
+        });
+        blocked.map(|criterion| criterion.key.text.as_str()).collect()
+    }
+
+    /// The verify commands that run before the work.
+    fn checks(&self) -> Vec<String> {
+        let planned = plan(self.task, CheckPhase::Baseline, &BTreeMap::new());
+        planned.into_iter().map(|check| check.command).collect()
+    }
+
+    /// The first prompt for a criterion.
+    fn prompt(&self, criterion: &Criterion) -> Result<String, Failure> {
+        let read = |name| {
+            let path = self.at.place.root().join(self.at.layout.file(name));
+            String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
+        };
+        let own = criterion.verify.iter().map(|verify| verify.command.clone());
+        let attempts = self.state.find(&criterion.key).map_or(0, |entry| entry.attempts);
+        let human = self.preflight.human.paths();
+        let values = IterationValues {
+            iteration: self.state.iteration + 1,
+            task_name: self.task.name.clone(),
+            task_folder: self.at.layout.folder().display().to_string(),
+            task_content: self.task.source.clone(),
+            guardrails_content: read(GUARDRAILS),
+            progress_content: read(PROGRESS),
+            next_criterion: criterion.key.text.clone(),
+            next_line: criterion.line,
+            verify_commands: own.chain(self.task.settings.verify.iter().cloned()).collect(),
+            feedback: Vec::new(),
+            project_context: std::env::var("COPILOT_PROJECT_CONTEXT").ok(),
+            human_changes: human.map(|path| path.display().to_string()).collect(),
+            attempt: attempts + 1,
+            max_attempts: self.settings.stuck_threshold.get(),
+            date: Clock::system().today(),
+        };
+        Ok(self.templates.iteration(&values, launch::redactor().as_ref())?.text)
+    }
+
+    fn as_json(&self, first: Option<&Criterion>, prompt: Option<&str>) -> Value {
+        json!({
+            "task": self.task.name,
+            "branch": self.preflight.checkpoint.branch,
+            "head": self.preflight.checkpoint.head,
+            "agent": { "program": self.command.program, "args": self.command.args },
+            "model": launch::model(&self.settings, self.command.kind),
+            "next": first.map(|criterion| json!({
                 "line": criterion.line,
                 "text": criterion.key.text,
                 "recipe": criterion.recipe,
             })),
-            "checks": checks,
-            "prompt": prompt.map(|prompt| prompt.text),
-        }));
-        return Ok(0);
+            "blocked": self.blocked(),
+            "checks": self.checks(),
+            "prompt": prompt,
+        })
     }
-    let branch = &preflight.checkpoint.branch;
-    say(&format!("task    {} on {branch} at {}", task.name, preflight.checkpoint.head.short()));
-    say(&format!("agent   {} {}", command.program.display(), command.args.join(" ")));
-    for check in &checks {
-        say(&format!("check   {check}"));
+
+    fn as_text(&self, first: Option<&Criterion>) -> String {
+        let (branch, head) = (&self.preflight.checkpoint.branch, &self.preflight.checkpoint.head);
+        let command = &self.command;
+        let mut lines = vec![
+            format!("task    {} on {branch} at {}", self.task.name, head.short()),
+            format!("agent   {} {}", command.program.display(), command.args.join(" ")),
+        ];
+        lines.extend(self.checks().iter().map(|check| format!("check   {check}")));
+        if let Some(recipe) = first.and_then(|criterion| criterion.recipe.as_ref()) {
+            lines.push(format!(
+                "recipe  {recipe}, run instead of the agent; the prompt is one of its values"
+            ));
+        }
+        lines.join("\n")
     }
-    if let Some(recipe) = next.and_then(|criterion| criterion.recipe.as_ref()) {
-        say(&format!("recipe  {recipe}, in the place of the prompt, which it gets as a value"));
-    }
-    match prompt {
-        Some(prompt) => say(&format!("\nThe first prompt would be:\n\n{}", prompt.text)),
-        None => say("\nNothing is left to work on; what is ticked would be proven."),
-    }
-    Ok(0)
 }

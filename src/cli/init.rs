@@ -13,12 +13,17 @@ use super::{assemble, say, say_json};
 use crate::prompt::ScaffoldValues;
 use crate::task::wrong_with_name;
 
+/// The instructions that every Copilot session in the repository follows.
+const INSTRUCTIONS: &str = ".github/copilot-instructions.md";
+
 /// Makes what is missing and says what was there.
 pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
     let templates = assemble::templates(&place)?;
-    let mut files =
-        vec![(PathBuf::from(".github/copilot-instructions.md"), templates.instructions()?)];
+    let mut files = Vec::new();
+    if args.instructions {
+        files.push((PathBuf::from(INSTRUCTIONS), templates.instructions()?));
+    }
     if let Some(task) = &args.task {
         if let Some(why) = wrong_with_name(task) {
             return Err(Failure::new(
@@ -52,7 +57,7 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
     if let Some(task) = &args.task {
         say(&format!(
             "\nnow write the criteria into tasks/{task}/TASK.md, look with `ralph-copilot check {task}`,\ncommit, and start with `{}`",
-            super::start_command(task)
+            super::start_command(directory, task)
         ));
     }
     Ok(0)

@@ -4,18 +4,20 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::LogArgs;
-use super::context::RepoContext;
+use super::context::{RepoContext, TaskContext};
 use super::failure::{Failure, FailureKind};
-use super::runtime;
+use super::status::last_run;
+use super::{runtime, start_command};
 use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
 use crate::model::Reporter;
 use crate::report::{Json, Plain};
 use crate::sys::clock::Clock;
+use crate::task::TaskError;
 
 /// Prints a run's events.
 pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
-    let journal = journal(&place, args.run.as_deref())?;
+    let journal = journal(&place, directory, args.of.as_deref())?;
     let out = Box::new(std::io::stdout());
     let mut reporter: Box<dyn Reporter> = if args.json {
         Box::new(Json::new(out))
@@ -48,22 +50,42 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
     Ok(0)
 }
 
-fn journal(place: &RepoContext, run: Option<&str>) -> Result<PathBuf, Failure> {
+/// The journal of the newest run, of a named run, or of a task's newest run.
+fn journal(
+    place: &RepoContext,
+    directory: Option<&Path>,
+    named: Option<&str>,
+) -> Result<PathBuf, Failure> {
     let runs = place.runs();
-    let journal = match run {
-        Some(run) if run.contains(['/', '\\']) => {
-            return Err(Failure::new(FailureKind::Usage, format!("`{run}` is no name of a run"))
-                .hint(
-                    "`ralph-copilot status <task>` shows the name; without one it is the newest",
-                ));
+    let invalid = |error| Failure::new(FailureKind::Invalid, error);
+    let usage = |what: String, hint: String| Failure::new(FailureKind::Usage, what).hint(hint);
+    let Some(named) = named else {
+        let hint = || format!("runs are recorded in {}", runs.display());
+        let newest = newest(&runs).map_err(invalid)?;
+        return newest.ok_or_else(|| usage("no run in this repository yet".to_owned(), hint()));
+    };
+    let is_name = !named.is_empty() && !named.contains(['/', '\\']) && named != "..";
+    let of_run = runs.join(named).join(JOURNAL_FILE);
+    if is_name && of_run.is_file() {
+        return Ok(of_run);
+    }
+    match TaskContext::find(directory, named) {
+        Ok(at) => last_run(&at)?.map(|(journal, _)| journal).ok_or_else(|| {
+            let task = at.layout.task();
+            usage(
+                format!("the task `{task}` has no run yet"),
+                format!("`{}` starts one", start_command(directory, task)),
+            )
+        }),
+        Err(failure) => {
+            let available = match failure.source.downcast_ref::<TaskError>() {
+                Some(TaskError::Missing { available, .. }) => available.join(", "),
+                Some(_) | None => return Err(failure),
+            };
+            Err(usage(
+                format!("no task or run named `{named}`; available tasks: {available}"),
+                "`ralph-copilot status <task>` shows the name of a task's newest run".to_owned(),
+            ))
         }
-        Some(run) => Some(runs.join(run).join(JOURNAL_FILE)).filter(|path| path.is_file()),
-        None => newest(&runs).map_err(|error| Failure::new(FailureKind::Invalid, error))?,
-    };
-    let missing = || {
-        let what = run
-            .map_or("there was no run here yet".to_owned(), |run| format!("there is no run {run}"));
-        Failure::new(FailureKind::Usage, what).hint(format!("runs are kept in {}", runs.display()))
-    };
-    journal.ok_or_else(missing)
+    }
 }

@@ -39,6 +39,7 @@ mod shell;
 mod status;
 mod tick;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::process::ExitCode as ProcessExit;
 
@@ -49,6 +50,7 @@ use tracing_subscriber::prelude::*;
 use self::args::{Cli, Command};
 use self::failure::{Failure, FailureKind};
 use self::json_error::{JsonError, misunderstood};
+use crate::engine::NextCommands;
 use crate::guard::GUARD_THREAD;
 use crate::report::harmless;
 use crate::sys::shutdown::outlive_full_files;
@@ -107,7 +109,7 @@ fn listen_to_tracing() {
 
 fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
     match cli.command {
-        None => run::run(directory, &cli.run),
+        None => run::run_alone(directory, &cli.run),
         Some(Command::Run(args)) => run::run(directory, &args),
         Some(Command::Demo(args)) => demo::demo(directory, &args),
         Some(Command::Agent { script }) => agent::agent(directory, &script),
@@ -132,11 +134,32 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
     }
 }
 
-/// What is typed to work on a task. A task with the name of a command takes `run`.
-fn start_command(task: &str) -> String {
-    let shown = shlex::try_quote(task).unwrap_or(std::borrow::Cow::Borrowed(task));
+/// What is typed to work on a task, where the user stands. A task with the name of a command
+/// takes `run`.
+fn start_command(directory: Option<&Path>, task: &str) -> String {
     let run = if is_command(task) { "run " } else { "" };
-    format!("ralph-copilot {run}{shown}")
+    format!("ralph-copilot {}{run}{}", in_directory(directory), quoted(task))
+}
+
+/// The commands that a run names at its end.
+fn next_commands(directory: Option<&Path>, task: &str) -> NextCommands {
+    let there = in_directory(directory);
+    NextCommands {
+        start: start_command(directory, task),
+        retry: format!("ralph-copilot {there}retry {}", quoted(task)),
+        review: format!("git {there}log --oneline"),
+    }
+}
+
+/// `-C DIR ` if the user named a folder: git and this program both take it.
+fn in_directory(directory: Option<&Path>) -> String {
+    directory
+        .map_or_else(String::new, |folder| format!("-C {} ", quoted(&folder.to_string_lossy())))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
 
 /// Whether a word is the name of a command.
@@ -147,11 +170,26 @@ fn is_command(word: &str) -> bool {
     cli.find_subcommand(word).is_some()
 }
 
+/// The command that a word is a misspelling of.
+fn nearest_command(word: &str) -> Option<String> {
+    let cli = Cli::command();
+    let names = cli.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
+    let by_likeness = |one: &&str, other: &&str| {
+        strsim::jaro_winkler(word, one).total_cmp(&strsim::jaro_winkler(word, other))
+    };
+    names.max_by(by_likeness).filter(|name| similar(word, name)).map(str::to_owned)
+}
+
+/// Is one word probably a misspelling of the other?
+fn similar(one: &str, other: &str) -> bool {
+    strsim::jaro_winkler(one, other) > 0.8
+}
+
 /// What is said where a command was typed that is the name of a task here, too.
 fn task_of_that_name(directory: Option<&Path>, command: &str) -> Option<String> {
     let there = context::TaskContext::find(directory, command).is_ok();
     there.then(|| {
-        let start = start_command(command);
+        let start = start_command(directory, command);
         format!("`{command}` is a command; the task of that name takes `run`: `{start}`")
     })
 }

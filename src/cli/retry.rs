@@ -79,7 +79,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         for text in &cleared {
             say(&format!("cleared  {text}"));
         }
-        say(&format!("\nstart again with `{}`", super::start_command(at.layout.task())));
+        say(&format!("\nstart again with `{}`", super::start_command(directory, at.layout.task())));
     }
     Ok(0)
 }

@@ -11,11 +11,33 @@ use super::failure::{Failure, FailureKind};
 use super::{dry_run, json_error, runtime};
 use crate::engine::{EngineError, Run};
 use crate::model::Obstacle;
+use crate::task::TaskError;
 
 /// Works on a task and gives the exit code. Whoever reads JSON gets the reason why no run
 /// began as JSON, too.
 pub(super) fn run(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failure> {
-    match begin(directory, args) {
+    start(args, begin(directory, args))
+}
+
+/// The same where no command was typed: the task may be a misspelled command.
+pub(super) fn run_alone(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failure> {
+    let begun = begin(directory, args).map_err(|failure| {
+        let missing = match failure.source.downcast_ref() {
+            Some(TaskError::Missing { name, available, .. }) => {
+                !available.iter().any(|task| super::similar(task, name))
+            }
+            Some(_) | None => false,
+        };
+        let meant = args.task.as_deref().filter(|_| missing).and_then(super::nearest_command);
+        meant.into_iter().fold(failure, |failure, name| {
+            failure.hint(format!("did you mean the command `{name}`?"))
+        })
+    });
+    start(args, begun)
+}
+
+fn start(args: &RunArgs, begun: Result<Begun, Failure>) -> Result<u8, Failure> {
+    match begun {
         Ok(Begun::Shown(code)) => Ok(code),
         Ok(Begun::Run(runtime, assembled)) => runtime.block_on(drive(*assembled)),
         Err(failure) => {
@@ -42,11 +64,11 @@ fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     };
     if args.dry_run {
         let place = TaskContext::find(directory, name)?;
-        return dry_run::dry_run(&place, args).map(Begun::Shown);
+        return dry_run::dry_run(&place, directory, args).map(Begun::Shown);
     }
     let place = TaskContext::find_to_run(directory, name)?;
     let runtime = runtime()?;
-    let assembled = runtime.block_on(assemble(place, args))?;
+    let assembled = runtime.block_on(assemble(place, directory, args))?;
     Ok(Begun::Run(runtime, Box::new(assembled)))
 }
 

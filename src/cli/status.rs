@@ -1,6 +1,6 @@
 //! `status`: where a task stands, from TASK.md, state.json and the newest journal.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
     let state = read_state(&at)?;
-    let mut run = last_run(&at)?;
+    let mut run = last_run(&at)?.map(|(_, view)| view);
     let holder = at.place.holder();
     let standing = run.as_ref().map(|view| view.status(holder.as_ref()));
     if let Some(view) = run.as_mut().filter(|_| standing != Some(RunStatus::Waiting)) {
@@ -50,11 +50,11 @@ pub(super) fn read_state(at: &TaskContext) -> Result<TaskState, Failure> {
     Ok(load_state(&at.place.repo, &at.layout).map_err(super::run::failure)?.state)
 }
 
-/// The newest run of this task, folded.
-fn last_run(at: &TaskContext) -> Result<Option<RunView>, Failure> {
+/// The newest run of this task: its journal, and what it says.
+pub(super) fn last_run(at: &TaskContext) -> Result<Option<(PathBuf, RunView)>, Failure> {
     let invalid = |error| Failure::new(FailureKind::Invalid, error);
-    for journal in journals(&at.place.runs()).map_err(invalid)? {
-        let mut journal = Journal::open(&journal).map_err(invalid)?;
+    for path in journals(&at.place.runs()).map_err(invalid)? {
+        let mut journal = Journal::open(&path).map_err(invalid)?;
         let mut view = RunView::default();
         while let Some(line) = journal.read_line().map_err(invalid)? {
             match line {
@@ -67,7 +67,7 @@ fn last_run(at: &TaskContext) -> Result<Option<RunView>, Failure> {
             }
         }
         if view.start.as_ref().is_some_and(|start| start.task == at.layout.task()) {
-            return Ok(Some(view));
+            return Ok(Some((path, view)));
         }
     }
     Ok(None)

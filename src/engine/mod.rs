@@ -33,5 +33,5 @@ pub use recover::{
     Advice, FailureCounts, Recovery, RecoveryAction, RetryLimits, RetryPolicy, advise, recover,
 };
 pub use resume::{BEAT, PULSE, ResumeContext, Resumed, dead_run_task, resume};
-pub use run::{BaselineRun, Run, RunParts, Starter};
+pub use run::{BaselineRun, NextCommands, Run, RunParts, Starter};
 pub use state::{BrokenState, StoredState, load as load_state};

@@ -90,10 +90,21 @@ pub struct RunParts {
     pub worked: Vec<(CriterionKey, Oid)>,
     /// Turns that the agent wants to end.
     pub stops: mpsc::Receiver<StopHook>,
-    /// What is typed to start the run again.
-    pub again: String,
+    /// What the user types next.
+    pub commands: NextCommands,
     /// Things to tell before the work.
     pub notices: Vec<String>,
+}
+
+/// Commands that a run names at its end, as the user types them in their folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextCommands {
+    /// Starts the run again.
+    pub start: String,
+    /// Clears the attempts of stuck criteria.
+    pub retry: String,
+    /// Shows the commits.
+    pub review: String,
 }
 
 /// Whether the verify commands run before the work.

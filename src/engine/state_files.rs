@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::EngineError;
 use super::prompt_inputs::{self, folder_of};
-use super::run::{BaselineRun, Run};
+use super::run::{BaselineRun, NextCommands, Run};
 use super::state;
 use crate::model::{
     CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, Record as _, RunSummary, Task,
@@ -321,16 +321,15 @@ impl Run {
 
     /// What the human can do now.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let task = self.parts.layout.task();
-        let again = &self.parts.again;
+        let NextCommands { start: again, retry, review } = &self.parts.commands;
         match outcome {
-            Outcome::Proven => vec!["review the commits: git log --oneline".to_owned()],
+            Outcome::Proven => vec![format!("review the commits: {review}")],
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
                 vec![format!("go on where it stopped: {again}")]
             }
             Outcome::Stuck { .. } if self.state.criteria.iter().any(|entry| entry.blocked) => vec![
                 "read the sign in guardrails.md; change the criterion, or help".to_owned(),
-                format!("then try again: ralph-copilot retry {task} && {again}"),
+                format!("then try again: {retry} && {again}"),
             ],
             Outcome::Stuck { .. } => {
                 vec![format!("look at TASK.md and put right what does not hold, then: {again}")]

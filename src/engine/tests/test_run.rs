@@ -14,7 +14,7 @@ use super::fakes::{AgentScript, EventCollector, Fake, FileChecks};
 use super::format::told;
 use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, Gate, StopHook, TurnLimits};
-use crate::engine::{BaselineRun, GuardRules, Limits, Run, RunParts};
+use crate::engine::{BaselineRun, GuardRules, Limits, NextCommands, Run, RunParts};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
@@ -106,7 +106,11 @@ impl TestRun {
             approval: Approval::Automatic,
         };
         let parts = RunParts {
-            again: "ralph-copilot demo".to_owned(),
+            commands: NextCommands {
+                start: "ralph-copilot demo".to_owned(),
+                retry: "ralph-copilot retry demo".to_owned(),
+                review: "git log --oneline".to_owned(),
+            },
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
             recipes: Arc::new(Bridge::new(BridgeConfig {

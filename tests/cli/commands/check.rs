@@ -154,7 +154,7 @@ fn where_there_is_no_task_to_show_the_object_says_why() {
     let nowhere = repo.beside("").display().to_string();
     for (words, code, task, says) in [
         (&["check", "nope", "--json"][..], 7, json!("nope"), "no task named `nope`"),
-        (&["check", "gone", "--json"], 7, json!("gone"), "no task named `gone`"),
+        (&["check", "gone", "--json"], 7, json!("gone"), "tasks/gone has no TASK.md"),
         (
             &["check", "--json", "folder"],
             7,

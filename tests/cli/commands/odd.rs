@@ -27,13 +27,35 @@ fn what_init_makes_the_other_commands_take() {
 }
 
 #[test]
-fn a_word_that_is_no_command_is_told_of() {
-    let ran = Repo::new(THREE).ralph(&["chekc", "demo"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    let tip = "tip: `chekc` is no command, `check` is; a task stands alone";
-    assert!(ran.stderr.contains(tip), "{}", ran.stderr);
-    let ran = Repo::new(THREE).ralph(&["demo", "demo"]);
-    assert!(!ran.stderr.contains("is no command"), "{}", ran.stderr);
+fn an_unknown_command_names_the_one_that_was_meant() {
+    let repo = Repo::new(THREE);
+    for (words, says) in [
+        (&["chekc", "demo"][..], "error: unknown command `chekc`; did you mean `check`?\n"),
+        (
+            &["statsu", "demo", "--json"],
+            "error: unknown command `statsu`; did you mean `status`?\n",
+        ),
+        (&["frobnicate", "demo"], "error: unknown command `frobnicate`\n"),
+    ] {
+        let ran = repo.ralph(words);
+        assert_eq!(ran.code, Some(2), "{words:?}");
+        assert!(ran.stderr.starts_with(says), "{}", ran.stderr);
+    }
+    // Alone, a word is a task, and may be a mistyped command.
+    let ran = repo.ralph(&["statsu"]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    insta::assert_snapshot!(ran.stderr, @r"
+    error: no task named `statsu`; available tasks: demo
+    hint: did you mean the command `status`?
+    ");
+    for words in [&["demo", "demo"][..], &["run", "statsu"]] {
+        let ran = repo.ralph(words);
+        assert!(
+            !ran.stderr.contains("unknown command") && !ran.stderr.contains("did you mean"),
+            "{}",
+            ran.stderr
+        );
+    }
 }
 
 #[test]
@@ -128,6 +150,53 @@ fn the_demo_is_driven_over_acp_whatever_is_set() {
     command.env("RALPH_COPILOT_VIA", "cli");
     let ran = finish(command);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+/// A run's surroundings: a Copilot CLI that is never reached, and a provider's settings.
+const PROVIDER: [(&str, &str); 2] =
+    [("COPILOT_CLI_PATH", "/usr/bin/true"), ("COPILOT_BYOK_PROVIDER", "nobody")];
+
+#[test]
+fn a_dry_run_refuses_a_provider_that_a_run_refuses() {
+    let repo = Repo::new(THREE);
+    let refused = |words: &[&str]| {
+        let mut command = repo.command(words);
+        command.envs(PROVIDER);
+        let ran = finish(command);
+        (ran.code, ran.stderr)
+    };
+    let run = refused(&["run", "demo"]);
+    assert_eq!(run.0, Some(7), "{}", run.1);
+    assert_eq!(refused(&["run", "demo", "--dry-run"]), run);
+}
+
+#[test]
+fn a_dry_run_ends_as_a_run_would_if_every_open_criterion_is_blocked() {
+    let repo = Repo::new(THREE);
+    let state = serde_json::json!({ "version": 1, "iteration": 6, "criteria": [
+        { "text": "a is there", "attempts": 3, "blocked": true },
+        { "text": "b is there", "attempts": 3, "blocked": true },
+    ]});
+    repo.write("tasks/demo/state.json", state.to_string());
+    repo.commit("stuck");
+    // One criterion is left to work on.
+    let dry = finish(repo.run_command(HONEST, &["--dry-run"]));
+    assert_eq!(dry.code, Some(0), "{}", dry.stderr);
+    assert!(dry.stdout.contains("Focus on: c is there"), "{}", dry.stdout);
+    repo.write("tasks/demo/TASK.md", THREE.replace("[ ] c is", "[x] c is"));
+    repo.commit("ticked");
+    let dry = finish(repo.run_command(HONEST, &["--dry-run"]));
+    assert_eq!(dry.code, Some(4), "{}", dry.stdout);
+    assert!(
+        dry.stdout.contains("blocked: `a is there`, `b is there`")
+            && dry.stdout.contains("ralph-copilot retry demo"),
+        "{}",
+        dry.stdout
+    );
+    let object = finish(repo.run_command(HONEST, &["--dry-run", "--json"]));
+    assert_eq!(object.code, Some(4), "{}", object.stderr);
+    assert_eq!(object.json()["blocked"], serde_json::json!(["a is there", "b is there"]));
+    assert_eq!(finish(repo.run_command(HONEST, &[])).code, Some(4));
 }
 
 /// What is refused at the start of a run is refused before it.

@@ -21,8 +21,8 @@ fn before_any_run() {
     let log = repo.ralph(&["log"]);
     assert_eq!((log.code, log.stdout.as_str()), (Some(2), ""));
     insta::assert_snapshot!(log.stderr.replace(&repo.root().display().to_string(), "REPO"), @r"
-    error: there was no run here yet
-    hint: runs are kept in REPO/.ralph/runs
+    error: no run in this repository yet
+    hint: runs are recorded in REPO/.ralph/runs
     ");
 }
 
@@ -70,13 +70,25 @@ fn each_task_has_a_last_run_of_its_own() {
     let status = repo.ralph(&["status", "demo", "--json"]).json();
     let run = ran.events()[0].run.clone();
     assert_eq!(status["run"]["start"]["run"], run.as_str());
-    // The log is of the newest run, or of the one that is named.
+    // The log is of the newest run, or of the one that is named, or of a task's newest.
+    let of_task = repo.ralph(&["log", "demo", "--json"]);
+    assert_eq!(of_task.stdout, ran.stdout);
+    let of_path = repo.ralph(&["log", "tasks/demo", "--json"]);
+    assert_eq!(of_path.stdout, ran.stdout);
     let named = repo.ralph(&["log", run.as_str(), "--json"]);
     assert_eq!(named.stdout, ran.stdout);
     let newest = repo.ralph(&["log"]);
     assert!(newest.stdout.contains("other (tasks/other)"), "{}", newest.stdout);
     let none = repo.ralph(&["log", "no-such-run"]);
     assert_eq!(none.code, Some(2), "{}", none.stderr);
+    insta::assert_snapshot!(none.stderr, @r"
+    error: no task or run named `no-such-run`; available tasks: demo, other
+    hint: `ralph-copilot status <task>` shows the name of a task's newest run
+    ");
+    repo.write("tasks/fresh/TASK.md", THREE);
+    let none = repo.ralph(&["log", "fresh"]);
+    assert_eq!(none.code, Some(2), "{}", none.stderr);
+    assert!(none.stderr.contains("the task `fresh` has no run yet"), "{}", none.stderr);
 }
 
 #[test]

@@ -11,7 +11,6 @@ fn init_scaffolds_a_task_that_can_be_worked_on_and_never_overwrites() {
     let ran = repo.ralph(&["init", "login-form"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(ran.stdout, @r"
-    created  .github/copilot-instructions.md
     created  tasks/login-form/TASK.md
     created  tasks/login-form/guardrails.md
     created  tasks/login-form/progress.md
@@ -50,15 +49,29 @@ fn init_scaffolds_a_task_that_can_be_worked_on_and_never_overwrites() {
         again.json(),
         json!({
             "created": ["tasks/login-form/progress.md"],
-            "kept": [
-                ".github/copilot-instructions.md",
-                "tasks/login-form/TASK.md",
-                "tasks/login-form/guardrails.md",
-            ],
+            "kept": ["tasks/login-form/TASK.md", "tasks/login-form/guardrails.md"],
         })
     );
     assert_eq!(repo.read("tasks/login-form/TASK.md"), "mine\n");
     assert_eq!(repo.read("tasks/login-form/progress.md"), before[2]);
+}
+
+/// The instructions change how every session in the repository works.
+#[test]
+fn init_writes_the_copilot_instructions_only_if_asked() {
+    let repo = Repo::new(THREE);
+    let file = ".github/copilot-instructions.md";
+    assert_eq!(repo.ralph(&["init", "one"]).code, Some(0));
+    assert!(!repo.path(".github").exists());
+    let ran = repo.ralph(&["init", "two", "--instructions"]);
+    assert!(ran.stdout.contains(&format!("created  {file}\n")), "{}", ran.stdout);
+    repo.write(file, "mine\n");
+    let ran = repo.ralph(&["init", "--instructions", "--json"]);
+    assert_eq!(ran.json(), json!({ "created": [], "kept": [file] }));
+    assert_eq!(repo.read(file), "mine\n");
+    // Without either there is nothing to make.
+    let ran = repo.ralph(&["init"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
 }
 
 #[test]
@@ -164,6 +177,9 @@ fn the_demo_is_a_real_run_in_a_repository_of_its_own() {
     crate::shown(&repo, || {
         insta::assert_snapshot!("demo", ran.stdout);
     });
+    // It is made in another folder: every command that it names works there.
+    let next = format!("Next: review the commits: git -C {folder} log --oneline\n");
+    assert!(ran.stdout.contains(&next), "{}", ran.stdout);
     let mut log = std::process::Command::new("git");
     log.args(["-C", folder, "log", "--oneline"]);
     assert!(finish(log).stdout.lines().count() > 6);
@@ -172,6 +188,23 @@ fn the_demo_is_a_real_run_in_a_repository_of_its_own() {
     assert_eq!(finish(status).stdout, "");
     let again = repo.ralph(&["demo", folder]);
     assert_eq!(again.code, Some(2), "{}", again.stderr);
+}
+
+/// What a run elsewhere says to type next works where it was typed.
+#[test]
+fn the_next_steps_of_a_run_in_another_folder_name_it() {
+    let repo = Repo::new(THREE);
+    let root = repo.root().display().to_string();
+    let script = then_honest("- times: 9\n  steps: [{say: 'Done!'}]\n");
+    let agent = repo.agent(&script);
+    let words = ["-C", &root, "run", "demo", "--agent", &agent, "--stuck-threshold", "1"];
+    let mut command = repo.command(&words);
+    command.current_dir(repo.beside(""));
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    let retry = format!("ralph-copilot -C {root} retry demo && ralph-copilot -C {root} run demo");
+    let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(&retry), "{}", ran.stdout);
 }
 
 #[test]
