@@ -1,9 +1,9 @@
-//! A file that only grows, by whole records.
+//! Append-only files of whole records.
 //!
-//! Invariant: every record ends with a newline, and a record never begins in the middle
-//! of a line. What a crash or a full disk left of a torn record is cut off, or, in a
-//! file that people write too, closed with a newline, before the next one is written. A
-//! symbolic link at the path is refused: an agent cannot lead our writes elsewhere.
+//! Invariant: every record ends with a newline, and no record begins in the middle of a line. A
+//! record torn by a crash or a full disk is cut off before the next write; in files that people
+//! edit, it is closed with a newline instead. A symbolic link at the path is refused, so that an
+//! agent cannot redirect our writes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,41 +13,42 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use super::{FileMode, SysError, crash};
+use super::crash;
+use super::error::SysError;
+use super::file_mode::FileMode;
 
-/// How often the lock of a shared file is asked for: for some seconds in all.
+/// How often the lock of a shared file is tried: for about 5 s in all.
 const TRIES: u32 = 5_000;
-/// The time between two tries.
+/// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What a last line without a newline is.
+/// How to treat a last line without a newline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// A torn record: it is cut off. For files that only we write.
+    /// Cut it off as a torn record. For files that only we write.
     Torn,
-    /// A whole line whose newline is missing: it gets one. For files that people write.
+    /// Add the missing newline. For files that people edit.
     Open,
 }
 
-/// Moves a file aside, to its name and `.1`, if it has this many bytes or more; what stood
-/// there goes.
+/// Renames a file of `full` bytes or more to its name plus `.1`, replacing an older one there.
 ///
 /// # Errors
-/// If the file cannot be looked at or moved.
+/// If the file cannot be inspected or renamed.
 pub fn rotate(path: &Path, full: u64) -> Result<(), SysError> {
     match path.symlink_metadata() {
         Ok(meta) if meta.is_file() && meta.len() >= full => {}
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(SysError::file("look at", path)(error)),
+        Err(error) => return Err(SysError::file("inspect", path)(error)),
     }
     crash::point("rotate");
-    std::fs::rename(path, aside(path)).map_err(SysError::file("move", path))?;
+    std::fs::rename(path, aside(path)).map_err(SysError::file("rename", path))?;
     crash::point("rotated");
     Ok(())
 }
 
-/// Where [`rotate`] moves a file.
+/// Where [`rotate`] moves a file to.
 pub fn aside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".1");
@@ -61,31 +62,30 @@ pub struct AppendFile {
     file: File,
     tail: Tail,
     cut: u64,
-    /// A write failed half-way: the tail must be looked at before the next one.
+    /// Was the last write incomplete? Then the tail must be repaired before the next one.
     unsure: bool,
 }
 
 impl AppendFile {
-    /// Opens the file, makes it if it is not there (its folder must be), and puts its
-    /// tail in order.
+    /// Opens the file and repairs its tail. Creates a missing file, but not its folder.
     ///
     /// # Errors
     /// If the file cannot be opened, read or cut.
     pub fn open(path: &Path, access: FileMode, tail: Tail) -> Result<Self, SysError> {
-        Self::with(path, access, tail, OpenOptions::new().create(true))?.settled()
+        Self::with(path, access, tail, OpenOptions::new().create(true))?.with_repaired_tail()
     }
 
-    /// Opens a file to which other processes of ours append, too, and keeps them away until
-    /// this is dropped; a torn record of theirs is cut off.
+    /// Opens a file that several of our processes append to, locks it until this is dropped, and
+    /// cuts off a torn record.
     ///
     /// # Errors
-    /// If the file cannot be opened, read or cut, or somebody else does not let go of it.
+    /// If the file cannot be opened, locked, read or cut.
     pub fn shared(path: &Path, access: FileMode) -> Result<Self, SysError> {
         let opened = Self::with(path, access, Tail::Torn, OpenOptions::new().create(true))?;
         let mut tries = 0;
         loop {
             match opened.file.try_lock() {
-                Ok(()) => return opened.settled(),
+                Ok(()) => return opened.with_repaired_tail(),
                 Err(TryLockError::WouldBlock) if tries < TRIES => {
                     tries += 1;
                     std::thread::sleep(PAUSE);
@@ -95,12 +95,13 @@ impl AppendFile {
         }
     }
 
-    /// Makes a file that must not be there yet.
+    /// Creates a file that must not exist yet.
     ///
     /// # Errors
-    /// If it is there, or cannot be made.
+    /// If it exists or cannot be created.
     pub fn create(path: &Path, access: FileMode) -> Result<Self, SysError> {
-        Self::with(path, access, Tail::Torn, OpenOptions::new().create_new(true))?.settled()
+        Self::with(path, access, Tail::Torn, OpenOptions::new().create_new(true))?
+            .with_repaired_tail()
     }
 
     fn with(
@@ -119,8 +120,8 @@ impl AppendFile {
         Ok(Self { path: path.to_path_buf(), file, tail, cut: 0, unsure: false })
     }
 
-    fn settled(mut self) -> Result<Self, SysError> {
-        self.settle()?;
+    fn with_repaired_tail(mut self) -> Result<Self, SysError> {
+        self.repair_tail()?;
         Ok(self)
     }
 
@@ -129,15 +130,15 @@ impl AppendFile {
         &self.path
     }
 
-    /// What the open file is now, whatever stands at its path.
+    /// Metadata of the open file, even if its path now names another one.
     ///
     /// # Errors
-    /// If it cannot be looked at.
+    /// If they cannot be read.
     pub fn metadata(&self) -> Result<std::fs::Metadata, SysError> {
-        self.file.metadata().map_err(SysError::file("look at", &self.path))
+        self.file.metadata().map_err(SysError::file("inspect", &self.path))
     }
 
-    /// Bytes of torn records that were cut off since the file was opened.
+    /// Bytes of torn records cut off since the file was opened.
     pub fn cut(&self) -> u64 {
         self.cut
     }
@@ -151,7 +152,7 @@ impl AppendFile {
             return Ok(());
         }
         if self.unsure {
-            self.settle()?;
+            self.repair_tail()?;
         }
         let mut whole;
         let record = if lines.ends_with(b"\n") {
@@ -165,7 +166,7 @@ impl AppendFile {
         self.unsure = true;
         crash::point("append");
         crash::torn("append, half of it", || {
-            // Whatever comes of it: it is the last thing that this process does.
+            // The process ends here, so the result does not matter.
             drop(self.file.write_all(&record[..record.len() / 2]));
         });
         self.file.write_all(record).map_err(SysError::file("append to", &self.path))?;
@@ -177,16 +178,16 @@ impl AppendFile {
     /// Waits until everything is on the disk.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the synchronization fails.
     pub fn sync(&self) -> Result<(), SysError> {
         self.file.sync_data().map_err(SysError::file("synchronize", &self.path))?;
         crash::point("synchronized");
         Ok(())
     }
 
-    /// Puts the end of the file in order.
-    fn settle(&mut self) -> Result<(), SysError> {
-        let length = self.file.metadata().map_err(SysError::file("look at", &self.path))?.len();
+    /// Cuts off or closes a last line without a newline.
+    fn repair_tail(&mut self) -> Result<(), SysError> {
+        let length = self.file.metadata().map_err(SysError::file("inspect", &self.path))?.len();
         let whole =
             whole_lines(&mut self.file, length).map_err(SysError::file("read", &self.path))?;
         if whole < length {
@@ -207,8 +208,8 @@ impl AppendFile {
     }
 }
 
-/// The length of the part that ends with the last newline. Reads backwards in blocks, so
-/// the cost is that of the last line, whatever the file's size.
+/// The length up to and including the last newline. Reads backwards in blocks, so the cost
+/// depends on the last line, not on the file's size.
 fn whole_lines(file: &mut (impl Read + Seek), length: u64) -> io::Result<u64> {
     const BLOCK: u64 = 8192;
     let mut end = length;
@@ -237,16 +238,16 @@ mod tests {
     fn every_torn_tail_is_cut_back_to_the_last_whole_record() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("events.jsonl");
-        let whole = "{\"a\":1}\n{\"b\":22}\n{\"c\":333}\n";
-        for length in 0..=whole.len() {
-            let left = &whole[..length];
+        let records = "{\"a\":1}\n{\"b\":22}\n{\"c\":333}\n";
+        for length in 0..=records.len() {
+            let left = &records[..length];
             fs::write(&path, left).expect("torn");
             let mut file = AppendFile::open(&path, FileMode::Owner, Tail::Torn).expect("open");
             file.append(b"{\"next\":true}").expect("append");
-            let kept = left.rfind('\n').map_or(0, |at| at + 1);
-            let expected = format!("{}{{\"next\":true}}\n", &left[..kept]);
+            let whole = left.rfind('\n').map_or(0, |at| at + 1);
+            let expected = format!("{}{{\"next\":true}}\n", &left[..whole]);
             assert_eq!(fs::read_to_string(&path).expect("read"), expected);
-            assert_eq!(file.cut(), (length - kept) as u64);
+            assert_eq!(file.cut(), (length - whole) as u64);
         }
     }
 
@@ -263,10 +264,10 @@ mod tests {
     }
 
     #[test]
-    fn a_full_file_is_moved_aside_and_what_was_there_goes() {
+    fn a_full_file_is_rotated_and_replaces_the_older_one() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("activity.log");
-        rotate(&path, 4).expect("nothing to move");
+        rotate(&path, 4).expect("nothing to rotate");
         for (content, old) in
             [("1\n2", None), ("1\n2\n", Some("1\n2\n")), ("34\n\n", Some("34\n\n"))]
         {
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_a_human_without_newline_is_closed_not_cut() {
+    fn a_line_typed_without_a_newline_is_closed_not_cut() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("progress.md");
         fs::write(&path, "- by hand").expect("by hand");
@@ -290,12 +291,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_file_is_the_owners_and_must_be_new_where_that_is_asked() {
+    fn create_makes_a_private_file_and_refuses_an_existing_one() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("events.jsonl");
         AppendFile::create(&path, FileMode::Owner).expect("create");
         assert_eq!(fs::metadata(&path).expect("metadata").permissions().mode() & 0o777, 0o600);
-        let error = AppendFile::create(&path, FileMode::Owner).expect_err("there already");
+        let error = AppendFile::create(&path, FileMode::Owner).expect_err("exists already");
         assert!(matches!(error, SysError::File { operation: "open", ref source, .. }
             if source.kind() == io::ErrorKind::AlreadyExists));
     }

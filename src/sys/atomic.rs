@@ -1,50 +1,61 @@
-//! A file is replaced whole or not at all.
+//! Atomic replacement of a file's content.
 //!
-//! Invariant: at every moment the path holds the complete old content or the complete
-//! new one. A symbolic link at the path is replaced, never followed: an agent cannot
-//! lead our writes elsewhere. Appending lives in `append`.
+//! Invariant: at every moment the path holds the complete old content or the complete new one.
+//! A symbolic link at the path is replaced, never followed, so that an agent cannot redirect our
+//! writes. Appending lives in `append`.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::{Durability, FileMode, SysError, crash};
+use super::crash;
+use super::error::SysError;
+use super::file_mode::FileMode;
 
-/// How the names of temporary files begin; one that is left behind by a crash is ours.
+/// What a finished write survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of this process at any instruction.
+    Process,
+    /// A power cut as well: the content and the folder are synchronized, which waits for the disk.
+    Machine,
+}
+
+/// The prefix of our temporary files; a crash may leave one behind.
 pub const TEMPORARY_PREFIX: &str = ".ralph-tmp-";
 
-/// Writes `content` to a temporary file in the same folder and renames it to `path`.
-/// An existing file keeps its mode; a new one gets it from `access`.
+/// Writes `content` to a temporary file in the same folder and renames it to `path`. An existing
+/// file keeps its mode; a new one gets `mode`.
 ///
 /// # Errors
-/// If the folder or the file refuses any step; the old content is then untouched.
+/// If any step fails; the old content is then untouched.
 pub fn write(
     path: &Path,
     content: &[u8],
     durability: Durability,
-    access: FileMode,
+    mode: FileMode,
 ) -> Result<(), SysError> {
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let kept = match fs::symlink_metadata(path) {
+    let existing = match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Some(Permissions::from_mode(found.permissions().mode())),
         Ok(_) => None,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(SysError::file("look at", path)(error)),
+        Err(error) => return Err(SysError::file("inspect", path)(error)),
     };
     crash::point("replace");
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
-        .permissions(Permissions::from_mode(access.mode()))
+        .permissions(Permissions::from_mode(mode.mode()))
         .tempfile_in(folder)
         .map_err(SysError::file("create a file in", folder))?;
     crash::point("temporary file made");
     temporary.write_all(content).map_err(SysError::file("write", path))?;
     crash::point("temporary file written");
-    if let Some(mode) = kept {
+    if let Some(mode) = existing {
         temporary
             .as_file()
             .set_permissions(mode)
@@ -72,8 +83,7 @@ pub fn write(
     Ok(())
 }
 
-/// Finds out whether a folder takes so many bytes more, by writing them and taking them
-/// away again.
+/// Checks that a folder has room for `bytes` more, by writing them to a temporary file.
 ///
 /// # Errors
 /// If it does not.
@@ -85,11 +95,11 @@ pub fn probe(folder: &Path, bytes: usize) -> Result<(), SysError> {
     temporary.write_all(&vec![0; bytes]).map_err(SysError::file("write in", folder))
 }
 
-/// Removes temporary files that a crash left in a folder; one that is not there has none.
-/// To be called by whoever alone writes there.
+/// Removes the temporary files that a crash left in a folder; a missing folder has none. Call it
+/// only while nothing else writes there.
 ///
 /// # Errors
-/// If the folder cannot be read or a file not be removed.
+/// If the folder cannot be read or a file cannot be removed.
 pub fn clear(folder: &Path) -> Result<(), SysError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -140,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_of_the_owner_is_closed_to_others() {
+    fn a_new_owner_file_is_private() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("private");
         write(&path, b"x", Durability::Process, FileMode::Owner).expect("write");
@@ -152,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_replaced_and_its_target_stays_as_it_was() {
+    fn a_link_is_replaced_and_its_target_is_unchanged() {
         let folder = tempfile::tempdir().expect("folder");
         let target = folder.path().join("target");
         let link = folder.path().join("link");

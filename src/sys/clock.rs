@@ -1,22 +1,21 @@
-//! Time: of the wall for people, monotonic for limits.
+//! Wall-clock time for people, monotonic time for limits.
 //!
-//! Invariant: limits are measured with tokio's clock alone, so that a wall clock that
-//! jumps ends nothing; only what people read comes from the wall.
+//! Invariant: limits use tokio's clock only, so a jump of the wall clock ends nothing early.
 
 use chrono::{DateTime, FixedOffset, Local, TimeDelta, Utc};
 use tokio::time::Instant;
 
-/// Where time comes from.
+/// A source of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     anchor: Option<(DateTime<Utc>, Instant)>,
-    /// Seconds by which somebody has set an anchored clock.
+    /// Seconds by which a test has shifted an anchored clock.
     #[cfg(test)]
     set: Option<&'static std::sync::atomic::AtomicI64>,
 }
 
 impl Clock {
-    /// The machine's own clock and time zone.
+    /// The machine's clock and time zone.
     pub fn system() -> Self {
         Self {
             anchor: None,
@@ -25,8 +24,8 @@ impl Clock {
         }
     }
 
-    /// A wall clock in UTC that shows `at` now and from here on follows tokio's clock.
-    /// Where tokio's time is paused, this one stands still with it.
+    /// A wall clock in UTC that shows `at` now and then follows tokio's clock, also while that is
+    /// paused.
     pub fn anchored(at: DateTime<Utc>) -> Self {
         Self {
             anchor: Some((at, Instant::now())),
@@ -35,8 +34,8 @@ impl Clock {
         }
     }
 
-    /// The same, and it jumps by so many seconds as stand in `set`, as when a human or the
-    /// network sets the machine's clock.
+    /// An anchored clock that is shifted by `set` seconds, as when a person or the network sets
+    /// the machine's clock.
     #[cfg(test)]
     pub fn jumping(at: DateTime<Utc>, set: &'static std::sync::atomic::AtomicI64) -> Self {
         Self { set: Some(set), ..Self::anchored(at) }
@@ -65,7 +64,7 @@ impl Clock {
         Instant::now()
     }
 
-    /// A moment as the user's own wall shows it.
+    /// A moment in the user's time zone.
     pub fn local(&self, time: DateTime<Utc>) -> DateTime<FixedOffset> {
         match self.anchor {
             None => time.with_timezone(&Local).fixed_offset(),
@@ -73,7 +72,7 @@ impl Clock {
         }
     }
 
-    /// Today's date where the user is, as `date +%F` prints it.
+    /// Today's date in the user's time zone, as `date +%F` prints it.
     pub fn today(&self) -> chrono::NaiveDate {
         self.local(self.now()).date_naive()
     }
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn an_anchored_clock_moves_with_tokio_and_with_nothing_else() {
+    async fn an_anchored_clock_follows_tokio_only() {
         let at: DateTime<Utc> = "2026-11-21T23:59:50Z".parse().expect("time");
         let clock = Clock::anchored(at);
         assert_eq!(clock.now(), at);

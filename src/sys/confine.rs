@@ -1,23 +1,23 @@
-//! This process may write below some folders only, and so may every process it becomes or
-//! starts. For good: nothing takes it back.
+//! Confinement of this process and its descendants: they can write below some folders only.
+//! It cannot be undone.
 //!
-//! Invariant: either the kernel enforces it or the caller is told that it does not. Reading
-//! is not confined. Linux has Landlock for this; elsewhere there is nothing of the kind.
+//! Invariant: either the kernel enforces it or the caller gets an error. Reads are not confined.
+//! Linux has Landlock for this; other systems are unsupported.
 
 use std::path::Path;
 
-/// Why this process cannot be confined.
+/// This process cannot be confined.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfineError {
-    /// The kernel has no Landlock, or it is switched off; or this is no Linux.
+    /// The kernel has no Landlock, or it is disabled, or this is not Linux.
     #[error("this system cannot confine a process: {why}")]
     Unsupported {
-        /// What is missing.
+        /// The missing part.
         why: String,
     },
 }
 
-/// Whether this system can confine a process at all.
+/// Checks that this system can confine a process.
 ///
 /// # Errors
 /// If it cannot.
@@ -25,8 +25,8 @@ pub fn can_confine() -> Result<(), ConfineError> {
     rules::supported()
 }
 
-/// Confines this process to writing below these folders and files; those that are not there
-/// are passed over. Devices that a shell needs (`/dev/null`, terminals) stay writable.
+/// Limits this process's writes to these folders and files; missing ones are skipped. Devices
+/// that a shell needs (`/dev/null`, terminals) stay writable.
 ///
 /// # Errors
 /// If the kernel does not enforce it; then nothing is confined.
@@ -45,9 +45,9 @@ mod rules {
 
     use super::ConfineError;
 
-    /// Every kernel that has Landlock knows this.
+    /// Supported by every kernel with Landlock.
     const LEAST: ABI = ABI::V1;
-    /// What is asked for where the kernel knows it: renames between folders, truncation.
+    /// Requested where supported: renames between folders, truncation.
     const MOST: ABI = ABI::V3;
 
     fn refused(error: &RulesetError) -> ConfineError {

@@ -1,14 +1,13 @@
-//! Points at which a test kills the program, as a power cut or `kill -9` would.
+//! Crash points, at which tests kill the program as a power cut or `kill -9` would.
 //!
-//! Invariant: every write of state has one before it and one after it, and an append one
-//! in its middle. Nothing happens at any of them unless the variable [`CRASH_AT`] holds a
-//! number, and in a release build not even then: there is no code for it. Which writes
-//! there are does not live here.
+//! Invariant: every write of state has one before and one after it, and an append one in its
+//! middle. They do nothing unless the variable [`CRASH_AT`] holds a number, and release builds
+//! contain no code for them.
 
-/// In a debug build: the number of the point at which the program dies, from 1.
+/// In a debug build: the number of the point at which the program dies, counted from 1.
 pub const CRASH_AT: &str = "RALPH_CRASH_AT";
 
-/// A write of state begins here, or has just ended.
+/// Marks the moment before or after a write of state.
 #[cfg(debug_assertions)]
 pub fn point(name: &'static str) {
     if due() {
@@ -16,7 +15,7 @@ pub fn point(name: &'static str) {
     }
 }
 
-/// In the middle of a write: what `half` writes is all that is left of it.
+/// Marks the middle of a write: `half` does the part of it that survives.
 #[cfg(debug_assertions)]
 pub(super) fn torn(name: &'static str, half: impl FnOnce()) {
     if due() {
@@ -35,21 +34,21 @@ fn due() -> bool {
     AT.is_some_and(|at| PASSED.fetch_add(1, Ordering::Relaxed) + 1 == at)
 }
 
-/// Without a destructor, a flush or a word to anybody but whoever listens.
+/// Kills this process: no destructor runs and nothing is flushed.
 #[cfg(debug_assertions)]
 fn die(name: &'static str) {
-    tracing::error!(point = name, "the program dies here, as it was asked to");
+    tracing::error!(point = name, "killed at a crash point");
     let killed =
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-    // A process that kills itself does not come back from it.
-    tracing::error!(?killed, "it did not");
+    // Only reached if the signal could not be sent.
+    tracing::error!(?killed, "cannot kill this process");
     std::process::abort();
 }
 
-/// A write of state begins here, or has just ended.
+/// Marks the moment before or after a write of state.
 #[cfg(not(debug_assertions))]
 pub fn point(_name: &'static str) {}
 
-/// In the middle of a write: what `half` writes is all that is left of it.
+/// Marks the middle of a write: `half` does the part of it that survives.
 #[cfg(not(debug_assertions))]
 pub(super) fn torn(_name: &'static str, _half: impl FnOnce()) {}

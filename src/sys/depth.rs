@@ -1,21 +1,21 @@
-//! How deep launches are nested in launches: counted in the environment, with a limit.
+//! The nesting depth of launches, passed on in the environment, with a limit.
 //!
-//! Invariant: whoever starts something that can start us again gives it the next depth,
-//! and what cannot be read counts as too deep.
+//! Invariant: every child that can start this program again gets the next depth, and an
+//! unreadable depth is an error.
 
 use std::ffi::OsStr;
 
-/// Carries the depth from a launch to those inside it.
+/// Variable with the number of launches around this one.
 pub const DEPTH_VARIABLE: &str = "RALPH_COPILOT_DEPTH";
 
-/// At this depth nothing is launched any more.
+/// Depth at which a launch is refused.
 pub const MAX_DEPTH: u32 = 3;
 
-/// How many launches of ours stand around this one; 0 for one that a person typed.
+/// The number of launches around this one; 0 for one that a person typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth(u32);
 
-/// Launches are nested too deep, or nobody knows how deep.
+/// Launches are nested too deep, or to an unknown depth.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DepthError {
     /// The limit is reached.
@@ -23,13 +23,13 @@ pub enum DepthError {
         "launches are nested {0} deep and the limit is {MAX_DEPTH}: a recipe seems to launch itself"
     )]
     TooDeep(u32),
-    /// The variable holds no number.
+    /// The variable does not hold a number.
     #[error("{DEPTH_VARIABLE} is `{0}` and should be a number")]
     Unknown(String),
 }
 
 impl Depth {
-    /// Reads the variable's value; none of it is the outermost launch.
+    /// Reads the variable's value; without one this is the outermost launch.
     ///
     /// # Errors
     /// If another launch would be too deep.
@@ -48,7 +48,7 @@ impl Depth {
         Self::read(std::env::var_os(DEPTH_VARIABLE).as_deref())
     }
 
-    /// The variable's value for whatever is launched from here.
+    /// The variable's value for what is launched from here.
     pub fn next(self) -> String {
         (self.0 + 1).to_string()
     }

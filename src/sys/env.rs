@@ -1,10 +1,9 @@
-//! Which variables of our own environment never reach a child.
+//! The variables of our own environment that are withheld from children.
 //!
-//! Invariant: pure, by name alone, and the same list for verify commands and for the
-//! agent's tools. What does NOT live here: what a child gets instead (its TMPDIR, its
-//! git identity); that is given by whoever starts it.
+//! Invariant: decided by name alone, with one list for verify commands and for the agent's
+//! tools. What a child gets instead (its TMPDIR, its git identity) does not live here.
 
-/// Whether a variable may hold a secret: tokens, keys, passwords, cloud credentials.
+/// Returns whether a variable may hold a secret: a token, key, password or cloud credential.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let words: Vec<&str> = name.split(['_', '-', '.']).collect();
@@ -29,7 +28,7 @@ pub fn is_secret(name: &str) -> bool {
         || matches!(name.as_str(), "SSH_AUTH_SOCK" | "GIT_ASKPASS" | "SSH_ASKPASS")
 }
 
-/// Whether a variable is a channel into the CI job that runs us: what is written there
+/// Returns whether a variable names a channel into the surrounding CI job: text written there
 /// becomes environment, output or summary of later steps.
 pub fn is_ci_channel(name: &str) -> bool {
     matches!(
@@ -43,8 +42,8 @@ pub fn is_ci_channel(name: &str) -> bool {
     ) || name.starts_with("ACTIONS_")
 }
 
-/// Whether a variable would make `git` look at another repository, index, configuration
-/// or identity than the directory it runs in says.
+/// Returns whether a variable makes `git` use another repository, index, configuration or
+/// identity than those of its working directory.
 pub fn is_git_context(name: &str) -> bool {
     matches!(
         name,
@@ -67,8 +66,8 @@ pub fn is_git_context(name: &str) -> bool {
     ) || name.starts_with("GIT_CONFIG")
 }
 
-/// Whether a variable is the runner's own business, or would switch the guard off. The
-/// depth goes on into every child: one that forgot it could launch us without an end.
+/// Returns whether a variable is internal to the runner or would switch the guard off. The depth
+/// is passed on: without it a child could launch the program again without end.
 pub fn is_internal(name: &str) -> bool {
     (name.starts_with("RALPH_") && name != super::depth::DEPTH_VARIABLE)
         || matches!(
@@ -80,12 +79,12 @@ pub fn is_internal(name: &str) -> bool {
         )
 }
 
-/// Whether a child must not see a variable, for any of these reasons.
+/// Returns whether a variable is withheld from children for any of these reasons.
 pub fn is_withheld(name: &str) -> bool {
     is_secret(name) || is_ci_channel(name) || is_git_context(name) || is_internal(name)
 }
 
-/// The names, in this process's environment, that a child must not see.
+/// The names in this process's environment that are withheld from children.
 pub fn withheld() -> Vec<std::ffi::OsString> {
     std::env::vars_os()
         .map(|(name, _)| name)

@@ -1,44 +1,44 @@
-//! What the operating system refused, with the operation and the path.
+//! Failed calls of the operating system, with the operation and the path.
 
 use std::path::{Path, PathBuf};
 
-use super::lock::Holder;
+use super::holder::Holder;
 
-/// What the operating system refused.
+/// A failed call of the operating system.
 #[derive(Debug, thiserror::Error)]
 pub enum SysError {
     /// A file operation failed.
     #[error("cannot {operation} {path}: {source}")]
     File {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         operation: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Somebody else holds the lock of the working tree.
+    /// Another process holds the lock of the working tree.
     #[error("{path} is held by {}", holder.as_ref().map_or_else(|| "another run".to_owned(), Holder::to_string))]
     Locked {
         /// The lock file.
         path: PathBuf,
-        /// Who holds it; `None` in the moment before its name is written.
+        /// The holder; `None` before it has written its name.
         holder: Option<Holder>,
     },
     /// A program could not be started.
     #[error("cannot start {program}: {source}")]
     Spawn {
-        /// The program as it was asked for.
+        /// The program as the caller named it.
         program: String,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
     /// An operation on processes failed.
     #[error("cannot {operation}: {source}")]
     Process {
-        /// What was tried, as a verb with its object.
+        /// The operation, as a verb with its object.
         operation: &'static str,
-        /// Why it failed.
+        /// The cause.
         source: std::io::Error,
     },
 }

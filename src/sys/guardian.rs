@@ -1,14 +1,13 @@
-//! The run's guardian: a second process of ours that outlives the runner, and ends whatever
-//! of the run is left when the runner is killed.
+//! The guardian of a run: a second process that outlives the runner and, if the runner is killed,
+//! ends the remaining processes of the run.
 //!
-//! The runner holds the only write end of a pipe, closed on exec, so that no child has it;
-//! the guardian reads the other one. One byte says that the run is over and nothing is
-//! left; the pipe's end without it says that the runner died, however that came.
+//! The runner holds the only write end of a pipe, closed on exec so that children do not inherit
+//! it; the guardian reads the other end. One byte means that the run is over and nothing is left;
+//! an end of file without it means that the runner died.
 //!
-//! Invariant: the guardian is no process of the run. It carries no mark of it and nothing of
-//! the runner's environment, stands in a session of its own, heeds no signal that can be
-//! ignored, holds no stream of the runner's, and ends by itself once its work is done.
-//! How processes are found and ended lives in `process`.
+//! Invariant: the guardian does not belong to the run. It has neither the run's mark nor the
+//! runner's environment and streams, has its own session, ignores every signal that can be
+//! ignored, and ends by itself. Finding and ending processes lives in `process`.
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -24,20 +23,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::SysError;
+use super::error::SysError;
 use super::process::{OrphanedRun, Sweep, ended_apart, spawn_apart};
 
-/// What the runner says when the run is over.
+/// The message that the run is over.
 const DONE: &[u8] = b".";
-/// Between TERM and KILL. All has to be over 3 s after the runner's death.
+/// Time between SIGTERM and SIGKILL. All must be over 3 s after the runner's death.
 const GRACE: Duration = Duration::from_millis(500);
-/// After this what is still there cannot be ended by anybody.
+/// Limit after which the remaining processes cannot be ended.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long a dismissed guardian may take to end.
+/// How long to wait for the end of a dismissed guardian.
 const END: Duration = Duration::from_secs(1);
 
-/// The running guardian, as the runner has it. Dropped without [`Guardian::dismiss`], it
-/// does its work.
+/// The runner's handle of its guardian. Dropping it without [`Guardian::dismiss`] makes the
+/// guardian end the run's processes.
 #[derive(Debug)]
 pub struct Guardian {
     line: std::io::PipeWriter,
@@ -46,11 +45,11 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Starts the guardian: `command` names the program that calls [`guard`] on its standard
-    /// input. `lost` is called if it ends before it is dismissed.
+    /// Starts the guardian: `command` is a program that calls [`guard`] on its standard input.
+    /// Calls `lost` if it ends before it is dismissed.
     ///
     /// # Errors
-    /// If there is no pipe or the program cannot be started.
+    /// If the pipe cannot be created or the program cannot be started.
     pub fn start(
         mut command: Command,
         lost: impl FnOnce(Option<ExitStatus>) + Send + 'static,
@@ -64,50 +63,50 @@ impl Guardian {
         command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = spawn_apart(&mut command).map_err(failed)?;
         let dismissed = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&dismissed);
+        let expected = Arc::clone(&dismissed);
         let watch = tokio::spawn(async move {
             let pid = child.id();
             let status = child.wait().await.ok();
             if let Some(pid) = pid {
                 ended_apart(pid);
             }
-            if !told.load(Ordering::SeqCst) {
+            if !expected.load(Ordering::SeqCst) {
                 lost(status);
             }
         });
         Ok(Self { line, dismissed, watch })
     }
 
-    /// Says that the run is over and nothing of it is left, and waits for the guardian's end.
+    /// Tells the guardian that the run is over, and waits for its end.
     pub async fn dismiss(mut self) {
         self.dismissed.store(true, Ordering::SeqCst);
         if let Err(error) = self.line.write_all(DONE) {
-            tracing::debug!(%error, "the guardian was gone already");
+            tracing::debug!(%error, "the guardian had already ended");
         }
         drop(self.line);
         if timeout(END, self.watch).await.is_err() {
-            tracing::warn!("the guardian does not end");
+            tracing::warn!("the dismissed guardian is still running");
         }
     }
 }
 
-/// What a guardian's work came to.
+/// The result of [`guard`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guarded {
-    /// The runner ended the run itself.
+    /// The runner finished the run itself.
     Dismissed,
-    /// The runner died; this became of the run's processes.
+    /// The runner died, and the run's processes were ended.
     Cleared(Sweep),
 }
 
-/// The guardian's work: waits for the end of `line`, whose other end the runner holds, and
-/// ends every process of the run if that came without a word.
+/// Waits until the runner dismisses the guardian or dies, and ends every process of the run in the
+/// second case. `line` is the pipe whose other end the runner holds.
 ///
 /// # Errors
-/// If the line is no pipe, or signals cannot be listened to.
+/// If `line` is not a pipe, or signals cannot be handled.
 pub async fn guard(run: String, runner: u32, line: OwnedFd) -> Result<Guarded, SysError> {
     let failed = |operation| move |source| SysError::Process { operation, source };
-    let _deaf = deafen().map_err(failed("listen for signals"))?;
+    let _ignored = ignore_signals().map_err(failed("listen for signals"))?;
     let mut line = pipe::Receiver::from_owned_fd(line).map_err(failed("listen to the runner"))?;
     let mut orphaned = OrphanedRun::of(run, runner);
     let mut looks = interval(OrphanedRun::LOOK);
@@ -126,9 +125,8 @@ pub async fn guard(run: String, runner: u32, line: OwnedFd) -> Result<Guarded, S
     Ok(Guarded::Cleared(orphaned.end(GRACE, LIMIT).await))
 }
 
-/// Takes the signals that would end us, and does nothing about them, as long as the answer
-/// is kept.
-fn deafen() -> std::io::Result<Vec<Signal>> {
+/// Ignores the signals that would end this process, as long as the result is kept.
+fn ignore_signals() -> std::io::Result<Vec<Signal>> {
     [
         SignalKind::interrupt(),
         SignalKind::terminate(),
@@ -151,32 +149,32 @@ mod tests {
 
     use super::*;
 
-    /// Starts a program as a guardian; what `lost` is told arrives at the receiver.
+    /// Starts a program as a guardian; the receiver gets the argument of `lost`.
     fn start(program: &str) -> Result<(Guardian, oneshot::Receiver<Option<ExitStatus>>), SysError> {
-        let (tell, told) = oneshot::channel();
+        let (sender, lost_status) = oneshot::channel();
         let lost = move |status| {
-            let _told = tell.send(status);
+            let _sent = sender.send(status);
         };
-        Ok((Guardian::start(Command::new(program), lost)?, told))
+        Ok((Guardian::start(Command::new(program), lost)?, lost_status))
     }
 
     #[tokio::test]
-    async fn one_that_is_dismissed_is_waited_for_and_is_not_lost() {
+    async fn a_dismissed_guardian_is_waited_for_and_not_reported_lost() {
         // `cat` ends with its input, as a guardian does.
-        let (guardian, told) = start("cat").expect("cat");
+        let (guardian, lost) = start("cat").expect("cat");
         guardian.dismiss().await;
-        told.await.expect_err("it is not lost");
+        lost.await.expect_err("it is not lost");
     }
 
     #[tokio::test]
-    async fn one_that_ends_by_itself_is_told() {
-        let (guardian, told) = start("false").expect("false");
-        assert_eq!(told.await.expect("told"), Some(ExitStatus::from_raw(1 << 8)));
+    async fn a_guardian_that_ends_by_itself_is_reported_lost() {
+        let (guardian, lost) = start("false").expect("false");
+        assert_eq!(lost.await.expect("reported"), Some(ExitStatus::from_raw(1 << 8)));
         guardian.dismiss().await;
     }
 
     #[tokio::test]
-    async fn one_that_cannot_be_started_is_an_error() {
+    async fn a_guardian_that_cannot_start_is_an_error() {
         let error = start("/no/such/guardian").expect_err("missing");
         assert!(error.to_string().starts_with("cannot start /no/such/guardian: "), "{error}");
     }

@@ -1,11 +1,10 @@
-//! One run per working tree.
+//! The lock that keeps a working tree to one run.
 //!
-//! Invariant: the kernel holds the lock, so it ends with its holder, however that dies;
-//! what the file says is for messages and is never believed. The file stays behind: to
-//! remove it would let two holders have two files of one name. A link in its place is
-//! refused: an agent cannot lead our writes elsewhere.
+//! Invariant: the kernel holds the lock, so it ends with the process that holds it. The text in
+//! the file is for messages only. The file is never removed: otherwise two processes could lock
+//! two files of the same name. A symbolic link at the path is refused, so that an agent cannot
+//! redirect our writes.
 
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,50 +13,29 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use super::{FileMode, SysError, crash};
+use super::crash;
+use super::error::SysError;
+use super::file_mode::FileMode;
+pub use super::holder::Holder;
 
-/// Whoever only asks for the holder has the lock for a moment; to take it is tried again
-/// this often before that counts as held.
+/// How often [`TreeLock::take`] tries: [`TreeLock::holder`] holds the lock for a moment, too.
 const TRIES: u32 = 20;
-/// The time between two tries.
+/// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Who holds a lock, in its own words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Its process id.
-    pub pid: u32,
-    /// Its run.
-    pub run: String,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "run {} (process {})", self.run, self.pid)
-    }
-}
-
-impl Holder {
-    fn parse(text: &str) -> Option<Self> {
-        let (pid, run) = text.lines().next()?.split_once(' ')?;
-        Some(Self { pid: pid.parse().ok()?, run: run.to_owned() })
-    }
-}
-
-/// The lock, held until it is dropped. Children do not inherit it: the descriptor is
-/// closed on exec.
+/// The lock, released when dropped. Children do not inherit it: the descriptor is closed on
+/// exec.
 #[derive(Debug)]
 pub struct TreeLock {
     _file: File,
 }
 
 impl TreeLock {
-    /// Takes the lock for this process and writes its name into the file. The folder must
-    /// be there.
+    /// Takes the lock for this process and writes its name into the file. The folder must exist.
     ///
     /// # Errors
     /// [`SysError::Locked`] if another process holds it; [`SysError::File`] if the file cannot
-    /// be made, read or written.
+    /// be created, read or written.
     pub fn take(path: &Path, run: &str) -> Result<Self, SysError> {
         let mut file = open(path, OpenOptions::new().create(true))?;
         let mut tries = 0;
@@ -133,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_is_told_who_holds_it_and_gets_it_when_the_first_is_gone() {
+    fn a_second_taker_learns_the_holder_and_gets_the_lock_once_it_is_released() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("lock");
         assert_eq!(TreeLock::holder(&path).expect("no file"), None);
@@ -150,7 +128,7 @@ mod tests {
             )
         );
         assert!(
-            matches!(error, SysError::Locked { holder: Some(ref told), .. } if *told == holder)
+            matches!(error, SysError::Locked { holder: Some(ref named), .. } if *named == holder)
         );
         drop(first);
         // A child that another test is starting has the descriptor until its exec.
@@ -166,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_holder_left_in_the_file_locks_nobody_out() {
+    fn the_text_of_a_dead_holder_does_not_lock() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("lock");
         std::fs::write(&path, "1 a-run-with-a-very-long-name-that-died\n").expect("stale");
@@ -189,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_its_place_is_not_followed() {
+    fn a_symbolic_link_at_the_path_is_refused() {
         let folder = tempfile::tempdir().expect("folder");
         let (path, elsewhere) = (folder.path().join("lock"), folder.path().join("elsewhere"));
         std::fs::write(&elsewhere, "the human's").expect("written");
@@ -200,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_does_not_inherit_it() {
+    fn a_child_does_not_inherit_the_lock() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("lock");
         let lock = TreeLock::take(&path, "run").expect("free");

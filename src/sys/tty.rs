@@ -1,6 +1,6 @@
-//! A question at the terminal, with a limit.
+//! A question at the terminal, with a time limit.
 //!
-//! Invariant: what was typed before the question is no answer to it.
+//! Invariant: input typed before the question does not answer it.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Longest answer that is read, in bytes.
+/// Longest answer, in bytes.
 const LONGEST: usize = 256;
 
 /// The terminal of this process; `None` if it has none.
 pub fn terminal() -> Option<File> {
-    // macOS cannot wait for `/dev/tty`, but for the terminal itself it can.
+    // macOS cannot poll `/dev/tty`, only the terminal itself.
     let stdin = io::stdin();
     if stdin.is_terminal() {
         return stdin.as_fd().try_clone_to_owned().ok().map(File::from);
@@ -22,7 +22,7 @@ pub fn terminal() -> Option<File> {
     File::options().read(true).write(true).open("/dev/tty").ok()
 }
 
-/// Asks and waits for a line; `None` if none comes in time.
+/// Prints the question and waits for a line; `None` if none is typed in time.
 ///
 /// # Errors
 /// If the terminal cannot be written to or read from.
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_and_a_closed_terminal_are_no_answer() {
+    fn silence_and_a_closed_terminal_give_no_answer() {
         let (mut here, human) = UnixStream::pair().expect("a pair");
         assert_eq!(ask(&mut here, "? ", Duration::ZERO).expect("a terminal"), None);
         drop(human);

@@ -1,78 +1,42 @@
-//! Who belongs to whom, told from a table of all processes.
+//! The processes that belong to a run or a child, found in the process table.
 //!
-//! Invariant: what is found here is what will be signalled, so nothing is found by a guess:
-//! a process belongs to a run by its environment, by ancestry, or by a process session that
-//! the run began. How the table is read, and how a signal is delivered, is the system's
-//! business and lives in `linux` and `ps`.
+//! Invariant: every process found here will be signalled, so nothing is guessed: a process
+//! belongs to a run by its environment, by ancestry, or by a process session that the run
+//! started. Reading the table and delivering signals live in `linux` and `ps`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::process::getpid;
-use tokio::process::{Child, Command};
-
+use super::children::children;
+use super::info::ProcessInfo;
 use super::system::{self, ProcessTable};
-use super::{CHILD_VARIABLE, RUN_VARIABLE};
+use rustix::process::getpid;
 
-/// Children that tokio reaps; every other zombie below us is an orphan that we adopted.
-static CHILDREN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+/// Carried by every process of a run; its value is the run's name.
+pub const RUN_VARIABLE: &str = "RALPH_RUN_ID";
+/// Carried by a supervised child and its descendants; its value is unique to the child.
+pub const CHILD_VARIABLE: &str = "RALPH_CHILD_ID";
 
-/// The children that tokio reaps. No child is started while this is held.
-pub(super) fn children() -> MutexGuard<'static, BTreeSet<u32>> {
-    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Starts a child and notes it before anybody can take it for an orphan.
-pub(super) fn spawn(command: &mut Command) -> io::Result<Child> {
-    system::adopt();
-    let mut children = children();
-    let child = command.spawn()?;
-    children.extend(child.id());
-    Ok(child)
-}
-
-/// The child was reaped.
-pub(super) fn ended(pid: u32) {
-    children().remove(&pid);
-}
-
-/// A process as the system shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ProcessInfo {
-    pub(super) pid: u32,
-    pub(super) parent: u32,
-    /// 0 where it began outside our container.
-    pub(super) group: u32,
-    /// 0 where it is not known, and where it began outside our container.
-    pub(super) session: u32,
-    pub(super) zombie: bool,
-    /// When it started, in a unit of the system's own: tells a number that was given
-    /// away from the one that was meant.
-    pub(super) start: u64,
-}
-
-/// What tells the descendants of one child from every other process.
+/// The properties that identify the descendants of one child.
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(super) struct ChildMark {
     leader: u32,
-    /// When the child started: nothing older descends from it.
+    /// The child's start; older processes cannot descend from it.
     since: u64,
     token: String,
 }
 
-impl Mark {
-    /// The mark of a child that was started a moment ago.
+impl ChildMark {
+    /// The mark of a child that has just started.
     pub(super) fn of(leader: u32, token: String) -> Self {
         Self { leader, since: system::start_of(leader).unwrap_or(0), token }
     }
 
-    /// Every living process that descends from the child, without the child itself.
+    /// Finds every living descendant of the child, without the child itself.
     pub(super) fn members(&self) -> Vec<ProcessInfo> {
         let own = own();
         let table = ProcessTable::read();
         let descends = |mut pid: u32, from: u32| {
-            // Parents form no circle, but they change while they are read.
+            // Bounded, because the table may be inconsistent: parents change while it is read.
             for _ in 0..table.all.len() {
                 match table.all.get(&pid) {
                     _ if pid == from => return true,
@@ -100,8 +64,8 @@ impl Mark {
     }
 }
 
-/// Every process of a run, whoever started it, us excepted: those that carry its name, and
-/// orphans that came to us without one.
+/// Finds every process of a run except this one: those that carry its name, and orphans that
+/// were reparented to this process.
 pub(super) fn of_run(run: &str) -> Vec<ProcessInfo> {
     let (own, group) = (own(), system::own_group());
     let children = children();
@@ -121,29 +85,29 @@ pub(super) fn of_run(run: &str) -> Vec<ProcessInfo> {
         .collect()
 }
 
-/// What descends from another process, remembered while that lives: once it is dead nothing
-/// tells its descendants any more but their environment, which they may have dropped.
+/// The descendants of another process, recorded while it lives: after its death only their
+/// environment identifies them, and they may have cleared it.
 #[derive(Debug)]
 pub(super) struct Descendants {
     root: u32,
-    /// The session of `root`, in which others are at home; none if it could not be asked.
+    /// The session of `root`, which it shares with strangers; `None` if unknown.
     home: Option<u32>,
     known: BTreeMap<u32, u64>,
 }
 
 impl Descendants {
-    /// The descendants of a living process.
+    /// Starts with the session of a living process.
     pub(super) fn of(root: u32) -> Self {
         Self { root, home: system::session_of(root), known: BTreeMap::new() }
     }
 
-    /// Remembers who descends from it now, and forgets who has ended.
+    /// Records its current descendants, and forgets those that have ended.
     pub(super) fn look(&mut self) {
-        system::remember(self.root, own(), &mut self.known);
+        system::record_descendants(self.root, own(), &mut self.known);
     }
 
-    /// Every living process that carries the run's name or was seen below the root; their
-    /// descendants; and whoever shares a session with one of these.
+    /// Finds every living process that carries the run's name or was recorded below the root, their
+    /// descendants, and all that share a session with one of these.
     pub(super) fn members(&self, run: &str) -> Vec<ProcessInfo> {
         let table = ProcessTable::read();
         let named = |found: &ProcessInfo| {
@@ -153,7 +117,7 @@ impl Descendants {
         self.grown(&table.all, own(), named)
     }
 
-    /// The members, from those that are named for themselves.
+    /// Completes the members, starting from those that `named` selects.
     fn grown(
         &self,
         all: &BTreeMap<u32, ProcessInfo>,
@@ -166,7 +130,7 @@ impl Descendants {
             let sessions: BTreeSet<u32> = members
                 .iter()
                 .filter_map(|pid| Some(all.get(pid)?.session))
-                // A child that was not yet in a session of its own stood in the user's.
+                // A child that has not entered its own session yet is in the user's.
                 .filter(|session| *session != 0 && self.home.is_some_and(|it| it != *session))
                 .collect();
             let before = members.len();
@@ -199,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_grow_by_descent_and_session_and_never_into_the_users_session() {
+    fn members_grow_by_descent_and_session_but_not_into_the_users_session() {
         let process = |pid, parent, session| ProcessInfo {
             pid,
             parent,

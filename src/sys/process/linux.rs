@@ -1,9 +1,8 @@
-//! Processes as `/proc` shows them.
+//! The process table of Linux, read from `/proc`.
 //!
-//! Invariant: a process is signalled only through a descriptor that was opened before it
-//! was looked at again, so that a number that was given away meanwhile hits nobody (where
-//! the system has no such descriptors: right after the look); and only children that were
-//! not started here are reaped here.
+//! Invariant: a process is signalled only through a pidfd that was opened before the process was
+//! checked again, so a signal never reaches a reused process id (without pidfds: right after the
+//! check). Only children that were not started by us are reaped here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,36 +18,37 @@ use rustix::process::{
     set_child_subreaper, waitpid,
 };
 
-use super::family::{ProcessInfo, children};
+use super::children::children;
+use super::info::ProcessInfo;
 
-/// Whether orphans of our children come to us.
+/// Orphans of our children are reparented to this process.
 pub(super) const ORPHANS_COME: bool = true;
 
-/// From now on orphans of our children come to us.
-pub(super) fn adopt() {
+/// Makes this process the new parent of its children's orphans.
+pub(super) fn adopt_orphans() {
     static ADOPT: Once = Once::new();
     ADOPT.call_once(|| {
         if let Err(error) = set_child_subreaper(Some(getpid())) {
-            tracing::warn!(%error, "orphans of the agent will not come to us");
+            tracing::warn!(%error, "cannot become the subreaper: orphans of the agent may outlive the run");
         }
     });
 }
 
-/// All processes, by their numbers.
+/// All processes, by their ids.
 pub(super) struct ProcessTable {
     pub(super) all: BTreeMap<u32, ProcessInfo>,
 }
 
 impl ProcessTable {
     pub(super) fn read() -> Self {
-        if !counts_as_we_do() {
+        if !shows_our_namespace() {
             return Self { all: BTreeMap::new() };
         }
         Self { all: numbers("/proc").filter_map(|pid| Some((pid, stat(pid)?))).collect() }
     }
 
-    /// Whether a process was started with this variable. Processes of other users show us
-    /// nothing and are none of ours.
+    /// Returns whether a process was started with this variable. The environment of other users'
+    /// processes is unreadable, and they are not ours.
     pub(super) fn carries(&self, pid: u32, name: &str, value: &str) -> bool {
         fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
             environment.split(|byte| *byte == 0).any(|entry| {
@@ -61,7 +61,7 @@ impl ProcessTable {
     }
 }
 
-/// When a process started, in clock ticks since the machine did.
+/// The start of a process, in clock ticks since the boot.
 pub(super) fn start_of(pid: u32) -> Option<u64> {
     stat(pid).map(|found| found.start)
 }
@@ -71,18 +71,18 @@ pub(super) fn session_of(pid: u32) -> Option<u32> {
     stat(pid).map(|found| found.session)
 }
 
-/// The process group that we are in. Read, since a group or session that began outside our
-/// container is 0, which the calls' own types cannot hold.
+/// Our own process group. Read from `/proc`, since a group that began outside our container is 0,
+/// which the types of the system calls cannot represent.
 pub(super) fn own_group() -> u32 {
     stat(std::process::id()).map_or(0, |found| found.group)
 }
 
-/// How often it may be looked who descends from a process: it costs less than 1 ms.
+/// Interval for [`record_descendants`], which takes less than 1 ms.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
-/// Adds whoever descends from `root` now, each with its start, and takes away who has ended.
-/// Only the family is read, not the whole table, since this happens all the time.
-pub(super) fn remember(root: u32, own: u32, known: &mut BTreeMap<u32, u64>) {
+/// Adds the current descendants of `root` with their start times, and removes those that have
+/// ended. It runs often, so it reads the family only, not the whole table.
+pub(super) fn record_descendants(root: u32, own: u32, known: &mut BTreeMap<u32, u64>) {
     known.retain(|pid, start| start_of(*pid) == Some(*start));
     let mut seen = BTreeSet::from([own, root]);
     let mut below = vec![root];
@@ -94,8 +94,7 @@ pub(super) fn remember(root: u32, own: u32, known: &mut BTreeMap<u32, u64>) {
     }
 }
 
-/// The children of a process, whichever of its threads started them. Where the kernel was
-/// built without this list, none.
+/// The children of all threads of a process; none if the kernel was built without these lists.
 fn children_of(pid: u32) -> Vec<u32> {
     numbers(&format!("/proc/{pid}/task"))
         .filter_map(|thread| fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).ok())
@@ -103,20 +102,19 @@ fn children_of(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Our own children. Where the kernel lists them nobody else is looked at: this happens all
-/// the time, and a machine has many processes.
+/// Our own children. It runs often, so it avoids the whole table where the kernel lists children.
 fn own_children() -> Vec<ProcessInfo> {
     static LISTED: LazyLock<bool> =
         LazyLock::new(|| Path::new("/proc/thread-self/children").exists());
     let own = std::process::id();
-    if *LISTED && counts_as_we_do() {
+    if *LISTED && shows_our_namespace() {
         return children_of(own).into_iter().filter_map(stat).collect();
     }
     let all = ProcessTable::read().all.into_values();
     all.filter(|found| found.parent == own).collect()
 }
 
-/// Sends a signal to each of them that is still the process that was found.
+/// Sends a signal to each process that is still the one found.
 pub(super) fn signal(found: &[ProcessInfo], signal: Signal) {
     for one in found {
         let Some(pid) = Pid::from_raw(one.pid.cast_signed()) else { continue };
@@ -124,30 +122,27 @@ pub(super) fn signal(found: &[ProcessInfo], signal: Signal) {
     }
 }
 
-/// Sends a signal to a process that is still the one that was found.
+/// Sends a signal to a process if it is still the one found.
 fn deliver(one: &ProcessInfo, pid: Pid, signal: Signal, descriptor: Result<OwnedFd, Errno>) {
-    // Whoever is gone by now needs no signal.
+    // It may have ended meanwhile.
     if stat(one.pid).is_none_or(|now| now.start != one.start) {
         return;
     }
     let send = |signal| match &descriptor {
         Ok(descriptor) => pidfd_send_signal(descriptor, signal),
-        // A sandbox or an old kernel has no such descriptors. A process that is spared for
-        // that would outlive the run; that its number was given away since the look is all
-        // but impossible.
+        // A sandbox or an old kernel has no pidfds. Without a signal the process would outlive the
+        // run, and its id can hardly have been reused since the check above.
         Err(_) => kill_process(pid, signal),
     };
     let _ = send(signal);
     if signal != Signal::KILL {
-        // A stopped process takes no signal but SIGKILL before it is continued.
+        // A stopped process handles SIGTERM only once it is continued.
         let _ = send(Signal::CONT);
     }
 }
 
-/// Takes the exit status of dead orphans that came to us, and says how many there were.
-/// Children of [`Supervised`](super::Supervised), and children in our own process group,
-/// are left to whoever waits for them: who gives a child a group of its own starts it
-/// as `Supervised`.
+/// Reaps dead orphans that were reparented to this process, and returns their number. Registered
+/// children and children in our own process group are left to their waiters.
 pub fn reap_orphans() -> usize {
     let group = own_group();
     let children = children();
@@ -159,53 +154,56 @@ pub fn reap_orphans() -> usize {
         .count()
 }
 
-/// Whether a living program whose name begins so may be at work in one of the folders, which
-/// are canonical: it stands there, or it may not be asked where it stands.
+/// Returns whether a living process whose program name starts with `program` may be working in one
+/// of these canonical folders: its current folder is there, or cannot be read.
 pub fn may_be_at_work(program: &str, folders: &[&Path]) -> bool {
-    if !counts_as_we_do() {
+    if !shows_our_namespace() {
         return true;
     }
     let named = |pid: u32| {
         fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with(program.as_bytes()))
     };
-    let stands_here = |pid: u32| match fs::read_link(format!("/proc/{pid}/cwd")) {
+    let works_here = |pid: u32| match fs::read_link(format!("/proc/{pid}/cwd")) {
         Ok(at) => folders.iter().any(|folder| at.starts_with(folder)),
         Err(error) => error.kind() != ErrorKind::NotFound,
     };
     let mut all = ProcessTable::read().all.into_values();
-    all.any(|found| !found.zombie && named(found.pid) && stands_here(found.pid))
+    all.any(|found| !found.zombie && named(found.pid) && works_here(found.pid))
 }
 
-/// Whether `/proc` counts processes as we do. A container may show that of another process
-/// namespace: its numbers are other processes here, or none, and nothing is told by them.
-fn counts_as_we_do() -> bool {
+/// Returns whether `/proc` belongs to our process namespace. A container may show another one,
+/// whose process ids mean nothing here.
+fn shows_our_namespace() -> bool {
     static SAME: LazyLock<bool> = LazyLock::new(|| {
         let own = fs::read_link("/proc/self").ok();
         let own = own.and_then(|own| own.to_str()?.parse::<u32>().ok());
         let same = own == Some(std::process::id());
         if !same {
-            tracing::warn!("/proc does not show our processes: what leaves its group is not found");
+            tracing::warn!(
+                "/proc shows another process namespace: processes that leave their group are not found"
+            );
         }
         same
     });
     *SAME
 }
 
-/// The entries of a folder that are numbers.
+/// The numeric names in a folder.
 fn numbers(folder: &str) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
+/// Reads `/proc/<pid>/stat`.
 fn stat(pid: u32) -> Option<ProcessInfo> {
-    if !counts_as_we_do() {
+    if !shows_our_namespace() {
         return None;
     }
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads a line of `/proc/<pid>/stat`. The program's name stands in parentheses and may
-/// hold spaces and parentheses of its own, so the fields are counted from the last one.
+/// Parses `/proc/<pid>/stat`. The program's name is in parentheses and may contain spaces and
+/// parentheses, so fields are counted from the last closing one.
 fn parse(line: &str) -> Option<ProcessInfo> {
     let pid = line.split(' ').next()?.parse().ok()?;
     let fields: Vec<&str> = line[line.rfind(')')? + 1..].split_whitespace().collect();
@@ -242,22 +240,22 @@ mod tests {
         assert_eq!(parse(""), None);
     }
 
-    /// As in a container whose seccomp profile does not know the call.
+    /// As in a container whose seccomp profile forbids the call.
     #[test]
-    fn where_there_are_no_descriptors_a_signal_arrives_all_the_same() {
+    fn a_signal_arrives_without_pidfds() {
         use std::os::unix::process::ExitStatusExt as _;
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
         let found = stat(child.id()).expect("its stat");
         let pid = Pid::from_child(&child);
         let other = ProcessInfo { start: found.start + 1, ..found };
         deliver(&other, pid, Signal::KILL, Err(Errno::NOSYS));
-        assert_eq!(child.try_wait().expect("child"), None, "the number is somebody else's");
+        assert_eq!(child.try_wait().expect("child"), None, "another process has the id");
         deliver(&found, pid, Signal::TERM, Err(Errno::NOSYS));
         assert_eq!(child.wait().expect("child").signal(), Some(15));
     }
 
     #[test]
-    fn a_program_is_at_work_where_it_stands_as_long_as_it_lives() {
+    fn a_program_is_at_work_in_its_current_folder_while_it_lives() {
         let folder = tempfile::tempdir().expect("folder");
         let here = folder.path().canonicalize().expect("canonical");
         let below = here.join("below");
@@ -269,7 +267,7 @@ mod tests {
         assert!(at_work("sleep", &here) && at_work("sl", &below));
         assert!(!at_work("sleep", &elsewhere) && !at_work("slee-p", &here));
         sleep.kill().expect("kill");
-        // A zombie does nothing.
+        // A zombie does not work.
         let state = || std::fs::read_to_string(format!("/proc/{}/stat", sleep.id()));
         while !state().expect("its state").contains(") Z ") {}
         assert!(!at_work("sleep", &here));
@@ -277,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_process_is_found_as_it_is() {
+    fn our_own_process_is_described_correctly() {
         let own = std::process::id();
         let found = stat(own).expect("own stat");
         assert_eq!(found.pid, own);

@@ -1,7 +1,7 @@
 //! A child's output that ends with the child.
 //!
-//! Invariant: whoever reads it learns of the child's end, although a process that the child
-//! left behind may hold the other end of the pipe open for ever.
+//! Invariant: the reader learns of the child's end, even if a process that the child left behind
+//! holds the pipe open.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::io::{AsyncRead, AsyncWriteExt, DuplexStream};
 use tokio::time::sleep;
 
-/// How often it is looked whether the child is there.
+/// How often to check whether the child is alive.
 const LOOK: Duration = Duration::from_millis(50);
-/// What is read ahead, in bytes; as much as a pipe holds.
+/// Read-ahead in bytes: as much as a pipe holds.
 const AHEAD: usize = 64 << 10;
 
-/// What `stdout` gives, until it ends or `drain` after the child `pid` has ended.
+/// Forwards `stdout` until it ends, or until `drain` after the child `pid` has ended.
 pub(super) fn until_the_end(
     mut stdout: impl AsyncRead + Unpin + Send + 'static,
     pid: u32,
@@ -30,25 +30,25 @@ pub(super) fn until_the_end(
                 }
             }
             () = ended(pid) => {
-                // What it had written is still in the pipe.
+                // The pipe still holds what it wrote last.
                 let rest = tokio::io::copy(&mut stdout, &mut inner);
                 let _late = tokio::time::timeout(drain, rest).await;
             }
         }
-        // Whoever reads sees the end with the last byte; nobody else has this end.
+        // The reader sees the end; a failure means that it is gone.
         let _gone = inner.shutdown().await;
     });
     outer
 }
 
-/// Returns when the child has ended. Its status stays for whoever waits for it.
+/// Returns when the child has ended, without reaping it.
 async fn ended(pid: u32) {
     let Some(pid) = Pid::from_raw(pid.cast_signed()) else { return };
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     loop {
         match waitid(WaitId::Pid(pid), options) {
             Ok(None) | Err(Errno::INTR) => sleep(LOOK).await,
-            // Ended, or its status has been taken already.
+            // Ended, or already reaped.
             Ok(Some(_)) | Err(_) => return,
         }
     }

@@ -2,9 +2,9 @@
 
 use chrono::NaiveDateTime;
 
-use super::family::ProcessInfo;
+use super::info::ProcessInfo;
 
-/// A process, its session left open, and its words.
+/// Parses a line into a process without its session, and its command line.
 pub(super) fn parse(line: &str) -> Option<(ProcessInfo, &str)> {
     let mut rest = line;
     let mut next = || {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_with_its_date_and_its_words() {
+    fn a_line_is_parsed_with_its_date_and_command_line() {
         let line =
             "  501     1   501 Ss+  Mon Nov  2 09:03:07 2026 /bin/sh -c x RALPH_RUN_ID=a-1 B=c d";
         let (found, words) = parse(line).expect("a process");

@@ -7,7 +7,13 @@ use std::process::Stdio;
 use rustix::process::{getsid, test_kill_process};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
+use super::sweep::OrphanedRun;
 use super::*;
+use rustix::process::Pid;
+use std::process::ExitStatus;
+use std::time::Duration;
+use tokio::process::Command;
+use tokio::time::timeout;
 
 /// Limits that no test waits for: each is there to make a mistake a failure, not a hang.
 const PATIENT: Ladder = Ladder {
