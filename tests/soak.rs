@@ -1,20 +1,20 @@
-//! A soak: 200 iterations and more in several repositories at once, with faults that are
-//! drawn from a seed. The agent lies, dies, hangs, floods, babbles, asks for what is denied
-//! and leaves processes behind; the runner is killed, crashes at a write, or is told to end;
-//! and each time it is started again. In the end every criterion is proven exactly once.
+//! A soak: many iterations in several repositories at once, with faults drawn from a seed. The
+//! agent lies, dies, hangs, floods, writes garbage, asks for denied tools and leaves processes
+//! behind; the runner is killed, crashes at a write, or is interrupted; and each time it is
+//! started again. In the end every criterion is proven exactly once.
 //!
-//! The seed is told on standard error; `RALPH_SOAK_SEED` repeats it. What is drawn is the
-//! same for a seed; when exactly a signal hits is up to the machine.
-//! In a test program of its own, because it takes the whole machine.
+//! `tests/soak` runs 200 iterations in six repositories; `tests/run` a sample in two. The same
+//! seed draws the same faults; when exactly a signal arrives depends on the machine.
 #![cfg(all(debug_assertions, target_os = "linux"))]
 
 #[expect(dead_code, reason = "other test programs look at more")]
 #[path = "support/repo.rs"]
 mod repo;
+#[path = "support/sample.rs"]
+mod sample;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -25,14 +25,20 @@ use rustix::process::Signal;
 
 use crate::repo::{Repo, signal, until};
 
-/// Repeats a soak.
-const SEED: &str = "RALPH_SOAK_SEED";
-/// Iterations in all.
-const ITERATIONS: usize = 200;
-/// Repositories; most of their time is spent waiting.
-const LANES: u64 = 6;
-/// Turns that are planned for each of them: some cost no iteration.
-const TURNS: usize = 40;
+/// How much of the soak runs.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Repositories; most of their time is spent waiting.
+    lanes: u64,
+    /// Planned turns per repository: some cost no iteration.
+    turns: usize,
+    /// The fewest iterations in all.
+    iterations: usize,
+}
+
+const FULL: Size = Size { lanes: 6, turns: 40, iterations: 200 };
+const SAMPLE: Size = Size { lanes: 2, turns: 10, iterations: 4 };
+
 /// Starts after which a lane is not getting anywhere.
 const STARTS: u32 = 80;
 /// Nothing of a killed run lives longer.
@@ -73,10 +79,10 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(dice: &mut Dice, lane: u64) -> Self {
+    fn new(dice: &mut Dice, lane: u64, turns_planned: usize) -> Self {
         let tag = format!("8{}{lane}", std::process::id());
         let (mut criteria, mut turns, mut planned) = (Vec::new(), String::new(), 0);
-        while planned < TURNS {
+        while planned < turns_planned {
             let number = criteria.len();
             let criterion = format!("part {number:02} is there");
             let faults = dice.upto(6);
@@ -262,9 +268,9 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(seed: u64, lane: u64) -> Self {
+    fn new(seed: u64, lane: u64, turns: usize) -> Self {
         let mut dice = Dice(seed.wrapping_add(lane.wrapping_mul(0x1000_0000_01b3)));
-        let plan = Plan::new(&mut dice, lane);
+        let plan = Plan::new(&mut dice, lane, turns);
         let repo = Repo::new(&plan.task());
         std::fs::create_dir(repo.beside("tmp")).expect("a folder");
         Self { repo, plan, dice, journals: BTreeMap::new(), told: String::new() }
@@ -485,18 +491,13 @@ fn processes(run: &str, tag: &str) -> Vec<String> {
 
 #[test]
 fn after_any_faults_everything_is_proven_exactly_once_and_nothing_is_left() {
-    let seed =
-        std::env::var(SEED).ok().map(|seed| seed.parse().expect("a number")).unwrap_or_else(|| {
-            let since = std::time::UNIX_EPOCH.elapsed().expect("after 1970");
-            u64::from(since.subsec_nanos()) ^ since.as_secs()
-        });
-    // Past the capture of tests that pass.
-    writeln!(std::io::stderr(), "soak: {SEED}={seed} repeats it").expect("told");
+    let size = if sample::full() { FULL } else { SAMPLE };
+    let seed = sample::seed();
     let iterations: usize = std::thread::scope(|scope| {
-        let lanes: Vec<_> =
-            (0..LANES).map(|lane| scope.spawn(move || Lane::new(seed, lane).soak())).collect();
+        let lanes: Vec<_> = (0..size.lanes)
+            .map(|lane| scope.spawn(move || Lane::new(seed, lane, size.turns).soak()))
+            .collect();
         lanes.into_iter().map(|lane| lane.join().expect("the lane holds")).sum()
     });
-    writeln!(std::io::stderr(), "soak: {iterations} iterations").expect("told");
-    assert!(iterations >= ITERATIONS, "only {iterations} iterations, {SEED}={seed}");
+    assert!(iterations >= size.iterations, "only {iterations} iterations with the seed {seed}");
 }

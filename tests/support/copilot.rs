@@ -1,18 +1,16 @@
 //! The real Copilot CLI in a world of its own: a repository with a task, a home for the
 //! CLI, a temporary folder, and an environment that holds nothing of the developer's.
 //!
-//! Invariant: scenes share nothing but the CLI's unpacked program, so tests run side by
-//! side; the repository lies outside
-//! every folder that the agent takes for a temporary one. What the model answers does NOT
-//! live here.
+//! Invariant: scenes share nothing but the CLI's unpacked program, so tests run side by side;
+//! the repository lies outside every folder that the agent takes for a temporary one. What the
+//! model answers does NOT live here.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use ralph_copilot::model::Event;
@@ -44,17 +42,26 @@ fn binary() -> Option<PathBuf> {
     None
 }
 
-/// Where the CLI keeps what it unpacks (some 200 MB, a second): once for all scenes.
-fn unpacked(binary: &Path) -> &'static Path {
-    static CACHE: OnceLock<PathBuf> = OnceLock::new();
-    CACHE.get_or_init(|| {
-        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("copilot");
+/// Returns the folder with what the CLI unpacks (235 MB): it unpacks once for all test processes.
+fn unpacked(binary: &Path) -> PathBuf {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("copilot");
+    fs::create_dir_all(&cache).expect("cache folder");
+    // Names the program whose files are in the cache; its lock makes the other processes wait.
+    let path = cache.join("unpacked-by");
+    let mut marker =
+        File::options().create(true).read(true).append(true).open(path).expect("marker");
+    marker.lock().expect("locked");
+    let mut unpacked_by = String::new();
+    marker.read_to_string(&mut unpacked_by).expect("marker");
+    let line = format!("{}\n", binary.display());
+    if !unpacked_by.ends_with(&line) {
         let home = TempDir::new().expect("temporary folder");
         let mut command = Command::new(binary);
         command.arg("--version").env("COPILOT_HOME", home.path()).env("COPILOT_CACHE_HOME", &cache);
         assert!(command.output().expect("started").status.success());
-        cache
-    })
+        marker.write_all(line.as_bytes()).expect("marker");
+    }
+    cache
 }
 
 /// How a run came to its end.
