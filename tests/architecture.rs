@@ -3,9 +3,14 @@
 //! The sources are read as text: comments and strings are taken out first, so that a word
 //! in them is no use of anything.
 
+#[path = "architecture/imports.rs"]
+mod imports;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use imports::Imports;
 
 /// A source file: its path below `src/`, and its text without comments and strings.
 struct Source {
@@ -18,6 +23,38 @@ impl Source {
     fn room(&self) -> Option<&str> {
         self.path.split_once('/').map(|(room, _)| room)
     }
+
+    /// Is it compiled for tests only?
+    fn is_test(&self) -> bool {
+        self.path.contains("/tests/") || self.path.ends_with("tests.rs")
+    }
+
+    /// The text without the modules at its end that are compiled for tests only.
+    fn text_without_tests(&self) -> String {
+        let mut text = self.text.clone();
+        while let Some(start) = text.find("#[cfg(test)]\nmod ") {
+            let Some(open) = text[start..].find(['{', ';']).map(|at| start + at) else { break };
+            let end = if text[open..].starts_with('{') { closing(&text, open) } else { open };
+            text.replace_range(start..=end, "");
+        }
+        text
+    }
+}
+
+/// Where the block ends that opens at `open`.
+fn closing(text: &str, open: usize) -> usize {
+    let mut depth = 0_usize;
+    for (at, letter) in text[open..].char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => continue,
+        }
+        if depth == 0 {
+            return open + at;
+        }
+    }
+    text.len() - 1
 }
 
 fn sources() -> Vec<Source> {
@@ -41,14 +78,14 @@ fn sources() -> Vec<Source> {
     found
 }
 
-/// The text without comments, strings and character literals.
+/// The text without comments, strings and character literals, line by line.
 fn bare(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::new();
     let mut at = 0;
     while at < chars.len() {
         let rest = &chars[at..];
-        at += match rest {
+        let length = match rest {
             ['/', '/', ..] => rest.iter().take_while(|c| **c != '\n').count(),
             ['/', '*', ..] => comment(rest),
             ['"', ..] => string(rest),
@@ -61,10 +98,15 @@ fn bare(text: &str) -> String {
             ['\'', _, '\'', ..] => 3,
             [first, ..] => {
                 out.push(*first);
-                1
+                at += 1;
+                continue;
             }
             [] => 1,
         };
+        // Lines stay where they are.
+        let skipped = rest.iter().take(length);
+        out.extend(skipped.filter(|letter| **letter == '\n'));
+        at += length;
     }
     out
 }
@@ -195,6 +237,96 @@ fn imports_run_one_way() {
             left.remove(&room);
         }
     }
+}
+
+/// Rooms whose files may still use each other in a circle.
+const CYCLES_LEFT: [&str; 7] = ["agent", "cli", "engine", "guard", "sys", "task", "verify"];
+
+#[test]
+fn the_files_of_a_room_do_not_use_each_other_in_a_circle() {
+    let imports = Imports::read(&sources());
+    let mut found = Vec::new();
+    for room in rooms().keys() {
+        let cycle = imports::cycle(&imports.of_room(room));
+        match (cycle, CYCLES_LEFT.contains(&room.as_str())) {
+            (Some(cycle), false) => found.push(cycle.join(" uses ")),
+            (None, true) => found.push(format!("{room} has none: take it off CYCLES_LEFT")),
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+}
+
+/// Rooms that still have a public type with the name of another one.
+const NAMES_LEFT: [&str; 1] = ["engine"];
+
+#[test]
+fn no_two_public_types_share_a_name() {
+    let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for source in sources() {
+        for line in source.text.lines() {
+            let Some(name) = public_type(line) else { continue };
+            types.entry(name.to_owned()).or_default().push(source.path.clone());
+        }
+    }
+    assert!(types.len() > 200, "the types are not found any more");
+    let open = |path: &str| NAMES_LEFT.iter().any(|room| path.starts_with(&format!("{room}/")));
+    // One type for each system is one type.
+    types.retain(|_, paths| {
+        let systems = ["linux.rs", "ps.rs", "macos.rs"];
+        paths.retain(|path| !systems.iter().any(|system| path.ends_with(system)));
+        paths.len() > 1 && !paths.iter().any(|path| open(path))
+    });
+    assert_eq!(types, BTreeMap::new());
+}
+
+/// The name of the type that a line declares with any kind of `pub`.
+fn public_type(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("pub")?;
+    let rest = match rest.strip_prefix('(') {
+        Some(scope) => scope.split_once(')')?.1,
+        None => rest,
+    };
+    let (kind, rest) = rest.strip_prefix(' ')?.split_once(' ')?;
+    if !matches!(kind, "struct" | "enum" | "trait" | "type" | "union") {
+        return None;
+    }
+    let end = rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
+    Some(&rest[..end])
+}
+
+/// Most lines of a function, from its `fn` to its closing brace.
+const LONGEST_FUNCTION: usize = 100;
+
+/// Rooms that still have longer ones.
+const LONG_FUNCTIONS_LEFT: [&str; 5] = ["cli", "engine", "events", "guard", "report"];
+
+#[test]
+fn a_function_fits_on_a_page() {
+    let mut long = Vec::new();
+    let mut functions = 0;
+    for source in sources() {
+        if source.room().is_some_and(|room| LONG_FUNCTIONS_LEFT.contains(&room)) {
+            continue;
+        }
+        let text = source.text.as_str();
+        for (start, _) in text.match_indices("fn ") {
+            let name = text[start + 3..].split(|next: char| !next.is_alphanumeric() && next != '_');
+            let name = name.into_iter().next().unwrap_or_default();
+            let open = text[start..].find(['{', ';']).map(|at| start + at);
+            let Some(open) = open.filter(|open| text[*open..].starts_with('{')) else { continue };
+            if ends_in_word(&text[..start]) || name.is_empty() {
+                continue;
+            }
+            functions += 1;
+            let lines = text[start..closing(text, open)].lines().count();
+            if lines > LONGEST_FUNCTION {
+                long.push(format!("src/{}: {name} has {lines} lines", source.path));
+            }
+        }
+    }
+    assert!(functions > 1000, "the functions are not found any more");
+    assert_eq!(long, Vec::<String>::new());
 }
 
 /// Files that name `word`, apart from those whose path begins with one of `doors`.
