@@ -24,8 +24,8 @@ use super::task_watch::{TaskWatch, writes_unseen};
 use crate::guard::{Files, Policy, Redactor, TickRule, decide};
 use crate::hooks::ErrorReport;
 use crate::model::{
-    Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, Record, RecordError, TaskEdit,
-    ToolRequest,
+    Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, ReadBack, Record, RecordError,
+    TaskEdit, ToolRequest,
 };
 
 /// The file that is watched in the task's folder.
@@ -365,8 +365,8 @@ impl Gate {
     }
 
     /// Records of the run that somebody else changed.
-    pub fn changed_records(&self) -> Vec<PathBuf> {
-        self.record.changed()
+    pub fn changed_records(&self, read_back: ReadBack) -> Vec<PathBuf> {
+        self.record.changed(read_back)
     }
 
     /// The error that made recording impossible, once.

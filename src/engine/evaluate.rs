@@ -10,8 +10,8 @@ use super::run::Run;
 use crate::guard::secret_name;
 use crate::model::{
     Attribution, ChangeKind, CriterionKey, EventKind, Evidence, Finding, FindingKind, History,
-    OnStuck, Outcome, PathChange, Record as _, Repair, Stuck, TaskEdit, TaskFileChange, Turn,
-    TurnEnd, Verdict, VerdictResult, Weight,
+    OnStuck, Outcome, PathChange, ReadBack, Record as _, Repair, Stuck, TaskEdit, TaskFileChange,
+    Turn, TurnEnd, Verdict, VerdictResult, Weight,
 };
 use crate::task;
 use crate::verify::{
@@ -128,17 +128,18 @@ impl Run {
                 compare: &self.compare(focus),
             },
         )?;
-        collected.evidence.state_files.extend(self.changed_records());
+        collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
         Ok(collected)
     }
 
     /// What the run wrote about itself, and somebody else changed.
-    pub(super) fn changed_records(&self) -> Vec<PathChange> {
+    pub(super) fn changed_records(&self, read_back: ReadBack) -> Vec<PathChange> {
         let root = self.parts.repo.root();
-        let changed = self.parts.gate.changed_records().into_iter().map(|path| PathChange {
-            kind: if path.exists() { ChangeKind::Modified } else { ChangeKind::Deleted },
-            path: path.strip_prefix(root).map(Path::to_owned).unwrap_or(path),
-        });
+        let changed =
+            self.parts.gate.changed_records(read_back).into_iter().map(|path| PathChange {
+                kind: if path.exists() { ChangeKind::Modified } else { ChangeKind::Deleted },
+                path: path.strip_prefix(root).map(Path::to_owned).unwrap_or(path),
+            });
         changed.collect()
     }
 

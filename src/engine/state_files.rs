@@ -7,8 +7,8 @@ use super::prompt_inputs::{self, folder_of};
 use super::run::{BaselineRun, NextCommands, Run};
 use super::state;
 use crate::model::{
-    CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, Record as _, RunSummary, Task,
-    Totals,
+    CriterionKey, CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _,
+    RunSummary, Task, Totals,
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
@@ -199,7 +199,7 @@ impl Run {
     /// Looks at the run's own records for the last time: what ran after the last verdict, as
     /// the checks at the end, can have changed them, too.
     pub(super) fn verify_records(&self, outcome: Outcome) -> Outcome {
-        let changed = self.changed_records();
+        let changed = self.changed_records(ReadBack::Always);
         if changed.is_empty() || matches!(outcome, Outcome::Tampered { .. }) {
             return outcome;
         }

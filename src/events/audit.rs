@@ -18,7 +18,9 @@ use serde_json::Value;
 use super::emitter::refused;
 use super::redacted;
 use super::tamper_log::{TamperLog, Writers};
-use crate::model::{Answer, Asked, AuditEntry, EventKind, HookType, Record, RecordError, Redact};
+use crate::model::{
+    Answer, Asked, AuditEntry, EventKind, HookType, ReadBack, Record, RecordError, Redact,
+};
 use crate::sys::FileMode;
 use crate::sys::append::AppendFile;
 use crate::sys::clock::Clock;
@@ -123,16 +125,16 @@ impl Audit {
         // Still under the file's lock: its end is the end of this line.
         let after = seen(&file)?;
         let ours = written.entry(path).or_insert_with(|| TamperLog::new(&before, Writers::Several));
-        ours.wrote(&bytes, &after);
+        ours.wrote(&bytes, &before, &after);
         Ok(())
     }
 
     /// Files in which somebody changed or removed what was written here. What other
     /// processes append is theirs.
-    pub fn changed(&self) -> Vec<PathBuf> {
+    pub fn changed(&self, read_back: ReadBack) -> Vec<PathBuf> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = written.iter_mut().filter_map(|(path, ours)| {
-            let changed = ours.is_changed(path);
+            let changed = ours.is_changed(path, read_back);
             changed.then(|| path.clone())
         });
         changed.collect()
@@ -200,9 +202,9 @@ impl Record for WithAudit {
         self.audit.write(entry)
     }
 
-    fn changed(&self) -> Vec<PathBuf> {
-        let mut changed = self.events.changed();
-        changed.extend(self.audit.changed());
+    fn changed(&self, read_back: ReadBack) -> Vec<PathBuf> {
+        let mut changed = self.events.changed(read_back);
+        changed.extend(self.audit.changed(read_back));
         changed
     }
 }

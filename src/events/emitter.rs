@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::redacted;
 use super::tamper_log::{TamperLog, Writers};
-use crate::model::{Event, EventKind, Record, RecordError, Redact, ReportError, Reporter, RunId};
+use crate::model::{
+    Event, EventKind, ReadBack, Record, RecordError, Redact, ReportError, Reporter, RunId,
+};
 use crate::sys::append::AppendFile;
 use crate::sys::clock::Clock;
 use crate::sys::{FileMode, SysError};
@@ -74,10 +76,10 @@ impl Record for Emitter {
         self.lock().record(kind)
     }
 
-    fn changed(&self) -> Vec<PathBuf> {
+    fn changed(&self, read_back: ReadBack) -> Vec<PathBuf> {
         let mut inner = self.lock();
         let path = inner.journal.path().to_path_buf();
-        if inner.written.is_changed(&path) { vec![path] } else { Vec::new() }
+        if inner.written.is_changed(&path, read_back) { vec![path] } else { Vec::new() }
     }
 }
 
@@ -93,9 +95,10 @@ impl Inner {
         let mut line = serde_json::to_vec(&event)
             .map_err(|error| RecordError { path: path.clone(), source: error.into() })?;
         line.push(b'\n');
+        let before = self.journal.metadata().map_err(|error| refused(&path, error))?;
         self.journal.append(&line).map_err(|error| refused(&path, error))?;
         let after = self.journal.metadata().map_err(|error| refused(&path, error))?;
-        self.written.wrote(&line, &after);
+        self.written.wrote(&line, &before, &after);
         if durable {
             self.sync()?;
         }

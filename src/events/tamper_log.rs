@@ -1,105 +1,213 @@
-//! What this process wrote to a file that only grows, so that it can be told whether
-//! somebody else changed it.
+//! Detects that somebody else changed a file that this process appends to.
 //!
-//! Invariant: a line that was cut, edited or taken away, and a file that was replaced or
-//! removed, is noticed at the next look, and stays noticed. What others append is theirs.
-//! What is done about it does not live here.
+//! Invariant: a line that was cut, edited or removed, and a file that was replaced or
+//! removed, is noticed by the next check and stays noticed. Lines that other processes append
+//! are theirs. What follows from a change does not live here.
+//!
+//! A check costs one `stat` as long as nobody touched the file. The stamp that each write of
+//! ours leaves (file, length, times of change) is compared with the one before the next write
+//! and with the one at the check. Only if they differ is the file read again. The kernel's
+//! clock ticks every few milliseconds, so an edit within the tick of our own write leaves
+//! the stamp as it is. For that reason the file is also read again whenever it has doubled
+//! since the last time, which costs no more than writing it did, and at the end of the run.
 
-use std::collections::hash_map::RandomState;
-use std::fs::Metadata;
-use std::hash::BuildHasher as _;
+use std::collections::hash_map::{DefaultHasher, RandomState};
+use std::fs::{File, Metadata};
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Whether others may append to a file, too.
+use crate::model::ReadBack;
+
+/// Bytes that are read at once.
+const PIECE: usize = 64 << 10;
+
+/// The processes that may append to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writers {
     /// Only this process.
     One,
-    /// Other processes of ours.
+    /// Other processes of ours, too.
     Several,
 }
 
-/// The lines that this process wrote to one file.
+/// A running digest of the lines that this process wrote to one file.
 #[derive(Debug)]
 pub(super) struct TamperLog {
     writers: Writers,
-    /// Device and number of the file.
-    file: (u64, u64),
-    lines: Vec<Line>,
-    /// Something was wrong once.
+    /// Ours, in order; between them stands what others wrote.
+    spans: Vec<Span>,
+    /// The file after our last write, or when it was last read back.
+    stamp: Stamp,
+    /// Somebody else touched the file since it was last read back.
+    touched: bool,
+    /// A change was found.
     changed: bool,
-    /// A key that nobody outside of this process knows: nobody can make a line to fit.
+    /// Bytes of ours, and how many of them the file held when it was last read back.
+    written: u64,
+    read_back: u64,
+    /// A key that nobody outside this process knows, so that no other line can be made to fit.
     key: RandomState,
 }
 
+/// Lines of ours that follow one another.
 #[derive(Debug)]
-struct Line {
+struct Span {
     start: u64,
     bytes: u64,
-    hash: u64,
+    digest: DefaultHasher,
+}
+
+impl Span {
+    fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+}
+
+/// What every change of a file changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    /// Device and number.
+    file: (u64, u64),
+    length: u64,
+    /// Seconds and nanoseconds of the last write and of the last change of any kind.
+    times: [i64; 4],
+}
+
+impl Stamp {
+    fn of(file: &Metadata) -> Self {
+        Self {
+            file: (file.dev(), file.ino()),
+            length: file.len(),
+            times: [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()],
+        }
+    }
 }
 
 impl TamperLog {
-    /// Nothing written yet to the file that this describes.
+    /// Nothing is written yet to the file with this metadata.
     pub(super) fn new(file: &Metadata, writers: Writers) -> Self {
         Self {
             writers,
-            file: (file.dev(), file.ino()),
-            lines: Vec::new(),
+            spans: Vec::new(),
+            stamp: Stamp::of(file),
+            touched: false,
             changed: false,
+            written: 0,
+            read_back: 0,
             key: RandomState::new(),
         }
     }
 
-    /// Notes what was just appended, with the file as it is after that.
-    pub(super) fn wrote(&mut self, bytes: &[u8], file: &Metadata) {
+    /// Takes note of what was just appended, with the file's metadata before and after.
+    pub(super) fn wrote(&mut self, bytes: &[u8], before: &Metadata, after: &Metadata) {
         let length = bytes.len() as u64;
-        let start = file.len().saturating_sub(length);
-        let before = self.end();
+        let start = after.len().saturating_sub(length);
+        let end = self.spans.last().map_or(0, Span::end);
         let grew = match self.writers {
-            Writers::One => start == before,
-            Writers::Several => start >= before,
+            Writers::One => start == end,
+            Writers::Several => start >= end,
         };
-        self.changed |= !grew || self.file != (file.dev(), file.ino());
-        self.lines.push(Line { start, bytes: length, hash: self.key.hash_one(bytes) });
+        let (before, after) = (Stamp::of(before), Stamp::of(after));
+        self.changed |= !grew || after.file != self.stamp.file;
+        self.touched |= before != self.stamp;
+        self.stamp = after;
+        self.written += length;
+        match self.spans.last_mut().filter(|last| last.end() == start) {
+            Some(last) => {
+                last.digest.write(bytes);
+                last.bytes += length;
+            }
+            None => {
+                let mut digest = self.key.build_hasher();
+                digest.write(bytes);
+                self.spans.push(Span { start, bytes: length, digest });
+            }
+        }
     }
 
     /// Whether the file is no longer what was written.
-    pub(super) fn is_changed(&mut self, path: &Path) -> bool {
-        self.changed = self.changed || !self.stands(path);
-        self.changed
+    pub(super) fn is_changed(&mut self, path: &Path, read_back: ReadBack) -> bool {
+        self.is_changed_in(path, read_back, || File::open(path))
     }
 
-    fn end(&self) -> u64 {
-        self.lines.last().map_or(0, |line| line.start + line.bytes)
+    fn is_changed_in<R: Read>(
+        &mut self,
+        path: &Path,
+        read_back: ReadBack,
+        open: impl FnOnce() -> io::Result<R>,
+    ) -> bool {
+        if self.changed || self.spans.is_empty() {
+            return self.changed;
+        }
+        let now = match path.symlink_metadata() {
+            Ok(file) => Stamp::of(&file),
+            Err(_) => return self.found(),
+        };
+        if now.file != self.stamp.file {
+            return self.found();
+        }
+        let due = match read_back {
+            ReadBack::Always => true,
+            ReadBack::IfTouched => {
+                self.touched || now != self.stamp || self.written >= 2 * self.read_back
+            }
+        };
+        if due {
+            let end = self.spans.last().map_or(0, Span::end);
+            let alone = self.writers == Writers::Several || now.length == end;
+            if !alone || !open().and_then(|file| self.stands_in(file)).unwrap_or(false) {
+                return self.found();
+            }
+            // What happens while it is read makes another stamp.
+            (self.stamp, self.touched, self.read_back) = (now, false, self.written);
+        }
+        false
     }
 
-    fn stands(&self, path: &Path) -> bool {
-        if self.lines.is_empty() {
-            return true;
+    fn found(&mut self) -> bool {
+        self.changed = true;
+        true
+    }
+
+    /// Whether every span has its digest.
+    fn stands_in(&self, mut file: impl Read) -> io::Result<bool> {
+        let (mut at, mut buffer) = (0, vec![0; PIECE]);
+        for span in &self.spans {
+            at += io::copy(&mut file.by_ref().take(span.start - at), &mut io::sink())?;
+            let (mut left, mut digest) = (span.bytes, self.key.build_hasher());
+            while left > 0 {
+                let most = usize::try_from(left).map_or(PIECE, |left| left.min(PIECE));
+                let read = file.read(&mut buffer[..most])?;
+                if read == 0 {
+                    return Ok(false);
+                }
+                digest.write(&buffer[..read]);
+                left -= read as u64;
+                at += read as u64;
+            }
+            if at != span.end() || digest.finish() != span.digest.finish() {
+                return Ok(false);
+            }
         }
-        let same = |file: Metadata| self.file == (file.dev(), file.ino());
-        if !path.symlink_metadata().is_ok_and(same) {
-            return false;
-        }
-        let Ok(content) = std::fs::read(path) else { return false };
-        let alone = self.writers == Writers::Several || content.len() as u64 == self.end();
-        alone
-            && self.lines.iter().all(|line| {
-                let place = usize::try_from(line.start).ok().zip(usize::try_from(line.bytes).ok());
-                let written = place.and_then(|(start, bytes)| content.get(start..start + bytes));
-                written.is_some_and(|written| self.key.hash_one(written) == line.hash)
-            })
+        Ok(true)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::fs::{self, OpenOptions};
     use std::io::Write as _;
+    use std::time::SystemTime;
 
     use super::*;
+
+    fn write(log: &mut TamperLog, path: &Path, line: &str) {
+        let before = append(path, "");
+        log.wrote(line.as_bytes(), &before, &append(path, line));
+    }
 
     fn append(path: &Path, text: &str) -> Metadata {
         let mut file = OpenOptions::new().create(true).append(true).open(path).expect("file");
@@ -138,10 +246,15 @@ mod tests {
                 let file = append(&path, "");
                 let mut ours = TamperLog::new(&file, writers);
                 for line in ["one\n", "two\n"] {
-                    ours.wrote(line.as_bytes(), &append(&path, line));
+                    write(&mut ours, &path, line);
                 }
                 change(&path);
-                assert_eq!(ours.is_changed(&path), expected, "{name}, {writers:?}");
+                // As if the kernel's clock had ticked since we wrote.
+                if let Ok(file) = OpenOptions::new().append(true).open(&path) {
+                    file.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
+                }
+                let found = ours.is_changed(&path, ReadBack::IfTouched);
+                assert_eq!(found, expected, "{name}, {writers:?}");
             }
         }
     }
@@ -151,9 +264,48 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("log");
         let mut ours = TamperLog::new(&append(&path, ""), Writers::Several);
-        ours.wrote(b"one\n", &append(&path, "one\n"));
+        write(&mut ours, &path, "one\n");
         fs::remove_file(&path).expect("removed");
-        ours.wrote(b"two\n", &append(&path, "two\n"));
-        assert!(ours.is_changed(&path));
+        write(&mut ours, &path, "two\n");
+        assert!(ours.is_changed(&path, ReadBack::IfTouched));
+    }
+
+    #[test]
+    fn an_edit_that_leaves_no_trace_in_the_stamp_is_found_when_all_is_read_back() {
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("log");
+        let mut log = TamperLog::new(&append(&path, ""), Writers::One);
+        for line in ["one\n", "two\n", "three\n"] {
+            write(&mut log, &path, line);
+            assert!(!log.is_changed(&path, ReadBack::IfTouched), "{line}");
+        }
+        fs::write(&path, "one\ntwa\nthree\n").expect("edited");
+        log.stamp = Stamp::of(&fs::metadata(&path).expect("metadata"));
+        assert!(!log.is_changed(&path, ReadBack::IfTouched), "as if within one tick");
+        assert!(log.is_changed(&path, ReadBack::Always));
+    }
+
+    #[test]
+    fn checks_read_no_more_than_was_written_some_times_over() {
+        struct Counting<'c>(File, &'c Cell<u64>);
+
+        impl Read for Counting<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let read = self.0.read(buffer)?;
+                self.1.set(self.1.get() + read as u64);
+                Ok(read)
+            }
+        }
+
+        let folder = tempfile::tempdir().expect("folder");
+        let path = folder.path().join("log");
+        let mut log = TamperLog::new(&append(&path, ""), Writers::One);
+        let (line, read) = ("x".repeat(999) + "\n", Cell::new(0));
+        for _ in 0..1000 {
+            write(&mut log, &path, &line);
+            let open = || Ok(Counting(File::open(&path)?, &read));
+            assert!(!log.is_changed_in(&path, ReadBack::IfTouched, open));
+        }
+        assert!(read.get() <= 2_000_000, "{} bytes were read to check 1,000,000", read.get());
     }
 }

@@ -377,6 +377,15 @@ pub struct RecordError {
     pub source: std::io::Error,
 }
 
+/// When a check for changes reads a whole file again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadBack {
+    /// If its metadata tells that somebody else touched it, and from time to time.
+    IfTouched,
+    /// In any case.
+    Always,
+}
+
 /// Whatever takes events down. The journal does it in a run; tests collect them.
 pub trait Record: Send + Sync {
     /// Writes the event before it returns.
@@ -395,7 +404,7 @@ pub trait Record: Send + Sync {
     }
 
     /// Files in which somebody else changed or removed what was written through this.
-    fn changed(&self) -> Vec<std::path::PathBuf> {
+    fn changed(&self, _read_back: ReadBack) -> Vec<std::path::PathBuf> {
         Vec::new()
     }
 }

@@ -26,7 +26,7 @@ mod verdict;
 pub use audit::{AuditDecision, AuditEntry, HookType};
 pub use check::{CheckResult, CheckStatus};
 pub use diagnostic::{Diagnostic, Severity};
-pub use event::{AgentIdentity, Event, EventKind, Record, RecordError, Totals};
+pub use event::{AgentIdentity, Event, EventKind, ReadBack, Record, RecordError, Totals};
 pub use evidence::{
     Attribution, ChangeKind, Checkpoint, CommitSeen, Evidence, History, PathChange, SignsChange,
     TaskEdit, TaskFileChange,
