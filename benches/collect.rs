@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ralph_copilot::model::{Attribution, CriterionKey, Task, TaskFileChange, TaskSettings};
+use ralph_copilot::model::{CriterionKey, Task, TaskFileChange, TaskSettings};
 use ralph_copilot::verify::{
     Fingerprints, GitRepo, Identity, Inputs, Layout, Protection, Repo, StateFiles, collect,
 };
@@ -42,7 +42,7 @@ fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
     let human = Fingerprints::default();
     let artefacts = BTreeSet::new();
     let protection = Protection::of(&task(), &|_| false)?;
-    let compare = |_: &[u8], _: &[u8], by| unchanged(by);
+    let compare = |_: &[u8], _: &[u8], by| TaskFileChange::none(by);
     let inputs = Inputs {
         layout: &layout,
         focus: &focus,
@@ -163,19 +163,5 @@ fn task() -> Task {
         settings: TaskSettings::default(),
         source: String::new(),
         diagnostics: Vec::new(),
-    }
-}
-
-fn unchanged(by: Attribution) -> TaskFileChange {
-    TaskFileChange {
-        by,
-        focus_ticked: false,
-        others_ticked: Vec::new(),
-        unticked: Vec::new(),
-        removed: Vec::new(),
-        added: Vec::new(),
-        verify_changed: false,
-        text_changed: false,
-        unreadable: None,
     }
 }

@@ -134,6 +134,23 @@ pub struct TaskFileChange {
     pub unreadable: Option<String>,
 }
 
+impl TaskFileChange {
+    /// No change.
+    pub fn none(by: Attribution) -> Self {
+        Self {
+            by,
+            focus_ticked: false,
+            others_ticked: Vec::new(),
+            unticked: Vec::new(),
+            removed: Vec::new(),
+            added: Vec::new(),
+            verify_changed: false,
+            text_changed: false,
+            unreadable: None,
+        }
+    }
+}
+
 /// What became of the branch since the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

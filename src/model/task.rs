@@ -22,6 +22,9 @@ pub struct Task {
 }
 
 impl Task {
+    /// The name of the file that makes a folder a task.
+    pub const FILE_NAME: &str = "TASK.md";
+
     /// A TASK.md with more bytes than this was written by no human, and fits into no
     /// prompt: it is not read.
     pub const MOST_BYTES: u64 = 16 * 1024 * 1024;

@@ -22,17 +22,7 @@ pub fn compare(
     focus: &CriterionKey,
     by: Attribution,
 ) -> TaskFileChange {
-    let mut change = TaskFileChange {
-        by,
-        focus_ticked: false,
-        others_ticked: Vec::new(),
-        unticked: Vec::new(),
-        removed: Vec::new(),
-        added: Vec::new(),
-        verify_changed: false,
-        text_changed: false,
-        unreadable: why_unusable(after),
-    };
+    let mut change = TaskFileChange { unreadable: why_unusable(after), ..TaskFileChange::none(by) };
     if change.unreadable.is_some() && after.criteria.is_empty() {
         return change;
     }
@@ -95,17 +85,7 @@ mod tests {
     }
 
     fn unchanged() -> TaskFileChange {
-        TaskFileChange {
-            by: Attribution::Agent,
-            focus_ticked: false,
-            others_ticked: vec![],
-            unticked: vec![],
-            removed: vec![],
-            added: vec![],
-            verify_changed: false,
-            text_changed: false,
-            unreadable: None,
-        }
+        TaskFileChange::none(Attribution::Agent)
     }
 
     fn after(edit: impl Fn(&str) -> String) -> TaskFileChange {

@@ -17,7 +17,7 @@ use super::{
 use crate::model::Task;
 
 /// The name of the file that makes a folder a task.
-pub const TASK_FILE: &str = "TASK.md";
+pub const TASK_FILE: &str = Task::FILE_NAME;
 
 /// The subfolders that hold tasks, in search order.
 const PLACES: [&str; 2] = [".ralph/active", "tasks"];

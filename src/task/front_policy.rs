@@ -9,8 +9,8 @@ use std::{ops::Range, path::PathBuf};
 use serde::Deserialize;
 use serde_saphyr::{Location, Spanned};
 
-use super::{discover::TASK_FILE, lines::Lines};
-use crate::model::{CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RulePlace};
+use super::lines::Lines;
+use crate::model::{CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RulePlace, Task};
 
 /// [`PolicyRules`] as read from YAML, each rule with its location.
 #[derive(Default, Deserialize)]
@@ -54,7 +54,7 @@ pub(super) fn rule_place(lines: &Lines<'_>, span: Range<usize>) -> RulePlace {
     let (line, column) = lines.position(span.start);
     let source = lines.source();
     RulePlace {
-        file: PathBuf::from(TASK_FILE),
+        file: PathBuf::from(Task::FILE_NAME),
         offset: span.start,
         line,
         column,

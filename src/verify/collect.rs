@@ -315,17 +315,7 @@ fn contains(text: &[u8], wanted: &[u8]) -> bool {
 }
 
 fn unreadable(by: Attribution, why: &str) -> TaskFileChange {
-    TaskFileChange {
-        by,
-        focus_ticked: false,
-        others_ticked: Vec::new(),
-        unticked: Vec::new(),
-        removed: Vec::new(),
-        added: Vec::new(),
-        verify_changed: false,
-        text_changed: false,
-        unreadable: Some(why.to_owned()),
-    }
+    TaskFileChange { unreadable: Some(why.to_owned()), ..TaskFileChange::none(by) }
 }
 
 /// A commit as the judge sees it: state files are no work.

@@ -45,11 +45,11 @@ async fn the_example_is_one_lie_one_denial_and_honest_work() {
         output.expect("sh runs").status.success()
     };
     let criteria = [
-        ("greet.sh greets the person that is named", "name"),
+        ("greet.sh greets a person by name", "name"),
         ("Without a name it greets the world", "world"),
         ("Without a name it greets the world", "world"),
-        ("An unknown option is refused with exit code 2 and a usage line", "usage"),
-        ("An unknown option is refused with exit code 2 and a usage line", "usage"),
+        ("An unknown option prints a usage line and exits with code 2", "usage"),
+        ("An unknown option prints a usage line and exits with code 2", "usage"),
         ("README.md shows how to greet Ada", "readme"),
     ];
     let task = repo.join("tasks/hello/TASK.md");

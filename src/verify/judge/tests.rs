@@ -29,15 +29,8 @@ fn good() -> Evidence {
     Evidence {
         focus: key("one"),
         task_file: TaskFileChange {
-            by: Attribution::Agent,
             focus_ticked: true,
-            others_ticked: Vec::new(),
-            unticked: Vec::new(),
-            removed: Vec::new(),
-            added: Vec::new(),
-            verify_changed: false,
-            text_changed: false,
-            unreadable: None,
+            ..TaskFileChange::none(Attribution::Agent)
         },
         history: History::Straight,
         in_progress: None,
