@@ -1,8 +1,9 @@
-//! What a call's arguments say, whichever way they came: pure.
+//! Helpers that read a tool call's arguments. Pure.
 
 use serde_json::{Map, Value};
 
-/// What a call wants, without the words that a model finds anew for each try.
+/// The command or arguments of a call, without the description that a model rephrases on
+/// each attempt.
 pub(super) fn wanted(input: &Value) -> String {
     match input.get("command") {
         Some(Value::String(command)) => command.clone(),
@@ -11,13 +12,13 @@ pub(super) fn wanted(input: &Value) -> String {
     }
 }
 
-/// Whether a call came without any.
+/// Does the call have no arguments?
 pub(super) fn is_empty(input: &Value) -> bool {
     input.is_null() || input.as_object().is_some_and(Map::is_empty)
 }
 
-/// Whether they are those of a call that the Copilot CLI makes by itself, with no hook and no
-/// request: it shows the rest of a background shell's output.
+/// Are these the arguments of a call that the Copilot CLI makes by itself, without a hook or
+/// a permission request, to show the rest of a background shell's output?
 pub(super) fn is_shell_echo(input: &Value) -> bool {
     let echo = |fields: &Map<String, Value>| {
         fields.contains_key("shellId")

@@ -1,4 +1,4 @@
-//! Which program to start: a named command, or the Copilot CLI wherever it is.
+//! Finds the agent's program: the `--agent` command, or the Copilot CLI.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use tokio::process::Command;
 
 use super::AgentError;
 
-/// What is known about the agent behind a command.
+/// The kind of agent behind a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentKind {
-    /// GitHub's Copilot CLI: takes a plugin folder, so that the guard can be mounted.
+    /// GitHub's Copilot CLI, whose plugin folder carries the guard's hooks.
     Copilot,
-    /// Any other ACP agent: the permission handler alone.
+    /// Any other ACP agent, guarded by the permission handler alone.
     Other,
 }
 
@@ -22,17 +22,17 @@ pub enum AgentKind {
 pub struct AgentCommand {
     /// The program, absolute.
     pub program: PathBuf,
-    /// Its arguments, without those that the run adds.
+    /// The program's arguments, without those that the run adds.
     pub args: Vec<String>,
-    /// What it is.
+    /// The kind of agent.
     pub kind: AgentKind,
 }
 
-/// What the machine offers, handed in so that it can be tested.
+/// Access to the environment and the PATH, passed in for tests.
 pub struct ProgramLookup<'a> {
-    /// Environment variables.
+    /// Returns an environment variable's value.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// A program name → its path, as a shell would find it.
+    /// Returns a program's path, found as a shell finds it.
     pub which: &'a dyn Fn(&str) -> Option<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ impl AgentCommand {
     /// else `copilot` on the PATH.
     ///
     /// # Errors
-    /// If it is not there, or the command cannot be split into words.
+    /// If the program is not found, or the command cannot be split into words.
     pub fn find(named: Option<&str>, lookup: &ProgramLookup<'_>) -> Result<Self, AgentError> {
         match named {
             Some(command) => Self::named(command, lookup),
@@ -49,16 +49,16 @@ impl AgentCommand {
         }
     }
 
-    /// The same program for one prompt at a time, without ACP.
+    /// Converts the command for `copilot -p`: one process per prompt, without ACP.
     ///
     /// # Errors
-    /// If it is not the Copilot CLI: no other agent is known to take a prompt that way.
+    /// If the program is not the Copilot CLI; no other agent is known to support this.
     pub fn for_prompts(self) -> Result<Self, AgentError> {
         let copilot = self.program.file_stem().is_some_and(|stem| stem == "copilot");
         if self.kind != AgentKind::Copilot && !copilot {
             return Err(AgentError::Command {
                 command: self.program.display().to_string(),
-                why: "`--via cli` drives the Copilot CLI alone".to_owned(),
+                why: "`--via cli` works with the Copilot CLI only".to_owned(),
             });
         }
         let args = self.args.into_iter().filter(|arg| arg != "--acp").collect();
@@ -70,7 +70,7 @@ impl AgentCommand {
         let Some(first) = words.next() else {
             return Err(AgentError::Command {
                 command: command.to_owned(),
-                why: "it is empty or its quotes do not match".to_owned(),
+                why: "it is empty, or a quote is not closed".to_owned(),
             });
         };
         let found = (lookup.which)(&first).ok_or_else(|| AgentError::NotFound {
@@ -117,8 +117,8 @@ pub(super) fn prepare(
     }
 }
 
-/// The native binary behind the npm loader. The loader waits for it with its
-/// signals blocked, so that a TERM to the loader leaves the agent alive.
+/// The native binary behind the npm loader. The loader blocks its signals while it waits for
+/// the binary, so a TERM sent to the loader would leave the agent alive.
 fn native(found: &Path) -> PathBuf {
     let real = found.canonicalize().unwrap_or_else(|_| found.to_owned());
     let is_loader = real.extension().is_some_and(|extension| extension == "js");

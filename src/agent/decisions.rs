@@ -1,10 +1,10 @@
-//! Decisions that wait for the call they were made for: pure.
+//! Decisions waiting to be matched with the call they were made for. Pure.
 //!
-//! Invariant: each decision stands for one call. A call of the Copilot CLI is decided
-//! twice, by its hook under the arguments and by its permission request under the
-//! call's id; both are used up when it ends. Arguments are kept as a digest, so that a
-//! decision is small however large its call is. A decision also knows when it was made and
-//! whether a hook has told the call's result: the audit has one line for that.
+//! Invariant: each decision covers one call. The Copilot CLI has each call decided twice:
+//! its hook names the arguments, its permission request names the call id. Both decisions are
+//! consumed when the call ends. Arguments are kept as a digest, so a decision stays small. A
+//! decision also records when it was made and whether a hook has reported the result, because
+//! the audit has one line per result.
 
 use std::time::Duration;
 
@@ -15,68 +15,68 @@ use tokio::time::Instant;
 use super::task_watch::writes_unseen;
 use crate::model::{Asked, ToolRequest};
 
-/// Decisions that may wait. One that does not fit is forgotten: its call counts as
-/// undecided then.
+/// Decisions that may wait. One that does not fit is dropped, and its call then counts as
+/// undecided.
 const MOST: usize = 20_000;
 
-/// What is known about a call that ended.
+/// How a call that ended had been decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStanding {
-    /// It had been allowed.
+    /// It was allowed.
     Allowed,
-    /// It had been denied.
+    /// It was denied.
     Denied,
-    /// Nobody had decided it.
+    /// No decision exists.
     Undecided,
 }
 
 /// A call that ended, as the agent reports it.
 #[derive(Clone, Copy, Debug)]
 pub struct EndedCall<'a> {
-    /// The session it was made in.
+    /// The session that made the call.
     pub session: &'a str,
-    /// The sub-agent that made it: its hooks carry this name for the session's.
+    /// The sub-agent that made the call; its hooks report this name as their session.
     pub asker: Option<&'a str>,
     /// ACP's call id.
     pub call: &'a str,
     /// The raw arguments.
     pub input: &'a Value,
-    /// The layer whose yes vouches for it: the hook's where there is one, since what the
-    /// hook was shown is what runs.
+    /// The layer whose permission counts. Where a hook exists it is the hook, because the
+    /// hook sees exactly what runs.
     pub vouched_by: Asked,
 }
 
-/// What is known of a call whose result came in.
+/// The details of a decided call whose result came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownCall {
-    /// The tool's name, as it was asked for.
+    /// The tool's name in the request.
     pub tool: String,
-    /// Since it was allowed.
+    /// Time since it was allowed.
     pub took: Duration,
-    /// A hook has told the result already.
-    pub told: bool,
+    /// A hook has already reported the result.
+    pub reported: bool,
 }
 
-/// Decisions without their call.
+/// Decisions not yet matched with a call.
 #[derive(Debug, Default)]
 pub(super) struct Decisions(Vec<Made>);
 
 #[derive(Debug)]
 struct Made {
     session: String,
-    /// Known to permission requests alone.
+    /// The call id, which only permission requests name.
     call: Option<String>,
     tool: String,
     arguments: [u8; 32],
-    /// It is for a command of which nobody knows what it writes.
+    /// The call is a command with unknown writes.
     unseen: bool,
     allowed: bool,
     at: Instant,
-    told: bool,
+    reported: bool,
 }
 
 impl Decisions {
-    /// Remembers a decision. A denial by a hook needs no call: it has none.
+    /// Adds a decision. A denial by a hook is not added: its call never runs.
     pub(super) fn add(&mut self, request: &ToolRequest, allowed: bool) {
         if (allowed || request.call.is_some()) && self.0.len() < MOST {
             self.0.push(Made {
@@ -87,36 +87,40 @@ impl Decisions {
                 unseen: writes_unseen(&request.input),
                 allowed,
                 at: Instant::now(),
-                told: false,
+                reported: false,
             });
         }
     }
 
-    /// Whether a command was allowed and has not ended of which nobody knows what it writes.
-    /// Where the hook vouches for calls, its yes alone lasts as long as its call.
+    /// Is an allowed command with unknown writes still running? Where the hook's permission
+    /// counts, only that one lasts as long as its call.
     pub(super) fn unseen_runs(&self, vouched_by: Asked) -> bool {
         let lasts = |made: &Made| vouched_by == Asked::Permission || made.call.is_none();
         self.0.iter().any(|made| made.allowed && made.unseen && lasts(made))
     }
 
-    /// A hook tells a call's result; says since when the call had been allowed.
-    pub(super) fn tell(&mut self, session: &str, input: &Value) -> Option<Duration> {
+    /// Notes that a hook reported a call's result; returns the time since the call was allowed.
+    pub(super) fn note_result(&mut self, session: &str, input: &Value) -> Option<Duration> {
         let arguments = digest(input);
         let made = self.0.iter_mut().find(|made| {
-            let hooked = made.allowed && made.call.is_none() && !made.told;
+            let hooked = made.allowed && made.call.is_none() && !made.reported;
             hooked && made.session == session && made.arguments == arguments
         })?;
-        made.told = true;
+        made.reported = true;
         Some(made.at.elapsed())
     }
 
-    /// What is known of a call that ran and is not yet taken.
+    /// The details of a call that ran and whose decision is not taken yet.
     pub(super) fn known(&self, ended: &EndedCall<'_>) -> Option<KnownCall> {
         let made = &self.0[self.find(ended)?];
-        Some(KnownCall { tool: made.tool.clone(), took: made.at.elapsed(), told: made.told })
+        Some(KnownCall {
+            tool: made.tool.clone(),
+            took: made.at.elapsed(),
+            reported: made.reported,
+        })
     }
 
-    /// Takes what was decided on a call that ran, or was at least begun.
+    /// Takes the decision for a call that ran or at least began.
     pub(super) fn take(&mut self, ended: &EndedCall<'_>) -> CallStanding {
         if self.take_denied(ended) {
             return CallStanding::Denied;
@@ -124,19 +128,19 @@ impl Decisions {
         let Some(at) = self.find(ended) else { return CallStanding::Undecided };
         self.0.remove(at);
         if ended.vouched_by == Asked::Hook {
-            // What the second layer said about it is used up with it.
+            // The permission request's decision is consumed as well.
             self.0.retain(|made| !made.is_of(ended));
         }
         CallStanding::Allowed
     }
 
-    /// The yes that vouches for a call.
+    /// The index of the permission that covers a call.
     fn find(&self, ended: &EndedCall<'_>) -> Option<usize> {
         let arguments = digest(ended.input);
         let same = |made: &Made| made.allowed && made.arguments == arguments && made.fits(ended);
         match ended.vouched_by {
             Asked::Hook => self.0.iter().position(|made| made.call.is_none() && same(made)),
-            // Agents show other arguments there, and not all give each call its own id.
+            // Permission requests may show other arguments, and some agents reuse call ids.
             Asked::Permission => {
                 let position = |fits: &dyn Fn(&Made) -> bool| {
                     self.0.iter().position(|made| made.call.is_some() && fits(made))
@@ -148,7 +152,7 @@ impl Decisions {
         }
     }
 
-    /// Takes the denial of a call's permission request, and what its hook had allowed.
+    /// Takes the denial of a call's permission request, and its hook's permission with it.
     pub(super) fn take_denied(&mut self, ended: &EndedCall<'_>) -> bool {
         let Some(at) = self.0.iter().position(|made| !made.allowed && made.is_of(ended)) else {
             return false;
@@ -174,7 +178,7 @@ impl Made {
     }
 }
 
-/// Arguments in one spelling, keys sorted at every level, in 32 bytes.
+/// A SHA-256 digest of the arguments, with keys sorted at every level.
 fn digest(value: &Value) -> [u8; 32] {
     let mut sorted = value.clone();
     sorted.sort_all_objects();

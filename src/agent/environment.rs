@@ -1,8 +1,8 @@
-//! What an agent's process inherits: pure, over the names that are there.
+//! The environment of an agent's process. Pure, over the names of our own variables.
 //!
-//! The agent itself may need a token to reach its model; its tools must never see
-//! one. Copilot takes the names to hide from its tools on its command line; other
-//! agents have no such thing, so they keep only what agents usually need.
+//! The agent itself may need a token to reach its model, but its tools must never see one.
+//! Copilot takes the names to hide from its tools as an argument. Other agents have no such
+//! option, so they keep only what agents usually need.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::sys::env;
 /// Changes to the inherited environment, and arguments that go with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForAgent {
-    /// Set (`Some`) or removed (`None`).
+    /// Variables to set (`Some`) or remove (`None`).
     pub variables: Vec<(OsString, Option<OsString>)>,
-    /// For the command line.
+    /// Arguments for the command line.
     pub arguments: Vec<OsString>,
 }
 
-/// Decides it from the names that are in our own environment; `provider` are the CLI's
-/// variables for a provider that was named otherwise.
+/// Computes the changes from the names in our own environment. `provider` holds the CLI's
+/// variables for a provider that `COPILOT_BYOK_…` names.
 pub fn for_agent(
     kind: AgentKind,
     names: &[String],
@@ -52,8 +52,8 @@ pub fn for_agent(
     set("GIT_EDITOR", "true".into());
     set("PAGER", "cat".into());
     if kind == AgentKind::Copilot {
-        // A version must not change during a run, and the login shell's profile is
-        // neither needed nor known.
+        // The CLI must not update itself during a run, and a login shell's profile could
+        // change the environment.
         set("COPILOT_AUTO_UPDATE", "false".into());
         set("COPILOT_DISABLE_LOGIN_SHELL_ENV", "1".into());
         if !hidden.is_empty() {
@@ -63,7 +63,7 @@ pub fn for_agent(
     change
 }
 
-/// Whether the agent itself needs a variable although its tools must not see it.
+/// Does the agent itself need this variable, although its tools must not see it?
 fn is_for_agent(kind: AgentKind, name: &str) -> bool {
     match kind {
         AgentKind::Copilot => {

@@ -1,4 +1,4 @@
-//! Why an agent cannot be used, or not any more.
+//! Errors that make an agent unusable, and the fault class and hint of each.
 
 use std::path::{Path, PathBuf};
 
@@ -6,39 +6,39 @@ use super::fault::explains_loss;
 use crate::hooks::PluginError;
 use crate::model::{Fault, FaultClass, RecordError};
 
-/// What went wrong between us and the agent.
+/// A failure between the runner and the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The program was not found.
     #[error("`{program}` was not found: {why}")]
     NotFound {
-        /// What was looked for.
+        /// The program's name.
         program: String,
-        /// Where.
+        /// Where we looked.
         why: String,
     },
-    /// The command is no command.
+    /// The `--agent` command cannot be parsed or used.
     #[error("the agent's command `{command}` cannot be understood: {why}")]
     Command {
-        /// As written.
+        /// The command as written.
         command: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
-    /// The program was found and could not be started.
+    /// The program was found but could not be started.
     #[error("cannot start {program}: {source}")]
     Start {
         /// The program.
         program: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The run's private folder, socket or plugin cannot be made.
+    /// The run's private folder, socket or plugin cannot be created.
     #[error("cannot prepare {path}: {source}")]
     Prepare {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The guard cannot be mounted, or was changed.
@@ -49,7 +49,7 @@ pub enum AgentError {
     Refused {
         /// The ACP method.
         operation: &'static str,
-        /// Classified.
+        /// The classified error.
         fault: Fault,
     },
     /// The agent did not answer in time.
@@ -62,16 +62,16 @@ pub enum AgentError {
         /// The end of its stderr.
         stderr: String,
     },
-    /// The connection broke: the process ended or its output is no protocol.
+    /// The connection broke: the process ended, or its output is not ACP.
     #[error("the agent was lost during {operation}: {why}{}", tail(stderr))]
     Lost {
         /// The ACP method.
         operation: &'static str,
-        /// What was seen.
+        /// What we observed.
         why: String,
         /// The end of its stderr.
         stderr: String,
-        /// Died, or protocol.
+        /// [`FaultClass::Died`] or [`FaultClass::Protocol`].
         class: FaultClass,
     },
     /// A decision could not be recorded: the run must stop.
@@ -79,7 +79,8 @@ pub enum AgentError {
     Record(#[from] RecordError),
 }
 
-/// The line that tells most: an error that names itself, else the last with words in it.
+/// The most telling line of stderr: the last one that starts with `error`, else the last one
+/// with any letters or digits.
 fn tail(stderr: &str) -> String {
     let names_itself = |line: &&str| line.to_lowercase().starts_with("error");
     let has_words = |line: &&str| line.chars().any(char::is_alphanumeric);
@@ -103,7 +104,7 @@ fn names_copilot(program: &str) -> bool {
 }
 
 impl AgentError {
-    /// Whether the process that it came from cannot be used any more.
+    /// Must the agent's process be stopped after this error?
     pub fn is_final(&self) -> bool {
         match self {
             Self::Silent { .. } | Self::Lost { .. } => true,
@@ -117,10 +118,10 @@ impl AgentError {
         }
     }
 
-    /// What to do about it; `None` where the fault is ours.
+    /// What the user can do; `None` if the fault is ours.
     pub fn hint(&self) -> Option<String> {
         match self {
-            // Whoever named another agent is not helped by an installation of ours.
+            // Installing the Copilot CLI does not help a user who named another agent.
             Self::NotFound { program, .. } if !names_copilot(program) => Some(format!(
                 "install `{program}`, or name another agent with `--agent '<command>'`; without \
                  `--agent` it is the Copilot CLI"
@@ -129,7 +130,7 @@ impl AgentError {
         }
     }
 
-    /// The failure as data; `None` where the fault is ours.
+    /// The failure as data; `None` if the fault is ours.
     pub fn fault(&self) -> Option<Fault> {
         let class = match self {
             Self::NotFound { .. } | Self::Start { .. } => FaultClass::NotFound,

@@ -1,9 +1,8 @@
-//! The one place where tool calls are decided during a run, whichever layer asks.
+//! Decides every tool call of a run, whichever layer asks.
 //!
-//! Invariant: a decision is recorded before it is answered, and what cannot be
-//! recorded is denied. The gate remembers what it allowed, so that an executed
-//! call can be matched with its decision. How a call is judged lives in `guard`, what the
-//! audit is told besides decisions in `audit`.
+//! Invariant: a decision is recorded before it is answered, and a call that cannot be
+//! recorded is denied. The gate remembers what it allowed, so that an executed call can be
+//! matched with its decision. The rules live in `guard`, other audit entries in `audit`.
 
 mod audit;
 mod sessions;
@@ -28,17 +27,17 @@ use crate::model::{
     TaskEdit, ToolRequest,
 };
 
-/// The file that is watched in the task's folder.
+/// The watched file in the task's folder.
 const TASK_FILE: &str = "TASK.md";
-/// Reports of the CLI that are kept: the last ones.
+/// How many of the CLI's latest error reports are kept.
 const REPORTS: usize = 100;
 
-/// What the agent may do while one criterion is in focus.
+/// The rules while one criterion is in focus.
 #[derive(Clone, Debug)]
 pub struct Focus {
-    /// The iteration.
+    /// The iteration's number.
     pub iteration: u32,
-    /// The guard's rules for it.
+    /// The guard's rules for this criterion.
     pub policy: Arc<Policy>,
 }
 
@@ -57,17 +56,17 @@ pub struct Gate {
 #[derive(Default)]
 struct State {
     focus: Option<Focus>,
-    /// The turn is over or being cancelled: nothing is allowed any more.
+    /// The turn is over or being cancelled, so every call is denied.
     resting: bool,
     decisions: Decisions,
     approved: Approved,
     sessions: Sessions,
-    /// Hooks are served: a session whose hook did not report is not guarded.
+    /// Hooks are served, so a session whose hook did not report is unguarded.
     hooked: bool,
     reports: VecDeque<ErrorReport>,
-    /// How the CLI says that the last prompt of a session ended.
+    /// How the last prompt of each session ended, as the CLI reports it.
     ended: HashMap<String, String>,
-    /// Hooks that are being answered for longer than a moment.
+    /// Hooks that are waiting for a slow answer.
     busy: u32,
     writes: BTreeSet<PathBuf>,
     task: TaskWatch,
@@ -80,7 +79,7 @@ struct State {
 }
 
 impl Gate {
-    /// A gate with no focus yet: it denies everything.
+    /// A gate without a focus; it denies everything.
     pub fn new(
         record: Arc<dyn Record>,
         redactor: Arc<Redactor>,
@@ -89,13 +88,13 @@ impl Gate {
         Self { record, redactor, files, human: None, state: Mutex::default() }
     }
 
-    /// The same gate with somebody who can be asked.
+    /// Adds a human who can be asked.
     #[must_use]
     pub fn with_human(self, human: Option<AskHuman>) -> Self {
         Self { human, ..self }
     }
 
-    /// Takes up the next criterion and forgets the turn before.
+    /// Sets the criterion in focus and forgets the previous turn.
     pub fn focus(&self, focus: Focus) {
         let mut state = self.state();
         *state = State {
@@ -114,12 +113,13 @@ impl Gate {
         };
     }
 
-    /// Follows the box of the criterion in focus when a human edits TASK.md during the turn.
+    /// Sets how to find the criterion's box again after a human edits TASK.md during the turn.
     pub fn follow(&self, locate: Locate) {
         self.state().locate = Some(locate);
     }
 
-    /// Allows nothing until the next focus: what is being verified must not change.
+    /// Denies every call until the next focus, because the work must not change while it is
+    /// verified.
     pub fn rest(&self) {
         let mut state = self.state();
         if !state.resting {
@@ -133,7 +133,7 @@ impl Gate {
         &self.redactor
     }
 
-    /// Takes an event down in the current iteration.
+    /// Records an event of the current iteration.
     ///
     /// # Errors
     /// If the journal cannot be written.
@@ -154,7 +154,7 @@ impl Gate {
         self.answer(request, decision, asked)
     }
 
-    /// Asks a human, where there is one; nobody's yes holds for more than this call.
+    /// Asks the human, if there is one. A yes covers this call only.
     fn by_human(&self, request: &ToolRequest, decision: Decision) -> Decision {
         if self.state().approved.take(request) {
             return human::settled(HumanReply::Yes, decision);
@@ -173,7 +173,7 @@ impl Gate {
         human::settled(reply, decision)
     }
 
-    /// Denies a call that cannot be answered otherwise, records that, and returns it.
+    /// Denies a call under the given rule, records the denial and returns it.
     pub fn refuse(&self, request: &ToolRequest, rule: &str, reason: &str) -> Decision {
         self.answer(request, Decision::deny(rule, reason), Instant::now())
     }
@@ -194,12 +194,12 @@ impl Gate {
             && state.hooked
             && !state.sessions.has_greeted(request.session.as_str());
         if unguarded {
-            // Its request would pass the one layer that is left; the run ends on it.
+            // Only one layer would decide this request; its denial ends the run.
             let reason = "Nothing ran: the guard's hook is not in force in this session.";
             return Decision::deny("guard.not-in-force", reason);
         }
         let mut policy = state.policy_as_it_stands(&focus);
-        // A launch inside a recipe may begin deeper in the tree than the run did.
+        // A launch inside a recipe may start in a subfolder of the run's own folder.
         if let Some(cwd) = state.sessions.cwd(request.session.as_str())
             && cwd != policy.cwd
         {
@@ -277,58 +277,58 @@ impl Gate {
         }
     }
 
-    /// What was decided on a call that ran; each decision counts for one call.
+    /// Takes the decision for a call that ran; each decision covers one call.
     pub fn standing(&self, ended: &EndedCall<'_>) -> CallStanding {
         let mut state = self.state();
         state.look_before_the_end_of(ended);
         state.decisions.take(ended)
     }
 
-    /// The call was denied, as the agent says too.
+    /// Takes the denial of a call that the agent reports as denied.
     pub fn settle_denied(&self, ended: &EndedCall<'_>) {
         let mut state = self.state();
         state.look_before_the_end_of(ended);
         state.decisions.take_denied(ended);
     }
 
-    /// Hooks are served from now on: permission requests of sessions without one are denied.
+    /// Denies permission requests of sessions whose hook has not reported, from now on.
     pub fn expect_hooks(&self) {
         self.state().hooked = true;
     }
 
-    /// A hook of this session reached us: the guard is in force there. Relative paths start
-    /// from `cwd` in it, where the hook says so.
+    /// Notes that a hook of this session reported, so the guard is in force there. Its relative
+    /// paths start from `cwd`, if the hook names one.
     pub fn greet(&self, session: &str, cwd: Option<&Path>) {
         self.state().sessions.greet(session, cwd);
     }
 
-    /// Whether a hook of any session has reached us.
+    /// Has a hook of any session reported?
     pub fn greeted(&self) -> bool {
         self.state().sessions.any_greeted()
     }
 
-    /// Whether a hook of this session has reached us.
+    /// Has a hook of this session reported?
     pub fn in_force(&self, session: &str) -> bool {
         self.state().sessions.has_greeted(session)
     }
 
-    /// What is known of a call that ended, before its standing is taken.
+    /// The details of a call that ended, before its decision is taken.
     pub fn known(&self, ended: &EndedCall<'_>) -> Option<KnownCall> {
         self.state().decisions.known(ended)
     }
 
-    /// A hook is being answered until what this gives is dropped: that is no standstill.
+    /// Pauses the idle clock until the returned value is dropped, while a hook is answered.
     pub fn busy(&self) -> Busy<'_> {
         self.state().busy += 1;
         Busy(self)
     }
 
-    /// A hook that only tells that it is there.
+    /// Notes a sign of life.
     pub fn alive(&self) {
         self.state().last = Some(Instant::now());
     }
 
-    /// What the CLI reported in this session since the focus was set.
+    /// The errors that the CLI reported in this session since the focus was set.
     pub fn reports(&self, session: &str) -> Vec<ErrorReport> {
         self.state().reports.iter().filter(|report| report.session == session).cloned().collect()
     }
@@ -338,7 +338,8 @@ impl Gate {
         self.state().denied
     }
 
-    /// The arguments denied last and how often in a row, if the last answer was a denial.
+    /// The arguments of the last denied call and how many times in a row they were denied, if
+    /// the last answer was a denial.
     pub fn denied_in_a_row(&self) -> Option<(String, u32)> {
         self.state().repeated.clone()
     }
@@ -359,17 +360,17 @@ impl Gate {
         self.state().writes.iter().cloned().collect()
     }
 
-    /// What changed in TASK.md from the focus to the turn's end.
+    /// Changes to TASK.md between the focus and the end of the turn.
     pub fn task_edits(&self) -> Vec<TaskEdit> {
         self.state().task.edits()
     }
 
-    /// Records of the run that somebody else changed.
+    /// The run's records that another process changed.
     pub fn changed_records(&self, read_back: ReadBack) -> Vec<PathBuf> {
         self.record.changed(read_back)
     }
 
-    /// The error that made recording impossible, once.
+    /// Takes the error that made recording impossible; later calls return `None`.
     pub fn take_broken(&self) -> Option<RecordError> {
         self.state().broken.take()
     }
@@ -379,7 +380,7 @@ impl Gate {
     }
 }
 
-/// A hook that is being answered.
+/// Marks a hook as being answered while it lives.
 pub struct Busy<'a>(&'a Gate);
 
 impl Drop for Busy<'_> {
@@ -396,8 +397,8 @@ impl State {
         self.task.look(unseen);
     }
 
-    /// Looks at TASK.md while a command still counts as running. The end of any other call is
-    /// told while the next one is at work: half of what an edit writes would be seen.
+    /// Looks at TASK.md while the command still counts as running. Other calls are skipped: the
+    /// next one may already be at work, and half of its edit would be seen.
     fn look_before_the_end_of(&mut self, ended: &EndedCall<'_>) {
         if writes_unseen(ended.input) && self.unseen_runs() {
             self.task.look(true);
@@ -409,7 +410,7 @@ impl State {
         self.decisions.unseen_runs(vouched_by)
     }
 
-    /// The rules, with the box of the focus where it stands after somebody's edit.
+    /// The rules, with the criterion's box at its current place in an edited TASK.md.
     fn policy_as_it_stands(&self, focus: &Focus) -> Arc<Policy> {
         let (Some(locate), Some(now)) = (&self.locate, self.task.changed()) else {
             return Arc::clone(&focus.policy);

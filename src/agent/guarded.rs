@@ -1,8 +1,8 @@
-//! Serves the CLI's hooks during a run, on a private socket.
+//! Serves the CLI's hooks on a private socket during a run.
 //!
-//! Invariant: a question that is not understood is answered with a denial, and a
-//! question that cannot be answered gets no answer at all, which the asking hook
-//! turns into a denial. A report is never answered with anything but "go on".
+//! Invariant: an unknown question is denied. A question that cannot be answered gets no
+//! answer, and the hook process turns that into a denial. A report is always answered with
+//! "go on".
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,44 +17,42 @@ use super::{AgentError, Gate};
 use crate::hooks;
 use crate::model::{Asked, SessionId, ToolRequest};
 
-/// Longest question, in bytes; a tool call that is larger is denied.
+/// Longest question, in bytes; a larger tool call is denied.
 const LONGEST: u64 = 32 << 20;
-/// How long a question may take to arrive, and its answer to be taken.
+/// How long a question may take to arrive, and its answer to be read.
 const ARRIVAL: Duration = Duration::from_secs(10);
-/// How the CLI says that the agent thinks it is finished.
+/// The CLI's stop reason for an agent that considers itself finished.
 const FINISHED: &str = "end_turn";
 
-/// What happens to a prompt that reaches the guard.
+/// How the guard answers a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// It goes on to the model.
+    /// Lets it go on to the model.
     Welcome,
-    /// It ends there, before any request to a model: for finding out whether the guard
-    /// comes into force, at no cost.
+    /// Ends it before any request to a model, to check at no cost that the guard is in force.
     TurnBack,
 }
 
-/// A turn that the agent wants to end, and that waits for a word on that.
+/// A turn that the agent wants to end and that waits for permission.
 pub struct StopHook {
     /// The session.
     pub session: SessionId,
-    /// Takes what the agent should put in order first, or nothing. Whoever drops this lets
-    /// the turn end.
+    /// Receives what the agent should fix first, or `None`. Dropping it lets the turn end.
     pub answer: oneshot::Sender<Option<String>>,
 }
 
-/// The running server; it ends when this is dropped.
+/// The running server; dropping it stops the server.
 pub struct GuardServer {
     socket: PathBuf,
     task: JoinHandle<()>,
 }
 
 impl GuardServer {
-    /// Listens on `socket`, in a folder that only this user can enter. Turns that are about
-    /// to end are told to `stops`; without one they end.
+    /// Listens on `socket`, in a folder that only this user can enter. Turns that want to end
+    /// are sent to `stops`; without it they end.
     ///
     /// # Errors
-    /// If the socket cannot be made.
+    /// If the socket cannot be created.
     pub fn start(
         socket: &Path,
         gate: Arc<Gate>,
@@ -66,11 +64,10 @@ impl GuardServer {
         Ok(server)
     }
 
-    /// The same for an agent that has no hooks of its own: only what is launched inside a
-    /// recipe asks here.
+    /// Listens for an agent without hooks of its own; only launches inside a recipe ask here.
     ///
     /// # Errors
-    /// If the socket cannot be made.
+    /// If the socket cannot be created.
     pub fn beside(socket: &Path, gate: Arc<Gate>, greeting: Greeting) -> Result<Self, AgentError> {
         Self::listen(socket, gate, greeting, None)
     }
@@ -99,7 +96,7 @@ impl GuardServer {
         Ok(Self { socket: socket.to_owned(), task })
     }
 
-    /// Where it listens.
+    /// The socket's path.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
@@ -135,7 +132,7 @@ async fn answer(
     match reply {
         Ok(reply) => {
             let reply = redactor.redact_str(&reply);
-            // A hook that does not read denies by itself when its own time is over.
+            // A hook that does not read the answer denies by itself after its own timeout.
             match tokio::time::timeout(ARRIVAL, stream.write_all(reply.as_bytes())).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::warn!(%error, "a hook did not wait for its answer"),
@@ -146,8 +143,8 @@ async fn answer(
     }
 }
 
-/// Whether a turn may end: the answer of whoever runs the loop, in its own time and within
-/// ours. Without one it ends, and is judged afterwards as every turn is.
+/// Asks the engine whether a turn may end, for a limited time. Without an answer it ends; its
+/// work is judged afterwards either way.
 async fn stop(gate: &Gate, input: &[u8], stops: Option<mpsc::Sender<StopHook>>) -> String {
     gate.alive();
     let (Some(stops), Ok(stop)) = (stops, hooks::read_stop(input)) else { return hooks::pass() };
@@ -199,7 +196,7 @@ fn reply(gate: &Gate, question: &[u8], whole: bool, greeting: Greeting) -> Strin
             Ok(call) => permit(gate, call),
             Err(error) => hooks::forbid(&format!("Nothing ran: {error}.")),
         },
-        // What only reports is answered the same way whatever it says.
+        // A report gets the same answer whatever it contains.
         b"postToolUse" | b"postToolUseFailure" => {
             let told = hooks::read_result(input).map(|result| gate.record_result(&result));
             understood(told)
@@ -239,7 +236,7 @@ fn understood(report: Result<(), hooks::WireError>) -> String {
 
 fn decide(gate: &Gate, call: hooks::HookCall) -> String {
     if call.session.is_empty() {
-        // It could never be joined with the call that runs.
+        // Without a session the decision could never be matched with the call.
         return hooks::denial("Nothing ran: the hook names no session.");
     }
     let request = ToolRequest {
@@ -253,11 +250,11 @@ fn decide(gate: &Gate, call: hooks::HookCall) -> String {
     if decision.allowed() { hooks::pass() } else { hooks::denial(&decision.reason) }
 }
 
-/// The second layer where no client is asked: what the hook says here is all there is.
+/// Decides a `permissionRequest`, the second layer where no ACP client is asked.
 fn permit(gate: &Gate, call: hooks::HookCall) -> String {
     let request = ToolRequest {
         session: SessionId::new(call.session),
-        // It names no call. What it says vouches for none: the first layer's yes does.
+        // This hook names no call. Its permission covers none; the first layer's does.
         call: Some("permissionRequest".to_owned()),
         tool: call.tool,
         input: call.input,

@@ -1,55 +1,55 @@
-//! Asking a human, where the policy leaves a call to one and somebody is watching.
+//! Asks a human about a call that the policy leaves open, if one is watching.
 //!
-//! Invariant: no answer is a no, and a yes stands for one call. A call of the Copilot CLI
-//! comes twice, by its hook and then by its permission request; it is asked for once.
+//! Invariant: no answer means no, and a yes covers one call. The Copilot CLI presents each
+//! call twice, first to its hook and then as a permission request; the human is asked once.
 
 use serde_json::Value;
 
 use crate::model::{Asked, Decision, ToolRequest};
 
-/// What a human is shown.
+/// A question for the human.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question<'a> {
     /// The tool.
     pub tool: &'a str,
-    /// What the call wants, redacted.
+    /// The command or arguments, redacted.
     pub wants: &'a str,
-    /// Why a human has to approve it.
+    /// Why the call needs approval.
     pub why: &'a str,
 }
 
-/// What a human says.
+/// The human's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HumanReply {
-    /// It may run.
+    /// The call may run.
     Yes,
-    /// It may not.
+    /// The call is denied.
     No,
-    /// Nothing in time, or nobody can be asked.
+    /// No answer in time, or no terminal to ask at.
     Silence,
-    /// The call is too long to be shown as a whole, so nobody was asked.
+    /// The call is too long to show in full, so the human was not asked.
     Unshown,
 }
 
-/// Asks and waits; it must end within the time a hook waits for its answer.
+/// Asks and waits. It must return before the hook that is waiting for the answer times out.
 pub type AskHuman = Box<dyn Fn(&Question<'_>) -> HumanReply + Send + Sync>;
 
-/// Calls that a human approved in their hook and whose permission request is still to come.
+/// Calls that a human approved at their hook and whose permission request has not come yet.
 #[derive(Debug, Default)]
 pub(super) struct Approved(Vec<(String, String)>);
 
-/// Calls that are remembered.
+/// Approved calls that are remembered at most.
 const MOST: usize = 1000;
 
 impl Approved {
-    /// Remembers a yes to a hook.
+    /// Remembers a call that was approved at its hook.
     pub(super) fn add(&mut self, request: &ToolRequest) {
         if request.asked == Asked::Hook && self.0.len() < MOST {
             self.0.push(key(request));
         }
     }
 
-    /// Takes the yes that the hook of this permission request was given.
+    /// Returns true, once, if this permission request's call was approved at its hook.
     pub(super) fn take(&mut self, request: &ToolRequest) -> bool {
         let key = key(request);
         let found = self.0.iter().position(|known| *known == key);
@@ -58,7 +58,7 @@ impl Approved {
     }
 }
 
-/// What both layers show of a call: its session, and its command or its path.
+/// The part of a call that both layers show: its session, and its command or path.
 fn key(request: &ToolRequest) -> (String, String) {
     let names = ["command", "path", "file_path", "fileName", "filePath"];
     let shown = names.iter().find_map(|name| request.input.get(name).and_then(Value::as_str));
@@ -66,7 +66,7 @@ fn key(request: &ToolRequest) -> (String, String) {
     (request.session.as_str().to_owned(), shown)
 }
 
-/// The decision after a human was asked.
+/// The decision after the human's answer.
 pub(super) fn settled(reply: HumanReply, decision: Decision) -> Decision {
     match reply {
         HumanReply::Yes => Decision {

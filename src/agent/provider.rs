@@ -1,41 +1,40 @@
-//! The user's own model provider, as the bridge's variables name it, in the words of the
-//! Copilot CLI: pure, over what the environment says.
+//! Translates `COPILOT_BYOK_…`, which name the user's own model provider, into the Copilot
+//! CLI's variables. Pure, over the environment that is passed in.
 //!
-//! Invariant: what is written in the CLI's own variables (`COPILOT_PROVIDER_…`,
-//! `COPILOT_MODEL`) is never overridden. Secrets are handed on to the CLI alone; who must
-//! not see them is decided in `environment`.
+//! Invariant: the CLI's own variables (`COPILOT_PROVIDER_…`, `COPILOT_MODEL`) are never
+//! overridden. Secrets go to the CLI alone; `environment` hides them from everything else.
 
-/// The variables that name a provider for people who know the bridge.
+/// The variables that name the user's provider.
 const PROVIDER: &str = "COPILOT_BYOK_PROVIDER";
 const API_KEY: &str = "COPILOT_BYOK_API_KEY";
 const BASE_URL: &str = "COPILOT_BYOK_BASE_URL";
 const MODEL: &str = "COPILOT_BYOK_MODEL";
 
-/// The variable that makes the CLI use a provider of the user's own.
+/// The variable that makes the CLI use the user's own provider.
 pub const PROVIDER_URL: &str = "COPILOT_PROVIDER_BASE_URL";
 
-/// The provider is not named well enough.
+/// `COPILOT_BYOK_…` does not name a usable provider.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// Nobody knows it.
-    #[error("{PROVIDER}={named}: it is `openai`, `azure`, `anthropic` or `ollama`")]
+    /// The provider's name is unknown.
+    #[error("{PROVIDER}={named}: unknown provider; use `openai`, `azure`, `anthropic` or `ollama`")]
     Unknown {
-        /// As it is written.
+        /// The name as written.
         named: String,
     },
-    /// It has no address that everybody has.
+    /// The provider has no default address.
     #[error("{PROVIDER}={named} needs {BASE_URL}")]
     NoAddress {
-        /// As it is written.
+        /// The name as written.
         named: String,
     },
 }
 
-/// The CLI's variables for the provider that `COPILOT_BYOK_…` names; none if they name none,
-/// or the CLI's own name one already. `get` gives a variable's value.
+/// The CLI's variables for the provider that `COPILOT_BYOK_…` names. Empty if they name none,
+/// or if the CLI's own variables already name one. `get` returns a variable's value.
 ///
 /// # Errors
-/// If the provider is not known, or has no address.
+/// If the provider is unknown, or has no address.
 pub fn provider_variables(
     get: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<(&'static str, String)>, ProviderError> {

@@ -1,8 +1,8 @@
-//! What is particular to the Copilot CLI: its own records of a session.
+//! Reads the Copilot CLI's own records of a session.
 //!
-//! A failed model call ends a turn like a finished one, so the CLI's record of it
-//! (`session-state/<id>/events.jsonl`) is read after the turn. What cannot be read
-//! there is not an error: the CLI's hook reports and words remain.
+//! Over ACP, a turn whose model call failed ends like a finished one. So the CLI's record of
+//! it (`session-state/<id>/events.jsonl`) is read after the turn. An unreadable record is not
+//! an error: the CLI's hook reports and its text remain.
 
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
@@ -14,24 +14,24 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, SeekFrom};
 use crate::agent::{classify_json, reset_in};
 use crate::model::{Fault, FaultClass, Reset, Usage};
 
-/// Most that is read of the CLI's log: its end.
+/// Bytes read from the end of the CLI's log.
 const LOG: u64 = 256 << 10;
-/// Most that is read of the records at a time.
+/// Bytes of the records read at a time.
 const READ: u64 = 4 << 20;
 
-/// What the new records end with.
+/// How the new records end.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum Last {
-    /// An error after which the model said or did nothing more.
+    /// With an error after which the model did nothing more.
     Error(Fault),
-    /// The model's own words or deeds.
+    /// With the model's own text or tool calls.
     Model,
-    /// Neither; or there are no records, or they cannot be read.
+    /// With neither, or there are no readable records.
     #[default]
     Nothing,
 }
 
-/// The CLI's records of one session, read from where we stopped.
+/// The CLI's records of one session, read incrementally.
 pub(super) struct SessionRecords {
     path: PathBuf,
     read: u64,
@@ -46,19 +46,19 @@ impl SessionRecords {
         Self { path, read: 0, last: Last::Nothing, tokens: Usage::default() }
     }
 
-    /// What was recorded last since this was asked before.
+    /// How the records end that were written since the last call.
     pub(super) async fn last(&mut self) -> Last {
         self.look().await;
         std::mem::take(&mut self.last)
     }
 
-    /// The tokens of all that was recorded since this was asked first.
+    /// The tokens of the whole session so far.
     pub(super) async fn tokens(&mut self) -> Usage {
         self.look().await;
         self.tokens
     }
 
-    /// Takes all that is new: a record that was passed over would be tokens for nothing.
+    /// Reads everything new; a skipped record would be tokens not counted.
     async fn look(&mut self) {
         loop {
             match self.fresh().await {
@@ -72,7 +72,7 @@ impl SessionRecords {
         }
     }
 
-    /// The next whole lines, or a part of one that is too long to be of use.
+    /// The next complete lines, or part of a line that is too long to be useful.
     async fn fresh(&mut self) -> std::io::Result<Vec<u8>> {
         let mut file = tokio::fs::File::open(&self.path).await?;
         file.seek(SeekFrom::Start(self.read)).await?;
@@ -104,14 +104,14 @@ impl SessionRecords {
                     *output = output.saturating_add(count("outputTokens"));
                     *total = input.saturating_add(*output);
                 }
-                // Of all other kinds there is nothing to learn here.
+                // Other kinds of records carry nothing that is needed here.
                 _ => {}
             }
         }
     }
 }
 
-/// The tokens since `before`.
+/// The tokens used since `before`.
 pub(super) fn since(now: Usage, before: Usage) -> Usage {
     Usage {
         input: now.input.saturating_sub(before.input),
@@ -120,7 +120,7 @@ pub(super) fn since(now: Usage, before: Usage) -> Usage {
     }
 }
 
-/// When the rate limit passes that the CLI's newest log tells of last.
+/// When the last rate limit in the CLI's newest log ends.
 pub(super) async fn reset_in_logs(folder: &Path) -> Option<Reset> {
     let folder = folder.to_owned();
     let found = tokio::task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! The end of the agent's stderr, for the message when it dies.
+//! The end of the agent's stderr, for the error message if the agent dies.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guard::Redactor;
 
-/// Bytes that are kept in memory.
+/// Bytes kept in memory.
 const KEPT: usize = 8 << 10;
-/// Bytes that are kept in the run's folder.
+/// Bytes kept in the run's folder.
 const CAP: usize = 1 << 20;
-/// Bytes of a line that are waited for before it is written in pieces.
+/// Longest line that is written in one piece, in bytes.
 const LINE: usize = 64 << 10;
-/// How long its end is waited for: whoever lives on may never close it.
+/// How long to wait for the end of the stream; a surviving child may never close it.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
-/// Shares what was read last.
+/// A shared view of what was read last.
 #[derive(Clone)]
 pub(super) struct StderrTail {
     bytes: Arc<Mutex<VecDeque<u8>>>,
@@ -45,8 +45,8 @@ impl StderrTail {
         tail
     }
 
-    /// The end of it once nothing more comes: the last words arrive beside the end of the
-    /// process and of its output.
+    /// The end of the stream, after waiting for it to close: the last lines may arrive after
+    /// the process has ended.
     pub(super) async fn last_words(&self) -> String {
         let _late = timeout(LAST_WORDS, self.ended.cancelled()).await;
         self.text()

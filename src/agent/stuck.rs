@@ -1,29 +1,29 @@
-//! Whether a turn hangs: a pure function over what was seen so far.
+//! Detects a stuck turn: a pure function over what was observed so far.
 
 use std::time::Duration;
 
 use crate::model::Stuck;
 
-/// When a turn counts as stuck.
+/// The limits beyond which a turn counts as stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// No update for this long while nothing is pending.
+    /// Longest time without an update while nothing is pending.
     pub idle: Duration,
-    /// All of the turn.
+    /// Longest time of the whole turn.
     pub total: Duration,
-    /// The same failing call this often in a row.
+    /// How many times in a row the same call may fail.
     pub repeats: u32,
-    /// Tool calls in one turn.
+    /// Most tool calls in one turn.
     pub calls: u32,
     /// How long a cancelled turn may take to end.
     pub grace: Duration,
-    /// Tokens that are left to the run: a turn that is seen to use them up is cancelled.
+    /// Tokens left to the run; a turn that uses them up is cancelled.
     pub tokens: Option<u64>,
 }
 
 impl TurnLimits {
-    /// How long a cancelled turn may take to end. Copilot answers within 10 ms; whoever does
-    /// not listen is stopped.
+    /// How long a cancelled turn may take to end. Copilot answers within 10 ms; an agent that
+    /// does not answer is stopped.
     pub const GRACE: Duration = Duration::from_secs(1);
 }
 
@@ -40,24 +40,24 @@ impl Default for TurnLimits {
     }
 }
 
-/// The turn's signs of life.
+/// A turn's activity so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnPulse {
-    /// Since the prompt was sent.
+    /// Time since the prompt was sent.
     pub since_start: Duration,
-    /// Since the last update, the last decision or the end of the last pending call.
+    /// Time since the last update, decision or end of a pending call.
     pub since_life: Duration,
-    /// A tool call or a hook is running: the idle clock stands still.
+    /// A tool call or a hook is running, so the idle clock is paused.
     pub pending: bool,
     /// Tool calls so far.
     pub calls: u32,
-    /// The call that failed most recently, if the last one failed.
+    /// The last call, if it failed.
     pub failing: Option<String>,
-    /// How often it failed in a row.
+    /// How many times it failed in a row.
     pub times: u32,
 }
 
-/// Says why the turn is stuck, if it is.
+/// Returns why the turn is stuck, if it is.
 pub fn observe(pulse: &TurnPulse, limits: &TurnLimits) -> Option<Stuck> {
     if pulse.since_start >= limits.total {
         return Some(Stuck::TooLong(limits.total.as_secs()));
@@ -76,7 +76,7 @@ pub fn observe(pulse: &TurnPulse, limits: &TurnLimits) -> Option<Stuck> {
     }
 }
 
-/// Counts what happens again: how often in a row, since something else did.
+/// Counts repetitions: how many times in a row the same thing happened.
 pub(super) fn again(row: &mut Option<(String, u32)>, what: String) {
     let times = match row.take() {
         Some((before, times)) if before == what => times.saturating_add(1),
@@ -85,7 +85,7 @@ pub(super) fn again(row: &mut Option<(String, u32)>, what: String) {
     *row = Some((what, times));
 }
 
-/// The longer of two rows.
+/// The longer of two repetitions.
 pub(super) fn longer(
     one: Option<(String, u32)>,
     other: Option<(String, u32)>,

@@ -1,12 +1,12 @@
-//! TASK.md over a turn: what changed in it, and whether a tool call can have done it.
+//! Tracks changes to TASK.md during a turn, and whether a tool call can have made them.
 //!
-//! A commit of the agent takes along whatever stands in the tree, a human's edit too, so
-//! that what a commit holds does not tell whose it is. What the guard lets an edit do to
-//! TASK.md it has seen beforehand; only a command can do there what nobody saw. So the file
-//! is looked at whenever a call is decided, whenever a command ends, and at the turn's end.
+//! The agent's commit includes everything in the tree, a human's edit too, so a commit does
+//! not show who changed a file. The guard sees an edit to TASK.md before it happens; only a
+//! command can change the file unseen. So the file is read whenever a call is decided,
+//! whenever a command ends, and at the end of the turn.
 //!
-//! Invariant: what changed while a command may have run counts as the command's. What does
-//! NOT live here: what a change means, and which commands run ([`super::decisions`]).
+//! Invariant: a change made while a command may have run counts as the command's. What a
+//! change means, and which commands run ([`super::decisions`]), does NOT live here.
 
 use std::path::PathBuf;
 
@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::model::{Task, TaskEdit};
 
-/// Changes that are kept; more in one turn are nobody's honest work.
+/// Changes kept per turn; honest work needs far fewer.
 const MANY: usize = 64;
 
 /// Commands that write nothing but git's own files.
 const GIT: [&str; 6] = ["git add ", "git commit ", "git status", "git diff", "git log", "git show"];
 
-/// Follows TASK.md.
+/// Watches TASK.md.
 #[derive(Debug, Default)]
 pub(super) struct TaskWatch {
     path: PathBuf,
@@ -29,15 +29,15 @@ pub(super) struct TaskWatch {
 }
 
 impl TaskWatch {
-    /// Begins with the file as it stands.
+    /// Starts from the current contents of the file.
     pub(super) fn new(path: PathBuf) -> Self {
         let mut watch = Self { path, ..Self::default() };
         watch.last = watch.read();
         watch
     }
 
-    /// Looks whether it changed since the last look; `unseen` if a command may have run
-    /// meanwhile of which nobody knows what it writes.
+    /// Records a change since the last look. `unseen` says that a command with unknown writes
+    /// may have run meanwhile.
     pub(super) fn look(&mut self, unseen: bool) {
         let now = self.read();
         if now == self.last {
@@ -49,17 +49,17 @@ impl TaskWatch {
         }
     }
 
-    /// The bytes as they were seen last, if they are not those of the beginning.
+    /// The latest contents, if the file has changed since the start.
     pub(super) fn changed(&self) -> Option<&[u8]> {
         (!self.edits.is_empty()).then_some(&self.last)
     }
 
-    /// What changed.
+    /// All changes so far.
     pub(super) fn edits(&self) -> Vec<TaskEdit> {
         self.edits.clone()
     }
 
-    /// The bytes; none where there is no file that a human can have written.
+    /// The contents; empty if there is no regular file of a plausible size.
     fn read(&self) -> Vec<u8> {
         match std::fs::symlink_metadata(&self.path) {
             Ok(meta) if meta.is_file() && meta.len() <= Task::MOST_BYTES => {
@@ -70,15 +70,15 @@ impl TaskWatch {
     }
 }
 
-/// Whether nobody knows what a call writes: it is a command, and more than git's.
+/// Does the call have unknown writes? It does if it is a command that runs more than git.
 pub(super) fn writes_unseen(input: &Value) -> bool {
     input.get("command").and_then(Value::as_str).is_some_and(|command| !only_git(command))
 }
 
-/// Whether a command stages, commits or looks, and does nothing else.
+/// Does the command only stage, commit or inspect with git?
 fn only_git(command: &str) -> bool {
-    // Between single quotes nothing means anything to a shell; between double ones they are
-    // no quotes.
+    // A shell takes text in single quotes literally, but single quotes inside double quotes
+    // do not quote.
     let mut bare: String = command.split('\'').step_by(2).collect();
     let quotes = command.matches('\'').count();
     let one_kind = quotes == 0 || !command.contains('"');

@@ -12,34 +12,34 @@ use crate::model::{AgentIdentity, Prompt, SessionId, Turn};
 /// A running agent: one process for the whole run.
 #[async_trait]
 pub trait Agent: Send {
-    /// Who it says it is.
+    /// The name and version that the agent reports.
     fn identity(&self) -> Option<AgentIdentity>;
 
-    /// The process that serves the run; none where each prompt has its own.
+    /// The process that serves the run; `None` if each prompt starts its own.
     fn pid(&self) -> Option<u32>;
 
     /// Opens a fresh session.
     ///
     /// # Errors
-    /// If the agent cannot give one; the error's fault tells why.
+    /// If the agent cannot open one; the error's fault says why.
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError>;
 
-    /// Ends the agent and everything it started: cancel, close stdin, TERM, KILL.
+    /// Stops the agent and every process it started: cancel, close stdin, TERM, KILL.
     async fn stop(self: Box<Self>);
 }
 
 /// One conversation with the agent.
 #[async_trait]
 pub trait Session: Send {
-    /// Its name.
+    /// The session's id.
     fn id(&self) -> &SessionId;
 
-    /// Sends a prompt and watches until it is answered, stuck, or `stop` is cancelled.
-    /// A turn that ended badly is a [`Turn`] too, with its fault: what was seen until
-    /// then must not be lost with the agent.
+    /// Sends a prompt and watches until it is answered or stuck, or `stop` is cancelled.
+    /// A turn that ended badly is a [`Turn`] too, with its fault, so that what was observed
+    /// is not lost with the agent.
     ///
     /// # Errors
-    /// Only if what happens cannot be recorded.
+    /// Only if an event cannot be recorded.
     async fn prompt(
         &mut self,
         prompt: &Prompt,
@@ -47,16 +47,16 @@ pub trait Session: Send {
         stop: &CancellationToken,
     ) -> Result<Turn, AgentError>;
 
-    /// Closes it; the agent keeps running. Waits at most `limit`.
+    /// Closes the session; the agent keeps running. Waits no longer than `limit`.
     async fn close(self: Box<Self>, limit: Duration) -> Closed;
 }
 
-/// What became of a session that was to be closed.
+/// The result of closing a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// The agent has let go of it.
+    /// The agent confirmed it.
     Confirmed,
-    /// The agent did not answer, now or when its turn was cancelled: it may still be at
-    /// work, and has to be stopped before anything it did is looked at.
+    /// The agent did not answer, now or when its turn was cancelled. It may still be at
+    /// work; stop it before you look at its changes.
     Unanswered,
 }

@@ -1,8 +1,8 @@
-//! Writes wire frames, redacted, to the run's folder.
+//! Writes redacted wire frames to the run's folder, for people; the runner never reads them.
 //!
-//! Invariant: the caller never waits. Frames go through a bounded queue to a
-//! thread of their own; what does not fit is counted and said, and the newest frames
-//! are kept, up to a cap. It is for looking at afterwards: nothing reads it back.
+//! Invariant: the caller never waits. Frames go through a bounded queue to a writer thread;
+//! frames that do not fit are counted and reported. The file is rotated when it is full, so
+//! the newest frames are kept.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -17,35 +17,35 @@ use chrono::Utc;
 use crate::guard::Redactor;
 use crate::sys::append::rotate;
 
-/// Bytes of one frame that are kept.
+/// Bytes kept of one frame.
 const FRAME: usize = 64 << 10;
 /// Bytes beyond them that are still redacted: half a secret is not recognized as one.
 const SLACK: usize = 8 << 10;
-/// Bytes that may wait in the queue, what a frame itself takes included.
+/// Bytes that may wait in the queue, including the frames' own overhead.
 const QUEUED: usize = 1 << 20;
-/// How long the end of the run waits for the last frames.
+/// How long to wait for the last frames at the end of the run.
 const LAST: Duration = Duration::from_secs(1);
-/// Bytes of a file; then it is moved aside, where the one before it goes.
+/// Size at which the file is rotated, in bytes; the previous rotated file is replaced.
 const FULL: u64 = 16 << 20;
 
-/// Which way a frame went.
+/// The direction of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
     Sent,
     Received,
-    /// A line that is no frame.
+    /// A line that is not a frame.
     Noise,
 }
 
 struct Frame {
     way: Way,
     text: String,
-    /// Bytes that the line had.
+    /// Length of the original line, in bytes.
     whole: usize,
 }
 
 impl Frame {
-    /// Bytes that it takes in the queue.
+    /// Bytes that the frame takes in the queue.
     fn size(&self) -> usize {
         self.text.len() + size_of::<Self>()
     }
@@ -56,19 +56,19 @@ struct Shared {
     missed: AtomicU64,
 }
 
-/// The file's entrance.
+/// The sending side of the queue.
 #[derive(Clone)]
 pub(super) struct WireLog {
     entrance: Sender<Frame>,
     shared: Arc<Shared>,
 }
 
-/// The thread that writes; it ends when the last entrance is dropped.
+/// The writer thread; it ends when the last sender is dropped.
 pub(super) struct WireWriter(Receiver<()>);
 
 impl Drop for WireWriter {
-    /// Waits for the last frames, but not for an entrance that somebody still holds, nor
-    /// for a disk that hangs.
+    /// Waits for the last frames, for a limited time: a sender may still be held, or the disk
+    /// may hang.
     fn drop(&mut self) {
         if self.0.recv_timeout(LAST) == Err(RecvTimeoutError::Timeout) {
             tracing::warn!("the last frames may not be in the wire log");
@@ -89,14 +89,14 @@ impl WireLog {
         let of_thread = Arc::clone(&shared);
         let (done, written) = channel();
         std::thread::Builder::new().name("wire-log".to_owned()).spawn(move || {
-            // Dropped when everything is written: that is the sign.
+            // Dropping this signals that everything is written.
             let _done: Sender<()> = done;
             write(&path, file, &exit, &of_thread, &redactor);
         })?;
         Ok((Self { entrance, shared }, WireWriter(written)))
     }
 
-    /// Hands a frame over, or counts it as missed.
+    /// Queues a frame, or counts it as missed.
     pub(super) fn note(&self, way: Way, line: &str) {
         let end = line.floor_char_boundary((FRAME + SLACK).min(line.len()));
         let frame = Frame { way, text: line[..end].to_owned(), whole: line.len() };
@@ -110,7 +110,7 @@ impl WireLog {
     }
 }
 
-/// The frame redacted, then cut, with the cut visible.
+/// The frame's text, redacted, then cut with a visible mark.
 fn shown(frame: &Frame, redactor: &Redactor) -> String {
     let mut text = redactor.redact_str(&frame.text).into_owned();
     if frame.whole > FRAME {
@@ -167,7 +167,7 @@ fn write(path: &Path, file: File, exit: &Receiver<Frame>, shared: &Shared, redac
     }
 }
 
-/// Moves the full file aside and begins a new one.
+/// Rotates the full file and opens a new one.
 fn turn_over(path: &Path, out: &mut BufWriter<File>) -> std::io::Result<File> {
     out.flush()?;
     rotate(path, 0).map_err(std::io::Error::other)?;

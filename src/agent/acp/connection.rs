@@ -1,9 +1,8 @@
-//! The connection to an agent, whoever holds its streams: the driver of the SDK, the
-//! first words of the protocol, and sessions.
+//! The connection to an agent over any pair of streams: the SDK's driver, `initialize`, and
+//! opening sessions.
 //!
-//! Invariant: a session is opened only while the guard's plugin is what was written,
-//! and only in a mode in which the agent asks. The process behind the streams is
-//! started and ended in `acp`.
+//! Invariant: a session is opened only while the guard's plugin is unchanged, and only in a
+//! mode in which the agent asks for permission. `acp` starts and stops the process.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,12 +31,12 @@ use crate::agent::{AgentError, AgentKind, Gate};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
 
-/// How long the SDK may take to end.
+/// How long the SDK's driver may take to end.
 pub(super) const HANG_UP: Duration = Duration::from_millis(250);
-/// How long, after the process, the reader of its output may take to end.
+/// How long the reader of the agent's output may take to end after the process.
 pub(super) const RELEASE: Duration = Duration::from_millis(500);
 
-/// What a connection works with.
+/// The parts a connection needs.
 pub(super) struct Setup {
     pub(super) gate: Arc<Gate>,
     pub(super) kind: AgentKind,
@@ -48,7 +47,7 @@ pub(super) struct Setup {
     pub(super) stderr: StderrTail,
 }
 
-/// A connection that is up.
+/// An open connection.
 pub(super) struct Connection {
     channel: AgentChannel,
     setup: Setup,
@@ -58,7 +57,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Sets the connection up; nothing is said yet. `None` if the SDK ends at once.
+    /// Sets up the connection without sending anything. `None` if the SDK's driver ends at once.
     pub(super) async fn begin<R, W>(stdout: R, stdin: W, log: WireLog, setup: Setup) -> Option<Self>
     where
         R: AsyncRead + Unpin + Send + 'static,
@@ -76,7 +75,7 @@ impl Connection {
         Some(Self { channel, setup, hang_up: Some(hang_up), driver, reader })
     }
 
-    /// Introduces us (`initialize`) and learns who answers.
+    /// Sends `initialize` and returns the agent's identity.
     pub(super) async fn introduce(&self) -> Result<Option<AgentIdentity>, AgentError> {
         let request = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(ClientCapabilities::default())
@@ -95,7 +94,7 @@ impl Connection {
         Ok(response.agent_info.map(identity))
     }
 
-    /// Opens a session in which the agent asks before it acts.
+    /// Opens a session in a mode in which the agent asks before it acts.
     pub(super) async fn open(&self) -> Result<AcpSession, AgentError> {
         if let Some(plugin) = &self.setup.plugin {
             plugin.check()?;
@@ -118,7 +117,7 @@ impl Connection {
         })
     }
 
-    /// Makes sure that the session asks before it acts.
+    /// Switches the session to a mode in which the agent asks, or fails.
     async fn assert_mode(&self, session: &NewSessionResponse) -> Result<(), AgentError> {
         let refused = |message| AgentError::Refused {
             operation: "session/set_mode",
@@ -150,10 +149,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Ends the conversation: the agent reads the end of its stdin.
+    /// Closes the agent's stdin.
     pub(super) async fn hang_up(&mut self) {
         if let Some(hang_up) = self.hang_up.take() {
-            // A driver that has ended already is no reason to stop.
+            // The driver may have ended already.
             let _ended = hang_up.send(());
         }
         if timeout(HANG_UP, &mut self.driver).await.is_err() {
@@ -161,8 +160,8 @@ impl Connection {
         }
     }
 
-    /// Lets go of the agent's output, once its process is gone. A process that it left
-    /// behind may hold the other end open for ever.
+    /// Stops reading the agent's output after its process is gone. A process that it left
+    /// behind may hold the pipe open for ever.
     pub(super) async fn release_output(mut self) {
         if timeout(RELEASE, &mut self.reader).await.is_err() {
             self.reader.abort();
@@ -170,7 +169,7 @@ impl Connection {
     }
 }
 
-/// Runs the connection until it is hung up or the agent's output ends.
+/// Drives the connection until it is closed or the agent's output ends.
 async fn drive(
     lines: impl agent_client_protocol::ConnectTo<Client> + 'static,
     ready: oneshot::Sender<ConnectionTo<AgentRole>>,

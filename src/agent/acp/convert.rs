@@ -1,4 +1,4 @@
-//! The SDK's types ↔ our own, once, at the border.
+//! Converts the SDK's types to our own and back, in one place.
 
 use agent_client_protocol::v1::schema::{
     PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
@@ -12,31 +12,31 @@ use crate::model::{
     Answer, Asked, CallStatus, Fault, FaultClass, SessionId, ToolRequest, TurnEnd, Usage,
 };
 
-/// A call's status; a failure that carries our own denial is told apart.
+/// A call's status; a failure caused by our own denial becomes `Denied`.
 pub(super) fn status(status: ToolCallStatus, output: Option<&Value>) -> CallStatus {
     let code = output.and_then(|output| output.get("code")).and_then(Value::as_str);
     match status {
         ToolCallStatus::Completed => CallStatus::Completed,
         ToolCallStatus::Failed if matches!(code, Some("denied" | "rejected")) => CallStatus::Denied,
         ToolCallStatus::Failed => CallStatus::Failed,
-        // Pending, in progress, and whatever a later version adds: not ended.
+        // Pending, in progress, and statuses of later versions: not ended.
         _ => CallStatus::Pending,
     }
 }
 
-/// The exit code of a shell command, where Copilot's output tells it.
+/// A shell command's exit code, if Copilot's output contains it.
 pub(super) fn exit_code(output: &Value) -> Option<i64> {
     let contents = output.get("contents")?.as_array()?;
     contents.iter().rev().find_map(|content| content.get("exitCode")?.as_i64())
 }
 
-/// What came of a call: the agent's own account of it, else what it shows people.
+/// A call's result: the raw output, else the content shown to people.
 pub(super) fn output(raw: Option<Value>, shown: &[ToolCallContent]) -> Option<Value> {
     raw.filter(|raw| !raw.is_null())
         .or_else(|| (!shown.is_empty()).then(|| serde_json::to_value(shown).ok()).flatten())
 }
 
-/// The sub-agent a call belongs to, in Copilot's own field.
+/// The sub-agent that a call belongs to, from Copilot's own field.
 pub(super) fn sub_agent(meta: &serde_json::Map<String, Value>) -> Option<String> {
     meta.get("github.com/copilot")?.get("agentId")?.as_str().map(str::to_owned)
 }
@@ -49,13 +49,13 @@ pub(super) fn kind(kind: ToolKind) -> String {
         .unwrap_or_else(|| "other".to_owned())
 }
 
-/// Whether a call of this kind must have been decided by us before it ran.
+/// Must we have decided a call of this kind before it ran?
 pub(super) fn needs_decision(kind: ToolKind) -> bool {
-    // Everything but looking: a kind that we do not know needs one too.
+    // Everything that does more than look, unknown kinds included.
     !matches!(kind, ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::SwitchMode)
 }
 
-/// A permission request as the guard sees it: raw input and tool, never the title.
+/// A permission request for the guard: the tool and its raw input, never the title.
 pub(super) fn request(asked: &RequestPermissionRequest) -> ToolRequest {
     let call = &asked.tool_call;
     let tool = call
@@ -80,12 +80,12 @@ pub(super) fn request(asked: &RequestPermissionRequest) -> ToolRequest {
     }
 }
 
-/// Whether the agent offers a way to allow a call once.
+/// Does the agent offer to allow a call once?
 pub(super) fn can_allow(options: &[PermissionOption]) -> bool {
     options.iter().any(|option| option.kind == PermissionOptionKind::AllowOnce)
 }
 
-/// The option that says our answer, by its kind and never for longer than once.
+/// Selects the option for our answer by its kind; never one that lasts longer than once.
 pub(super) fn response(answer: Answer, options: &[PermissionOption]) -> RequestPermissionResponse {
     let find = |kind| options.iter().find(|option| option.kind == kind);
     let chosen = match answer {
@@ -101,7 +101,7 @@ pub(super) fn response(answer: Answer, options: &[PermissionOption]) -> RequestP
     RequestPermissionResponse::new(outcome)
 }
 
-/// How the agent says that the turn ended.
+/// The turn's end, from the agent's stop reason.
 pub(super) fn end(reason: StopReason) -> TurnEnd {
     match reason {
         StopReason::EndTurn => TurnEnd::EndTurn,
@@ -115,12 +115,12 @@ pub(super) fn end(reason: StopReason) -> TurnEnd {
     }
 }
 
-/// Tokens as the agent counts them: for the whole session so far.
+/// The agent's token count, for the whole session so far.
 pub(super) fn usage(usage: &AcpUsage) -> Usage {
     Usage { input: usage.input_tokens, output: usage.output_tokens, total: usage.total_tokens }
 }
 
-/// A JSON-RPC error, classified.
+/// Classifies a JSON-RPC error.
 pub(super) fn fault(error: &agent_client_protocol::Error) -> Fault {
     let data = error.data.clone().unwrap_or_default();
     let message = match &data {
@@ -129,18 +129,18 @@ pub(super) fn fault(error: &agent_client_protocol::Error) -> Fault {
         other => format!("{}: {other}", error.message),
     };
     let code = i32::from(error.code);
-    let told = json!({ "code": code, "message": error.message, "data": data });
-    match classify_json(&told) {
+    let error_json = json!({ "code": code, "message": error.message, "data": data });
+    match classify_json(&error_json) {
         Some(fault) => Fault { message, ..fault },
         None => Fault::new(FaultClass::Fatal, message),
     }
 }
 
-/// Whether a mode lets the agent act without asking.
+/// Does this mode let the agent act without asking?
 pub(super) fn widens(mode: &str) -> bool {
     let mode = mode.to_lowercase();
     let name = mode.rsplit(['#', '/', ':']).next().unwrap_or_default();
-    // `auto`, `autopilot`, `autoEdit`, `acceptEdits`: an edit or more without a question.
+    // `auto`, `autopilot`, `autoEdit`, `acceptEdits`: at least edits happen without asking.
     name.starts_with("auto")
         || name.starts_with("accept")
         || ["bypass", "yolo", "dontask", "dont-ask", "full-access", "allow-all", "allow_all"]
@@ -148,19 +148,19 @@ pub(super) fn widens(mode: &str) -> bool {
             .any(|word| name.contains(word))
 }
 
-/// Whether a mode is the ordinary one, in which the agent asks and acts.
+/// Is this the ordinary mode, in which the agent asks before it acts?
 pub(super) fn asks(mode: &str) -> bool {
     mode == "default" || mode == "agent" || mode.ends_with("#agent")
 }
 
-/// A setting of the session in which the agent does not ask, if there is one.
+/// A session setting with which the agent does not ask, if one is on.
 pub(super) fn widening_option(options: &[SessionConfigOption]) -> Option<String> {
     options.iter().find_map(|option| {
         let id = option.id.0.as_ref();
         let value = match &option.kind {
             SessionConfigKind::Select(select) => select.current_value.0.to_string(),
             SessionConfigKind::Boolean(flag) => flag.current_value.to_string(),
-            // A kind of a later version: its value is not known.
+            // A kind of a later version, whose value is unknown.
             _ => return None,
         };
         let opens =

@@ -1,8 +1,7 @@
-//! What a prompt came to: the [`Turn`], put together from everything that was seen.
+//! Assembles the [`Turn`] of a prompt from everything that was observed.
 //!
-//! Invariant: what went wrong is told by the most reliable sign there is: the
-//! CLI's records, then its hooks' reports, and its words only where nothing speaks
-//! against them.
+//! Invariant: the fault comes from the most reliable source available: the CLI's records,
+//! then its hooks' reports, and its text only if nothing contradicts it.
 
 use tokio::time::Instant;
 
@@ -53,7 +52,7 @@ impl AcpSession {
             (TurnEnd::CutByDenial { .. } | TurnEnd::Stuck(_) | TurnEnd::Interrupted, None) => None,
         };
         if let (Some(fault), AgentKind::Other) = (&fault, self.kind) {
-            // The Copilot CLI has a hook for that.
+            // The Copilot CLI reports its errors through a hook.
             self.channel.gate.audit(&AuditEntry {
                 output: Some(fault.message.as_str().into()),
                 ..AuditEntry::new(HookType::Error, Some(self.id.clone()))
@@ -63,7 +62,7 @@ impl AcpSession {
         let calls =
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();
-        // Who did not answer, or not with numbers, has spent tokens all the same.
+        // An agent that did not report its usage has spent tokens all the same.
         let usage = match (usage, &mut self.records) {
             (None, Some(records)) => Some(records.tokens().await).filter(|now| now.total > 0),
             (usage, _) => usage,
@@ -98,7 +97,7 @@ impl AcpSession {
         }
     }
 
-    /// What really went wrong, if anything did.
+    /// The failure behind the turn, if there was one.
     async fn fault(&mut self, words: &LastWords, acted: bool) -> Option<Fault> {
         let last = match &mut self.records {
             Some(records) => records.last().await,
@@ -113,16 +112,15 @@ impl AcpSession {
                 let fault = Fault::new(class.unwrap_or(FaultClass::Fatal), report.message);
                 Fault { reset: reset_in(&error), ..fault }
             }
-            // The model said it, and the CLI reported nothing: these are its own words.
+            // The CLI reported nothing, so this text is the model's own.
             (Last::Model, _, _) => {
                 words.classify(acted).filter(ReportedFault::is_plain_limit)?.fault
             }
-            // A model may well begin a sentence like a failure: what is not the report of
-            // one is none.
+            // A model may begin any sentence like a failure, so only a whole report counts.
             (Last::Nothing, _, _) => words.classify(acted)?.fault,
         };
         let reset = match (&fault.reset, fault.class, &self.logs) {
-            // Over ACP no rate limit says when it passes; the CLI's own log does.
+            // Over ACP a rate limit does not say when it ends; the CLI's log does.
             (None, FaultClass::RateLimit, Some(logs)) => records::reset_in_logs(logs).await,
             (reset, _, _) => *reset,
         };

@@ -1,9 +1,8 @@
 //! ACP, protocol v1: the only place that names the SDK.
 //!
-//! Our own child and our own line transport; the SDK matches requests with
-//! answers and knows the messages. One process serves a run, one session an
-//! iteration. Handlers only hand over: a permission is decided on a task of its
-//! own, so that the stream keeps flowing meanwhile.
+//! We own the child and the line transport; the SDK matches requests with answers and defines
+//! the messages. One process serves a run, one session an iteration. Handlers never wait: a
+//! permission is decided on its own task, so that the stream keeps flowing.
 
 mod channel;
 mod connection;
@@ -35,8 +34,8 @@ use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, FaultClass, RunId};
 use crate::sys::process::{Ladder, Supervised};
 
-/// What CI services give a job that is cancelled before they kill it: the agent's end, from
-/// `session/cancel` to the last of its output, stays within it.
+/// How long stopping an agent may take, from `session/cancel` to the last of its output: CI
+/// services kill a cancelled job soon after that.
 const END: Duration = Duration::from_secs(7);
 const _: () = assert!(
     TurnLimits::GRACE
@@ -48,27 +47,27 @@ const _: () = assert!(
     "the steps of an end take longer than the end"
 );
 
-/// Everything that is needed to start an agent.
+/// Everything needed to start an agent.
 pub struct AgentLaunch<'a> {
     /// The program.
     pub command: &'a AgentCommand,
     /// Arguments that the run adds.
     pub extra: Vec<OsString>,
-    /// Variables that are set (`Some`) or removed (`None`).
+    /// Variables to set (`Some`) or remove (`None`).
     pub environment: Vec<(OsString, Option<OsString>)>,
-    /// The run; every process of it carries its name.
+    /// The run, whose id marks every process of it.
     pub run: &'a RunId,
     /// The repository's root: the sessions' working directory.
     pub cwd: &'a Path,
     /// The run's folder, for wire frames and stderr.
     pub folder: &'a Path,
-    /// Where the CLI keeps its records, for Copilot.
+    /// The CLI's home with its session records, for Copilot.
     pub home: Option<PathBuf>,
-    /// Where the CLI is told to write its log, for Copilot.
+    /// The folder of the CLI's log, for Copilot.
     pub logs: Option<PathBuf>,
-    /// The guard's plugin, for Copilot: checked before each session.
+    /// The guard's plugin, for Copilot; verified before each session.
     pub plugin: Option<Plugin>,
-    /// Decides what the agent asks for.
+    /// Decides the agent's tool calls.
     pub gate: Arc<Gate>,
 }
 
@@ -81,10 +80,10 @@ pub struct AcpAgent {
 }
 
 impl AcpAgent {
-    /// Starts the agent and introduces us (`initialize`).
+    /// Starts the agent and sends `initialize`.
     ///
     /// # Errors
-    /// If it cannot be started or does not speak the protocol.
+    /// If the agent cannot be started or does not speak the protocol.
     pub async fn start(launch: AgentLaunch<'_>) -> Result<Self, AgentError> {
         let prepare = |path: PathBuf| move |source| AgentError::Prepare { path, source };
         let path = launch.folder.join("wire.log");

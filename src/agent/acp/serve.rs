@@ -1,9 +1,9 @@
 //! The agent's side of the protocol, for the scripted agent.
 //!
-//! The SDK frames requests, responses and ids; what arrives is only enqueued, so that no
-//! handler ever waits. Everything that leaves goes through one `Output`, in order, so that
-//! a caller can put bytes between the frames that no well-behaved agent would send.
-//! What to answer, and when, does NOT live here: the caller decides on each [`Incoming`].
+//! The SDK frames requests, responses and ids. Incoming messages are only enqueued, so no
+//! handler ever waits. All output goes through one ordered `Output`, so the caller can put
+//! bytes between the frames that no well-behaved agent would send. The caller decides how and
+//! when to answer each [`Incoming`].
 
 mod output;
 
@@ -25,33 +25,33 @@ use tokio_util::codec::{FramedRead, LinesCodec};
 
 use output::Output;
 
-/// Why the connection could not be served to its end.
+/// A failure of the connection to the client.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The client went away, or what it sent is no JSON-RPC.
+    /// The client went away, or sent something that is not JSON-RPC.
     #[error("the connection to the client broke: {0}")]
     Connection(Error),
 }
 
-/// What the client sent, in the order it came.
+/// A message from the client, in order of arrival.
 #[derive(Debug)]
 pub enum Incoming {
     /// `initialize`.
     Initialize(ReplyHandle),
     /// `session/new`.
     NewSession {
-        /// The folder that the session works in.
+        /// The session's working folder.
         cwd: PathBuf,
-        /// Where the answer goes.
+        /// Takes the answer.
         reply: ReplyHandle,
     },
     /// `session/prompt`.
     Prompt {
         /// The session.
         session: String,
-        /// All its text blocks, joined.
+        /// All text blocks, joined.
         text: String,
-        /// Where the answer goes.
+        /// Takes the answer.
         reply: ReplyHandle,
     },
     /// `session/cancel`.
@@ -65,19 +65,19 @@ pub enum Incoming {
         session: String,
         /// The mode's id.
         mode: String,
-        /// Where the answer goes.
+        /// Takes the answer.
         reply: ReplyHandle,
     },
     /// `session/close`.
     Close {
         /// The session.
         session: String,
-        /// Where the answer goes.
+        /// Takes the answer.
         reply: ReplyHandle,
     },
 }
 
-/// A request that waits for its answer.
+/// A request that is waiting for its answer.
 #[derive(Debug)]
 pub struct ReplyHandle(Responder<Value>);
 
@@ -86,26 +86,26 @@ pub struct ReplyHandle(Responder<Value>);
 pub struct RpcError {
     /// JSON-RPC's code.
     pub code: i32,
-    /// One sentence.
+    /// The error message.
     pub message: String,
-    /// Anything more, `null` for nothing.
+    /// More details, or `null`.
     pub data: Value,
 }
 
-/// The way out to the client.
+/// The sending side of the connection.
 #[derive(Clone)]
 pub struct Wire {
     connection: ConnectionTo<Client>,
     output: Output,
 }
 
-/// A permission request that is written and not yet answered.
+/// A permission request that is sent and not yet answered.
 #[derive(Debug)]
 pub struct Pending(SentRequest<Value>);
 
 impl Pending {
-    /// The id of the option that the client selected, once it did. Anything else (cancelled,
-    /// an error, no sense, no client any more) is no permission.
+    /// Waits for the option that the client selects. Any other answer (cancelled, an error,
+    /// nonsense, a lost client) is `None`, which is not permission.
     pub async fn selected(self) -> Option<String> {
         let answer = self.0.block_task().await.ok()?;
         let answer: RequestPermissionResponse = serde_json::from_value(answer).ok()?;
@@ -117,17 +117,17 @@ impl Pending {
 }
 
 impl Wire {
-    /// Sends one `session/update`, whatever it holds.
+    /// Sends one `session/update`, valid or not.
     pub async fn update(&self, session: &str, update: &Value) {
         self.bytes(update_line(session, update)).await;
     }
 
-    /// Sends bytes as they are, between two frames.
+    /// Sends raw bytes between two frames.
     pub async fn bytes(&self, bytes: Vec<u8>) {
         self.output.raw(bytes).await;
     }
 
-    /// Asks for permission; returns when the request is written.
+    /// Sends a permission request; returns when it is written.
     ///
     /// # Errors
     /// If the client is gone.
@@ -159,9 +159,9 @@ impl Wire {
         Ok(())
     }
 
-    /// Ends all output: returns when everything sent so far has been handed to the operating
-    /// system, and drops what comes after it. The SDK answers a request that is let go of,
-    /// which a process that dies does not.
+    /// Ends all output: returns when everything sent so far has reached the operating system,
+    /// and drops anything later. The SDK answers a request when it is dropped, which a dying
+    /// process would not do.
     pub async fn seal(&self) {
         self.output.seal().await;
     }
@@ -184,11 +184,11 @@ pub fn update_line(session: &str, update: &Value) -> Vec<u8> {
     line
 }
 
-/// Serves one client until `play` returns, and hands on what it returned.
+/// Serves one client until `play` returns, and returns its result.
 ///
 /// # Errors
-/// If the transport breaks before `play` is through. A client that closes its side is no
-/// error: `play` sees it with [`Wire::hung_up`].
+/// If the transport breaks before `play` returns. A client that closes its side is not an
+/// error: `play` learns it from [`Wire::hung_up`].
 pub async fn serve<R, W, T>(
     stdin: R,
     stdout: W,
@@ -221,7 +221,7 @@ where
     result
 }
 
-/// Puts one message into the queue; what cannot be understood is answered at once.
+/// Enqueues a message; an invalid one is answered with an error at once.
 fn take(message: Dispatch, queue: &mpsc::UnboundedSender<Incoming>) -> Result<(), Error> {
     let incoming = match message {
         Dispatch::Request(request, responder) => {
@@ -232,13 +232,13 @@ fn take(message: Dispatch, queue: &mpsc::UnboundedSender<Incoming>) -> Result<()
         Dispatch::Response(result, router) => return router.route_with_result(result),
     };
     if let Some(incoming) = incoming {
-        // Nobody takes messages any more once the script has ended.
+        // The receiver is gone once the script has ended.
         let _ = queue.send(incoming);
     }
     Ok(())
 }
 
-/// A request in our terms; `None` if it has been answered already.
+/// Converts a request; `None` if it has already been answered.
 fn request_of(method: &str, params: Value, reply: ReplyHandle) -> Result<Option<Incoming>, Error> {
     match method {
         "initialize" => {
@@ -265,7 +265,7 @@ fn request_of(method: &str, params: Value, reply: ReplyHandle) -> Result<Option<
     }
 }
 
-/// The parameters as the SDK's type, or an answer that says what is wrong with them.
+/// Parses the parameters, or answers the request with the parse error.
 fn typed<T: DeserializeOwned>(
     params: Value,
     reply: ReplyHandle,
@@ -280,7 +280,7 @@ fn typed<T: DeserializeOwned>(
     }
 }
 
-/// The only notification that means something to an agent.
+/// Converts `session/cancel`, the only notification that an agent handles.
 fn cancel_of(note: UntypedMessage) -> Option<Incoming> {
     let (method, params) = note.into_parts();
     if method != "session/cancel" {
@@ -301,7 +301,7 @@ fn text_of(blocks: &[ContentBlock]) -> String {
     texts.join("\n")
 }
 
-/// The number of the protocol's version that this side speaks.
+/// The protocol version that this side supports.
 pub fn protocol_version() -> Value {
     json!(ProtocolVersion::V1)
 }

@@ -1,7 +1,7 @@
-//! One prompt, watched until it is answered, stuck or stopped.
+//! Sends one prompt and watches until it is answered, stuck or stopped.
 //!
-//! Invariant: every wait has a limit, and what was seen until the end becomes the turn,
-//! however it ended. How the turn is put together lives in `fold`.
+//! Invariant: every wait has a limit, and everything observed becomes part of the turn,
+//! however it ended. `fold` assembles the turn.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ use crate::model::{
     SessionId, Turn, TurnEnd, Usage,
 };
 
-/// How often the clocks are looked at.
+/// How often the limits are checked.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// A session of an agent that speaks ACP.
@@ -38,29 +38,29 @@ pub(super) struct AcpSession {
     pub(super) id: SessionId,
     pub(super) channel: AgentChannel,
     pub(super) kind: AgentKind,
-    /// Tokens of the session before this prompt: the agent's counter only grows.
+    /// The session's tokens before this prompt; the agent's counter only grows.
     pub(super) counted: Usage,
     /// The CLI's own records of this session.
     pub(super) records: Option<SessionRecords>,
-    /// Where the CLI writes its log.
+    /// The folder of the CLI's log.
     pub(super) logs: Option<PathBuf>,
-    /// A cancelled prompt was never answered: the agent may still be at work.
+    /// A cancelled prompt was not answered, so the agent may still be at work.
     pub(super) deaf: bool,
 }
 
-/// What is gathered while a prompt is being answered.
+/// The observations while a prompt is being answered.
 #[derive(Default)]
 pub(super) struct Gathered {
-    /// Executed calls without a decision, and whatever else makes going on unsafe.
+    /// Executed calls without a decision, and other reasons to stop the turn.
     pub(super) undecided: Vec<String>,
-    /// The calls that ended, by their place, redacted and bounded.
+    /// The calls that ended, by index.
     pub(super) ended: HashMap<usize, ExecutedCall>,
     pub(super) usage: Option<Usage>,
     /// The error that ended the prompt, as data.
     pub(super) fault: Option<Fault>,
 }
 
-/// Why we stopped waiting for the answer.
+/// Why the wait for the answer ended.
 enum Over {
     Answered(Box<Result<PromptResponse, agent_client_protocol::Error>>),
     Cancel(TurnEnd),
@@ -151,7 +151,7 @@ impl Session for AcpSession {
     async fn close(self: Box<Self>, limit: Duration) -> Closed {
         self.channel.gate.close(&self.id);
         if self.deaf {
-            // Whoever did not hear that its turn is over is not waited for again.
+            // The agent did not answer the cancellation, so do not wait again.
             self.channel.updates.forget(self.id.as_str());
             return Closed::Unanswered;
         }
@@ -160,7 +160,7 @@ impl Session for AcpSession {
         let closed = match timeout(limit, answer).await {
             Ok(Ok(_)) => Closed::Confirmed,
             Ok(Err(error)) => {
-                // An agent that knows no such request has answered too.
+                // An agent that does not support the request has answered, too.
                 tracing::debug!(%error, "session/close was refused");
                 Closed::Confirmed
             }
@@ -175,7 +175,7 @@ impl Session for AcpSession {
 }
 
 impl AcpSession {
-    /// Asks the agent to end its turn, and lets it do nothing more meanwhile.
+    /// Sends `session/cancel`, and denies every call from now on.
     fn cancel(&self) {
         self.channel.gate.rest();
         let cancel = CancelNotification::new(self.id.as_str().to_owned());
@@ -184,8 +184,8 @@ impl AcpSession {
         }
     }
 
-    /// Records the calls that ended, finds those that nobody allowed, and looks for
-    /// anything else that makes going on unsafe.
+    /// Records the calls that ended, and collects calls that were not allowed and other reasons
+    /// to stop the turn.
     fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
         if let Some(broken) = self.channel.gate.take_broken() {
             return Err(broken.into());
@@ -214,7 +214,7 @@ impl AcpSession {
         Ok(())
     }
 
-    /// Joins a call that ended with its decision.
+    /// Matches a call that ended with its decision.
     fn settle(&self, call: &mut ObservedCall) -> Decided {
         let ended = self.ended(call);
         if call.status == CallStatus::Denied {
@@ -228,14 +228,14 @@ impl AcpSession {
         let missing = if must { Decided::Missing } else { Decided::NotNeeded };
         match (self.channel.gate.standing(&ended), call.status, self.kind) {
             (CallStanding::Allowed, _, _) => Decided::Yes,
-            // Not every agent says of a failed call that it failed for our denial.
+            // Some agents report a denied call as failed.
             (CallStanding::Denied, CallStatus::Failed, _) => {
                 call.status = CallStatus::Denied;
                 Decided::Yes
             }
             (CallStanding::Denied, _, _) => Decided::Missing,
-            // Copilot's hook sees every call but those whose arguments were no JSON; with
-            // others a call may fail before they ask.
+            // Copilot's hook sees every call except those whose arguments were not JSON. With
+            // other agents a call may fail before they ask.
             (CallStanding::Undecided, CallStatus::Failed, AgentKind::Copilot)
                 if is_empty(&call.input) =>
             {
@@ -261,11 +261,11 @@ impl AcpSession {
         }
     }
 
-    /// The result of a call that ran, unless a hook has told it: the CLI ends a call only
-    /// after its hook.
+    /// Audits the result of a call that ran, unless a hook already reported it. The CLI ends a
+    /// call only after its hook.
     fn audit_result(&self, call: &mut ObservedCall, known: Option<KnownCall>) {
-        let told = known.as_ref().is_some_and(|known| known.told);
-        if told || call.status == CallStatus::Denied {
+        let reported = known.as_ref().is_some_and(|known| known.reported);
+        if reported || call.status == CallStatus::Denied {
             return;
         }
         let (tool, took) = match known {
@@ -281,7 +281,7 @@ impl AcpSession {
         });
     }
 
-    /// Something besides an undecided call that makes going on unsafe.
+    /// A reason to stop the turn besides an undecided call.
     fn alarm(&self) -> Option<String> {
         if let Some(stray) = self.channel.updates.stray() {
             return Some(stray);
@@ -314,8 +314,8 @@ impl AcpSession {
             since_start: started.elapsed(),
             since_life: last.elapsed(),
             pending,
-            // An agent need not announce what it asks for; a call is asked for twice at
-            // most, once for its path and once for itself.
+            // An agent may ask without announcing the call; it asks twice per call at most,
+            // once for the path and once for the call.
             calls: calls.max(gate.asked().saturating_sub(limits.calls)),
             failing,
             times,

@@ -1,9 +1,8 @@
-//! What one session has sent since its prompt, folded.
+//! The state of one session since its prompt, folded from its updates.
 //!
-//! Invariant: bounded, however much is sent: the end of the text, so many calls, so many
-//! bytes of arguments. What no longer fits is never taken for harmless: a call whose
-//! arguments were dropped cannot be joined with its decision, and more calls than can be
-//! followed are an alarm of their own.
+//! Invariant: memory is bounded: the end of the text, a number of calls, a number of argument
+//! bytes. Anything beyond that fails closed: a call whose arguments were dropped cannot be
+//! matched with its decision, and too many calls stop the turn.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,17 +15,17 @@ use crate::agent::arguments::wanted;
 use crate::agent::stuck::again;
 use crate::model::CallStatus;
 
-/// Bytes of the agent's text that are kept: its end.
+/// Bytes kept from the end of the agent's text.
 const SAID: usize = 16 << 10;
-/// Tool calls that are followed one by one; the limit of a turn is below this.
+/// Tool calls that are tracked; a turn's limit is lower.
 const FOLLOWED: usize = 5000;
-/// Bytes of arguments that are kept of calls that have not ended.
+/// Bytes of arguments kept for calls that have not ended.
 const ARGUMENTS: usize = 64 << 20;
-/// Longest update whose output is kept until it is handed out, in bytes.
+/// Longest update whose output is kept until it is taken, in bytes.
 const OUTPUT: usize = 1 << 20;
-/// Kinds of unknown updates that are named.
+/// Kinds of unknown updates that are reported by name.
 const UNKNOWN: usize = 16;
-/// Characters of a title that are kept.
+/// Characters kept of a title.
 const TITLE: usize = 200;
 
 /// A tool call as the agent reports it.
@@ -38,21 +37,21 @@ pub(super) struct ObservedCall {
     pub(super) input: Value,
     pub(super) status: CallStatus,
     pub(super) exit: Option<i64>,
-    /// What came of it, as long as it is not handed out.
+    /// The call's result, until it is taken.
     pub(super) output: Option<Value>,
-    /// The sub-agent that made it; its hooks carry this name for the session's.
+    /// The sub-agent that made the call; its hooks report this name as their session.
     pub(super) asker: Option<String>,
-    /// Bytes that its arguments took on the wire.
+    /// Bytes that the arguments took on the wire.
     bytes: usize,
-    /// Its end has been handed out.
+    /// The ended call has been taken.
     reported: bool,
 }
 
-/// What one update says about a call.
+/// One update's fields of a call.
 #[derive(Debug, Default)]
 pub(super) struct CallUpdate {
     pub(super) id: String,
-    /// The call is announced, not changed.
+    /// The update announces the call, as opposed to changing it.
     pub(super) announced: bool,
     pub(super) kind: Option<ToolKind>,
     pub(super) title: Option<String>,
@@ -61,11 +60,11 @@ pub(super) struct CallUpdate {
     pub(super) exit: Option<i64>,
     pub(super) output: Option<Value>,
     pub(super) asker: Option<String>,
-    /// Length of the update.
+    /// Length of the update, in bytes.
     pub(super) bytes: usize,
 }
 
-/// What one session has sent since its prompt.
+/// Everything that one session has sent since its prompt.
 #[derive(Debug)]
 pub(super) struct SessionState {
     pub(super) started: Instant,
@@ -73,17 +72,17 @@ pub(super) struct SessionState {
     pub(super) updates: u64,
     pub(super) unknown: BTreeSet<String>,
     pub(super) said: String,
-    /// What was said after the last call.
+    /// The text after the last call.
     pub(super) words: LastWords,
     pub(super) calls: Vec<ObservedCall>,
     pub(super) begun: u32,
     by_id: HashMap<String, usize>,
-    /// Bytes of arguments that are held.
+    /// Bytes of arguments held in memory.
     held: usize,
-    /// The reason of a denial after which the agent did nothing more.
+    /// The reason of a denial, if the agent did nothing more after it.
     pub(super) cut: Option<String>,
     pub(super) failing: Option<(String, u32)>,
-    /// The mode or setting it changed to, if in that it does not ask.
+    /// The mode or setting that it changed to, if the agent does not ask there.
     pub(super) widened: Option<String>,
 }
 
@@ -107,23 +106,23 @@ impl SessionState {
         }
     }
 
-    /// Any update at all is a sign of life.
+    /// Counts an update; each is a sign of life.
     pub(super) fn live(&mut self) {
         self.last = Instant::now();
         self.updates += 1;
     }
 
-    /// Notes a kind that is not known; says whether it is new.
+    /// Notes an unknown kind; returns true if it is new.
     pub(super) fn unknown(&mut self, kind: &str) -> bool {
         self.unknown.len() < UNKNOWN && self.unknown.insert(kind.chars().take(64).collect())
     }
 
-    /// Whether a call is announced and not finished.
+    /// Is an announced call not finished yet?
     pub(super) fn pending(&self) -> bool {
         self.calls.iter().any(|call| call.status == CallStatus::Pending)
     }
 
-    /// Whether there were more calls than can be followed.
+    /// Were there more calls than can be tracked?
     pub(super) fn overrun(&self) -> bool {
         self.calls.len() >= FOLLOWED
     }
@@ -146,13 +145,12 @@ impl SessionState {
         }
     }
 
-    /// Takes what an update says about a call.
+    /// Applies an update to its call.
     pub(super) fn call(&mut self, change: CallUpdate) {
         let known = self.by_id.get(&change.id).copied().filter(|at| {
             let ended = self.calls[*at].status != CallStatus::Pending;
             let begins = change.announced || change.status == Some(CallStatus::Pending);
-            // A call that had ended and begins again is another one: not all agents give
-            // each call a name of its own.
+            // A call that ended and begins again is a new call: some agents reuse call ids.
             !(ended && begins)
         });
         match known {
@@ -229,8 +227,7 @@ impl SessionState {
         }
     }
 
-    /// The calls that ended and were not handed out yet, with their places; their
-    /// arguments are handed out with them.
+    /// Takes the calls that ended since the last time, with their indexes and arguments.
     pub(super) fn take_ended(&mut self) -> Vec<(usize, ObservedCall)> {
         let mut ended = Vec::new();
         for (at, call) in self.calls.iter_mut().enumerate() {

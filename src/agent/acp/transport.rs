@@ -1,10 +1,10 @@
-//! Our own lines between the child and the SDK.
+//! The line transport between the child and the SDK.
 //!
-//! The child's stdout is drained by a task that waits for nobody. It folds
-//! `session/update` on the spot and hands only requests and responses on. Lines
-//! have a cap, invalid UTF-8 is replaced, lines that are no JSON object are noted
-//! and skipped. A line that is too long, or a broken one that may have been a
-//! message, ends the connection: waiting for an answer that was lost would hang.
+//! A task drains the child's stdout without ever waiting. It folds `session/update` itself and
+//! passes only requests and responses to the SDK. Lines have a maximum length, invalid UTF-8
+//! is replaced, and lines that are not JSON objects are logged and skipped. A line that is
+//! too long, or a broken one that may have been a message, ends the connection: waiting for a
+//! lost answer would hang.
 
 use std::borrow::Cow;
 use std::io;
@@ -35,7 +35,7 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// What becomes of a line.
+/// How a line is handled.
 enum Line {
     Update,
     HandOn,
@@ -43,9 +43,9 @@ enum Line {
     Broken(String),
 }
 
-/// Connects the child's streams; the SDK drives what is returned first. The task reads
-/// until the output ends, which a process that was left behind can put off for ever: it
-/// is aborted when the agent is stopped.
+/// Connects the child's streams. The SDK drives the returned lines; the returned task reads
+/// until the output ends. A process left behind can hold the output open for ever, so the
+/// task is aborted when the agent is stopped.
 pub(super) fn connect<R, W>(
     stdout: R,
     stdin: W,
@@ -88,8 +88,8 @@ async fn read<R: AsyncRead + Unpin>(
                     }
                     Line::HandOn => {
                         log.note(Way::Received, &text);
-                        // A connection that is over needs no messages, but a pipe that
-                        // nobody reads would keep the agent from ending.
+                        // Read on even if the connection is over: an agent that blocks on
+                        // a full pipe would not end.
                         let _over = hand_on.unbounded_send(Ok(text.into_owned()));
                         None
                     }
@@ -131,8 +131,8 @@ fn sort(text: &str, updates: &Updates) -> Line {
         }
         Ok(_) => Line::HandOn,
         Err(error) => {
-            // An answer that was lost would be waited for; an update that was lost may have
-            // told of a call that nobody decided.
+            // We would wait for a lost answer, and a lost update may have reported an
+            // undecided call.
             let message = ["\"jsonrpc\"", "\"result\"", "\"error\"", "\"id\""];
             if message.iter().any(|key| trimmed.contains(key)) {
                 Line::Broken(format!("it sent a broken message: {error}"))

@@ -1,9 +1,9 @@
-//! Folds `session/update` notifications as they are read, so that a million of
-//! them need no more memory than one.
+//! Folds `session/update` notifications as they are read, so that a million of them need no
+//! more memory than one.
 //!
-//! The reader calls [`Updates::take`] for every line and never waits: not for a
-//! permission, a disk or a screen. Kinds of updates that this version does not
-//! know count as life, are named once, and are otherwise left alone.
+//! The reader calls [`Updates::take`] for every line and never waits for a permission, a disk
+//! or a screen. Updates of unknown kinds count as signs of life, are logged once, and are
+//! otherwise ignored.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use super::convert;
 use super::session_state::{CallUpdate, ObservedCall, SessionState};
 
-/// Everything received, by session.
+/// The state of every session.
 #[derive(Default)]
 pub(super) struct Updates {
     sessions: Mutex<HashMap<String, SessionState>>,
@@ -26,7 +26,7 @@ pub(super) struct Updates {
     stray: Mutex<Option<String>>,
 }
 
-/// As much of an update as can be read whatever else it holds.
+/// The fields of an update that are read even if the rest is unknown.
 #[derive(Deserialize)]
 struct Outline {
     #[serde(rename = "sessionId")]
@@ -41,54 +41,54 @@ struct Kind {
 }
 
 impl Updates {
-    /// A prompt is about to be sent: what came before it is forgotten.
+    /// Resets the session's state before a prompt is sent.
     pub(super) fn begin(&self, session: &str) {
         self.sessions().insert(session.to_owned(), SessionState::new());
     }
 
-    /// The session is closed.
+    /// Drops the state of a closed session.
     pub(super) fn forget(&self, session: &str) {
         self.sessions().remove(session);
     }
 
-    /// Looks at, or takes from, what a session has sent.
+    /// Gives access to a session's state.
     pub(super) fn with<T>(&self, session: &str, look: impl FnOnce(&mut SessionState) -> T) -> T {
         look(self.sessions().entry(session.to_owned()).or_insert_with(SessionState::new))
     }
 
-    /// Resolves when a tool call began or ended, or something is wrong, since the last time.
+    /// Resolves when a tool call has begun or ended, or something is wrong, since the last call.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// The calls that ended and were not handed out yet, with their places.
+    /// Takes the calls that ended since the last time, with their indexes.
     pub(super) fn take_ended(&self, session: &str) -> Vec<(usize, ObservedCall)> {
         self.with(session, SessionState::take_ended)
     }
 
-    /// A denial of ours was answered to ACP: unless more follows, it cut the turn.
+    /// Notes our denial of a permission request: it cut the turn short unless more follows.
     pub(super) fn denied(&self, session: &str, reason: &str) {
         if let Some(seen) = self.sessions().get_mut(session) {
             seen.cut = Some(reason.to_owned());
         }
     }
 
-    /// The connection cannot be used any more.
+    /// Notes that the connection is broken.
     pub(super) fn break_off(&self, why: String) {
         lock(&self.broken).get_or_insert(why);
     }
 
-    /// Why the connection cannot be used any more.
+    /// Why the connection is broken, if it is.
     pub(super) fn broken(&self) -> Option<String> {
         lock(&self.broken).clone()
     }
 
-    /// A tool call that came where no prompt of ours is being answered.
+    /// A tool call that came while no prompt was being answered.
     pub(super) fn stray(&self) -> Option<String> {
         lock(&self.stray).clone()
     }
 
-    /// Takes the parameters of one `session/update`.
+    /// Applies the parameters of one `session/update`.
     pub(super) fn take(&self, params: &str) {
         match serde_json::from_str::<SessionNotification>(params) {
             Ok(update) => self.fold(update, params.len()),
@@ -100,8 +100,7 @@ impl Updates {
         let mut sessions = self.sessions();
         let session = notification.session_id.0.as_ref();
         let Some(seen) = sessions.get_mut(session) else {
-            // Commands and modes come before the first prompt and open no turn. A tool
-            // call has no business there.
+            // Commands and modes may come before the first prompt; a tool call may not.
             if let SessionUpdate::ToolCall(call) = notification.update {
                 let title: String = call.title.chars().take(200).collect();
                 let stray = format!("a tool call outside of any prompt of ours: {title}");
@@ -171,8 +170,8 @@ impl Updates {
                 };
                 seen.widened.get_or_insert(setting);
             }
-            // Kinds without meaning for a turn, and those of later versions of the
-            // schema: they count as life.
+            // Kinds without meaning for a turn, and those of later schema versions, are only
+            // signs of life.
             _ => return,
         }
         drop(sessions);

@@ -1,8 +1,8 @@
-//! Errors that come as JSON: a JSON-RPC error, a `session.error` record of the CLI, what
-//! its `errorOccurred` hook reports, a provider's own body.
+//! Classifies errors in JSON: a JSON-RPC error, the CLI's `session.error` record, the report
+//! of its `errorOccurred` hook, a provider's response body.
 //!
-//! Invariant: only what says of itself that it is an error is read as one. A record of
-//! what the model, the user or a tool said is none, whatever its text.
+//! Invariant: only a value that declares itself an error is read as one. A record of what the
+//! model, the user or a tool said is not, whatever its text.
 
 use serde_json::{Map, Value};
 
@@ -11,17 +11,17 @@ use super::status::{of_kind, of_status};
 use super::{classify_message, reset_in};
 use crate::model::{Fault, FaultClass};
 
-/// ACP's code for "nobody is logged in".
+/// ACP's code for a missing login.
 const AUTH_REQUIRED: i64 = -32000;
-/// ACP's code for a file or another resource that is not there.
+/// ACP's code for a missing file or other resource.
 const NOT_FOUND: i64 = -32002;
-/// How deep an error's fields are looked through.
+/// Levels of an error's fields that are searched.
 const DEEP: usize = 6;
 
-/// The failure that a JSON value tells of; none where it tells of something else.
+/// The failure that a JSON value reports, if it reports one.
 pub fn classify_json(value: &Value) -> Option<Fault> {
     if let Value::String(text) = value {
-        // One that was written as JSON twice; a mere text in quotation marks is none.
+        // JSON encoded twice; an ordinary quoted text is not an error.
         let inner: Value = serde_json::from_str(text).ok()?;
         return classify_json(&inner);
     }
@@ -35,7 +35,7 @@ pub fn classify_json(value: &Value) -> Option<Fault> {
         .find_map(|status| of_status(*status))
         .or_else(|| signs.kinds.iter().find_map(|kind| of_kind(kind)))
         .or_else(|| signs.words.iter().find_map(|words| said_in(words)))
-        // Agents use these codes for other failures, too: their words know better.
+        // Agents use these codes for other failures too, so their text is more reliable.
         .or(match signs.code {
             Some(AUTH_REQUIRED) => Some(FaultClass::Auth),
             Some(NOT_FOUND) => Some(FaultClass::FileNotFound),
@@ -51,7 +51,7 @@ pub fn classify_json(value: &Value) -> Option<Fault> {
     Some(Fault { reset, ..Fault::new(class, message) })
 }
 
-/// What an error's words say; the name of its code says no more than the code.
+/// The class of an error's text. A text that only names the JSON-RPC code adds nothing.
 fn said_in(words: &str) -> Option<FaultClass> {
     let name = words.trim().trim_end_matches('.').to_lowercase();
     let of_a_code = matches!(
@@ -61,13 +61,13 @@ fn said_in(words: &str) -> Option<FaultClass> {
     if of_a_code { None } else { classify_message(words) }
 }
 
-/// Whether the CLI's hook reports it of a tool: what a tool was told by some server is no
-/// failure of the model.
+/// Does the CLI's hook report a tool's error? An error that a tool got from some server is
+/// not a failure of the model.
 fn is_of_a_tool(value: &Value) -> bool {
     value["errorContext"] == "tool_execution"
 }
 
-/// The HTTP status that a field tells: 429, 429.0, "429", "429 Too Many Requests".
+/// The HTTP status in a field: 429, 429.0, "429", "429 Too Many Requests".
 fn status_in(field: &Value) -> Option<u64> {
     match field {
         Value::Number(number) => number.as_u64().or_else(|| {
@@ -81,7 +81,7 @@ fn status_in(field: &Value) -> Option<u64> {
     }
 }
 
-/// The part of a value that is the error; of several the last.
+/// The part of a value that is the error; the last of several.
 fn error_in(value: &Value) -> Option<&Value> {
     if let Value::Array(items) = value {
         return items.iter().rev().filter(|item| item.is_object()).find_map(error_in);
@@ -91,7 +91,7 @@ fn error_in(value: &Value) -> Option<&Value> {
     if let Some(kind) = fields.get("type").and_then(Value::as_str)
         && fields.get("data").is_some_and(Value::is_object)
     {
-        // A record of the CLI: of all its kinds these alone are failures.
+        // Of the CLI's kinds of records, only these are failures.
         let failed = matches!(kind, "session.error" | "model.call_failure");
         return failed.then(|| &value["data"]);
     }
@@ -99,7 +99,7 @@ fn error_in(value: &Value) -> Option<&Value> {
         return fields.get("error");
     }
     if let Some(Value::Object(_) | Value::String(_)) = fields.get("error") {
-        // The frame's own status stands beside the error.
+        // The frame's own status is next to the error.
         return Some(value);
     }
     let itself = has("errorType")
@@ -111,7 +111,7 @@ fn error_in(value: &Value) -> Option<&Value> {
     (itself || refused("status") || refused("statusCode")).then_some(value)
 }
 
-/// What an error's fields say.
+/// The fields of an error that help to classify it.
 #[derive(Default)]
 struct Signs {
     statuses: Vec<u64>,
@@ -126,7 +126,7 @@ impl Signs {
         match value {
             Value::Object(fields) if deep > 0 => self.fields(fields, deep),
             Value::String(text) => match serde_json::from_str::<Value>(text) {
-                // Providers' bodies are often handed on as a string.
+                // A provider's body is often passed on as a string.
                 Ok(inner) if inner.is_object() && deep > 0 => self.take(&inner, deep - 1),
                 Ok(_) | Err(_) => self.words.push(text.clone()),
             },
@@ -135,7 +135,7 @@ impl Signs {
                     self.take(item, deep - 1);
                 }
             }
-            // What is too deep, and what has no words.
+            // Too deep, or without text.
             Value::Object(_)
             | Value::Array(_)
             | Value::Null
@@ -168,7 +168,7 @@ impl Signs {
                 | "cause" | "description" | "body" | "response" | "title" | "error_description" => {
                     self.take(field, deep - 1)
                 }
-                // What else an error carries (ids, headers, a stack) says nothing of its kind.
+                // Other fields (ids, headers, a stack) do not help.
                 _ => {}
             }
         }

@@ -1,85 +1,85 @@
-//! The agent's last words of a turn, and whether they *are* the report of a failure.
+//! The agent's last words in a turn, and whether they *are* the report of a failure.
 //!
-//! Agents tell a failure of their model as plain text, in one piece or in many, in a turn
-//! that ends like a finished one. So the words after the last tool call are looked at as a
-//! whole when the turn has ended.
+//! Agents report a failed model call as plain text, in one piece or many, in a turn that ends
+//! like a finished one. So the text after the last tool call is examined as a whole when the
+//! turn has ended.
 //!
-//! Invariant: bounded, however much is said; and words that only speak of a failure, as an
-//! answer, a quotation or a file does, are none. What the words of one line mean is known
-//! to `text`; whether anything speaks against them is for the caller.
+//! Invariant: memory is bounded, and text that only mentions a failure (an answer, a
+//! quotation, a file) is not one. `text` classifies single lines; the caller weighs other
+//! evidence.
 
 use super::pattern::FaultPattern;
 use super::text::{classify_line, is_marked, statement};
 use super::{fenced, reset_in};
 use crate::model::{Fault, FaultClass};
 
-/// Bytes that are kept: the end.
+/// Bytes kept from the end of the text.
 const KEPT: usize = 8 << 10;
 /// Longest report, in bytes.
 const LONGEST: usize = 1500;
 
-/// How a report goes on after its statement: when to come back, whom to ask, what it is
-/// known by. Anything else makes an answer about failures of it.
+/// How a report continues after its statement: when to retry, whom to ask, a request id. Any
+/// other continuation makes it an answer that discusses failures.
 static FOLLOWS: FaultPattern = FaultPattern::new(
     r"^(?:please\b|try\b|retry\b|retry-after|wait\b|you(?:r|'ve|’ve)?\b|this (?:limit|request|quota)|it (?:will )?resets?\b|(?:the |your )?(?:limits?|quota|rate limit) ?(?:will |resets?\b|\d)|resets?\b|available\b|expected available\b|used \d|requested \d|remaining\b|limit\b|\(?request|see\b|visit\b|check your\b|check the\b|upgrade\b|contact\b|run\b|for more (?:info|details)|learn more|more info|https?:|details?:|code\b|status\b|sorry\b|to (?:continue|increase|request|log)|if you (?:need|want|think|believe|would|reach)|last error|service unavailable|too many requests|quota\b|rate[ -]?limit|slow down|later\b|or\b|and (?:then )?(?:try|retry)|[({\[]|\d|at \S+ \(|x-|[\w.:-]*\d[\w.:-]*\)?$|\w+\)$|$)",
 );
-/// Where a sentence or a clause ends.
+/// The end of a sentence or a clause.
 static CLAUSE: FaultPattern =
     FaultPattern::new(r"(?:(?:[.!?]|…)+|[:;,|]|–|—|·|∙|\s-)(?:\s+|$)|\n+|\s+\(");
-/// The apology before a statement.
+/// An apology before a statement.
 static SORRY: FaultPattern = FaultPattern::new(r"^(?:i(?:'m|’m| am) )?sorry[,.!:]?\s+(?:but\s+)?");
-/// Words of somebody who tells what was done, or how a program behaves.
+/// Words of a text that describes work done, or how a program behaves.
 static TELLS: FaultPattern = FaultPattern::new(
     r"\b(?:i|i'll|i’ll|i've|i’ve|we|let me|let's|my|gets?|gives?|yields?|leads?|causes?|triggers?|results? in|becomes?|produces?|answers?|makes|waits|sleeps|done|created|updated|works|passe[sd]|the (?:client|caller|function|readme|code|program|user|handler))\b",
 );
-/// What a longer answer about limits speaks of before it quotes one.
+/// Topics of a longer answer about limits, before it quotes one.
 static TOPIC: FaultPattern =
     FaultPattern::new(r"\b429\b|limit|quota|too many|throttl|retr(?:y|ies)|back-?off");
 
-/// What was said since the last tool call.
+/// The text since the last tool call.
 #[derive(Debug, Default)]
 pub(in crate::agent) struct LastWords {
     text: String,
-    /// Something before it is no longer kept.
+    /// Earlier text was dropped.
     cut: bool,
-    /// What is no longer kept ended within a fenced block.
+    /// The dropped text ended inside a fenced block.
     fenced: bool,
-    /// The last piece was one of the CLI's own remarks, which are whole.
+    /// The last piece was one of the CLI's own remarks, which always come whole.
     remark: bool,
-    /// Where the last piece begins that was marked as an error from its first letter.
+    /// Start of the last piece that began with an error mark.
     own: Option<usize>,
 }
 
-/// A failure that the last words tell of.
+/// A failure that the last words report.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::agent) struct ReportedFault {
     pub(in crate::agent) fault: Fault,
-    /// They tell of nothing else.
+    /// They report nothing else.
     pub(in crate::agent) whole: bool,
 }
 
 impl ReportedFault {
-    /// Nothing but the report of a rate limit: that counts even where a model is known to
-    /// have said it, since some providers answer so, and no work ends with these words.
+    /// Are the words nothing but the report of a rate limit? That counts even if the model said
+    /// it: some providers answer so, and finished work does not end with these words.
     pub(in crate::agent) fn is_plain_limit(&self) -> bool {
         self.whole && self.fault.class == FaultClass::RateLimit
     }
 }
 
 impl LastWords {
-    /// Takes a piece of what the agent says.
+    /// Adds a piece of the agent's text.
     pub(in crate::agent) fn say(&mut self, piece: &str) {
-        // A single token of a model says no more than the mark.
+        // A piece that holds the mark alone may be a single token of the model.
         let is = |mark| piece.strip_prefix(mark).is_some_and(|rest| !rest.trim().is_empty());
         let (error, remark) = (is("Error: "), is("Info: "));
-        // The CLI's own words are pieces of their own, with nothing between them and the
-        // model's; and so is the beginning of another message.
+        // The CLI's own remarks, and the start of another message, follow the model's text
+        // without a separator.
         let last = self.text.chars().next_back().unwrap_or('\n');
         let begins = piece.starts_with(char::is_uppercase)
             && (last.is_lowercase() || self.text.trim_end().ends_with(['.', '!', '?', '…']));
         if error || remark || self.remark || begins {
             let line = self.text.rsplit('\n').next().unwrap_or_default();
-            // A block of code is indented, whatever it holds.
+            // An indented line may be a code block; keep its indentation.
             if !line.trim().is_empty() {
                 self.text.push('\n');
             }
@@ -100,12 +100,12 @@ impl LastWords {
         }
     }
 
-    /// A tool call begins: what was said before it is not what the turn ends with.
+    /// Forgets everything: a tool call begins, so the turn does not end with this text.
     pub(in crate::agent) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Bytes that are held.
+    /// Bytes held in memory.
     #[cfg(test)]
     pub(in crate::agent) fn held(&self) -> usize {
         self.text.capacity()
@@ -120,17 +120,17 @@ impl LastWords {
         self.cut = true;
     }
 
-    /// The last words, where they are marked as an error, of whatever kind it is.
+    /// The last words, if they are marked as an error of any kind.
     pub(in crate::agent) fn error(&self) -> Option<String> {
         let lines = self.lines();
         let marked = |line: &Line| !line.quoted && line.text.starts_with("Error: ");
         let at = lines.iter().rposition(marked)?;
         let rest = &lines[at + 1..];
-        rest.iter().all(Line::goes_on).then(|| report(&lines[at..]))
+        rest.iter().all(Line::continues_report).then(|| report(&lines[at..]))
     }
 
-    /// The failure that the last words are the report of. `acted` says whether the agent
-    /// called a tool in this turn at all.
+    /// The failure that the last words report. `acted` says whether the agent called a tool in
+    /// this turn.
     pub(in crate::agent) fn classify(&self, acted: bool) -> Option<ReportedFault> {
         let lines = self.lines();
         let (from, class, marked) = last_report(&lines)?;
@@ -145,7 +145,7 @@ impl LastWords {
         let limited = class == FaultClass::RateLimit;
         let counts = match (marked, whole) {
             (true, true) => true,
-            // A model's last line may be an error of the program that it works on.
+            // A model's last line may quote an error of the program that it works on.
             (true, false) => own || limited,
             (false, true) => match class {
                 FaultClass::RateLimit => true,
@@ -153,7 +153,7 @@ impl LastWords {
                 | FaultClass::ModelUnavailable
                 | FaultClass::Network
                 | FaultClass::Transient => !acted,
-                // Its words on the task, not on its model.
+                // This is about the task, not about the model.
                 FaultClass::FileNotFound
                 | FaultClass::PermissionDenied
                 | FaultClass::NotFound
@@ -161,7 +161,7 @@ impl LastWords {
                 | FaultClass::Protocol
                 | FaultClass::Fatal => false,
             },
-            // It says to us that it cannot go on, and has not spoken of limits before.
+            // It addresses us, cannot go on, and has not mentioned limits before.
             (false, false) => {
                 let to_us = SORRY.is_match(&text) || text.to_lowercase().starts_with("you");
                 let topic = before.iter().any(|line| TOPIC.is_match(line.text));
@@ -172,7 +172,7 @@ impl LastWords {
         counts.then(|| ReportedFault { fault: told(), whole })
     }
 
-    /// The lines that say anything, without the CLI's remarks.
+    /// The nonblank lines, without the CLI's remarks.
     fn lines(&self) -> Vec<Line<'_>> {
         let mut all: Vec<&str> = self.text.split_inclusive('\n').collect();
         let unseen = usize::from(self.fenced);
@@ -197,9 +197,9 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// One line of it.
+/// One line of the text.
 struct Line<'t> {
-    /// Where it begins.
+    /// Byte offset of its start.
     at: usize,
     text: &'t str,
     indented: bool,
@@ -208,45 +208,45 @@ struct Line<'t> {
 }
 
 impl Line<'_> {
-    /// The class of the failure that the line states.
+    /// The class of the failure that the line reports.
     fn class(&self) -> Option<FaultClass> {
         if self.quoted {
             return None;
         }
         if self.text.to_lowercase().starts_with("please try") {
-            // What to do about a failure that another line tells.
+            // Advice on a failure that another line reports.
             return None;
         }
         classify_line(self.text).or_else(|| classify_line(&SORRY.taken_from(self.text)))
     }
 
-    /// Whether it only goes on with a report that began before.
-    fn goes_on(&self) -> bool {
+    /// Does the line only continue a report that began earlier?
+    fn continues_report(&self) -> bool {
         let clauses = || CLAUSE.split(self.text).map(str::trim);
         let follows =
             clauses().all(|clause| FOLLOWS.is_match(clause)) && !TELLS.is_match(self.text);
         !is_fence(self.text) && (self.indented || follows || self.class().is_some())
     }
 
-    /// Whether it is a report and nothing more, without anything that marks it as one.
+    /// Is the line a report and nothing else, although no mark says so?
     fn reports(&self) -> bool {
         let text = SORRY.taken_from(statement(self.text));
         let mut clauses = CLAUSE.split(&text).map(str::trim);
         let first = clauses.next().unwrap_or_default();
         let first = classify_line(first).is_some() || first.parse::<u64>().is_ok();
-        // A mere number is an answer.
+        // A bare number is an answer, not a report.
         let speaks = text.contains(char::is_alphabetic);
         first && speaks && !TELLS.is_match(&text) && clauses.all(|clause| FOLLOWS.is_match(clause))
     }
 }
 
-/// Where the report begins that the lines end with, its class, and whether it is marked as
-/// an error.
+/// The start of the report at the end of the lines, its class, and whether it is marked as an
+/// error.
 fn last_report(lines: &[Line]) -> Option<(usize, FaultClass, bool)> {
     let (at, class) =
         lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, line.class()?)))?;
     let line = &lines[at];
-    if !lines[at + 1..].iter().all(Line::goes_on) {
+    if !lines[at + 1..].iter().all(Line::continues_report) {
         return None;
     }
     let marked = is_marked(line.text);

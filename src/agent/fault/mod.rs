@@ -1,8 +1,8 @@
-//! What kind of failure an agent's error is: pure, from the most reliable sign that there
-//! is: a status, the name of its kind, and last its words.
+//! Classifies an agent's failure from the most reliable sign available: a status, then the
+//! name of its kind, then its text. Pure.
 //!
-//! Invariant: words count only in the shape of an error. A file, a criterion or a test that
-//! mentions a rate limit is none. What is done about a failure is decided in `engine`.
+//! Invariant: text counts only in the shape of an error. A file, a criterion or a test that
+//! mentions a rate limit is not a failure. `engine` decides how to handle a failure.
 
 mod json;
 mod last_words;
@@ -18,9 +18,9 @@ pub(super) use last_words::{LastWords, ReportedFault};
 pub use reset::reset_in;
 pub use text::{classify_line, classify_message};
 
-/// A failure in whatever form it is told: a JSON-RPC error, a `session.error` record, a
-/// hook's report, or plain text, in one line or many. The last line that tells of one
-/// counts. What is not understood is fatal.
+/// Classifies a failure in any form: a JSON-RPC error, a `session.error` record, a hook's
+/// report, or plain text of one line or many. The last line that reports a failure counts.
+/// Unknown input is fatal.
 pub fn classify(input: &str) -> Fault {
     let input = input.trim_start_matches('\u{feff}');
     let whole = serde_json::from_str(input).ok().and_then(|value| classify_json(&value));
@@ -36,7 +36,7 @@ pub fn classify(input: &str) -> Fault {
             };
             fault.map(|fault| (at, fault))
         })?;
-        // `Retry-After: 3600` stands on a line of its own, beside the status.
+        // `Retry-After: 3600` has its own line near the status.
         let near = lines.iter().skip(at.saturating_sub(5)).take(20);
         fault.reset = fault.reset.or_else(|| near.rev().find_map(|line| reset_in(line)));
         Some(fault)
@@ -63,8 +63,8 @@ pub(super) fn explains_loss(class: FaultClass) -> bool {
     }
 }
 
-/// Which lines stand in a fenced block of Markdown, or are a fence: what is quoted there
-/// happened somewhere else.
+/// Which lines are inside a fenced Markdown block, or are a fence; quoted text reports
+/// nothing.
 fn fenced(lines: &[&str]) -> Vec<bool> {
     let mut open: Option<&str> = None;
     let each = lines.iter().map(|line| {
@@ -81,27 +81,31 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
     each.collect()
 }
 
-/// What to do about an agent that cannot be used.
+/// What the user can do about a failure of this class.
 pub fn hint(class: FaultClass) -> &'static str {
     match class {
         FaultClass::NotFound => {
             "install it with `npm install -g @github/copilot`, or name it with COPILOT_CLI_PATH or `--agent '<command>'`"
         }
         FaultClass::Auth => {
-            "log in with `copilot login` (or set COPILOT_GITHUB_TOKEN), then start it again"
+            "log in with `copilot login` (or set COPILOT_GITHUB_TOKEN), then run the same command again"
         }
         FaultClass::ModelUnavailable => {
             "choose a model that your plan has with `--model`, or let it fall back with RALPH_COPILOT_FALLBACK=true"
         }
-        FaultClass::RateLimit => "start it again later, or wait longer with `--max-wait`",
-        FaultClass::Network => "check the connection and the proxy settings, then start it again",
-        FaultClass::Transient => "the provider's server fails: start it again later",
+        FaultClass::RateLimit => {
+            "run the same command again later, or wait longer with `--max-wait`"
+        }
+        FaultClass::Network => {
+            "check the connection and the proxy settings, then run the same command again"
+        }
+        FaultClass::Transient => "the model's provider failed; run the same command again later",
         FaultClass::FileNotFound
         | FaultClass::PermissionDenied
         | FaultClass::Died
         | FaultClass::Protocol
         | FaultClass::Fatal => {
-            "the agent's own words are in stderr.log and wire.log of the run's folder below .ralph/runs/"
+            "see the agent's stderr.log and wire.log in the run's folder below .ralph/runs/"
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Patterns of what programs write about failures: ASCII words, in either case.
+//! Regular expressions for error text: ASCII, case-insensitive.
 //!
-//! Invariant: compiled at first use, and without Unicode's tables, which would take most of
-//! the memory: `.` is a byte, `\w`, `\s`, `\d` and `\b` are ASCII's. Other signs stand in
-//! alternatives, not in classes.
+//! Invariant: compiled on first use, without Unicode tables, which would take most of the
+//! memory. `.` matches a byte; `\w`, `\s`, `\d` and `\b` are ASCII. Other characters appear in
+//! alternatives, never in classes.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// A pattern of the tables.
+/// One pattern of the tables.
 pub(super) struct FaultPattern {
     text: &'static str,
     regex: OnceLock<Regex>,
@@ -20,7 +20,7 @@ impl FaultPattern {
         Self { text, regex: OnceLock::new() }
     }
 
-    /// As it is written.
+    /// The pattern's source.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         self.text.to_owned()
@@ -39,13 +39,13 @@ impl FaultPattern {
         self.get().is_match(text.as_bytes())
     }
 
-    /// Where its first match ends.
+    /// The end of the first match.
     pub(super) fn end(&self, text: &str) -> Option<usize> {
         let end = self.get().find(text.as_bytes())?.end();
         Some(text.ceil_char_boundary(end))
     }
 
-    /// Its first groups, and nothing for one that took no part.
+    /// The first `N` groups of the first match, empty where a group did not take part.
     pub(super) fn groups<'t, const N: usize>(&self, text: &'t str) -> Option<[&'t str; N]> {
         let found = self.get().captures(text.as_bytes())?;
         let group = |index: usize| {
@@ -55,7 +55,7 @@ impl FaultPattern {
         Some(std::array::from_fn(group))
     }
 
-    /// The text without its matches.
+    /// The text without the matches.
     pub(super) fn taken_from<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.get().replace_all(text.as_bytes(), b"") {
             Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -63,7 +63,7 @@ impl FaultPattern {
         }
     }
 
-    /// What stands between its matches.
+    /// The parts between the matches.
     pub(super) fn split<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut parts = Vec::new();
         let mut from = 0;

@@ -1,4 +1,4 @@
-//! When a failure passes by itself, where its words or fields tell: `Retry-After: 3600`,
+//! Finds when a failure ends by itself, in text or in JSON fields: `Retry-After: 3600`,
 //! "try again in 58 hours", "resets at 2026-11-22T09:00:00Z".
 
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::model::Reset;
 
-/// A time that lies further ahead than this many seconds is none that anybody waits for.
+/// Times further ahead than this, in seconds, are ignored.
 const FURTHEST: f64 = 366.0 * 86_400.0;
 
 const UNIT: &str = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)";
@@ -26,7 +26,7 @@ static IN: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// One amount of it.
+/// One amount in such a span.
 static AMOUNT: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"(?i)(an?\b|\d+(?:\.\d+)?)\s*([a-z]+)"));
 
@@ -55,7 +55,7 @@ static AT: LazyLock<Regex> = LazyLock::new(|| {
 static EPOCH: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"(?i)\brate-?limit-reset\b\W{1,3}(\d{10})\b"));
 
-/// The time that a text tells.
+/// The reset time in a text.
 pub fn reset_in(text: &str) -> Option<Reset> {
     if let Some(found) = RETRY_AFTER_DATE.captures(text) {
         let date = DateTime::parse_from_rfc2822(&found[1].replace("GMT", "+0000")).ok()?;
@@ -87,7 +87,7 @@ pub fn reset_in(text: &str) -> Option<Reset> {
     after(amounts.sum())
 }
 
-/// The time that a field of some JSON tells.
+/// The reset time in the fields of a JSON value.
 pub(super) fn reset_of(value: &Value) -> Option<Reset> {
     let fields = match value {
         Value::Object(fields) => fields,
@@ -125,7 +125,7 @@ fn time_of(field: &Value) -> Option<Reset> {
                 DateTime::from_timestamp(seconds, 0).map(Reset::At)
             })
         }
-        // Small numbers are spans, and say so in no field that is read here.
+        // Small numbers would be spans, which none of these fields holds.
         Value::Number(number) => match number.as_i64()? {
             seconds @ 1_000_000_000..=9_999_999_999 => {
                 DateTime::from_timestamp(seconds, 0).map(Reset::At)

@@ -1,4 +1,4 @@
-//! Classes by an HTTP status, or by the name that a provider gives to the kind of error.
+//! Classes by HTTP status, or by a provider's name for the kind of error.
 
 use crate::model::FaultClass;
 
@@ -7,14 +7,14 @@ pub(super) fn of_status(status: u64) -> Option<FaultClass> {
     match status {
         401 | 403 | 407 => Some(FaultClass::Auth),
         404 => Some(FaultClass::ModelUnavailable),
-        // Payment required: the quota is used up.
+        // 402 Payment Required: the quota is used up.
         402 | 429 => Some(FaultClass::RateLimit),
         408 | 425 | 500..=599 => Some(FaultClass::Transient),
         _ => None,
     }
 }
 
-/// The class of a kind's name, as in `rate_limit`, `invalid_api_key` or `ECONNREFUSED`.
+/// The class of a named kind such as `rate_limit`, `invalid_api_key` or `ECONNREFUSED`.
 pub(super) fn of_kind(kind: &str) -> Option<FaultClass> {
     let kind = kind.trim().to_lowercase().replace(['-', ' '], "_");
     let any = |words: &[&str]| words.iter().any(|word| kind.contains(word));
@@ -71,7 +71,7 @@ pub(super) fn of_kind(kind: &str) -> Option<FaultClass> {
     }
 }
 
-/// Whether a system error's name, in lower case, is one of the network.
+/// Is this lower-case name of a system error a network error?
 pub(super) fn is_network_code(code: &str) -> bool {
     matches!(
         code,

@@ -1,15 +1,15 @@
-//! Errors that come as text, the last resort: the shape of an error is demanded, words
-//! alone are not enough.
+//! Classifies errors in plain text, the last resort. The text must have the shape of an
+//! error; keywords alone are not enough.
 //!
-//! A line counts if, behind what programs write before an error (a time, a level, the name
-//! of an exception, their own name), it *begins* with the statement of a failure, and
-//! nothing in it speaks of code, tests or plans about such failures.
+//! A line counts if it *begins* with the statement of a failure, after any prefix that
+//! programs write (a time, a level, an exception's name, their own name), and if nothing in
+//! it discusses code, tests or plans about such failures.
 
 use super::pattern::FaultPattern;
 use super::status::{is_network_code, of_kind, of_status};
 use crate::model::FaultClass;
 
-/// Characters of a line that are looked at.
+/// Bytes of a line that are examined.
 const LONGEST: usize = 2000;
 
 macro_rules! patterns {
@@ -21,33 +21,33 @@ macro_rules! patterns {
 }
 
 patterns! {
-    // What stands before an error and says nothing of it.
+    // Prefixes that do not mark an error.
     TIME = r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[.,\d]*\s*(?:Z|UTC|[+-]\d\d:?\d\d)?\]?\s+";
     MARK = r"^(?:(?:(?:✗|✘|×|❌|✖|⚠|❗|🛑)\u{fe0f}?\s*)+|\[errno -?\d+\]\s+)";
     PROGRAM = r"^(?:copilot|ghcs?|curl|git|npm|node|npx|python3?|claude|opencode)(?:\s+\([^)]*\)|\[\d+\])?:\s+(?:\(\d+\)\s+)?";
-    // What stands before an error and says that it is one.
+    // Prefixes that mark an error.
     LEVEL = r"^(?:\[(?:error|err|fatal|critical)\]:?|(?:error|err|fatal|critical)\s*:|(?-i:ERROR|FATAL|CRITICAL)\b)\s+";
     NAMED = r"^((?:[a-z_]\w*\.)*[a-z_]\w*(?:error|exception))(?:\s*\[[\w ]+\])?\s*:\s+(.*)$";
-    // Only its name, as Python prints an exception that has no message.
+    // The bare name, as Python prints an exception without a message.
     NAME = r"^(?:[a-z_]\w*\.)*((?-i:[A-Z])\w*(?:error|exception))(?:\(\))?$";
     PHRASE = r"^(?:unhandled|uncaught|caused by|last error|(?:api|http|internal|model|request|server|provider|execution|authentication)(?:\s+\w+)?\s+(?:error|failed|failure)|execution failed|request failed|unexpected error|an error occurred)\s*(?:[:\-]|–)\s+";
 
-    // What makes a sentence one about failures, not one that tells of a failure.
+    // Words of a sentence that discusses failures instead of reporting one.
     ABOUT = r"\b(?:handl(?:e|es|ed|ing|er)|implement(?:s|ed|ation|ing)?|added|adds?|fix(?:es|ed)?|tests?|tested|spec|assert\w*|expect(?:s|ed)?|to_?equal|mock(?:s|ed)?|todo|criteri(?:on|a)|docs?|document(?:s|ed|ation)|comment|example|refactor\w*|unit)\b";
-    // What providers add to a failure, in words that otherwise speak of tests or plans.
+    // Phrases that providers add to an error, although their words suggest a discussion.
     ADDED = r"\bexpected available in\b|\bhttps?://[^\s)\x22'>]+|\bif you (?:need|want|reach out(?: to [\w ]+ support)?|contact support|believe|think|would like)\b";
     PROSE = r"\b(?:should|shall|must|means|when|whenever|whether|if|case|shows?|raised|thrown|returns|supports?|retries|now|instead|e\.g)\b";
     BEGINS_AS_CODE = r"^(?:[{}\[(<|/#*+>@'\x22\x60]|-\s)";
     CODE = r"=>|==|!=|&&|\|\||::|\(\)|[{};]\s*$|\bfn \b|\bdef \b";
 
     STATUS = r"^(?:(?:http(?:/\d(?:\.\d)?)?(?:\s+(?:error|status|code))*|status(?:\s*code)?|error(?:\s+code)?|code|unexpected\s+status(?:\s+code)?|request\s+failed\s+with\s+status(?:\s+code)?|(?:the\s+)?(?:server|api|provider|upstream|requested\s+url)?\s*(?:responded|returned|replied|answered)(?:\s+with)?(?:\s+an?)?(?:\s+error)?(?:\s+http)?(?:\s+status)?(?:\s+code)?)\s*[:=]?\s*)?\(?([45]\d\d)\b\)?(.*)$";
-    // What a status stands for, which such a line may say beside the number.
+    // A status's meaning, which may follow the number.
     REASON = r"^(?:too many requests|rate[ _-]?limit(?:s|ed|ing)?(?:[ _](?:error|exceeded|reached|hit))?|quota(?: exceeded)?|(?:resource|quota)[ _]exhausted|payment required|unauthori[sz]ed|unauthenticated|forbidden|not found|internal(?: server)? error|bad gateway|(?:service )?(?:temporarily )?unavailable|gateway time-?out|request time-?out|overloaded|throttled|status code|error)";
     BODY = r"^(?:[\s:,.;()\-]|–)*(?:$|[{\[])";
-    // Where something before a number said that it is an error: how other words go on.
+    // How other words may follow a number after a prefix that marks an error.
     LOOSE = r"^(?:\s*(?:[:,;\-]|–)\s*|\s+)[^\s\d]";
     IN_PARENTHESES = r"\((?:http|status(?: code)?)[ :]*([45]\d\d)\)";
-    // Enough only where something before it said that it is an error.
+    // Counts only after a prefix that marks an error.
     BARE = r"^(?:(?:api )?rate[ -]?limit(?:s|ed)?(?: error)?)\s*(?:$|[.!(:])";
     RETRIED = r"^failed to get response from the ai model\b";
     LAST = r"\blast error\s*:\s*(?:[a-z]*error:\s*)?(?:([45]\d\d)\b)?(.*)$";
@@ -60,12 +60,12 @@ patterns! {
     ABSENT = r"^(?:enoent\b|no such file or directory|(?:file|path|directory|folder)\b.*?\b(?:not found|does not exist|was not found|doesn't exist)|cannot find (?:the |a )?(?:file|path)|(?:the )?(?:file|path|directory) (?:does not exist|was not found)|(?:the )?file .*(?:does not exist|not found|was not found)|(?:[^:]+: ){0,3}no such file or directory)";
     DENIED = r"^(?:eacces\b|eperm\b|permission denied|operation not permitted|permission to use\b.*denied|(?:[^:]+: ){0,3}(?:permission denied|operation not permitted))";
     OS_ERROR = r"\(os error (2|13|1|104|111|110)\)";
-    // How a statement may go on; anything else makes it a part of some other sentence.
+    // How a statement may continue; otherwise it is part of another sentence.
     END = r"^\s*(?:$|[.!,;:()\[\]'\x22\-|]|–|—|…|·|∙|\d|(?:for|on|by|that|host|please|in|with|to|until|try|retry|at|after|while|from|of|at|code|error|status)\b)";
 }
 
-/// Words of which every line that tells of a failure has one, if no status. Most lines have
-/// none, and the patterns, which take memory from their first use on, wait for one that has.
+/// Every line that reports a failure has one of these words, or a status. Most lines have
+/// none, so the patterns, which take memory once used, are rarely compiled.
 const SIGNS: &str = "\
     error|exception|fail|limit|quota|too many|throttl|exhausted|exceed|premium request\
     |credits|allowance|token|auth|logged in|signed in|log in|sign in|login|credential\
@@ -76,8 +76,8 @@ const SIGNS: &str = "\
     |no such file|not found|not exist|n't exist\
     |cannot find|not permitted";
 
-/// Whether a line may tell of a failure at all: it has a sign, a number from 400 to 599, or
-/// the name of a system's error.
+/// Can a line report a failure at all? It needs a sign, a number from 400 to 599, or the name
+/// of a system error.
 fn may_tell(line: &str) -> bool {
     let small = line.to_lowercase();
     let status = |digits: &[u8]| matches!(digits, [b'4' | b'5', b'0'..=b'9', b'0'..=b'9']);
@@ -87,34 +87,34 @@ fn may_tell(line: &str) -> bool {
         || small.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(named)
 }
 
-/// The class of a line of plain text, which must show by itself that it tells of a failure.
+/// The class of a line of plain text that reports a failure by itself.
 pub fn classify_line(line: &str) -> Option<FaultClass> {
     let line = bounded(line);
     if !may_tell(line) {
         return None;
     }
-    let (rest, named, told) = unwrapped(line);
+    let (rest, named, marked) = unwrapped(line);
     let prose = || PROSE.is_match(&ADDED.taken_from(rest)) || CODE.is_match(rest);
     if RETRIED.is_match(rest) {
         return stated(rest, true);
     }
-    if BEGINS_AS_CODE.is_match(rest) || is_about(rest) || (!told && prose()) {
+    if BEGINS_AS_CODE.is_match(rest) || is_about(rest) || (!marked && prose()) {
         return None;
     }
-    stated(rest, told).or(named).or_else(|| by_name(rest))
+    stated(rest, marked).or(named).or_else(|| by_name(rest))
 }
 
-/// Whether anything before the statement of a line says that it is an error.
+/// Does a prefix of the line mark it as an error?
 pub(super) fn is_marked(line: &str) -> bool {
     unwrapped(bounded(line)).2
 }
 
-/// What a line says after all that only stands before an error.
+/// The line's statement, without its prefixes.
 pub(super) fn statement(line: &str) -> &str {
     unwrapped(bounded(line)).0
 }
 
-/// A sentence about failures, code or tests, not one that tells of a failure.
+/// Does the text discuss failures, code or tests instead of reporting a failure?
 fn is_about(text: &str) -> bool {
     ABOUT.is_match(&ADDED.taken_from(text))
 }
@@ -123,7 +123,7 @@ fn by_name(rest: &str) -> Option<FaultClass> {
     NAME.groups(rest).and_then(|[name]| of_exception(name))
 }
 
-/// The class of a message from a channel that carries nothing but errors.
+/// The class of a message from a channel that carries only errors.
 pub fn classify_message(message: &str) -> Option<FaultClass> {
     message.lines().find_map(|line| {
         let (rest, named, _) = unwrapped(bounded(line));
@@ -138,26 +138,26 @@ fn bounded(line: &str) -> &str {
     line[..line.floor_char_boundary(LONGEST)].trim()
 }
 
-/// A line without what stands before the error; the class that an exception's name tells;
-/// and whether anything said that it is an error.
+/// A line without its prefixes, the class of an exception's name among them, and whether a
+/// prefix marks it as an error.
 fn unwrapped(line: &str) -> (&str, Option<FaultClass>, bool) {
-    let (mut rest, mut named, mut told) = (line, None, false);
+    let (mut rest, mut named, mut marked) = (line, None, false);
     for _ in 0..8 {
         let end =
             |patterns: &[&FaultPattern]| patterns.iter().find_map(|pattern| pattern.end(rest));
         if let Some([name, after]) = NAMED.groups(rest) {
             let name = name.rsplit('.').next().unwrap_or_default();
             named = named.or_else(|| of_exception(name));
-            (rest, told) = (after, true);
+            (rest, marked) = (after, true);
         } else if let Some(at) = end(&[&LEVEL, &PHRASE]) {
-            (rest, told) = (&rest[at..], true);
+            (rest, marked) = (&rest[at..], true);
         } else if let Some(at) = end(&[&TIME, &MARK, &PROGRAM]) {
             rest = &rest[at..];
         } else {
             break;
         }
     }
-    (rest, named, told)
+    (rest, named, marked)
 }
 
 /// `RateLimitError`, `ConnectionRefusedError`, `FileNotFoundError`.
@@ -183,13 +183,13 @@ fn of_exception(name: &str) -> Option<FaultClass> {
     }
 }
 
-/// The class of the statement that a text begins with.
-fn stated(text: &str, told: bool) -> Option<FaultClass> {
-    if let Some(class) = of_status_line(text, told) {
+/// The class of the statement at the start of a text.
+fn stated(text: &str, marked: bool) -> Option<FaultClass> {
+    if let Some(class) = of_status_line(text, marked) {
         return Some(class);
     }
     if RETRIED.is_match(text) {
-        // The CLI's own sum: its last error tells, else there was no answer at all.
+        // The CLI's summary after its retries: use its last error, else it got no answer.
         let last = LAST.groups(text);
         let status = last.and_then(|[status, _]| status.parse().ok());
         let words = || last.and_then(|[_, words]| classify_message(words));
@@ -204,36 +204,36 @@ fn stated(text: &str, told: bool) -> Option<FaultClass> {
         (&ABSENT, FaultClass::FileNotFound),
         (&DENIED, FaultClass::PermissionDenied),
     ];
-    if told && BARE.is_match(text) {
+    if marked && BARE.is_match(text) {
         return Some(FaultClass::RateLimit);
     }
     let found = statements.into_iter().find(|(pattern, _)| begins(pattern, text));
-    found.map(|(_, class)| class).or_else(|| of_system(text, told))
+    found.map(|(_, class)| class).or_else(|| of_system(text, marked))
 }
 
 /// `429 Too Many Requests`, `Request failed with status code 503`, `… (HTTP 401).`
-fn of_status_line(text: &str, told: bool) -> Option<FaultClass> {
+fn of_status_line(text: &str, marked: bool) -> Option<FaultClass> {
     if let Some([code, rest]) = STATUS.groups(text)
-        && gives_reason(rest, told)
+        && gives_reason(rest, marked)
     {
         return code.parse().ok().and_then(of_status);
     }
-    let [within] = IN_PARENTHESES.groups(text).filter(|_| told)?;
+    let [within] = IN_PARENTHESES.groups(text).filter(|_| marked)?;
     within.parse().ok().and_then(of_status)
 }
 
-/// Whether what stands behind a number says that it is the status of a failure: nothing
-/// more, a body, what the number stands for, or a failure in words of its own.
-fn gives_reason(rest: &str, told: bool) -> bool {
+/// Does the text after a number confirm that it is a failed status? It does if it is empty, a
+/// body, the status's meaning, or a failure in its own words.
+fn gives_reason(rest: &str, marked: bool) -> bool {
     let words = rest.trim_start_matches([' ', '\t', ':', ',', '.', ';', '(', ')', '-', '–']);
     let further = REASON.end(words).map_or(words, |end| &words[end..]);
     BODY.is_match(rest)
         || begins(&REASON, words)
         || stated(words, false).is_some()
-        || (told && LOOSE.is_match(rest) && !is_counted(further))
+        || (marked && LOOSE.is_match(rest) && !is_counted(further))
 }
 
-/// `429 lines changed`, `500 is no port`: the number counts, or the sentence is about it.
+/// `429 lines changed`, `500 is no port`: the number counts something, or is the subject.
 fn is_counted(words: &str) -> bool {
     let mut words = words.split_whitespace().take(3).map(|word| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -250,13 +250,13 @@ fn is_counted(words: &str) -> bool {
     words.next().is_some_and(|first| about(&first) || many(&first)) || words.any(|it| many(&it))
 }
 
-/// Whether a text begins with a statement, and goes on as one may.
+/// Does the text begin with this statement and continue as one may?
 fn begins(pattern: &FaultPattern, text: &str) -> bool {
     pattern.end(text).is_some_and(|end| end > 0 && END.is_match(&text[end..]))
 }
 
 /// `connect ECONNREFUSED 127.0.0.1:80`, `No such file or directory (os error 2)`.
-fn of_system(text: &str, told: bool) -> Option<FaultClass> {
+fn of_system(text: &str, marked: bool) -> Option<FaultClass> {
     if let Some([number]) = OS_ERROR.groups(text) {
         return match number {
             "2" => Some(FaultClass::FileNotFound),
@@ -266,8 +266,8 @@ fn of_system(text: &str, told: bool) -> Option<FaultClass> {
     }
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let mut words = words.enumerate().filter(|(at, word)| {
-        // Such names are written in capitals where they are meant.
-        word.len() > 3 && word.chars().all(|c| !c.is_ascii_lowercase()) && (told || *at == 0)
+        // Such names are written in capitals.
+        word.len() > 3 && word.chars().all(|c| !c.is_ascii_lowercase()) && (marked || *at == 0)
     });
     words.find_map(|(_, word)| {
         let word = word.to_lowercase();
@@ -286,7 +286,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever a pattern matches gets as far as the pattern.
+    /// No text that a pattern matches is filtered out before the pattern runs.
     #[test]
     fn no_statement_is_without_a_sign() {
         let statements = [

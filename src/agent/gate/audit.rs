@@ -1,4 +1,4 @@
-//! What the audit is told besides decisions: sessions, prompts, results and errors.
+//! Audit entries besides decisions: sessions, prompts, results and errors.
 
 use serde_json::json;
 use tokio::time::Instant;
@@ -8,12 +8,12 @@ use crate::hooks::{ErrorReport, HookCall, HookResult};
 use crate::model::{AuditEntry, HookType, SessionId};
 
 impl Gate {
-    /// A session was opened.
+    /// Records that a session was opened.
     pub fn opened(&self, session: &SessionId) {
         self.audit(&AuditEntry::new(HookType::SessionStart, Some(session.clone())));
     }
 
-    /// A prompt is about to be sent.
+    /// Records a prompt before it is sent.
     pub fn prompted(&self, session: &SessionId, words: &str) {
         self.audit(&AuditEntry {
             input: Some(words.into()),
@@ -21,7 +21,7 @@ impl Gate {
         });
     }
 
-    /// Allows nothing in this session any more, and tells how its last prompt ended.
+    /// Denies everything in this session from now on, and records how its last prompt ended.
     pub fn close(&self, session: &SessionId) {
         let reason = {
             let mut state = self.state();
@@ -34,7 +34,7 @@ impl Gate {
         });
     }
 
-    /// The CLI reported an error of its own.
+    /// Records an error that the CLI reported.
     pub fn report(&self, report: ErrorReport) {
         self.audit(&AuditEntry {
             output: Some(json!({ "context": report.context, "message": report.message })),
@@ -48,13 +48,13 @@ impl Gate {
         state.reports.push_back(report);
     }
 
-    /// A hook tells the result of a call that had been allowed.
+    /// Records the result of an allowed call, as its hook reports it.
     pub fn record_result(&self, result: &HookResult) {
         let HookCall { session, tool, input } = &result.call;
         let took = {
             let mut state = self.state();
             state.last = Some(Instant::now());
-            state.decisions.tell(session, input)
+            state.decisions.note_result(session, input)
         };
         self.audit(&AuditEntry {
             tool: Some(tool.clone()),
@@ -65,15 +65,15 @@ impl Gate {
         });
     }
 
-    /// The CLI says how a prompt ended.
+    /// Notes how a prompt ended, as the CLI reports it.
     pub fn prompt_over(&self, session: String, reason: String) {
         let mut state = self.state();
         state.last = Some(Instant::now());
         state.ended.insert(session, reason);
     }
 
-    /// Writes an entry of the audit. If that cannot be, nothing is allowed any more, and
-    /// whoever watches the turn ends the run.
+    /// Writes an audit entry. If that fails, every call is denied from now on, and the session
+    /// that watches the turn ends the run.
     pub fn audit(&self, entry: &AuditEntry) {
         if let Err(error) = self.record.audit(entry) {
             let mut state = self.state();

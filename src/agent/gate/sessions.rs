@@ -1,20 +1,20 @@
-//! The sessions that the gate knows of.
+//! The sessions known to the gate.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Who greeted, where they work, and who may ask for nothing any more.
+/// Which sessions reported, where they work, and which are closed.
 #[derive(Default)]
 pub(super) struct Sessions {
-    /// With the canonical folder that relative paths start from there, where it is known.
+    /// Each session's canonical working folder, if known.
     greeted: HashMap<String, Option<PathBuf>>,
     closed: HashSet<String>,
 }
 
 impl Sessions {
-    /// A hook of this session reached us; `cwd` is where it says that it works.
+    /// Notes that a hook of this session reported; `cwd` is its working folder.
     pub(super) fn greet(&mut self, session: &str, cwd: Option<&Path>) {
-        // A folder that is not there is kept as it was said: nothing is inside of it.
+        // A missing folder is kept as given: no path can be inside it.
         let cwd = cwd.map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()));
         self.greeted.insert(session.to_owned(), cwd);
     }
@@ -35,7 +35,7 @@ impl Sessions {
         self.closed.contains(session)
     }
 
-    /// Where a session works, if it said so.
+    /// A session's working folder, if it reported one.
     pub(super) fn cwd(&self, session: &str) -> Option<&Path> {
         self.greeted.get(session)?.as_deref()
     }

@@ -1,8 +1,7 @@
-//! What the records of one `copilot -p` tell, folded as they are read: pure.
+//! Folds the records that one `copilot -p` prints. Pure.
 //!
-//! Invariant: bounded, however much is told; a call whose arguments were dropped cannot be
-//! joined with its decision. Kinds of records that are not known here count as life and are
-//! otherwise left alone.
+//! Invariant: memory is bounded; a call whose arguments were dropped cannot be matched with
+//! its decision. Records of unknown kinds count as signs of life and are otherwise ignored.
 
 use std::collections::HashMap;
 
@@ -13,13 +12,13 @@ use crate::agent::stuck::again;
 use crate::agent::{LastWords, classify_json};
 use crate::model::{CallStatus, Fault, FaultClass};
 
-/// Calls that are followed; the limit of a turn is below this.
+/// Tool calls that are tracked; a turn's limit is lower.
 const FOLLOWED: usize = 5000;
-/// Bytes of arguments that are kept of calls that have not ended.
+/// Bytes of arguments kept for calls that have not ended.
 const ARGUMENTS: usize = 64 << 20;
-/// Bytes of the agent's own text that are kept: its end.
+/// Bytes kept from the end of the agent's text.
 const SAID: usize = 16 << 10;
-/// Characters of a title that are kept.
+/// Characters kept of a title.
 const TITLE: usize = 200;
 
 /// A tool call as the CLI records it.
@@ -31,38 +30,38 @@ pub(super) struct RecordedCall {
     pub(super) input: Value,
     pub(super) status: CallStatus,
     pub(super) exit: Option<i64>,
-    /// The sub-agent that made it.
+    /// The sub-agent that made the call.
     pub(super) asker: Option<String>,
-    /// It was the `preToolUse` hook that denied it, so that nothing else was asked.
+    /// The `preToolUse` hook denied the call, so nothing else was asked.
     pub(super) by_hook: bool,
-    /// Bytes of the record that its arguments came in.
+    /// Length of the record with the arguments, in bytes.
     bytes: usize,
     reported: bool,
 }
 
-/// Everything that was told since the prompt.
+/// Everything recorded since the prompt.
 #[derive(Debug, Default)]
 pub(super) struct CliRecords {
     pub(super) records: u64,
     pub(super) calls: Vec<RecordedCall>,
     pub(super) begun: u32,
     pub(super) said: String,
-    /// What was said after the last call.
+    /// The text after the last call.
     pub(super) words: LastWords,
-    /// The model is at work, or a tool is.
+    /// The model or a tool has started to work.
     pub(super) working: bool,
-    /// A failure that nothing followed.
+    /// A failure, if nothing followed it.
     pub(super) fault: Option<Fault>,
     pub(super) failing: Option<(String, u32)>,
     by_id: HashMap<String, usize>,
-    /// Bytes of arguments that are held.
+    /// Bytes of arguments held in memory.
     held: usize,
 }
 
 impl CliRecords {
-    /// Takes one line; what is no record is nothing.
+    /// Reads one line; a line that is not a record is ignored.
     pub(super) fn take(&mut self, line: &[u8]) {
-        // A tool's output may be cut within a character; its call is followed all the same.
+        // A tool's output may be cut inside a character; its call must still be tracked.
         let text = String::from_utf8_lossy(line);
         let Ok(mut record) = serde_json::from_str::<Value>(&text) else { return };
         let arguments = record.pointer_mut("/data/arguments").map(Value::take);
@@ -87,22 +86,22 @@ impl CliRecords {
                 let unknown = || Fault::new(FaultClass::Fatal, "the CLI reports an error");
                 self.fault = Some(classify_json(&record).unwrap_or_else(unknown));
             }
-            // Of all other kinds there is nothing to learn here.
+            // Other kinds of records carry nothing that is needed here.
             _ => {}
         }
     }
 
-    /// Whether there were more calls than can be followed.
+    /// Were there more calls than can be tracked?
     pub(super) fn overrun(&self) -> bool {
         self.calls.len() >= FOLLOWED
     }
 
-    /// Whether a call has begun and not ended.
+    /// Has a call begun and not ended?
     pub(super) fn pending(&self) -> bool {
         self.calls.iter().any(|call| call.status == CallStatus::Pending)
     }
 
-    /// The calls that ended and were not handed out yet, with their places.
+    /// Takes the calls that ended since the last time, with their indexes.
     pub(super) fn take_ended(&mut self) -> Vec<(usize, RecordedCall)> {
         let mut ended = Vec::new();
         for (at, call) in self.calls.iter_mut().enumerate() {
@@ -157,8 +156,8 @@ impl CliRecords {
         self.fault = None;
         let id = data["toolCallId"].as_str().unwrap_or_default();
         if !self.by_id.contains_key(id) {
-            // It ended and was never seen to begin: it is followed all the same, without
-            // arguments that a decision could be joined by.
+            // Its start was never recorded. Track it without arguments, so that it matches no
+            // decision.
             self.begin(data, asker, (Value::Null, 0));
         }
         let Some(call) = self.by_id.get(id).and_then(|at| self.calls.get_mut(*at)) else { return };
@@ -184,7 +183,7 @@ impl CliRecords {
     }
 }
 
-/// ACP's word for what a tool does, so that both ways are reported alike.
+/// ACP's kind for a tool, so that both adapters report calls alike.
 pub(super) fn kind(tool: &str) -> &'static str {
     match tool {
         "bash" | "stop_bash" | "write_bash" => "execute",
@@ -195,8 +194,8 @@ pub(super) fn kind(tool: &str) -> &'static str {
     }
 }
 
-/// A call that the CLI makes by itself, with no hook: it shows the rest of a background
-/// shell's output.
+/// Is this a call that the CLI makes by itself, without a hook, to show the rest of a background
+/// shell's output?
 pub(super) fn is_shell_echo(call: &RecordedCall) -> bool {
     call.tool == "read_bash" && arguments::is_shell_echo(&call.input)
 }

@@ -1,10 +1,10 @@
 //! The Copilot CLI without ACP: one `copilot -p` for each prompt.
 //!
-//! Invariant: no tool is allowed beforehand. Every call is shown to the guard's hooks, and
-//! what the CLI would ask a human about runs only if the guard's `permissionRequest` hook
-//! says so: a hook that is missing, silent or slow leaves it denied. The CLI's records on
-//! its standard output tell what really ran; a call that no decision vouches for ends the
-//! turn. What the records mean lives in `seen`, how a prompt is watched in `turn`.
+//! Invariant: no tool is allowed in advance. Every call goes through the guard's hooks, and a
+//! call that the CLI would ask a human about runs only if the guard's `permissionRequest` hook
+//! allows it; if that hook is missing, silent or slow, the call is denied. The CLI's records
+//! on its standard output show what ran; a call without a decision ends the turn.
+//! `cli_records` reads the records, `turn` watches a prompt.
 
 mod cli_records;
 mod turn;
@@ -23,38 +23,38 @@ use super::{Agent, AgentCommand, AgentError, Gate, Session};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, RunId, SessionId};
 
-/// Everything that a prompt's process is started with.
+/// Everything needed to start a prompt's process.
 pub struct OneShotLaunch {
     /// The program, with its own arguments.
     pub command: AgentCommand,
     /// Arguments that the run adds.
     pub extra: Vec<OsString>,
-    /// Variables that are set (`Some`) or removed (`None`).
+    /// Variables to set (`Some`) or remove (`None`).
     pub environment: Vec<(OsString, Option<OsString>)>,
-    /// The run; every process of it carries its name.
+    /// The run, whose id marks every process of it.
     pub run: RunId,
     /// The repository's root.
     pub cwd: PathBuf,
     /// The run's folder, for the records and stderr.
     pub folder: PathBuf,
-    /// Where the CLI keeps its records.
+    /// The CLI's home with its session records.
     pub home: Option<PathBuf>,
-    /// Where the CLI is told to write its log.
+    /// The folder of the CLI's log.
     pub logs: PathBuf,
-    /// The guard's plugin, checked before each session.
+    /// The guard's plugin, verified before each session.
     pub plugin: Plugin,
-    /// Decides what the agent asks for.
+    /// Decides the agent's tool calls.
     pub gate: Arc<Gate>,
 }
 
-/// An agent that is a process for each prompt: between them nothing runs.
+/// An agent that runs one process per prompt, and none between prompts.
 pub struct OneShot {
     launch: Arc<OneShotLaunch>,
     sessions: u32,
 }
 
 impl OneShot {
-    /// Nothing is started yet.
+    /// Creates the agent without starting a process.
     pub fn new(launch: OneShotLaunch) -> Self {
         Self { launch: Arc::new(launch), sessions: 0 }
     }
@@ -84,12 +84,12 @@ impl Agent for OneShot {
     async fn stop(self: Box<Self>) {}
 }
 
-/// A name that the CLI takes for a session of ours: a UUID.
+/// A session id that the CLI accepts: a UUID.
 fn session_name(run: &str, number: u32, now: std::time::SystemTime) -> String {
     let since = now.duration_since(std::time::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let digest = Sha256::digest(format!("{run}/{number}/{}", since.as_nanos()));
     let mut hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    // Version 4, variant 1: as if it were random.
+    // Version 4, variant 1, as in a random UUID.
     hex.replace_range(12..13, "4");
     hex.replace_range(16..17, "8");
     let part = |from: usize, to: usize| &hex[from..to];

@@ -1,7 +1,7 @@
-//! One `copilot -p`, watched until it ends, is stuck or stopped.
+//! Runs one `copilot -p` and watches it until it ends, is stuck or is stopped.
 //!
-//! Invariant: every wait has a limit, the process and all it started are gone when the turn
-//! is handed out, and what was seen until then becomes the turn.
+//! Invariant: every wait has a limit, the process and everything it started are gone when the
+//! turn is returned, and everything observed becomes part of the turn.
 
 use std::collections::HashMap;
 use std::process::{ExitStatus, Stdio};
@@ -37,15 +37,15 @@ use crate::sys::process::{Ladder, Supervised};
 
 /// Longest record, in bytes.
 const LONGEST: usize = 16 << 20;
-/// Longest prompt that is handed over as an argument, in bytes.
+/// Longest prompt that is passed as an argument, in bytes.
 const ARGUMENT: usize = 100_000;
-/// How often the clocks are looked at.
+/// How often the limits are checked.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long the output is read after the process ended: a process that it left behind may
-/// hold the other end open for ever.
+/// How long to read the output after the process ended; a process that it left behind may hold
+/// the pipe open for ever.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// One conversation, which is one prompt.
+/// A session that takes its prompt in a process of its own.
 pub(super) struct OneShotSession {
     id: SessionId,
     launch: Arc<OneShotLaunch>,
@@ -54,7 +54,7 @@ pub(super) struct OneShotSession {
     counted: Usage,
 }
 
-/// What is gathered while the process runs.
+/// The observations while the process runs.
 #[derive(Default)]
 struct Gathered {
     seen: CliRecords,
@@ -63,7 +63,7 @@ struct Gathered {
     life: Option<Instant>,
 }
 
-/// Why nothing more is waited for.
+/// Why the wait for the process ended.
 enum Over {
     Exited(ExitStatus),
     Broken(String),
@@ -112,7 +112,7 @@ impl Session for OneShotSession {
         let mut gathered = Gathered::default();
         let watched =
             self.watch(&mut child, &mut lines, &log, &mut gathered, limits, (started, stop)).await;
-        // Nothing of it may be at work when anybody looks at what it did.
+        // No process of it may still be at work when its changes are examined.
         launch.gate.rest();
         let over = matches!(watched, Ok(Over::Exited(_)));
         let term = if over { Duration::ZERO } else { limits.grace };
@@ -129,7 +129,7 @@ impl Session for OneShotSession {
                     gathered.seen.take(&line);
                 }
                 Err(error) => {
-                    // Nobody knows what the rest would have told.
+                    // The unread rest may have reported undecided calls.
                     if let Over::Exited(_) = watched {
                         watched = Over::Broken(broken(&error));
                     }
@@ -231,8 +231,8 @@ impl OneShotSession {
         }
     }
 
-    /// Records the calls that ended, finds those that nobody allowed, and looks for
-    /// anything else that makes going on unsafe.
+    /// Records the calls that ended, and collects calls that were not allowed and other reasons
+    /// to stop the turn.
     fn gather(&self, gathered: &mut Gathered) -> Result<(), AgentError> {
         let gate = &self.launch.gate;
         if let Some(broken) = gate.take_broken() {
@@ -259,7 +259,7 @@ impl OneShotSession {
         Ok(())
     }
 
-    /// Joins a call that ended with its decision.
+    /// Matches a call that ended with its decision.
     fn settle(&self, call: &mut RecordedCall) -> Decided {
         let gate = &self.launch.gate;
         let ended = EndedCall {
@@ -270,7 +270,7 @@ impl OneShotSession {
             vouched_by: Asked::Hook,
         };
         match call.status {
-            // Its hook had said nothing against it: that yes stands for no other call.
+            // The hook had allowed it; take that permission, so that it covers no other call.
             CallStatus::Denied if !call.by_hook => {
                 let _used_up = gate.standing(&ended);
                 return Decided::Yes;
@@ -285,7 +285,7 @@ impl OneShotSession {
                 Decided::Yes
             }
             (CallStanding::Denied, _) => Decided::Missing,
-            // Arguments that were no JSON: such a call is shown to no hook, and does not run.
+            // A call whose arguments were not JSON reaches no hook and does not run.
             (CallStanding::Undecided, CallStatus::Failed) if is_empty(&call.input) => {
                 Decided::NotAsked
             }
@@ -319,7 +319,7 @@ impl OneShotSession {
         }
     }
 
-    /// How the turn ended, and what went wrong.
+    /// How the turn ended, and its failure.
     async fn end(
         &self,
         over: Over,
@@ -337,7 +337,7 @@ impl OneShotSession {
             Over::Broken(why) => return lost(why, FaultClass::Protocol),
             Over::Exited(status) => status,
         };
-        // The model's own words, unless they are nothing but the report of a limit.
+        // The text counts only if it is nothing but the report of a rate limit.
         let told = |seen: &CliRecords| {
             let told = seen.words.classify(seen.begun > 0).filter(ReportedFault::is_plain_limit);
             told.map(|told| told.fault)
@@ -351,7 +351,7 @@ impl OneShotSession {
             return (TurnEnd::EndTurn, Some(fault));
         }
         if !status.success() {
-            // All of its standard error is about why it could not take the prompt.
+            // Its standard error holds only why it could not take the prompt.
             let mut classes = words.lines().filter_map(classify_line);
             let class = classes.find(|class| explains_loss(*class)).unwrap_or(FaultClass::Died);
             return lost(format!("it ended with {status}"), class);
@@ -360,13 +360,13 @@ impl OneShotSession {
             let alarm = "the guard's hook did not report: `copilot -p` ran without it".to_owned();
             gathered.undecided.push(alarm);
         } else if gathered.seen.records == 0 {
-            let why = "it printed no records, so that nobody can tell what it did".to_owned();
+            let why = "it printed no records, so what it did is unknown".to_owned();
             return lost(why, FaultClass::Protocol);
         }
         (TurnEnd::EndTurn, None)
     }
 
-    /// The tokens of this turn.
+    /// The tokens used in this turn.
     async fn usage(&mut self) -> Option<Usage> {
         let all = self.records.as_mut()?.tokens().await;
         let turn = since(all, self.counted);
@@ -404,8 +404,8 @@ impl OneShotSession {
     }
 }
 
-/// Whether a prompt can be an argument; otherwise it goes to standard input. No argument holds
-/// a NUL, and the CLI takes one that begins like an option for options.
+/// Can the prompt be passed as an argument? Otherwise it goes to standard input. An argument
+/// cannot hold a NUL, and the CLI would parse one that starts with `-` as options.
 fn fits_an_argument(prompt: &str) -> bool {
     prompt.len() <= ARGUMENT && !prompt.starts_with('-') && !prompt.contains('\0')
 }

@@ -1,7 +1,7 @@
-//! The actions that ask for permission: first understood, then, if allowed, really done.
+//! The actions that need permission: first prepared, then, if allowed, really performed.
 //!
-//! Invariant: `prepare` changes nothing; all that an action will write is known, and shown in
-//! its request, before it is done. Asking does NOT live here.
+//! Invariant: `prepare` changes nothing; everything that an action will write is known, and
+//! shown in its request, before it happens. `play` asks for permission.
 
 use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
@@ -15,15 +15,15 @@ use super::prompt_context::{CheckBox, PromptContext, box_of, quote};
 use super::script::ScriptStep;
 use super::shapes::{self, ScriptedCall, ScriptedRequest};
 
-/// What of a command's output is reported, in bytes.
+/// Bytes of a command's output that are reported.
 const OUTPUT: usize = 64 * 1024;
 
-/// An action that is understood and not yet done.
+/// An action that is prepared and not yet performed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScriptedAction {
-    /// As it is announced.
+    /// The announced call.
     pub(super) call: ScriptedCall,
-    /// What is asked, one after the other.
+    /// The permission requests, in order.
     pub(super) requests: Vec<ScriptedRequest>,
     work: Result<Work, String>,
 }
@@ -35,7 +35,7 @@ enum Work {
     Run { command: String, cwd: PathBuf },
 }
 
-/// The step as an action; `None` if it is none.
+/// Prepares the step's action; `None` if the step is not an action.
 pub(super) fn prepare(
     step: &ScriptStep,
     scene: &PromptContext,
@@ -179,7 +179,7 @@ fn tick(scene: &PromptContext, id: &str, criterion: &str) -> ScriptedAction {
     let source = std::fs::read_to_string(&path).unwrap_or_default();
     let open = |found: &CheckBox<'_>| source.as_bytes()[found.mark] == b' ';
     let Some(found) = box_of(&source, criterion).filter(open) else {
-        // Nothing to tick is what an agent's editing tool fails on.
+        // Without an open box, fail as an agent's editing tool does.
         return replace(scene, id, path, &format!("[ ] {criterion}"), &format!("[x] {criterion}"));
     };
     let mut text = source.clone();
@@ -228,8 +228,8 @@ fn absolute(scene: &PromptContext, path: &str) -> PathBuf {
     scene.cwd.join(path)
 }
 
-/// Copilot's extra question for a path outside of the session's folder, also where a symlink
-/// leads out; it shows the path as it was written.
+/// Copilot's extra request for a path outside the session's folder, also through a symlink; it
+/// shows the path as written.
 fn outside(scene: &PromptContext, path: &Path) -> Option<ScriptedRequest> {
     let home = scene.cwd.canonicalize().ok()?;
     (!resolved(path).starts_with(&home)).then(|| ScriptedRequest {
@@ -239,7 +239,7 @@ fn outside(scene: &PromptContext, path: &Path) -> Option<ScriptedRequest> {
     })
 }
 
-/// The path with symlinks resolved as far as it exists, and the rest put behind.
+/// The path with symlinks resolved as far as it exists.
 fn resolved(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut there = path;
@@ -263,10 +263,10 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 impl ScriptedAction {
-    /// Does it; gives the tool's output.
+    /// Performs the action; returns the tool's output.
     ///
     /// # Errors
-    /// With the sentence for the failed call, if it cannot be done.
+    /// With the failed call's message.
     pub(super) async fn perform(&self) -> Result<Value, String> {
         match self.work.clone()? {
             Work::Read(path) => std::fs::read_to_string(&path)
@@ -284,8 +284,7 @@ impl ScriptedAction {
     }
 }
 
-/// Runs a command in a process group of its own, which does not outlive a turn that is
-/// cancelled meanwhile.
+/// Runs a command in its own process group, which is killed if the turn is cancelled.
 async fn shell(command: &str, cwd: &Path) -> Result<Value, String> {
     let child = Command::new("sh")
         .args(["-c", command])
@@ -309,19 +308,19 @@ async fn shell(command: &str, cwd: &Path) -> Result<Value, String> {
     ))
 }
 
-/// A shell's way of saying it: a signal counts from 128.
+/// The exit code as a shell reports it: 128 plus the signal's number.
 fn exit_code(status: std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }
 
-/// A process group that is ended when nobody waits for it any more.
+/// A process group that is killed on drop.
 struct Group(Option<Pid>);
 
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
-            // It may be gone already, which is what we want.
+            // The group may be gone already.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

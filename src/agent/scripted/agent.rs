@@ -1,7 +1,8 @@
-//! The agent's life: what comes from the client, and which turn of the script answers it.
+//! The agent's main loop: handles the client's messages and picks the turn that answers a
+//! prompt.
 //!
-//! Invariant: this loop never waits for a turn; turns run beside it, so that a cancel is always
-//! heard. How a turn is played does NOT live here.
+//! Invariant: the loop never waits for a turn. Turns run on their own tasks, so a cancel is
+//! always heard. `play` plays a turn.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ pub(super) struct ScriptedAgent {
 }
 
 impl ScriptedAgent {
-    /// An agent that has not heard anything yet.
+    /// Creates the agent.
     ///
     /// # Errors
     /// If the script's memory cannot be read.
@@ -48,7 +49,7 @@ impl ScriptedAgent {
         })
     }
 
-    /// Lives until the client hangs up or the script ends the process.
+    /// Runs until the client hangs up or the script ends the process.
     ///
     /// # Errors
     /// If the client is gone in the middle of a frame, or the memory cannot be written.
@@ -63,7 +64,7 @@ impl ScriptedAgent {
         let hears_eof = !self.script.ignore.contains(&Deaf::Eof);
         let ending = loop {
             tokio::select! {
-                // What was sent before the end of stdin is still heard.
+                // Messages sent before the end of stdin are still handled.
                 biased;
                 Some(message) = incoming.recv() => {
                     if let Some(ending) = self.hear(message).await? {
@@ -89,11 +90,11 @@ impl ScriptedAgent {
             ProcessEnd::Kill => faults::kill_myself(),
             ProcessEnd::CloseStdout => faults::close_stdout(&self.script.ignore),
         }
-        // Only where the system refused.
+        // Reached only if the system refused.
         Ok(AgentExit::Exit(u8::MAX))
     }
 
-    /// One message; `Some` if the process ends with it.
+    /// Handles one message; `Some` if the process ends with it.
     async fn hear(&mut self, message: Incoming) -> Result<Option<ProcessEnd>, ScriptedError> {
         match message {
             Incoming::Initialize(reply) => {
@@ -153,7 +154,7 @@ impl ScriptedAgent {
         }
     }
 
-    /// Whether the script has the agent die here; if so, nothing is written any more.
+    /// How the process ends here, if the script says so; then nothing more is written.
     async fn dies(&mut self, phase: DeathMoment) -> Result<Option<ProcessEnd>, ScriptedError> {
         match &self.script.die {
             Some(death) if death.at == phase && self.ledger.allows("die", death.times) => {
@@ -175,7 +176,7 @@ impl ScriptedAgent {
             return self.wire.answer(reply, Err(refusal)).await;
         }
         self.opened += 1;
-        // The process id makes ids differ between one process and the next.
+        // With the process id, ids differ from one process to the next.
         let id = format!("scripted-{}-{}", std::process::id(), self.opened);
         self.wire.update(&id, &shapes::commands()).await;
         let answer = shapes::session(&id, self.script.mode);
@@ -183,7 +184,7 @@ impl ScriptedAgent {
         self.wire.answer(reply, Ok(answer)).await
     }
 
-    /// Starts the turn that fits the prompt.
+    /// Starts the turn that matches the prompt.
     async fn prompt(
         &mut self,
         id: &str,
@@ -202,14 +203,14 @@ impl ScriptedAgent {
         let scene = PromptContext { cwd: session.cwd.clone(), criterion, folder, date };
         let turn = self.choose(&scene.criterion)?;
         let pace = Duration::from_millis(self.script.pace);
-        // Here and not in the turn: a cancel that comes next must find it.
+        // Before the task is spawned, so that the next cancel finds the turn.
         let cancel = session.begin_turn();
         let wire = self.wire.clone();
         self.turns.spawn(take_turn(wire, session, scene, turn, pace, cancel, reply));
         Ok(())
     }
 
-    /// The first rule that fits and is not used up; none is a turn that does nothing.
+    /// The first rule that matches and is not used up, else a turn without steps.
     fn choose(&mut self, criterion: &str) -> Result<TurnScript, ScriptedError> {
         let fits = |(number, turn): &(usize, &TurnScript)| {
             turn.matches.as_ref().is_none_or(|text| criterion.contains(text.as_str()))
@@ -249,7 +250,7 @@ async fn take_turn(
     };
     match end {
         PlayedEnd::Die(ending) => {
-            // Before the reply is let go of.
+            // Before the reply is dropped.
             wire.seal().await;
             return Ok(Some(ending));
         }

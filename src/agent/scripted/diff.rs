@@ -1,14 +1,14 @@
 //! The unified diff that Copilot shows in a permission request for a file.
 //!
-//! One hunk, three lines around it. Like Copilot's, it counts what follows the last newline
-//! as a line of its own. Nothing here is applied to anything: it is for being looked at.
+//! One hunk with three lines of context. Like Copilot's, it counts the text after the last
+//! newline as a line. The diff is only displayed, never applied.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 const AROUND: usize = 3;
 
-/// The change of a file; `None` for a file that is not there yet.
+/// The diff of a file; `before` is `None` for a new file.
 pub(super) fn unified(path: &Path, before: Option<&str>, after: &str) -> String {
     let path = path.display();
     let Some(before) = before else {

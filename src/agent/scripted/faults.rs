@@ -1,6 +1,6 @@
-//! What no agent should do: floods, processes left behind, sudden death.
+//! Misbehavior: floods, processes left behind, sudden death.
 //!
-//! Everything here is asked for by name in a script; nothing happens by itself.
+//! A script asks for each by name; nothing happens by itself.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
@@ -16,8 +16,8 @@ use crate::agent::acp::serve::{Wire, update_line};
 /// Bytes sent in one piece.
 const PIECE: usize = 64 * 1024;
 
-/// Sends very many messages, or one line that never ends. The messages are written once and
-/// repeated, so that it is the reader who is measured.
+/// Sends many messages, or one endless line. The message is built once and repeated, so that a
+/// measurement shows the reader's cost.
 pub(super) async fn flood(wire: &Wire, session: &str, flood: Flood) {
     if flood.lines {
         let line = update_line(session, &shapes::said(&"x".repeat(flood.bytes)));
@@ -35,7 +35,7 @@ pub(super) async fn flood(wire: &Wire, session: &str, flood: Flood) {
     }
 }
 
-/// Starts a process that nobody waits for.
+/// Starts a process without waiting for it.
 pub(super) fn spawn(spawn: &Spawn, scene: &PromptContext) -> std::io::Result<()> {
     let command = scene.fill_command(&spawn.command);
     let mut child = if spawn.setsid {
@@ -53,8 +53,8 @@ pub(super) fn spawn(spawn: &Spawn, scene: &PromptContext) -> std::io::Result<()>
     child.stdin(Stdio::null()).current_dir(&scene.cwd).spawn().map(drop)
 }
 
-/// Closes stdout and does nothing more until stdin ends, by becoming a program that does so:
-/// the standard library holds on to its own stdout. Returns only where the system refuses.
+/// Closes stdout and waits for the end of stdin by replacing this process with a shell, because
+/// the standard library keeps its own stdout open. Returns only if the system refuses.
 pub(super) fn close_stdout(ignore: &[Deaf]) {
     let deaf = if ignore.contains(&Deaf::Term) { "trap '' TERM; " } else { "" };
     let wait = if ignore.contains(&Deaf::Eof) { "sleep 86400" } else { "cat >/dev/null" };
@@ -64,8 +64,8 @@ pub(super) fn close_stdout(ignore: &[Deaf]) {
         .exec();
 }
 
-/// Ends this process at once, as the kernel would when memory runs out. Returns only where
-/// the system refuses.
+/// Kills this process, as the kernel does when memory runs out. Returns only if the system
+/// refuses.
 pub(super) fn kill_myself() {
     let _ = kill_process(getpid(), Signal::KILL);
 }

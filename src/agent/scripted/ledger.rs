@@ -1,7 +1,8 @@
-//! How often each rule was used, within this process or, with a memory file, across all.
+//! Counts how often each rule was used, in this process or, with a memory file, across
+//! processes.
 //!
-//! The file holds one name a line, appended before the rule is played: an agent that dies of
-//! it finds it there when it is started again.
+//! The file holds one name per line, appended before the rule is played, so that it is
+//! counted even if the agent dies in it.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -17,10 +18,10 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Counts from the file, if there is one; from zero if not.
+    /// Loads the counts from the file, if there is one.
     ///
     /// # Errors
-    /// If the file is there and cannot be read.
+    /// If the file exists and cannot be read.
     pub(super) fn open(file: Option<PathBuf>) -> Result<Self, ScriptedError> {
         let mut ledger = Self::default();
         if let Some(path) = file {
@@ -34,7 +35,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Whether a rule may be used once more.
+    /// May this rule be used once more?
     pub(super) fn allows(&self, name: &str, times: Option<u32>) -> bool {
         times.is_none_or(|times| self.used.get(name).copied().unwrap_or(0) < times)
     }
@@ -42,7 +43,7 @@ impl Ledger {
     /// Counts a use.
     ///
     /// # Errors
-    /// If it cannot be remembered.
+    /// If the memory file cannot be written.
     pub(super) fn take(&mut self, name: &str) -> Result<(), ScriptedError> {
         self.count(name);
         let Some(path) = &self.file else { return Ok(()) };

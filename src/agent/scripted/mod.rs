@@ -1,10 +1,10 @@
 //! The built-in scripted agent: plays a script over ACP, so that the whole loop can be seen
 //! and tested without an account.
 //!
-//! Its actions are really done, and asked for as Copilot asks; its misbehaviours are the
+//! It asks for its actions as Copilot does and really performs them; its misbehaviors are the
 //! faults that the runner must survive. Invariant: nothing happens that the script does not
-//! say. The wire does NOT live here, see `acp::serve`; the format of scripts is explained in
-//! `docs/scripted-agent.md`.
+//! say. The wire protocol lives in `acp::serve`; `docs/scripted-agent.md` explains the format
+//! of scripts.
 
 mod action;
 mod agent;
@@ -35,23 +35,23 @@ pub enum ScriptedError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// It is no script.
+    /// The file is not a valid script.
     #[error("cannot understand the script {path}\n{source}")]
     Parse {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with the line.
+        /// The parse error, with its line.
         source: Box<serde_saphyr::Error>,
     },
-    /// The counts cannot be kept.
+    /// The memory file cannot be used.
     #[error("cannot use the memory {path}: {source}")]
     Memory {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// SIGTERM cannot be ignored.
@@ -60,7 +60,7 @@ pub enum ScriptedError {
     /// A turn panicked.
     #[error("a turn broke off: {0}")]
     Turn(tokio::task::JoinError),
-    /// The client went away in the middle.
+    /// The client went away.
     #[error(transparent)]
     Serve(#[from] ServeError),
 }
@@ -87,7 +87,7 @@ where
     R: AsyncRead + Send + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    // A handler that does nothing is how a process does not listen to a signal.
+    // A handler that does nothing makes the process ignore the signal.
     let _deaf = script
         .ignore
         .contains(&Deaf::Term)

@@ -1,8 +1,7 @@
-//! Plays one turn: the steps in order, each action asked for and then really done.
+//! Plays one turn: the steps in order, each action asked for and then really performed.
 //!
-//! Invariant: an action that was not allowed is not done, unless the script says `ask: never`
-//! or `ask: after`. Which turn is played, and what the answer to the prompt costs, does NOT
-//! live here.
+//! Invariant: an action that was not allowed is not performed, unless the script says
+//! `ask: never` or `ask: after`. `agent` picks the turn and answers the prompt.
 
 use std::time::Duration;
 
@@ -28,7 +27,7 @@ pub(super) enum PlayedEnd {
     Die(ProcessEnd),
 }
 
-/// Everything a turn has to do with.
+/// Everything a turn needs.
 pub(super) struct Stage<'a> {
     pub(super) wire: &'a Wire,
     pub(super) session: &'a ScriptedSession,
@@ -37,7 +36,7 @@ pub(super) struct Stage<'a> {
     pub(super) pace: Duration,
 }
 
-/// What became of an action.
+/// The result of an action.
 enum Acted {
     Done,
     Rejected,
@@ -50,13 +49,13 @@ impl From<&ErrorReply> for RpcError {
 }
 
 impl Stage<'_> {
-    /// Plays it to its end.
+    /// Plays the turn to its end.
     ///
     /// # Errors
     /// If the client is gone.
     pub(super) async fn play(&self) -> Result<PlayedEnd, ServeError> {
         for step in &self.turn.steps {
-            // A timer takes a millisecond even for nothing.
+            // Even a zero timer takes a millisecond.
             if !self.pace.is_zero() {
                 tokio::time::sleep(self.pace).await;
             }
@@ -67,7 +66,7 @@ impl Stage<'_> {
         Ok(PlayedEnd::Stop("end_turn".to_owned()))
     }
 
-    /// One step; `Some` if it ends the turn. Boxed, for steps hold steps.
+    /// Plays one step; `Some` if it ends the turn. Boxed, because steps contain steps.
     fn step<'a>(
         &'a self,
         step: &'a ScriptStep,
@@ -145,7 +144,7 @@ impl Stage<'_> {
         action::prepare(step, self.scene, &id)
     }
 
-    /// Announces an action, asks, does it, reports it.
+    /// Announces an action, asks for it, performs it and reports the result.
     async fn act(&self, step: &ScriptStep) -> Result<Option<PlayedEnd>, ServeError> {
         let Some(action) = self.prepare(step) else { return Ok(None) };
         self.send(&shapes::began(&action.call)).await;
@@ -200,7 +199,7 @@ impl Stage<'_> {
         self.send(&update).await;
     }
 
-    /// Whether each of its requests is allowed.
+    /// Are all its requests allowed?
     async fn allowed(&self, action: &ScriptedAction) -> Result<bool, ServeError> {
         for request in &action.requests {
             let pending = self.wire.ask(self.request(action, request)).await?;
@@ -212,10 +211,10 @@ impl Stage<'_> {
         Ok(true)
     }
 
-    /// Asks and does not wait.
+    /// Asks without waiting for the answer.
     async fn ask(&self, action: &ScriptedAction) -> Result<(), ServeError> {
         for request in &action.requests {
-            // The answer is dropped unread: whoever asked is not interested any more.
+            // Keep the request pending; its answer is never read.
             self.session.keep(self.wire.ask(self.request(action, request)).await?);
         }
         Ok(())

@@ -1,12 +1,12 @@
-//! Where a turn is played: what the prompt says, which task folder it means, which box.
+//! The context of a turn: the prompt's criterion, its task folder and its checkbox.
 //!
-//! Invariant: everything is found by comparing literal text, never by a pattern. This is the
-//! agent's own, deliberately simple reading of a TASK.md; the runner's lives in `task`.
+//! Invariant: everything is found by comparing literal text, never by a pattern. This is a
+//! deliberately simple reader of TASK.md; the runner's own lives in `task`.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// What a prompt asks for, as far as a script can use it.
+/// The values of a prompt that a script can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PromptContext {
     /// The session's folder.
@@ -24,7 +24,7 @@ pub(super) fn focus_of(prompt: &str) -> Option<&str> {
     prompt.lines().rev().find_map(|line| line.strip_prefix("Focus on:")).map(str::trim)
 }
 
-/// The task's name, where the prompt says `for task: NAME`.
+/// The task's name, if the prompt contains `for task: NAME`.
 fn task_of(prompt: &str) -> Option<&str> {
     let (_, rest) = prompt.split_once("for task: ")?;
     rest.lines().next()?.split_whitespace().next()

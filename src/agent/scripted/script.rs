@@ -1,7 +1,7 @@
-//! A script as it is written: YAML, read once, every key known.
+//! The format of a script: YAML, without unknown keys.
 //!
-//! Invariant: a script that parses can be played; what is wrong with it is said with its line.
-//! What the steps do does NOT live here. The format is explained in `docs/scripted-agent.md`.
+//! Invariant: a script that parses can be played; errors name the line. `play` performs the
+//! steps. `docs/scripted-agent.md` explains the format.
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +14,11 @@ use super::ScriptedError;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentScript {
-    /// The task's folder, relative to the session's; looked for if not said.
+    /// The task's folder, relative to the session's; searched for if absent.
     pub task: Option<PathBuf>,
-    /// What the agent does with a prompt: the first that fits is played.
+    /// The rules for prompts; the first that matches is played.
     pub turns: Vec<TurnScript>,
-    /// Milliseconds before each step, so that people can watch.
+    /// Delay before each step in milliseconds, so that people can watch.
     pub pace: u64,
     /// The session mode that is reported, by its short name.
     pub mode: SessionMode,
@@ -28,31 +28,30 @@ pub struct AgentScript {
     pub session_error: Option<ErrorReply>,
     /// Die outside of a turn.
     pub die: Option<Death>,
-    /// What the agent does not listen to.
+    /// What the agent ignores.
     pub ignore: Vec<Deaf>,
-    /// A file that keeps the counts of `times` for the agent's next process; relative to the
-    /// script.
+    /// A file that keeps the counts of `times` across processes, relative to the script.
     pub memory: Option<PathBuf>,
 }
 
-/// One rule: which prompts it is for, and what is done then.
+/// One rule: which prompts it matches, and its steps.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TurnScript {
-    /// Only for prompts whose criterion in focus contains this text, letter by letter.
+    /// Matches only prompts whose criterion in focus contains exactly this text.
     #[serde(rename = "match")]
     pub matches: Option<String>,
-    /// Only for so many prompts; without end if not said.
+    /// How many prompts it matches; unlimited if absent.
     pub times: Option<u32>,
     /// When permission is asked for.
     pub ask: Ask,
     /// The kinds of the options that are offered.
     pub options: Option<Vec<String>>,
-    /// What a denial does to the turn.
+    /// The effect of a denial on the turn.
     pub on_reject: OnReject,
     /// One id for all tool calls of the turn, instead of one each.
     pub call_id: Option<String>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<ScriptStep>,
 }
 
@@ -60,25 +59,25 @@ pub struct TurnScript {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// Before the action, as it should be.
+    /// Before the action, as agents should.
     #[default]
     Before,
-    /// When it is already done.
+    /// After the action.
     After,
     /// Not at all.
     Never,
-    /// Before the action, two times with the same call id.
+    /// Before the action, twice with the same call id.
     Twice,
 }
 
-/// What a denial does to the turn.
+/// The effect of a denial on the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnReject {
-    /// It ends, as with Copilot.
+    /// Ends the turn, as Copilot does.
     #[default]
     End,
-    /// It goes on with the next step, as with Claude's adapter.
+    /// Continues with the next step, as Claude's adapter does.
     Continue,
 }
 
@@ -86,7 +85,7 @@ pub enum OnReject {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionMode {
-    /// The ordinary one.
+    /// The ordinary mode.
     #[default]
     Agent,
     /// Plans only.
@@ -95,7 +94,7 @@ pub enum SessionMode {
     Autopilot,
 }
 
-/// What the agent does not listen to.
+/// Something that the agent ignores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deaf {
@@ -111,11 +110,11 @@ pub enum Deaf {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorReply {
-    /// Its code, as in -32000.
+    /// The code, as in -32000.
     pub code: i32,
-    /// One sentence.
+    /// The error message.
     pub message: String,
-    /// Anything more.
+    /// More details.
     #[serde(default)]
     pub data: Value,
 }
@@ -128,7 +127,7 @@ pub struct Death {
     pub at: DeathMoment,
     /// How.
     pub by: ProcessEnd,
-    /// So many times only; counted across processes if there is a `memory`.
+    /// How many times; counted across processes if there is a `memory`.
     #[serde(default)]
     pub times: Option<u32>,
 }
@@ -137,19 +136,19 @@ pub struct Death {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeathMoment {
-    /// `initialize` has come and is not answered.
+    /// `initialize` has arrived and is not answered.
     Initialize,
-    /// It is answered.
+    /// `initialize` is answered.
     Initialized,
-    /// `session/new` has come and is not answered.
+    /// `session/new` has arrived and is not answered.
     SessionNew,
-    /// It is answered.
+    /// `session/new` is answered.
     SessionReady,
-    /// A prompt has come.
+    /// A prompt has arrived.
     Prompt,
     /// A prompt is answered.
     TurnEnded,
-    /// `session/cancel` has come.
+    /// `session/cancel` has arrived.
     Cancel,
 }
 
@@ -157,15 +156,15 @@ pub enum DeathMoment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessEnd {
-    /// SIGKILL, by its own hand.
+    /// It kills itself with SIGKILL.
     Kill,
     /// An orderly exit with this code.
     Exit(u8),
-    /// It closes stdout and does nothing more until stdin ends.
+    /// It closes stdout and then only waits for the end of stdin.
     CloseStdout,
 }
 
-/// One thing to do. The first group is what agents do; the second is what they should not.
+/// One step. The first group is normal behavior, the second is misbehavior.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptStep {
@@ -175,15 +174,15 @@ pub enum ScriptStep {
     Think(String),
     /// Shows a plan: one entry a line.
     Plan(Vec<String>),
-    /// Counts tokens as used.
+    /// Reports tokens as used.
     Usage(Tokens),
-    /// Waits so many milliseconds.
+    /// Waits for this many milliseconds.
     Sleep(u64),
-    /// Looks into a file.
+    /// Reads a file.
     Read(String),
-    /// Writes a new file, or all of an old one.
+    /// Writes a whole file.
     Write(WriteFile),
-    /// Replaces a text that stands once in a file.
+    /// Replaces a text that occurs once in a file.
     Edit(EditFile),
     /// Runs a command with `sh -c`.
     Run(String),
@@ -193,26 +192,26 @@ pub enum ScriptStep {
     Progress(String),
     /// Commits everything, with this change in the message.
     Commit(String),
-    /// Does several actions at once; each asks for itself.
+    /// Performs several actions at once; each asks separately.
     Together(Vec<ScriptStep>),
 
-    /// Announces an action and asks for it, but neither waits for the answer nor does it.
+    /// Announces an action and asks for it, without waiting for the answer or performing it.
     AskOnly(ActionStep),
-    /// Does nothing any more.
+    /// Never continues.
     Hang,
-    /// Ends the process, one way or the other.
+    /// Ends the process.
     Die(ProcessEnd),
-    /// Sends very much text.
+    /// Sends a flood of text.
     Flood(Flood),
-    /// Sends a line that is no frame of the SDK's; its newline is added.
+    /// Sends a raw line; the newline is added.
     Line(String),
     /// Sends a text without a newline.
     Raw(String),
     /// Sends bytes, written as `ff fe 0a`.
     Hex(Hex),
-    /// Sends a line of so many opening brackets.
+    /// Sends a line of this many opening brackets.
     Deep(u32),
-    /// Sends a `session/update` that holds anything at all.
+    /// Sends a `session/update` with any content.
     Update(Value),
     /// Ends the turn with a JSON-RPC error.
     Error(ErrorReply),
@@ -265,7 +264,7 @@ pub struct Tokens {
 pub struct WriteFile {
     /// Relative to the session's folder.
     pub path: String,
-    /// All of it.
+    /// The file's contents.
     pub text: String,
 }
 
@@ -275,9 +274,9 @@ pub struct WriteFile {
 pub struct EditFile {
     /// Relative to the session's folder.
     pub path: String,
-    /// What stands there, once.
+    /// The text to replace; it must occur exactly once.
     pub old: String,
-    /// What shall stand there.
+    /// The replacement.
     pub new: String,
 }
 
@@ -285,11 +284,11 @@ pub struct EditFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flood {
-    /// How many pieces.
+    /// Number of pieces.
     pub count: u64,
-    /// Bytes of text in each.
+    /// Bytes of text in each piece.
     pub bytes: usize,
-    /// Each piece is a message of its own; else all is one line that never ends.
+    /// Sends each piece as its own message, instead of one endless line.
     #[serde(default = "yes")]
     pub lines: bool,
 }
@@ -323,10 +322,10 @@ impl TryFrom<String> for Hex {
 pub struct Spawn {
     /// For `sh -c`.
     pub command: String,
-    /// In a process session of its own, by the program `setsid`.
+    /// Starts it in a new process session with the program `setsid`.
     #[serde(default)]
     pub setsid: bool,
-    /// With our stdout in its hands.
+    /// Lets it inherit our stdout.
     #[serde(default)]
     pub hold_stdout: bool,
 }
@@ -335,7 +334,7 @@ impl AgentScript {
     /// Reads a script from a file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no script.
+    /// If the file cannot be read or is not a valid script.
     pub fn load(path: &Path) -> Result<Self, ScriptedError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ScriptedError::Read { path: path.to_owned(), source })?;
@@ -347,10 +346,10 @@ impl AgentScript {
         Ok(script)
     }
 
-    /// Understands a script's text.
+    /// Parses a script.
     ///
     /// # Errors
-    /// With the line, if it is no script.
+    /// With the line, if the script is invalid.
     pub fn parse(text: &str) -> Result<Self, Box<serde_saphyr::Error>> {
         serde_saphyr::from_str(text).map_err(Box::new)
     }

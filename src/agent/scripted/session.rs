@@ -1,4 +1,4 @@
-//! What the agent remembers of one session.
+//! The agent's state of one session.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,9 @@ use crate::agent::acp::serve::Pending;
 
 /// A session.
 pub(super) struct ScriptedSession {
-    /// Its id.
+    /// The session's id.
     pub(super) id: String,
-    /// The folder it works in.
+    /// The working folder.
     pub(super) cwd: PathBuf,
     state: Mutex<State>,
 }
@@ -27,12 +27,12 @@ struct State {
 }
 
 impl ScriptedSession {
-    /// A fresh one.
+    /// Creates a session.
     pub(super) fn new(id: String, cwd: PathBuf) -> Self {
         Self { id, cwd, state: Mutex::default() }
     }
 
-    /// A new turn begins: one that still runs is cancelled, as Copilot does it.
+    /// Begins a turn; a running one is cancelled, as Copilot does.
     pub(super) fn begin_turn(&self) -> CancellationToken {
         let mut state = self.state();
         state.turn.cancel();
@@ -40,7 +40,7 @@ impl ScriptedSession {
         state.turn.clone()
     }
 
-    /// Cancels the turn that runs, if one does.
+    /// Cancels the running turn, if there is one.
     pub(super) fn cancel(&self) {
         self.state().turn.cancel();
     }
@@ -61,7 +61,7 @@ impl ScriptedSession {
         format!("call_{}", state.calls)
     }
 
-    /// Counts tokens; gives those of the whole session.
+    /// Adds tokens; returns the session's total.
     pub(super) fn use_tokens(&self, tokens: Tokens) -> Tokens {
         let mut state = self.state();
         let before = state.used.unwrap_or_default();
@@ -71,18 +71,18 @@ impl ScriptedSession {
         used
     }
 
-    /// Tokens of the whole session; nothing before the first were used.
+    /// The session's total tokens; `None` before the first use.
     pub(super) fn used(&self) -> Option<Tokens> {
         self.state().used
     }
 
-    /// Keeps a request that nobody waits for: letting go of it would withdraw it.
+    /// Keeps a request pending; dropping it would withdraw it.
     pub(super) fn keep(&self, pending: Pending) {
         self.state().pending.push(pending);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Each change is one assignment: there is no half-made state behind a panic.
+        // Each change is one assignment, so a panic leaves no partial state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

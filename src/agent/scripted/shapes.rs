@@ -1,7 +1,7 @@
-//! What Copilot's frames look like, as literal JSON.
+//! The JSON of Copilot's frames.
 //!
-//! Copied from the wire of Copilot CLI 1.0.102, so that what is proven with the scripted agent
-//! holds for the real one. When they are sent does NOT live here.
+//! Copied from the wire of Copilot CLI 1.0.102, so that tests with the scripted agent hold for
+//! the real one. `play` and `agent` send the frames.
 
 use serde_json::{Value, json};
 
@@ -11,28 +11,28 @@ use crate::agent::acp::serve;
 /// A tool call as it is announced.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScriptedCall {
-    /// Its id.
+    /// The call's id.
     pub(super) id: String,
-    /// The agent's words for it.
+    /// The agent's title for the call.
     pub(super) title: String,
     /// ACP's kind.
     pub(super) kind: &'static str,
     /// The tool's own arguments.
     pub(super) input: Value,
-    /// The file it is about.
+    /// The file that the call concerns.
     pub(super) path: Option<String>,
-    /// Old and new text of that file, where it changes.
+    /// Old and new text of that file, if it changes.
     pub(super) change: Option<(String, String)>,
 }
 
-/// What a permission request shows: not the same as the call.
+/// A permission request's fields, which differ from the call's.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScriptedRequest {
-    /// Copilot's words for it.
+    /// Copilot's title for the request.
     pub(super) title: String,
     /// ACP's kind.
     pub(super) kind: &'static str,
-    /// What is to be decided on.
+    /// The input to decide on.
     pub(super) input: Value,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn commands() -> Value {
     json!({"sessionUpdate": "available_commands_update", "availableCommands": []})
 }
 
-/// The mode has changed.
+/// The update for a changed mode.
 pub(super) fn mode_changed(mode: SessionMode) -> Value {
     json!({"sessionUpdate": "current_mode_update", "currentModeId": mode_id(mode)})
 }
@@ -115,12 +115,12 @@ pub(super) fn plan(entries: &[String]) -> Value {
     json!({"sessionUpdate": "plan", "entries": entries})
 }
 
-/// How full the context is.
+/// The update for the context's size.
 pub(super) fn context(used: u64) -> Value {
     json!({"sessionUpdate": "usage_update", "used": used, "size": 128_000})
 }
 
-/// A tool call begins.
+/// The announcement of a tool call.
 pub(super) fn began(call: &ScriptedCall) -> Value {
     let mut update = json!({
         "sessionUpdate": "tool_call",
@@ -139,7 +139,7 @@ pub(super) fn began(call: &ScriptedCall) -> Value {
     update
 }
 
-/// It is done; a command that failed is done too.
+/// The update for a completed call; a command that exits with an error is completed, too.
 pub(super) fn completed(call: &ScriptedCall, output: &Value) -> Value {
     let content = change(call).unwrap_or_else(
         || json!([{"type": "content", "content": {"type": "text", "text": output["content"]}}]),
@@ -153,7 +153,7 @@ pub(super) fn completed(call: &ScriptedCall, output: &Value) -> Value {
     })
 }
 
-/// It is not done; `code` is `rejected` for a denial.
+/// The update for a failed call; `code` is `rejected` for a denial.
 pub(super) fn failed(call: &ScriptedCall, code: &str, message: &str) -> Value {
     json!({
         "sessionUpdate": "tool_call_update",
@@ -217,7 +217,7 @@ pub(super) fn shell_output(text: &str, exit: i32, cwd: &str) -> Value {
     })
 }
 
-/// The result of looking into a file, or of changing one.
+/// The result of reading or changing a file.
 pub(super) fn file_output(text: &str, diff: &str) -> Value {
     json!({"content": text, "detailedContent": diff})
 }

@@ -196,7 +196,7 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
         Stopped: the agent cannot be used: the agent was lost during initialize: its process ended; its last
           words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode,
           banner, session_error, die, ignore, memory.
-        Next: the agent's own words are in stderr.log and wire.log of the run's folder below .ralph/runs/
+        Next: see the agent's stderr.log and wire.log in the run's folder below .ralph/runs/
         ");
     });
     assert_eq!(repo.subjects(), Vec::<String>::new());
@@ -397,7 +397,7 @@ fn via_cli_is_for_copilot_alone() {
     let repo = Repo::new(THREE);
     let ran = repo.run(HONEST, &["--via", "cli"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("`--via cli` drives the Copilot CLI alone"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`--via cli` works with the Copilot CLI only"), "{}", ran.stderr);
     assert_eq!(repo.status(), "");
 }
 

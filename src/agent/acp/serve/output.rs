@@ -1,8 +1,7 @@
-//! One ordered way out, shared by the SDK's frames and by raw bytes.
+//! One ordered output for the SDK's frames and for raw bytes.
 //!
-//! Invariant: what was handed in first is written first, and nothing is written by anybody
-//! else. A write that fails ends the task; everything later is dropped, as on a real
-//! broken pipe. What the bytes mean does NOT live here.
+//! Invariant: items are written in the order they were queued, by one task alone. A failed
+//! write ends the task, and everything later is dropped, as on a real broken pipe.
 
 use std::future::ready;
 use std::io;
@@ -16,24 +15,24 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::PollSender;
 
-/// Items that may wait; small, so that a client that stops reading stops us.
+/// Items that may wait; few, so that a client that stops reading stops us.
 const QUEUE: usize = 64;
 /// Bytes gathered before they are written.
 const BUFFER: usize = 64 * 1024;
-/// How long the last bytes may take when nobody reads them.
+/// How long to wait for a client to read the last bytes.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What goes through the queue.
+/// An item of the queue.
 enum Item {
-    /// A line of the SDK's, without its newline.
+    /// A line from the SDK, without its newline.
     Frame(String),
-    /// Anything.
+    /// Raw bytes.
     Raw(Vec<u8>),
-    /// Let go of the writer, and say so when everything before it has left.
+    /// Drop the writer, and confirm when everything before it is written.
     Seal(oneshot::Sender<()>),
 }
 
-/// The handle that everybody who writes holds.
+/// A handle for writing.
 #[derive(Clone)]
 pub(super) struct Output {
     queue: mpsc::Sender<Item>,
@@ -41,7 +40,7 @@ pub(super) struct Output {
     written: watch::Receiver<u64>,
 }
 
-/// The task behind it.
+/// The task that writes.
 pub(super) struct Writer(JoinHandle<()>);
 
 /// Starts the task that owns `stdout`.
@@ -49,22 +48,22 @@ pub(super) fn open<W: AsyncWrite + Send + Unpin + 'static>(stdout: W) -> (Output
     let (queue, items) = mpsc::channel(QUEUE);
     let (count, written) = watch::channel(0);
     let task = tokio::spawn(async move {
-        // A client that is gone is the connection's business; here it only ends the task.
+        // The connection notices a client that is gone; here it only ends the task.
         let _ = drain(stdout, items, count).await;
     });
     (Output { queue, handed: Arc::default(), written }, Writer(task))
 }
 
 impl Output {
-    /// The SDK's side: one string is one line.
+    /// The sink for the SDK, one string per line.
     pub(super) fn sink(&self) -> impl Sink<String, Error = io::Error> + Send + 'static {
         PollSender::new(self.queue.clone()).with(|line| ready(Ok(Item::Frame(line)))).sink_map_err(
             |_: tokio_util::sync::PollSendError<Item>| io::Error::from(io::ErrorKind::BrokenPipe),
         )
     }
 
-    /// A number for the frame that the caller is about to hand to the SDK, which keeps
-    /// their order but does not say when one has left.
+    /// Numbers the frame that the caller is about to give to the SDK. The SDK keeps the order
+    /// of frames but does not report when one is written.
     pub(super) fn ticket(&self) -> u64 {
         self.handed.fetch_add(1, Ordering::SeqCst) + 1
     }
@@ -74,12 +73,12 @@ impl Output {
         let _ = self.written.clone().wait_for(|count| *count >= ticket).await;
     }
 
-    /// Writes bytes as they are.
+    /// Queues raw bytes.
     pub(super) async fn raw(&self, bytes: Vec<u8>) {
         let _ = self.queue.send(Item::Raw(bytes)).await;
     }
 
-    /// Waits until everything so far is written; whatever comes after it is dropped.
+    /// Waits until everything so far is written; anything later is dropped.
     pub(super) async fn seal(&self) {
         let (done, sealed) = oneshot::channel();
         if self.queue.send(Item::Seal(done)).await.is_ok() {
@@ -89,8 +88,8 @@ impl Output {
 }
 
 impl Writer {
-    /// Waits for the last bytes, within a limit: a client that does not read any more must
-    /// not keep the process.
+    /// Waits for the last bytes, for a limited time: a client that stopped reading must not keep
+    /// the process alive.
     pub(super) async fn finish(mut self) {
         if tokio::time::timeout(LAST_WORDS, &mut self.0).await.is_err() {
             self.0.abort();
@@ -119,7 +118,7 @@ async fn drain<W: AsyncWrite + Unpin>(
                     out.flush().await?;
                     drop(out);
                     let _ = done.send(());
-                    // A queue that is gone would be an error to those who still write.
+                    // Keep the queue open: a closed one would be an error to later writers.
                     while items.recv().await.is_some() {}
                     return Ok(());
                 }
