@@ -8,31 +8,32 @@ use serde_json::json;
 use super::failure::{Failure, FailureKind, MAKE_ROOM};
 use super::{context, hook, say, say_json};
 use crate::hooks::{
-    ENGINE_VARIABLE, HookEngine, HookEngineError, HookFileChange, HookFileError, StageXpia,
-    find_engine, staged_files,
+    ENGINE_VARIABLE, HookEngine, HookEngineError, HookFile, HookFileChange, HookFileError,
+    StageXpia, XPIA_HOOK, find_engine, staged_files,
 };
 use crate::verify::{GitRepo, Repo as _};
 
-/// What can be done with hooks.
+/// The `hooks` commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HooksCommand {
     /// Mount the hooks in this repository, for this machine
-    #[command(after_help = "Files that are not ours, and those of ours that somebody edited, are \
-left alone and named.
-AMPLIHACK_HOOK_ENGINE (python, rust or auto) chooses whose amplihack hooks are called.")]
+    #[command(after_help = "Files that you wrote or edited are left alone and listed.
+The XPIA hook is mounted only if xpia-defend is found: without it, the hook denies every shell \
+command.
+AMPLIHACK_HOOK_ENGINE (python, rust or auto) chooses which amplihack hooks run.")]
     Install(StageArgs),
-    /// Write the same files into any folder, for other machines: ralph-copilot is looked for
-    /// in PATH there
+    /// Write the same files to any folder, for other machines, where ralph-copilot is found
+    /// through PATH
     Export(ExportArgs),
 }
 
-/// Flags of both.
+/// Flags of both commands.
 #[derive(Args, Debug)]
 pub(crate) struct StageArgs {
-    /// Only say what would be done
+    /// Show the changes without making them
     #[arg(long)]
     dry_run: bool,
-    /// Leave the XPIA hook out; with it, and without xpia-defend, no shell command passes
+    /// Leave the XPIA hook out
     #[arg(long)]
     without_xpia: bool,
     /// Print JSON
@@ -49,31 +50,22 @@ pub(crate) struct ExportArgs {
     stage: StageArgs,
 }
 
-/// Runs one of them.
+/// Runs a `hooks` command.
 pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<u8, Failure> {
     let here = context::directory(directory)?;
     match command {
         HooksCommand::Install(args) => {
             let repo = GitRepo::discover(&here);
-            let root = repo.as_ref().map_or(here.as_path(), |repo| repo.root());
-            let program = std::env::current_exe().ok();
-            stage(root, program.as_deref(), args)
+            install(repo.as_ref().map_or(here.as_path(), |repo| repo.root()), args)
         }
         HooksCommand::Export(args) => {
             let folder = args.folder.as_ref().map_or_else(|| here.clone(), |to| here.join(to));
-            if !folder.is_dir() && !args.stage.dry_run {
-                std::fs::create_dir_all(&folder).map_err(|source| {
-                    let operation = "make";
-                    HookFileError::File { operation, path: folder.clone(), source }
-                })?;
-            }
-            stage(&folder, None, &args.stage)
+            export(&folder, &args.stage)
         }
     }
 }
 
-/// Stages the hooks before a where the project has scripts for them. The XPIA hook
-/// is left out where its judge is missing: it would deny every shell command.
+/// Stages the hooks before a launch, if the project has scripts for them.
 pub(super) fn stage_for_launch(
     root: &Path,
 ) -> Result<Vec<(&'static str, HookFileChange)>, Failure> {
@@ -81,76 +73,115 @@ pub(super) fn stage_for_launch(
     if !scripts.iter().any(|folder| root.join(folder).is_dir()) {
         return Ok(Vec::new());
     }
-    let (engine, _) = engine()?;
-    let judged = root.join(scripts[1]).is_dir() || hook::find_defender().is_some();
-    let xpia = if judged { StageXpia::Yes } else { StageXpia::No };
+    let engine = chosen_engine()?.resolve(engine_program().as_deref())?;
     let program = std::env::current_exe().ok();
-    let files = staged_files(engine, program.as_deref(), xpia).into_iter();
+    let files = staged_files(engine, program.as_deref(), xpia_on_this_machine(root)).into_iter();
     files.map(|file| Ok((file.path, file.stage(root)?))).collect()
 }
 
-/// Whose amplihack hooks are called, and whether the native ones are there.
-fn engine() -> Result<(HookEngine, bool), Failure> {
-    let chosen = HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref())?;
-    let which = |name: &str| which::which(name).ok();
-    let native = find_engine(&which, etcetera::home_dir().ok().as_deref()).is_some();
-    Ok(match (chosen, native) {
-        (HookEngine::Auto, true) => (HookEngine::Rust, native),
-        (HookEngine::Auto, false) => (HookEngine::Python, native),
-        (HookEngine::Python | HookEngine::Rust, _) => (chosen, native),
-    })
+fn chosen_engine() -> Result<HookEngine, HookEngineError> {
+    HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref())
 }
 
-fn stage(root: &Path, program: Option<&Path>, args: &StageArgs) -> Result<u8, Failure> {
-    let (engine, native) = engine()?;
-    let xpia = if args.without_xpia { StageXpia::No } else { StageXpia::Yes };
+fn engine_program() -> Option<PathBuf> {
+    find_engine(&|name| which::which(name).ok(), etcetera::home_dir().ok().as_deref())
+}
+
+/// Whether to mount the XPIA hook on this machine. Without its defender it denies every shell
+/// command, so it is only mounted there if it already is.
+fn xpia_on_this_machine(root: &Path) -> StageXpia {
+    let mounted = || root.join(XPIA_HOOK).symlink_metadata().is_ok();
+    if hook::find_defender().is_some() || mounted() { StageXpia::Yes } else { StageXpia::No }
+}
+
+/// Stages the files for this machine.
+fn install(root: &Path, args: &StageArgs) -> Result<u8, Failure> {
+    let engine = chosen_engine()?.resolve(engine_program().as_deref())?;
+    let xpia = if args.without_xpia { StageXpia::No } else { xpia_on_this_machine(root) };
     let mut notes = Vec::new();
-    if engine == HookEngine::Rust && !native {
+    if !args.without_xpia && hook::find_defender().is_none() {
+        notes.push(match xpia {
+            StageXpia::No => {
+                "xpia-defend was not found, so the XPIA hook is left out: install xpia-defend \
+                 and run `ralph-copilot hooks install` again to mount it"
+            }
+            StageXpia::Yes => {
+                "xpia-defend was not found, and the XPIA hook in .claude/tools/xpia/hooks denies \
+                 every shell command without it: install xpia-defend or remove the hook"
+            }
+        });
+    }
+    let program = std::env::current_exe().ok();
+    stage(root, &staged_files(engine, program.as_deref(), xpia), engine, notes, args)
+}
+
+/// Stages the files for other machines, on which the programs may be installed.
+fn export(folder: &Path, args: &StageArgs) -> Result<u8, Failure> {
+    if !folder.is_dir() && !args.dry_run {
+        std::fs::create_dir_all(folder).map_err(|source| {
+            let operation = "create";
+            HookFileError::File { operation, path: folder.to_owned(), source }
+        })?;
+    }
+    let chosen = chosen_engine()?;
+    let mut notes = Vec::new();
+    let engine = match chosen.resolve(engine_program().as_deref()) {
+        Err(HookEngineError::Missing) => {
+            notes.push("on machines without amplihack-hooks the scripts run in its place");
+            chosen
+        }
+        resolved => resolved?,
+    };
+    let xpia = if args.without_xpia { StageXpia::No } else { StageXpia::Yes };
+    if xpia == StageXpia::Yes {
         notes.push(
-            "amplihack-hooks is not found on this machine: the scripts are run until it is"
-                .to_owned(),
+            "on machines without xpia-defend the XPIA hook denies every shell command; \
+             --without-xpia leaves it out",
         );
     }
-    if xpia == StageXpia::Yes && hook::find_defender().is_none() {
-        notes.push(
-            "xpia-defend is not found on this machine: until it is installed the XPIA hook \
-             denies every shell command of a session here; --without-xpia leaves it out"
-                .to_owned(),
-        );
-    }
+    stage(folder, &staged_files(engine, None, xpia), engine, notes, args)
+}
+
+/// Writes the files below `root`, or only plans to, and reports what became of each.
+fn stage(
+    root: &Path,
+    files: &[HookFile],
+    engine: HookEngine,
+    mut notes: Vec<&str>,
+    args: &StageArgs,
+) -> Result<u8, Failure> {
     let mut done = Vec::new();
-    for file in staged_files(engine, program, xpia) {
-        let staged = if args.dry_run { file.plan(root)? } else { file.stage(root)? };
-        done.push((file.path, staged));
+    for file in files {
+        let change = if args.dry_run { file.plan(root)? } else { file.stage(root)? };
+        done.push((file.path, change));
     }
     if done
         .iter()
-        .any(|(path, staged)| *staged == HookFileChange::LeftAlone && path.ends_with(".json"))
+        .any(|(path, change)| *change == HookFileChange::LeftAlone && path.ends_with(".json"))
     {
         notes.push(
-            "hooks.json is yours and stays as it is: it mounts the wrappers only once it names \
-             them; `ralph-copilot hooks export FOLDER` writes one to copy from"
-                .to_owned(),
+            "hooks.json is yours and was left alone: it mounts the wrappers only once it names \
+             them; `ralph-copilot hooks export FOLDER` writes one to copy from",
         );
     }
     if args.json {
-        let of = |wanted: HookFileChange| -> Vec<&str> {
-            done.iter().filter(|(_, staged)| *staged == wanted).map(|(path, _)| *path).collect()
+        let with = |wanted: HookFileChange| -> Vec<&str> {
+            done.iter().filter(|(_, change)| *change == wanted).map(|(path, _)| *path).collect()
         };
         say_json(&json!({
             "folder": root,
             "dry_run": args.dry_run,
             "engine": engine.word(),
-            "created": of(HookFileChange::Created),
-            "updated": of(HookFileChange::Updated),
-            "unchanged": of(HookFileChange::Unchanged),
-            "kept": of(HookFileChange::LeftAlone),
+            "created": with(HookFileChange::Created),
+            "updated": with(HookFileChange::Updated),
+            "unchanged": with(HookFileChange::Unchanged),
+            "kept": with(HookFileChange::LeftAlone),
             "notes": notes,
         }));
         return Ok(0);
     }
-    for (path, staged) in &done {
-        say(&line(path, *staged, args.dry_run));
+    for (path, change) in &done {
+        say(&line(path, *change, args.dry_run));
     }
     for note in notes {
         say(&format!("note: {note}"));
@@ -173,7 +204,9 @@ fn line(path: &str, staged: HookFileChange, dry_run: bool) -> String {
 
 impl From<HookEngineError> for Failure {
     fn from(error: HookEngineError) -> Self {
-        Self::new(FailureKind::Invalid, error)
+        let hint = error.hint();
+        let failure = Self::new(FailureKind::Invalid, error);
+        hint.into_iter().fold(failure, Failure::hint)
     }
 }
 

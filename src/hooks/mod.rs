@@ -30,7 +30,9 @@ pub use engine::{ENGINE_VARIABLE, HookEngine, HookEngineError, find_engine, find
 pub use plugin::{PERMIT, Plugin, PluginError, PluginUse, observes};
 pub use precedence::{Payload, combine, payload_of};
 pub use script::{ScriptEnd, ScriptRun, run_script};
-pub use staging::{HookFile, HookFileChange, HookFileError, StageXpia, is_staged, staged_files};
+pub use staging::{
+    HookFile, HookFileChange, HookFileError, StageXpia, XPIA_HOOK, is_staged, staged_files,
+};
 pub use wire::{
     AgentStop, ErrorReport, HookCall, HookResult, WireError, denial, forbid, pass, permit,
     read_call, read_end, read_error, read_permission, read_result, read_session, read_stop,

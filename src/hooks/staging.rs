@@ -27,6 +27,9 @@ const XPIA: &str = include_str!("staging/xpia.py");
 const XPIA_RUST: &str = include_str!("staging/xpia_rust.py");
 const HOOKS: &str = include_str!("staging/hooks.json");
 
+/// The XPIA hook, relative to the repository.
+pub const XPIA_HOOK: &str = ".claude/tools/xpia/hooks/pre_tool_use.py";
+
 /// amplihack's hooks: the wrapper, and its scripts with what the Rust engine calls them.
 const WRAPPERS: [(&str, &[(&str, &str)]); 4] = [
     (".github/hooks/session-start", &[("session_start.py", "session-start")]),
@@ -116,7 +119,7 @@ pub fn staged_files(engine: HookEngine, program: Option<&Path>, xpia: StageXpia)
         files.push(shell(path, &[SCRIPT, &body(scripts)]));
     }
     if xpia == StageXpia::Yes {
-        files.push(python(".claude/tools/xpia/hooks/pre_tool_use.py", XPIA));
+        files.push(python(XPIA_HOOK, XPIA));
         files.push(python(".claude/tools/xpia/hooks/pre_tool_use_rust.py", XPIA_RUST));
     }
     files.sort_by_key(|file| file.path);

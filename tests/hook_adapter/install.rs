@@ -26,6 +26,13 @@ pub(crate) fn hooks(project: &Project, args: &[&str]) -> Answered {
     project.run(command, "")
 }
 
+/// A repository on a machine that has the defender of XPIA.
+pub(crate) fn defended() -> Project {
+    let project = Project::repository();
+    project.program("xpia-defend", "#!/bin/sh\nexit 9\n");
+    project
+}
+
 #[track_caller]
 pub(crate) fn install(project: &Project) -> Value {
     hooks(project, &["install", "--json"]).json()
@@ -33,7 +40,9 @@ pub(crate) fn install(project: &Project) -> Value {
 
 #[test]
 fn a_dry_run_says_what_would_be_and_does_nothing() {
-    for project in [Project::new(), Project::repository()] {
+    let bare = Project::new();
+    bare.program("xpia-defend", "#!/bin/sh\n");
+    for project in [bare, defended()] {
         for command in ["install", "export"] {
             let ended = hooks(&project, &[command, "--dry-run"]);
             assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -52,10 +61,10 @@ fn a_dry_run_says_what_would_be_and_does_nothing() {
 
 #[test]
 fn everything_is_staged_once() {
-    let project = Project::repository();
+    let project = defended();
     let ended = hooks(&project, &["install"]);
     assert!(ended.stdout.contains("✓ Created .github/hooks/hooks.json\n"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("xpia-defend is not found"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("note: "), "{}", ended.stdout);
     for path in STAGED {
         let mode = fs::metadata(project.path(path)).expect(path).permissions().mode();
         assert_eq!(mode & 0o111 != 0, !path.ends_with(".json"), "{path}");
@@ -92,6 +101,7 @@ fn a_user_s_file_is_never_overwritten() {
     let edited = project.read(".github/hooks/session-stop") + "# mine\n";
     project.write(".github/hooks/session-stop", &edited);
     let mut project = project;
+    project.program("amplihack-hooks", "#!/bin/sh\n");
     project.set("AMPLIHACK_HOOK_ENGINE", "rust");
     let said = install(&project);
     assert_eq!(
@@ -123,6 +133,9 @@ fn the_engine_is_a_known_word_in_any_case() {
     ] {
         let mut project = Project::repository();
         project.set("AMPLIHACK_HOOK_ENGINE", engine);
+        if staged == "rust" {
+            project.program("amplihack-hooks", "#!/bin/sh\n");
+        }
         assert_eq!(install(&project)["engine"], staged, "{engine}");
     }
     let mut native = Project::repository();
@@ -135,6 +148,45 @@ fn the_engine_is_a_known_word_in_any_case() {
     assert_eq!(ended.code, Some(7), "{ended:?}");
     assert!(ended.stderr.contains("AMPLIHACK_HOOK_ENGINE=ruby"), "{}", ended.stderr);
     assert!(!unknown.has(".github"));
+}
+
+/// The scripts would run in its place, and nothing would say so.
+#[test]
+fn the_rust_engine_is_refused_where_it_is_missing() {
+    let mut project = Project::repository();
+    project.set("AMPLIHACK_HOOK_ENGINE", "rust");
+    for args in [&["install"][..], &["install", "--dry-run"]] {
+        let ended = hooks(&project, args);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(7), ""), "{ended:?}");
+        assert!(ended.stderr.contains("`amplihack-hooks` was not found"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("\nhint: "), "{}", ended.stderr);
+    }
+    assert!(!project.has(".github"));
+    // Another machine may have it.
+    let said = hooks(&project, &["export", "there", "--json"]).json();
+    assert_eq!(said["engine"], "rust");
+    assert!(said["notes"].to_string().contains("amplihack-hooks"), "{said}");
+    project.program("amplihack-hooks", "#!/bin/sh\n");
+    assert_eq!(install(&project)["engine"], "rust");
+}
+
+/// With the hook and without its defender, every shell command would be denied.
+#[test]
+fn xpia_is_mounted_only_where_its_defender_is() {
+    let project = Project::repository();
+    let said = install(&project);
+    assert!(said["notes"].to_string().contains("xpia-defend was not found"), "{said}");
+    assert!(!project.has(".claude"));
+    let mut wrapper = Command::new(project.path(".github/hooks/pre-tool-use"));
+    wrapper.current_dir(project.root());
+    assert_eq!(project.run(wrapper, &crate::project::bash("pwd")).json(), json!({}));
+    project.program("xpia-defend", "#!/bin/sh\nexit 9\n");
+    assert_eq!(install(&project)["created"], json!(STAGED[..2]));
+    // What is mounted already is renewed, and the reason why nothing passes is named.
+    fs::remove_file(project.beside("bin/xpia-defend")).expect("removed");
+    let said = install(&project);
+    assert_eq!(said["unchanged"], json!(STAGED));
+    assert!(said["notes"].to_string().contains("denies every shell command"), "{said}");
 }
 
 #[test]

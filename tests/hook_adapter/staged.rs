@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::install::install;
+use super::install::{defended, install};
 use crate::project::{Answered, Project, bash};
 
 const SCRIPTS: &str = ".claude/tools/amplihack/hooks";
@@ -38,7 +38,7 @@ fn copies(to: &str, code: i32) -> String {
 
 #[test]
 fn the_scripts_are_valid_for_a_plain_shell() {
-    let project = Project::repository();
+    let project = defended();
     install(&project);
     for path in super::install::STAGED.iter().filter(|path| !path.ends_with("json")) {
         let mut command = Command::new(if path.ends_with(".py") { "python3" } else { "sh" });
@@ -89,7 +89,8 @@ fn of_several_scripts_each_gets_the_whole_input_and_a_failure_stops_none() {
 fn the_rust_engine_is_asked_for_what_it_has() {
     let mut project = Project::repository();
     project.set("AMPLIHACK_HOOK_ENGINE", "rust");
-    super::install::hooks(&project, &["install", "--without-xpia"]);
+    // On this machine the engine is not there yet.
+    super::install::hooks(&project, &["export", "--without-xpia"]);
     for script in
         ["session_start.py", "user_prompt_submit.py", "workflow_classification_reminder.py"]
     {
@@ -150,7 +151,7 @@ fn where_the_program_is_gone_calls_are_denied() {
 
 #[test]
 fn both_entrypoints_of_xpia_are_the_same_hook() {
-    let project = Project::repository();
+    let project = defended();
     install(&project);
     let call = r#"{"tool_name":"Bash","tool_input":{"command":"pwd"}}"#;
     let folder = ".claude/tools/xpia/hooks";
@@ -159,8 +160,9 @@ fn both_entrypoints_of_xpia_are_the_same_hook() {
         command.arg(format!("{folder}/{name}")).args(args);
         project.run(command, input).json()
     };
+    fs::remove_file(project.beside("bin/xpia-defend")).expect("removed");
     for name in ["pre_tool_use.py", "pre_tool_use_rust.py"] {
-        assert_eq!(ask(name, &[], call)["permissionDecision"], "deny", "no defender yet");
+        assert_eq!(ask(name, &[], call)["permissionDecision"], "deny", "no defender any more");
         assert_eq!(ask(name, &[], ""), json!({}));
     }
     project
@@ -181,11 +183,12 @@ fn both_entrypoints_of_xpia_are_the_same_hook() {
 /// The adapter's words: a safe command has no output.
 #[test]
 fn the_adapter_answers_a_safe_call_with_nothing_whatever_is_staged_beside_it() {
-    let project = Project::repository();
+    let project = defended();
     install(&project);
     let adapter =
         |input: &str| run(&project, "hooks/adapters/copilot-adapter.sh", &["preToolUse"], input);
-    // Nobody has a defender yet: the guard decides, while the wrapper lets nothing pass.
+    fs::remove_file(project.beside("bin/xpia-defend")).expect("removed");
+    // Without a defender the guard decides, while the wrapper lets nothing pass.
     adapter(&bash("ls -la")).assert_allowed();
     assert!(adapter(&bash("git push --force")).denied().contains("git.push"));
     wrapper(&project, "pre-tool-use", &bash("ls -la")).denied();

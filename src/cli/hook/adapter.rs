@@ -15,14 +15,13 @@ use super::hook_context::HookContext;
 use super::{Contract, find_defender};
 use crate::cli::launch;
 use crate::hooks::{
-    ENGINE_VARIABLE, HookAnswer, HookCall, HookEngine, HookInput, ScriptRun, ask_human, blocked,
-    blocked_reason, claude_input, combine, find_engine, is_staged, matching_hooks, pass,
+    ENGINE_VARIABLE, HookAnswer, HookCall, HookEngine, HookInput, ScriptRun, XPIA_HOOK, ask_human,
+    blocked, blocked_reason, claude_input, combine, find_engine, is_staged, matching_hooks, pass,
     payload_of, read_answer, read_hook_input, run_script, strictest,
 };
 use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId};
 
 /// The two stacks, below the project.
-const XPIA: &str = ".claude/tools/xpia/hooks/pre_tool_use.py";
 const AMPLIHACK: &str = ".claude/tools/amplihack/hooks/pre_tool_use.py";
 /// What the Rust engine calls amplihack's hook.
 const SUBCOMMAND: &str = "pre-tool-use";
@@ -177,7 +176,7 @@ async fn precedence(
     let judges = |path: &PathBuf| {
         contract == Contract::Wrapper || !is_staged(path) || find_defender().is_some()
     };
-    let (xpia, amplihack) = (there(XPIA).filter(judges), there(AMPLIHACK));
+    let (xpia, amplihack) = (there(XPIA_HOOK).filter(judges), there(AMPLIHACK));
     let engine = HookEngine::read(std::env::var_os(ENGINE_VARIABLE).as_deref());
     let native = match engine {
         Ok(HookEngine::Rust) => {
