@@ -24,6 +24,7 @@ SLOWEST = 10
 FIRST = ["soak", "real_copilot", "durable", "crash", "human_edits", "guard_mutations"]
 # Options of `cargo test` whose value is the next word.
 VALUED = {"--test", "--bin", "--example", "--bench", "-p", "--package", "-j", "--jobs", "-F", "--features"}
+VALUED |= {"--config", "--profile", "--target", "--target-dir"}
 
 
 def split(arguments):

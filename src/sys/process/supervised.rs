@@ -155,9 +155,11 @@ impl Supervised {
     /// each step with its limit; then ends the descendants that outlived the child. Discards
     /// unread output meanwhile, so that a full pipe does not block the child's end.
     pub async fn stop(mut self, ladder: Ladder) -> ExitReport {
+        // Before its input is closed: it may end at once then.
+        let status = self.child.try_wait().ok().flatten();
         drop(self.stdin.take());
         let drains = [self.stdout.take().map(discard), self.stderr.take().map(discard)];
-        let (mut step, status) = self.climb(ladder).await;
+        let (mut step, status) = self.climb(ladder, status).await;
         if status.is_some() {
             children::ended(self.pid);
         } else {
@@ -176,9 +178,12 @@ impl Supervised {
     }
 
     /// Takes the steps one after the other until the child ends.
-    async fn climb(&mut self, ladder: Ladder) -> (ExitStep, Option<ExitStatus>) {
+    async fn climb(
+        &mut self,
+        ladder: Ladder,
+        mut status: Option<ExitStatus>,
+    ) -> (ExitStep, Option<ExitStatus>) {
         let mut step = ExitStep::Before;
-        let mut status = self.child.try_wait().ok().flatten();
         for (next, signal, limit) in [
             (ExitStep::Closed, None, ladder.close),
             (ExitStep::Terminated, Some(Signal::TERM), ladder.term),

@@ -94,6 +94,8 @@ impl ClientScene {
         self.wire = Some(wire);
         let path = self.folder.path().join("stderr.log");
         let stderr = StderrTail::drain(self.stderr, &path, redactor);
+        // Otherwise a short test may remove the folder before the log in it is created.
+        stderr.last_words().await;
         let setup = Setup {
             gate: Arc::clone(&self.gate),
             kind: self.kind,
