@@ -1,4 +1,4 @@
-//! Checks README.md and docs/: links, tables, commands, settings, line length, the demo's output.
+//! Checks README.md and docs/: links, tables, commands, settings, line length, the transcript.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-/// What a heading is called in a link, as the usual renderers make it.
+/// The anchor of a heading, as GitHub's renderer makes it.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim_start_matches('#').trim().to_lowercase();
     kept.chars()
@@ -92,7 +92,7 @@ fn every_relative_link_leads_somewhere() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
-/// A bar in a cell, also one in code, is written `\|`: else it ends the cell.
+/// A bar inside a cell is written `\|`, even in code, because it would end the cell.
 #[test]
 fn every_row_of_a_table_has_the_cells_of_its_head() {
     let mut broken = Vec::new();
@@ -111,7 +111,7 @@ fn every_row_of_a_table_has_the_cells_of_its_head() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
-/// Tables and code may be wider, and so may a line that has no place to break.
+/// Tables, code, and lines without a space may be wider.
 #[test]
 fn prose_is_wrapped_at_100_columns() {
     let mut long = Vec::new();
@@ -167,9 +167,9 @@ fn links_are_found_in_prose_and_not_in_code() {
     assert_eq!(anchor("## Exit codes of `run`, all"), "exit-codes-of-run-all");
 }
 
-/// What the README and the page on nights type is what the program takes.
+/// The commands and flags in the README and in docs/overnight.md exist.
 #[test]
-fn the_commands_and_flags_that_are_typed_are_there() {
+fn the_documented_commands_and_flags_exist() {
     let help = |args: &[&str]| {
         let program = env!("CARGO_BIN_EXE_ralph-copilot");
         let output = std::process::Command::new(program).args(args).output().expect("started");
@@ -194,7 +194,7 @@ fn the_commands_and_flags_that_are_typed_are_there() {
     }
     let table = readme.lines().filter(|line| line.starts_with("| `")).collect::<String>();
     let listed = commands.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
-    // What is longer than a line goes on farther to the right.
+    // Continuation lines are indented further.
     let listed = listed.expect("commands").lines().filter_map(|line| line.strip_prefix("  "));
     let listed = listed.filter_map(|line| line.split(' ').next().filter(|word| !word.is_empty()));
     let listed: Vec<&str> = listed.filter(|command| *command != "help").collect();
@@ -209,9 +209,9 @@ fn the_commands_and_flags_that_are_typed_are_there() {
     }
 }
 
-/// The page's table of settings is the program's.
+/// The table of settings in docs/configuration.md has exactly the keys of the configuration.
 #[test]
-fn every_setting_is_on_the_page_of_the_configuration() {
+fn every_setting_is_documented() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("config.toml");
     fs::write(&file, "\"???\" = 1\n").expect("written");
@@ -228,7 +228,7 @@ fn every_setting_is_on_the_page_of_the_configuration() {
     assert_eq!(told, keys);
 }
 
-/// Whoever begins at the README comes to every page, and from each page to another one.
+/// The README links every page, and every page links another one.
 #[test]
 fn every_page_is_linked() {
     let pages = |links: Vec<String>| {

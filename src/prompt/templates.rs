@@ -316,7 +316,7 @@ impl Templates {
     }
 }
 
-/// The values without their secrets. A value is redacted by its words alone: its name is ours.
+/// Redacts all values. Only their contents count as secrets: the names are not the user's.
 fn redacted(redact: &dyn Redact, mut data: Value) -> Value {
     for value in data.as_object_mut().into_iter().flat_map(|values| values.values_mut()) {
         *value = redact.json(value);
