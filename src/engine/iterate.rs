@@ -126,8 +126,8 @@ impl Run {
         let checkpoint = repo.checkpoint()?;
         let origin =
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());
-        let exists =
-            |path: &std::path::Path| repo.exists_at(&checkpoint.head, path).unwrap_or(true);
+        // A file that an earlier attempt created is work, and not yet part of the check.
+        let exists = |path: &std::path::Path| repo.exists_at(origin, path).unwrap_or(true);
         let protection =
             Protection::of(&task, &exists)?.with(super::recipe::protected(&task, repo.root()));
         let attempt =

@@ -259,3 +259,22 @@ async fn what_the_human_ticks_before_the_criterion_is_begun_is_not_worked_on() {
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert_eq!(scene.script().prompts.len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_named_file_that_an_earlier_attempt_created_is_not_protected_in_the_next() {
+    let untick = act(|place| {
+        place.write("one.txt", "work\n");
+        place.commit("ralph(demo): one");
+    });
+    let tick = act(|place| {
+        place.tick("one");
+        place.commit("ralph(demo): one, ticked");
+    });
+    let mut scene =
+        TestRun::new("# Demo\n\n- [ ] one\n  - verify: `exists one.txt`\n", vec![untick, tick]);
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert_eq!(
+        only(&scene.told(), &["verdict"]),
+        ["verdict: Fail NotTicked NoProgressEntry", "verdict: Pass(Check) NoProgressEntry"]
+    );
+}
