@@ -1,6 +1,7 @@
 //! One iteration after its turn: evidence, checks, verdict, repairs, record.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::EngineError;
 use super::decide::{Consequence, after};
@@ -15,9 +16,9 @@ use crate::model::{
 };
 use crate::task;
 use crate::verify::{
-    CheckOptions, CheckPhase, CheckRun, Collected, Inputs, JudgeRules, KeepTick, PlannedCheck,
-    RepairContext, Repairs, StateFiles, Status, collect, edited_meanwhile, judge, keep_list, plan,
-    repair, run_checks, worked,
+    CheckOptions, CheckPhase, CheckRun, Checks, Collected, Inputs, JudgeRules, KeepTick,
+    PlannedCheck, RepairContext, Repairs, StateFiles, Status, collect, edited_meanwhile, judge,
+    keep_list, plan, repair, run_checks, worked,
 };
 
 /// How a turn ended, as far as the count of attempts goes.
@@ -48,37 +49,27 @@ impl Run {
         mut ending: Completion,
     ) -> Result<Evaluated, EngineError> {
         self.unlock()?;
-        let Collected { mut evidence, status } = self.look(&iteration, &turn)?;
+        let mut collected = self.look(&iteration, &turn)?;
         let rules = JudgeRules {
             layout: &self.parts.layout.clone(),
             commits_alone: self.parts.commits_alone,
         };
-        if worth_checking(&evidence, ending) && !judge(&evidence, &rules).tampered() {
-            let focus = &iteration.criterion.key;
-            let phase = CheckPhase::Iteration { focus, others: self.parts.regression_budget };
-            let planned = plan(&iteration.task, phase, self.baseline.millis());
-            let (root, layout) = (self.parts.repo.root(), &self.parts.layout);
-            let seen = StateFiles::read(root, layout)?;
-            let ran = self.run_checks(&planned, &status).await?;
-            for check in &ran.results {
+        if worth_checking(&collected.evidence, ending)
+            && !judge(&collected.evidence, &rules).tampered()
+        {
+            let checks = Arc::clone(&self.parts.checks);
+            self.check_work(&iteration, &mut collected, checks.as_ref()).await?;
+            for check in &collected.evidence.checks {
                 let check = check.clone();
                 let iteration = iteration.number;
                 self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
-            }
-            self.artefacts.extend(ran.artefacts);
-            evidence.checks = ran.results;
-            let (root, layout) = (self.parts.repo.root(), &self.parts.layout);
-            let now = StateFiles::read(root, layout)?;
-            let edited =
-                edited_meanwhile(&self.compare(focus), layout, &iteration.files, &seen, &now);
-            if let Some(edited) = edited {
-                evidence.task_file = edited;
             }
             if self.interrupted().is_some() {
                 // Its checks were ended, not the agent's work found wanting.
                 ending = Completion::CutOff;
             }
         }
+        let evidence = collected.evidence;
         let mut verdict = judge(&evidence, &rules);
         if let TurnEnd::Stuck(stuck) = &turn.end {
             tell_stuck(&mut verdict, stuck);
@@ -130,6 +121,40 @@ impl Run {
         )?;
         collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
         Ok(collected)
+    }
+
+    /// Runs the checks of the criterion in focus and adds their results to the evidence. If a
+    /// human edits TASK.md while they run, the edit is kept and becomes part of the evidence.
+    pub(super) async fn check_work(
+        &mut self,
+        iteration: &Iteration,
+        collected: &mut Collected,
+        checks: &dyn Checks,
+    ) -> Result<(), EngineError> {
+        let focus = &iteration.criterion.key;
+        let phase = CheckPhase::Iteration { focus, others: self.parts.regression_budget };
+        let planned = plan(&iteration.task, phase, self.baseline.millis());
+        let before = self.read_people_files()?;
+        let ran = self.run_checks(checks, &planned, &collected.status).await?;
+        let after = self.read_people_files()?;
+        let edited = edited_meanwhile(
+            &self.compare(focus),
+            &self.parts.layout,
+            &iteration.files,
+            &before,
+            &after,
+        );
+        if let Some(edited) = edited {
+            collected.evidence.task_file = edited;
+        }
+        collected.evidence.checks = ran.results;
+        // Whatever the commands left behind is theirs in later verdicts, too.
+        self.artefacts.extend(ran.artefacts);
+        Ok(())
+    }
+
+    fn read_people_files(&self) -> Result<StateFiles, EngineError> {
+        Ok(StateFiles::read(self.parts.repo.root(), &self.parts.layout)?)
     }
 
     /// What the run wrote about itself, and somebody else changed.
@@ -359,12 +384,13 @@ impl Run {
     /// Runs verify commands in the working tree.
     pub(super) async fn run_checks(
         &self,
+        checks: &dyn Checks,
         planned: &[PlannedCheck],
         status: &Status,
     ) -> Result<CheckRun, EngineError> {
         let parts = &self.parts;
         let options = self.check_options(parts.repo.root());
-        let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
+        let repo = parts.repo.as_ref();
         let keep = keep_list(repo.root(), &parts.preflight.human, parts.layout.peoples_files())?;
         let ran = run_checks(repo, checks, planned, &options, status, &keep).await?;
         self.tell_unlocked(&ran.unlocked)?;

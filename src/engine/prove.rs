@@ -102,7 +102,7 @@ impl Run {
         };
         // Those that are red there are run here too: that tells the reason.
         let again: Vec<_> = planned.iter().filter(red).cloned().collect();
-        let here = self.run_checks(&again, &repo.status()?).await?;
+        let here = self.run_checks(checks, &again, &repo.status()?).await?;
         let only_there: Vec<_> = not_reproducible(&here.results, &clean).cloned().collect();
         self.artefacts.extend(here.artefacts);
         let describe = |check: CheckResult| {

@@ -59,7 +59,7 @@ impl Run {
         }
         let parts = &self.parts;
         let status = parts.repo.status()?;
-        let ran = self.run_checks(&planned, &status).await?;
+        let ran = self.run_checks(parts.checks.as_ref(), &planned, &status).await?;
         parts.events.record(EventKind::BaselineChecked { checks: ran.results.clone() })?;
         self.artefacts.extend(ran.artefacts);
         self.baseline = Baseline::new(ran.results);

@@ -97,22 +97,27 @@ impl Run {
             return Ok(None);
         }
         let began = Instant::now();
-        let Collected { mut evidence, status } = self.look(iteration, &Turn::default())?;
+        let mut collected = self.look(iteration, &Turn::default())?;
         let rules = JudgeRules {
             layout: &self.parts.layout.clone(),
             commits_alone: self.parts.commits_alone,
         };
-        let mut verdict = judge(&evidence, &rules);
+        let mut verdict = judge(&collected.evidence, &rules);
         let hopeless = |finding: &Finding| {
             finding.weight < Weight::Fails
                 || finding.weight == Weight::Fails && !can_be_fixed(finding.kind)
         };
-        if worth_checking(&evidence, Completion::Whole) && !verdict.findings.iter().any(hopeless) {
-            let ran = self.checks_for_stop(iteration, &status, over).await?;
+        if worth_checking(&collected.evidence, Completion::Whole)
+            && !verdict.findings.iter().any(hopeless)
+        {
+            let checks = UntilOver { checks: Arc::clone(&self.parts.checks), over: over.clone() };
+            self.check_work(iteration, &mut collected, &checks).await?;
             // A check that was not run to its end says nothing.
-            if ran.iter().all(|check| !matches!(check.status, CheckStatus::NotRun(_))) {
-                evidence.checks = ran;
-                verdict = judge(&evidence, &rules);
+            let checks = &mut collected.evidence.checks;
+            if checks.iter().any(|check| matches!(check.status, CheckStatus::NotRun(_))) {
+                checks.clear();
+            } else {
+                verdict = judge(&collected.evidence, &rules);
             }
         }
         let fails = verdict.result == VerdictResult::Fail;
@@ -129,31 +134,10 @@ impl Run {
             session: session.clone(),
             findings,
             sent_back: told,
-            checks: evidence.checks,
+            checks: collected.evidence.checks,
             millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         })?;
         Ok(text)
-    }
-
-    /// Runs the verify commands that the verdict will run.
-    async fn checks_for_stop(
-        &mut self,
-        iteration: &Iteration,
-        status: &crate::verify::Status,
-        over: &CancellationToken,
-    ) -> Result<Vec<CheckResult>, EngineError> {
-        let parts = &self.parts;
-        let focus = &iteration.criterion.key;
-        let phase = CheckPhase::Iteration { focus, others: parts.regression_budget };
-        let planned = plan(&iteration.task, phase, self.baseline.millis());
-        let checks = UntilOver { checks: Arc::clone(&parts.checks), over: over.clone() };
-        let options = self.check_options(parts.repo.root());
-        let human = &parts.preflight.human;
-        let ran =
-            run_checks(parts.repo.as_ref(), &checks, &planned, &options, status, human).await?;
-        // What the commands left behind is theirs in the verdict, too.
-        self.artefacts.extend(ran.artefacts);
-        Ok(ran.results)
     }
 }
 

@@ -122,12 +122,15 @@ impl Session for Fake {
     }
 }
 
-/// `exists FILE` passes if the file is there; `slow FILE` as well, but the first time it
-/// leaves a file behind and never ends; and so does `spoil FILE`, which takes the last line
-/// of the journal away when it is run in a clean checkout, at the very end.
+/// Verify commands that pass if FILE exists. Some have a side effect:
+///
+/// - `exists FILE`: none.
+/// - `slow FILE`: the first time, leaves a file behind and never ends.
+/// - `edit FILE`: the first time, a human saves TASK.md with a new sentence meanwhile.
+/// - `spoil FILE`: in the clean checkout at the end, removes the journal's last line.
 #[derive(Default)]
 pub(super) struct FileChecks {
-    pub(super) slow: AtomicBool,
+    pub(super) ran_before: AtomicBool,
     pub(super) journal: PathBuf,
 }
 
@@ -135,9 +138,15 @@ pub(super) struct FileChecks {
 impl Checks for FileChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
         let (how, file) = command.split_once(' ').expect("a command of these tests");
-        if how == "slow" && !self.slow.swap(true, Ordering::SeqCst) {
+        let first = || !self.ran_before.swap(true, Ordering::SeqCst);
+        if how == "slow" && first() {
             std::fs::write(options.dir.join("left.tmp"), "").expect("written");
             std::future::pending::<()>().await;
+        }
+        if how == "edit" && first() {
+            let path = options.dir.join("tasks/demo/TASK.md");
+            let text = std::fs::read_to_string(&path).expect("TASK.md");
+            std::fs::write(&path, text + "\nMind the gap.\n").expect("saved");
         }
         if how == "spoil" && !self.journal.with_file_name("repo").starts_with(&options.dir) {
             let told = std::fs::read_to_string(&self.journal).expect("a journal");

@@ -120,3 +120,26 @@ async fn a_check_ends_with_the_run_s_time() {
     assert!(scene.told().contains("  10 stop: left"), "{}", scene.told());
     outcome.expect("an end in good order");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_human_edit_during_the_in_turn_check_is_kept() {
+    let mut scene = TestRun::asking(
+        "# Demo\n\n- [ ] one\n  - verify: `edit one.txt`\n",
+        vec![
+            honest("one"),
+            act(|place| {
+                place.tick("one");
+                place.commit("ralph(demo): one, ticked again");
+            }),
+        ],
+    );
+    scene.parts.as_mut().expect("not begun").baseline = BaselineRun::Skipped;
+    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    assert!(scene.place.read("tasks/demo/TASK.md").ends_with("\nMind the gap.\n"));
+    insta::assert_snapshot!(only(&scene.told(), &["stop", "verdict", "notice: put"]).join("\n"), @"
+    stop: left, 1 checks
+    verdict: Inconclusive TaskChangedByHuman TaskChangedByHuman GreenBefore
+    stop: left, 1 checks
+    verdict: Pass(Commit) NoProgressEntry GreenBefore
+    ");
+}
