@@ -60,9 +60,6 @@ pub struct Evidence {
     pub progress_rewritten: bool,
     /// The verify commands, as the runner ran them after the turn.
     pub checks: Vec<CheckResult>,
-    /// The checks again, in a clean worktree of HEAD; empty where that was not done.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clean: Vec<CheckResult>,
     /// The same commands before the work: for the focus, before its first attempt;
     /// for the others the best result of this run, so that a break is not forgiven
     /// because it was there one iteration ago. Empty where there is no baseline.

@@ -74,7 +74,7 @@ pub struct Inputs<'a> {
 /// the status it was made from.
 #[derive(Clone, Debug)]
 pub struct Collected {
-    /// What was seen; `checks` and `clean` are empty.
+    /// What was seen; `checks` is empty.
     pub evidence: Evidence,
     /// HEAD against the working tree at the end of the turn.
     pub status: Status,
@@ -128,7 +128,6 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         progress,
         progress_rewritten,
         checks: Vec::new(),
-        clean: Vec::new(),
         before: inputs.before.to_vec(),
         undecided: inputs.undecided.to_vec(),
         proven: inputs.proven.to_vec(),

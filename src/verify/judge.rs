@@ -381,7 +381,10 @@ impl Case<'_> {
 
     /// Weighs what was found.
     fn close(mut self, proof: Proof) -> Verdict {
-        self.findings.sort_by_key(|finding| finding.weight);
+        // A red check says what is wrong with the work, an open box only that it is not done:
+        // people and the next prompt read the first finding first.
+        let red = |kind| matches!(kind, FindingKind::CheckFailed | FindingKind::Regression);
+        self.findings.sort_by_key(|finding| (finding.weight, !red(finding.kind)));
         let has = |weight| self.findings.iter().any(|finding| finding.weight == weight);
         let result = if has(Weight::Tampering) {
             VerdictResult::Fail

@@ -73,7 +73,6 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         worked_before: false,
         guardrails: SignsChange::Unchanged,
         state_uncommitted: vec![],
-        clean: vec![],
         uncommitted: vec![],
         protected: vec![],
         tests: vec![],

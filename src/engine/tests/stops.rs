@@ -30,7 +30,7 @@ async fn what_would_fail_is_put_in_order_in_the_same_prompt() {
     insta::assert_snapshot!(only(&scene.told(), &TOLD).join("\n"), @"
     run_started
     prompt
-    stop: sent back, 1 checks, EmptyCommit Uncommitted CheckFailed
+    stop: sent back, 1 checks, CheckFailed EmptyCommit Uncommitted
     stop: left, 1 checks
     turn: EndTurn
     check: exists one.txt Passed

@@ -5,7 +5,6 @@
 
 use super::{Case, CommitsAlone};
 use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};
-use crate::verify::checks::not_reproducible;
 use crate::verify::words;
 
 impl Case<'_> {
@@ -44,18 +43,6 @@ impl Case<'_> {
                     format!("{how} Nobody looked before the work, so it is not blamed on it."),
                 );
             }
-        }
-        for check in not_reproducible(&evidence.checks, &evidence.clean) {
-            self.find(
-                FindingKind::NotReproducible,
-                Weight::Fails,
-                format!(
-                    "`{}` passes here and fails in a clean worktree of HEAD: it depends on \
-                     something that is not committed, perhaps ignored by git.{}",
-                    words::short(&check.command),
-                    tail(check)
-                ),
-            );
         }
         self.not_run();
     }

@@ -54,7 +54,6 @@ fn good() -> Evidence {
         progress: true,
         progress_rewritten: false,
         checks: vec![check(Some("one"), CheckStatus::Passed), check(None, CheckStatus::Passed)],
-        clean: vec![check(Some("one"), CheckStatus::Passed)],
         before: vec![check(Some("one"), red), check(None, CheckStatus::Passed)],
         undecided: Vec::new(),
         proven: Vec::new(),
@@ -64,7 +63,7 @@ fn good() -> Evidence {
 type Spoil = (FindingKind, Weight, fn(&mut Evidence));
 
 /// Every way to spoil a turn, and the finding it leads to.
-const SPOILS: [Spoil; 28] = [
+const SPOILS: [Spoil; 27] = [
     (FindingKind::NotTicked, Weight::Fails, |e| e.task_file.focus_ticked = false),
     (FindingKind::OthersTicked, Weight::Fails, |e| e.task_file.others_ticked = vec![key("two")]),
     (FindingKind::Unticked, Weight::Fails, |e| e.task_file.unticked = vec![key("two")]),
@@ -91,9 +90,6 @@ const SPOILS: [Spoil; 28] = [
     (FindingKind::OperationInProgress, Weight::Fails, |e| e.in_progress = Some("merge".into())),
     (FindingKind::SecretCommitted, Weight::Fails, |e| e.secrets = changed(".env")),
     (FindingKind::Uncommitted, Weight::Fails, |e| e.uncommitted = changed("a")),
-    (FindingKind::NotReproducible, Weight::Fails, |e| {
-        e.clean = vec![check(Some("one"), CheckStatus::Failed(1))];
-    }),
     (FindingKind::CheckFailed, Weight::Fails, |e| e.checks[0].status = CheckStatus::Failed(1)),
     (FindingKind::CheckFailed, Weight::Fails, |e| e.checks[1].status = CheckStatus::TimedOut(9)),
     (FindingKind::Regression, Weight::Fails, |e| {
@@ -137,6 +133,15 @@ fn each_spoiled_turn_is_refused_for_its_own_reason_alone() {
         assert!(!matches!(verdict.result, VerdictResult::Pass(_)), "{kind:?}");
         assert_eq!(verdict.tampered(), weight == Weight::Tampering, "{kind:?}");
     }
+}
+
+#[test]
+fn a_red_check_is_told_before_an_open_box() {
+    let mut evidence = good();
+    evidence.task_file.focus_ticked = false;
+    evidence.checks[0].status = CheckStatus::Failed(1);
+    let kinds: Vec<_> = verdict(&evidence).findings.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [FindingKind::CheckFailed, FindingKind::NotTicked]);
 }
 
 #[test]

@@ -137,7 +137,6 @@ impl TestRepo {
             undecided: Vec::new(),
             before: Vec::new(),
             after: Vec::new(),
-            clean: Vec::new(),
             proven: Vec::new(),
             worked_before: false,
             commits_alone: CommitsAlone::Accepted,
@@ -209,7 +208,6 @@ pub(super) struct TurnBegun<'a> {
     pub(super) undecided: Vec<String>,
     pub(super) before: Vec<CheckResult>,
     pub(super) after: Vec<CheckResult>,
-    pub(super) clean: Vec<CheckResult>,
     pub(super) proven: Vec<CriterionKey>,
     pub(super) worked_before: bool,
     pub(super) commits_alone: CommitsAlone,
@@ -247,7 +245,6 @@ impl TurnBegun<'_> {
         };
         let mut collected = collect(&repo, &inputs).expect("evidence");
         collected.evidence.checks = self.after.clone();
-        collected.evidence.clean = self.clean.clone();
         collected
     }
 

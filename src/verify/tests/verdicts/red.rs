@@ -6,17 +6,6 @@ use crate::model::{CheckStatus, FindingKind, Proof};
 use crate::verify::CommitsAlone;
 
 #[test]
-fn a_check_that_passes_only_thanks_to_an_ignored_file() {
-    let scene = TestRepo::new();
-    let mut begun = scene.turn();
-    with_check(&mut begun);
-    scene.honest_work();
-    begun.clean = vec![check("sh tests/check.sh", Some("one"), CheckStatus::Failed(1))];
-    let verdict = refused(&begun, &[FindingKind::NotReproducible]);
-    assert!(verdict.findings[0].message.contains("clean worktree of HEAD"));
-}
-
-#[test]
 fn a_criterion_that_passed_before_is_broken() {
     let scene = TestRepo::new();
     let mut begun = scene.turn();
