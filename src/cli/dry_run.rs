@@ -11,11 +11,11 @@ use super::failure::Failure;
 use super::{assemble, confine, launch, next_commands, say, say_json};
 use crate::agent::AgentCommand;
 use crate::config::Settings;
-use crate::engine::{NextStep, Spent, next};
+use crate::engine::{NextStep, Spent, next, require_checks};
 use crate::model::{Criterion, Outcome, Task, TaskState};
 use crate::prompt::{IterationValues, Templates};
 use crate::sys::clock::Clock;
-use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, Preflight, plan};
+use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, Preflight, TASK, plan};
 
 /// A run that could start, as far as that can be told without starting it.
 struct DryRun<'t> {
@@ -43,6 +43,9 @@ pub(super) fn dry_run(
     launch::environment(command.kind, &temporary(), &[])?;
     confine::check(settings.sandbox)?;
     let state = super::status::read_state(at)?;
+    if settings.require_checks {
+        require_checks(task, &state, &at.layout.file(TASK), &[]).map_err(super::run::failure)?;
+    }
     let limits = assemble::limits(&settings);
     let dry = DryRun { at, task, state, settings, preflight, command, templates };
     let first = match next(task, &dry.state, &Spent::default(), &limits) {

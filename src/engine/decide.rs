@@ -55,14 +55,21 @@ pub enum NextStep<'a> {
 
 /// Chooses the next step.
 pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limits) -> NextStep<'a> {
-    let blocked =
-        |criterion: &Criterion| state.find(&criterion.key).is_some_and(|entry| entry.blocked);
-    let open = task.criteria.iter().find(|criterion| !criterion.checked && !blocked(criterion));
-    let Some(criterion) = open else { return NextStep::Prove };
+    let Some(criterion) = open_criteria(task, state).next() else { return NextStep::Prove };
     match reached(spent, limits) {
         Some(limit) => NextStep::Stop(Outcome::LimitReached { limit }),
         None => NextStep::Work(criterion),
     }
+}
+
+/// The criteria that are left to work on: unchecked and not blocked.
+pub(super) fn open_criteria<'a>(
+    task: &'a Task,
+    state: &TaskState,
+) -> impl Iterator<Item = &'a Criterion> {
+    task.criteria.iter().filter(|criterion| {
+        !criterion.checked && !state.find(&criterion.key).is_some_and(|entry| entry.blocked)
+    })
 }
 
 /// The limit that is used up, if one is.

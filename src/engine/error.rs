@@ -28,6 +28,12 @@ pub enum EngineError {
         /// The diagnostics, rendered.
         diagnostics: String,
     },
+    /// `--require-checks` refuses criteria that only a commit could prove.
+    #[error("--require-checks refuses criteria that only a commit could prove:{refused}")]
+    ChecksRequired {
+        /// A line for each: where it stands, and why.
+        refused: String,
+    },
     /// TASK.md is not there any more after a run that died, and was not put back.
     #[error("{path} is gone, and the run before this one died in iteration {iteration}")]
     TaskGone {
@@ -95,11 +101,11 @@ impl EngineError {
     /// What the run cannot do without and lacks.
     pub fn obstacle(&self) -> Obstacle {
         match self {
-            Self::Record(_) | Self::State(_) | Self::StateRead { .. } | Self::Recipe(_) => {
-                Obstacle::Write
-            }
+            Self::Record(_) | Self::State(_) | Self::StateRead { .. } => Obstacle::Write,
+            Self::Recipe(error) => recipe_obstacle(error),
             Self::Task(_)
             | Self::TaskInvalid { .. }
+            | Self::ChecksRequired { .. }
             | Self::TaskGone { .. }
             | Self::StateBroken { .. }
             | Self::Journal(_)
@@ -146,9 +152,17 @@ impl EngineError {
                 path.display()
             )),
             Self::TaskInvalid { .. } => Some("put it right, then start it again".into()),
-            Self::Record(_) | Self::State(_) | Self::StateRead { .. } | Self::Recipe(_) => {
+            Self::ChecksRequired { .. } => Some(
+                "give each a verify command that fails today, or run without --require-checks"
+                    .into(),
+            ),
+            Self::Record(_)
+            | Self::State(_)
+            | Self::StateRead { .. }
+            | Self::Recipe(RecipeError::Spill { .. }) => {
                 Some("make room or give the right to write, then start it again".into())
             }
+            Self::Recipe(error) => error.hint(),
             Self::StateBroken { file, .. } => Some(format!(
                 "take the last good one from git (git log -- {}), or remove it: attempts and \
                  proofs are then forgotten",
@@ -161,6 +175,61 @@ impl EngineError {
             )),
             Self::Agent(error) => error.hint(),
             Self::Prompt(_) | Self::Policy(_) | Self::Journal(_) => None,
+        }
+    }
+}
+
+/// Only a value that cannot be written to disk is about room; the rest is about the recipe's
+/// name and values, or about its runner, which takes the agent's place.
+fn recipe_obstacle(error: &RecipeError) -> Obstacle {
+    match error {
+        RecipeError::Spill { .. } => Obstacle::Write,
+        RecipeError::Name { .. }
+        | RecipeError::Value { .. }
+        | RecipeError::ContextFile { .. }
+        | RecipeError::Limit { .. } => Obstacle::Invalid,
+        RecipeError::Depth(_)
+        | RecipeError::NotFound { .. }
+        | RecipeError::WorldWritable { .. }
+        | RecipeError::Version { .. }
+        | RecipeError::Start(_)
+        | RecipeError::Exit { .. }
+        | RecipeError::Signal { .. }
+        | RecipeError::Unparseable { .. }
+        | RecipeError::TimedOut { .. }
+        | RecipeError::Stopped
+        | RecipeError::Failed { .. }
+        | RecipeError::NoCargo
+        | RecipeError::Install(_)
+        | RecipeError::InstallStopped
+        | RecipeError::InstallTimedOut { .. } => Obstacle::Agent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_recipe_s_unwritten_value_asks_for_room() {
+        let spill = RecipeError::Spill {
+            operation: "write",
+            path: "/tmp/value".into(),
+            source: std::io::ErrorKind::StorageFull.into(),
+        };
+        let value = RecipeError::Value { given: "a=b".to_owned(), why: "it is too long" };
+        let missing = RecipeError::NotFound { looked: vec!["PATH".to_owned()] };
+        for (error, obstacle, hint) in [
+            (spill, Obstacle::Write, Some("make room")),
+            (value, Obstacle::Invalid, None),
+            (missing, Obstacle::Agent, Some("ralph-copilot recipe install")),
+        ] {
+            let error = EngineError::from(error);
+            assert_eq!(error.obstacle(), obstacle, "{error}");
+            let told = error.hint();
+            let expected =
+                hint.is_none_or(|hint| told.as_deref().is_some_and(|it| it.contains(hint)));
+            assert!(expected && told.is_some() == hint.is_some(), "{error}: {told:?}");
         }
     }
 }

@@ -15,6 +15,8 @@ mod prompt_inputs;
 mod prove;
 mod recipe;
 mod recover;
+mod require_checks;
+mod restart_delay;
 mod resume;
 mod run;
 mod state;
@@ -32,6 +34,7 @@ pub use guard_rules::GuardRules;
 pub use recover::{
     Advice, FailureCounts, Recovery, RecoveryAction, RetryLimits, RetryPolicy, advise, recover,
 };
+pub use require_checks::require_checks;
 pub use resume::{BEAT, PULSE, ResumeContext, Resumed, dead_run_task, resume};
 pub use run::{BaselineRun, NextCommands, Run, RunParts, Starter};
 pub use state::{BrokenState, StoredState, load as load_state};

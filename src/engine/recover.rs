@@ -3,17 +3,14 @@
 
 use std::time::Duration;
 
-use backoff::ExponentialBackoffBuilder;
-use backoff::backoff::Backoff as _;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::restart_delay::restart_delay;
 use crate::model::{Fault, FaultClass, Outcome, Reset};
 
 /// Failures of the agent's process in a row that end the run.
 const DEATHS: u32 = 3;
-/// The first pause after the agent's process failed.
-const RESTART: Duration = Duration::from_millis(500);
 /// The pauses before the network is tried again; the agent has tried several times by
 /// itself before each.
 const RECONNECT: [Duration; 3] =
@@ -96,7 +93,7 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Ut
             }
         }
         FaultClass::Died | FaultClass::Protocol if retry.saturating_add(1) < DEATHS => {
-            advice(RecoveryAction::Restart, pause(RESTART, retry), "the agent's process failed")
+            advice(RecoveryAction::Restart, restart_delay(retry), "the agent's process failed")
         }
         FaultClass::Died | FaultClass::Protocol => {
             advice(RecoveryAction::Fail, none, "the agent's process keeps failing")
@@ -244,22 +241,6 @@ fn passes_in(reset: Option<Reset>, now: DateTime<Utc>) -> Option<Duration> {
 /// The seed's formula: 30 s, doubled each time, at most five minutes.
 fn rate_limit_wait(retry: u32) -> Duration {
     Duration::from_secs((30 << retry.min(10)).min(300))
-}
-
-/// Doubled each time, with some jitter, so that a failure is no tight loop.
-fn pause(first: Duration, retry: u32) -> Duration {
-    let mut backoff = ExponentialBackoffBuilder::new()
-        .with_initial_interval(first)
-        .with_multiplier(2.0)
-        .with_randomization_factor(0.2)
-        .with_max_interval(Duration::from_secs(300))
-        .with_max_elapsed_time(None)
-        .build();
-    let mut delay = first;
-    for _ in 0..=retry.min(16) {
-        delay = backoff.next_backoff().unwrap_or(delay);
-    }
-    delay
 }
 
 #[cfg(test)]

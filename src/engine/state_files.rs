@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::EngineError;
 use super::prompt_inputs::{self, folder_of};
+use super::require_checks::require_checks;
 use super::run::{BaselineRun, NextCommands, Run};
 use super::state;
 use crate::model::{
@@ -12,7 +13,7 @@ use crate::model::{
 };
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
-use crate::verify::{Baseline, CheckPhase, GUARDRAILS, TASK, keep_list, plan};
+use crate::verify::{Baseline, CheckPhase, CommitsAlone, GUARDRAILS, TASK, keep_list, plan};
 
 impl Run {
     /// Everything before the first iteration.
@@ -46,9 +47,22 @@ impl Run {
             let prepared = &parts.preflight.prepared;
             parts.repo.commit_paths(branch, prepared, &message, &parts.identity)?;
         }
+        self.refuse_commit_only(&task)?;
         match self.parts.baseline {
-            BaselineRun::Taken => self.take_baseline(&task).await,
-            BaselineRun::Skipped => Ok(()),
+            BaselineRun::Taken => self.take_baseline(&task).await?,
+            BaselineRun::Skipped => {}
+        }
+        self.refuse_commit_only(&task)
+    }
+
+    /// Refuses criteria that only a commit could prove, if the user requires checks.
+    fn refuse_commit_only(&self, task: &Task) -> Result<(), EngineError> {
+        match self.parts.commits_alone {
+            CommitsAlone::Accepted => Ok(()),
+            CommitsAlone::Refused => {
+                let file = self.parts.layout.file(TASK);
+                require_checks(task, &self.state, &file, &self.baseline.before())
+            }
         }
     }
 

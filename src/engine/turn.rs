@@ -22,9 +22,7 @@ use crate::model::{
     CheckResult, CheckStatus, EventKind, Finding, FindingKind, Prompt, Record as _, SessionId,
     Turn, VerdictResult, Weight,
 };
-use crate::verify::{
-    CheckOptions, CheckPhase, Checks, Collected, JudgeRules, judge, plan, run_checks,
-};
+use crate::verify::{CheckOptions, Checks, JudgeRules, judge};
 
 /// How often the agent is sent back to work in one iteration.
 const SENT_BACK: u32 = 2;

@@ -130,21 +130,40 @@ turns:
     commit: ralph(demo): [notes exist] - notes
     commit: ralph(demo): state update
     ");
+}
 
-    let repo = Repo::new(task);
-    let ran = repo.run(script, &["--require-checks", "--max-iterations", "1"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r#"
-    iteration 1: fail
-      fails: check_required
-      mended: restore_task {"keep_tick":false}
-    exit 3: limit_reached
-    - [ ] notes exist
-    state: notes exist, unproven, 1 attempts failed
-    on refs/heads/main
-    commit: ralph(demo): [notes exist] - notes
-    commit: ralph(demo): state update
-    kept: refs/ralph/demo/attempts/1
-    "#);
+#[test]
+fn required_checks_that_are_missing_or_pass_already_are_refused_before_the_first_prompt() {
+    let green = "# Demo\n\n- [ ] it is a project\n  - verify: `test -e README.md`\n";
+    for task in ["# Demo\n\n- [ ] notes exist\n", green] {
+        let repo = Repo::new(task);
+        let ran = repo.run("turns: []\n", &["--require-checks"]);
+        assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+        let asked = ran
+            .events()
+            .into_iter()
+            .any(|event| matches!(event.kind, ralph_copilot::model::EventKind::PromptSent { .. }));
+        assert!(!asked, "{}", ran.stdout);
+        let why = if task == green {
+            "`it is a project` passes its verify commands before any work"
+        } else {
+            "`notes exist` has no verify command"
+        };
+        let expected = format!(
+            "error: --require-checks refuses criteria that only a commit could prove:\n  \
+             tasks/demo/TASK.md:3: {why}\n"
+        );
+        assert!(ran.stderr.starts_with(&expected), "{}", ran.stderr);
+        assert!(ran.stderr.contains("give each a verify command"), "{}", ran.stderr);
+        assert_eq!(repo.task(), task);
+    }
+    let dry = Repo::new("# Demo\n\n- [ ] notes exist\n").ralph(&[
+        "run",
+        "demo",
+        "--require-checks",
+        "--dry-run",
+    ]);
+    assert_eq!(dry.code, Some(7), "{}{}", dry.stdout, dry.stderr);
 }
 
 /// A check that looks into a file of the repository: the file is the work.

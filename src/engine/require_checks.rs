@@ -1,0 +1,45 @@
+//! `--require-checks`: criteria that only a commit could prove are refused before the first
+//! prompt, so that no attempt is spent on them.
+
+use std::path::Path;
+
+use super::EngineError;
+use super::decide::open_criteria;
+use crate::model::{CheckResult, Criterion, Task, TaskState};
+
+/// Refuses open criteria that no check can prove. `before` holds the results of the checks
+/// before the work, and is empty as long as they did not run; `file` is TASK.md.
+///
+/// # Errors
+/// [`EngineError::ChecksRequired`] with every criterion that has no check of its own, or whose
+/// checks all passed before the work.
+pub fn require_checks(
+    task: &Task,
+    state: &TaskState,
+    file: &Path,
+    before: &[CheckResult],
+) -> Result<(), EngineError> {
+    let refused: Vec<String> = open_criteria(task, state)
+        .filter_map(|criterion| {
+            let why = unprovable(criterion, before)?;
+            let (line, text) = (criterion.line, &criterion.key.text);
+            Some(format!("\n  {}:{line}: `{text}` {why}", file.display()))
+        })
+        .collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(EngineError::ChecksRequired { refused: refused.concat() })
+}
+
+fn unprovable(criterion: &Criterion, before: &[CheckResult]) -> Option<&'static str> {
+    let passed =
+        |command: &str| before.iter().any(|check| check.command == command && check.passed());
+    if criterion.verify.is_empty() {
+        Some("has no verify command")
+    } else if criterion.verify.iter().all(|verify| passed(&verify.command)) {
+        Some("passes its verify commands before any work")
+    } else {
+        None
+    }
+}
