@@ -19,13 +19,15 @@ pub struct Plain {
     clock: Clock,
     width: usize,
     since: Option<DateTime<Utc>>,
+    /// What the agent was told when it wanted to stop, in this iteration.
+    sent_back: Option<String>,
 }
 
 impl Plain {
     /// Writes to the given stream, in this clock's zone; `width` in columns is for the
     /// summary.
     pub fn new(out: Box<dyn Write + Send>, clock: Clock, width: usize) -> Self {
-        Self { out, clock, width, since: None }
+        Self { out, clock, width, since: None, sent_back: None }
     }
 
     /// The lines for an event, without the time.
@@ -62,6 +64,7 @@ impl Plain {
             }
             EventKind::IterationStarted { iteration, criterion, line, attempt, .. } => {
                 self.since = Some(event.time);
+                self.sent_back = None;
                 vec![format!(
                     "iteration {iteration}: {} (line {line}, attempt {attempt})",
                     format::criterion(criterion)
@@ -90,7 +93,13 @@ impl Plain {
             EventKind::StopChecked { findings, sent_back: true, .. } => {
                 let found: Vec<_> =
                     findings.iter().map(|finding| format::sentence(&finding.message)).collect();
-                vec![format!("  not yet, the agent is told: {}", found.join(" "))]
+                let found = found.join(" ");
+                if self.sent_back.as_ref() == Some(&found) {
+                    return vec!["  not yet, for the same reason".to_owned()];
+                }
+                let line = format!("  not yet, the agent is told: {found}");
+                self.sent_back = Some(found);
+                vec![line]
             }
             EventKind::StopChecked { sent_back: false, .. } => Vec::new(),
             EventKind::CheckFinished { check, .. } => vec![format!("  {}", format::check(check))],
