@@ -30,7 +30,7 @@ use crate::engine::{BaselineRun, Limits, Resumed, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit, run_id_after};
 use crate::guard::OsFiles;
 use crate::hooks::SESSION_EVENTS;
-use crate::model::{Premium, Record, Task};
+use crate::model::{Record, Task};
 use crate::prompt::Templates;
 use crate::recipe::RecipeError;
 use crate::sys::atomic;
@@ -65,7 +65,8 @@ pub(super) async fn assemble(
         Err(_) if last_run(&runs)?.is_some() => at.load().or_else(|_| at.committed())?,
         found => found?,
     };
-    let last_settings = settings(&at.place, args, &found)?;
+    // Settings that do not fit together are refused before anything is changed.
+    settings(&at.place, args, &found)?;
     let clock = Clock::system();
     let audited = audit::folder(at.place.root(), &at.place.cwd);
     let audited_here = audit::inside(&audited, at.place.root())?;
@@ -85,14 +86,7 @@ pub(super) async fn assemble(
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
     let known = at.place.repo.identity(&launch::variable)?;
     let mut resumed = Resumed::default();
-    let reporters = |layout: &Layout| {
-        let settings = &last_settings;
-        let premium = launch::find_agent(settings).map_or(Premium::Free, |command| {
-            let model = launch::model(settings, command.kind);
-            launch::premium(settings, command.kind, model.as_deref())
-        });
-        screen::catching_up(at.place.root(), layout, clock, premium)
-    };
+    let reporters = |layout: &Layout| screen::catching_up(at.place.root(), layout, clock);
     let ordered = put_in_order(&at, &runs, known.as_ref(), reporters, &mut resumed);
     untold.add(resumed.notices.drain(..));
     ordered?;
@@ -112,8 +106,7 @@ pub(super) async fn assemble(
     at.place.repo.scratch_in(scratch.path());
     let redactor = Arc::clone(launch::redactor());
     let model = launch::model(&settings, command.kind);
-    let premium = launch::premium(&settings, command.kind, model.as_deref());
-    let mut reporters = screen::reporters(at.place.root(), &at.layout, clock, premium);
+    let mut reporters = screen::reporters(at.place.root(), &at.layout, clock);
     reporters.push(screen::screen(show, clock));
     let events = Arc::new(
         Emitter::create(
@@ -220,9 +213,9 @@ pub(super) async fn assemble(
         } else {
             CommitsAlone::Accepted
         },
-        premium,
+        premium: launch::premium(&settings, command.kind),
         agent_command: launch::describe(&command),
-        fallbacks: launch::fallbacks(&settings, model.as_deref()),
+        fallbacks: launch::fallbacks(&settings, command.kind, model.as_deref()),
         model,
         project_context: std::env::var("COPILOT_PROJECT_CONTEXT")
             .ok()

@@ -20,7 +20,7 @@ use crate::agent::{
     ProgramLookup, ProviderError, StopHook, for_agent, provider_variables,
 };
 use crate::config::Settings;
-use crate::engine::Starter;
+use crate::engine::{PremiumOf, Starter};
 use crate::guard::Redactor;
 use crate::hooks::{Plugin, PluginUse};
 use crate::model::{Premium, RunId, Via};
@@ -62,9 +62,18 @@ pub(super) fn model(settings: &Settings, kind: AgentKind) -> Option<String> {
     settings.model.clone().or(ours)
 }
 
-pub(super) fn fallbacks(settings: &Settings, model: Option<&str>) -> VecDeque<String> {
+/// Other models to go on with. Only the Copilot CLI is told which model to use, so there is
+/// none for another agent.
+pub(super) fn fallbacks(
+    settings: &Settings,
+    kind: AgentKind,
+    model: Option<&str>,
+) -> VecDeque<String> {
     let others = FALLBACKS.into_iter().filter(|other| Some(*other) != model);
-    if settings.fallback { others.map(str::to_owned).collect() } else { VecDeque::new() }
+    match kind {
+        AgentKind::Copilot if settings.fallback => others.map(str::to_owned).collect(),
+        AgentKind::Copilot | AgentKind::Other => VecDeque::new(),
+    }
 }
 
 /// Where the Copilot CLI keeps its records.
@@ -260,22 +269,23 @@ fn secrets() -> Vec<String> {
         .collect()
 }
 
-/// What a prompt costs. A model that the user names and that is known to cost a premium
-/// request counts whatever agent or provider serves it, or their limit would do nothing.
-/// What is not named or not known counts where it can be GitHub's: with GitHub's own CLI
-/// and no provider of the user's.
-pub(super) fn premium(settings: &Settings, kind: AgentKind, model: Option<&str>) -> Premium {
+/// The cost of a prompt by model. A model that the user names and that is known to cost a
+/// premium request counts whatever agent or provider serves it, or their limit would do
+/// nothing. A model that is not named or not known counts where it can be GitHub's: with
+/// GitHub's own CLI and no provider of the user's.
+pub(super) fn premium(settings: &Settings, kind: AgentKind) -> PremiumOf {
     let mut table = PremiumTable::default();
     if let Some(free) = &settings.free_models {
         table.premium.retain(|model| !free.contains(model));
         table.free.clone_from(free);
     }
-    let named = settings.model.as_deref().is_some_and(|model| table.lists(model));
-    let githubs = match kind {
-        AgentKind::Copilot => !own_provider() && table.is_premium(model),
-        AgentKind::Other => false,
-    };
-    if named || githubs { Premium::Counted } else { Premium::Free }
+    let named = settings.model.clone();
+    let githubs = kind == AgentKind::Copilot && !own_provider();
+    Box::new(move |model| {
+        let named =
+            model.is_some_and(|model| named.as_deref() == Some(model) && table.lists(model));
+        if named || githubs && table.is_premium(model) { Premium::Counted } else { Premium::Free }
+    })
 }
 
 /// Whether the user's own provider serves the model.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::model::{Premium, Reporter};
+use crate::model::Reporter;
 use crate::report::{ActivityLog, Console, CostLog, Json, Plain, ProgressMd};
 use crate::sys::clock::Clock;
 use crate::verify::{Layout, PROGRESS};
@@ -17,24 +17,14 @@ pub(super) enum Show {
 }
 
 /// The reporters that write into the task's folder.
-pub(super) fn reporters(
-    root: &Path,
-    layout: &Layout,
-    clock: Clock,
-    premium: Premium,
-) -> Vec<Box<dyn Reporter>> {
-    let (progress, activity, cost) = files(root, layout, clock, premium);
+pub(super) fn reporters(root: &Path, layout: &Layout, clock: Clock) -> Vec<Box<dyn Reporter>> {
+    let (progress, activity, cost) = files(root, layout, clock);
     vec![Box::new(progress), Box::new(activity), Box::new(cost)]
 }
 
 /// The same, for the events of a run that died: they write what is missing in the files.
-pub(super) fn catching_up(
-    root: &Path,
-    layout: &Layout,
-    clock: Clock,
-    premium: Premium,
-) -> Vec<Box<dyn Reporter>> {
-    let (progress, activity, cost) = files(root, layout, clock, premium);
+pub(super) fn catching_up(root: &Path, layout: &Layout, clock: Clock) -> Vec<Box<dyn Reporter>> {
+    let (progress, activity, cost) = files(root, layout, clock);
     vec![
         Box::new(progress.only_missing()),
         Box::new(activity.only_missing()),
@@ -42,17 +32,12 @@ pub(super) fn catching_up(
     ]
 }
 
-fn files(
-    root: &Path,
-    layout: &Layout,
-    clock: Clock,
-    premium: Premium,
-) -> (ProgressMd, ActivityLog, CostLog) {
+fn files(root: &Path, layout: &Layout, clock: Clock) -> (ProgressMd, ActivityLog, CostLog) {
     let file = |name: &str| root.join(layout.file(name));
     (
         ProgressMd::new(file(PROGRESS), clock),
         ActivityLog::new(file("activity.log"), clock),
-        CostLog::new(file("cost.log"), clock, premium),
+        CostLog::new(file("cost.log"), clock),
     )
 }
 

@@ -296,15 +296,22 @@ impl Run {
             bytes: prompt.text.len(),
             cuts: prompt.cuts.clone(),
             again,
+            model: self.parts.model.clone(),
+            premium: self.is_premium(),
         })?;
         Ok(())
     }
 
     fn count_premium(&mut self, iteration: &mut Iteration, turn: &Turn) {
-        if self.parts.premium == Premium::Counted && turn.reached_model() {
+        if self.is_premium() && turn.reached_model() {
             iteration.premium_requests += 1;
             self.spent.premium_requests += 1;
         }
+    }
+
+    /// Does a prompt to the model in use cost a premium request?
+    fn is_premium(&self) -> bool {
+        (self.parts.premium)(self.parts.model.as_deref()) == Premium::Counted
     }
 
     fn budget_is_used(&mut self) -> bool {

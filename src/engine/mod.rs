@@ -36,5 +36,5 @@ pub use recover::{
 };
 pub use require_checks::require_checks;
 pub use resume::{BEAT, PULSE, ResumeContext, Resumed, dead_run_task, resume};
-pub use run::{BaselineRun, NextCommands, Run, RunParts, Starter};
+pub use run::{BaselineRun, NextCommands, PremiumOf, Run, RunParts, Starter};
 pub use state::{BrokenState, StoredState, load as load_state};

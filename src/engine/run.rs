@@ -26,6 +26,9 @@ use crate::verify::{Baseline, Checks, CommitsAlone, Identity, Layout, Preflight,
 pub type Starter =
     Box<dyn FnMut(Option<String>) -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>> + Send>;
 
+/// The cost of a prompt to a model; `None` is the agent's own default model.
+pub type PremiumOf = Box<dyn Fn(Option<&str>) -> Premium + Send + Sync>;
+
 /// Everything a run is made of.
 pub struct RunParts {
     /// The repository.
@@ -74,8 +77,8 @@ pub struct RunParts {
     pub baseline: BaselineRun,
     /// What a commit alone proves.
     pub commits_alone: CommitsAlone,
-    /// Whether a prompt costs a premium request.
-    pub premium: Premium,
+    /// Whether a prompt costs a premium request; asked for each, as a fallback changes the model.
+    pub premium: PremiumOf,
     /// The agent's command, redacted, for the journal.
     pub agent_command: String,
     /// The model that is asked for.

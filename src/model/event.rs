@@ -122,6 +122,12 @@ pub enum EventKind {
         /// A continuation after a denial cut the turn short.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
+        /// The model that is asked for, if any; a fallback differs from `run_started`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// A prompt to this model costs one of GitHub's premium requests.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        premium: bool,
     },
     /// The guard decided a tool call. LayerSettings before the answer is sent.
     ToolDecided {

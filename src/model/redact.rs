@@ -227,7 +227,7 @@ each_field! {
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,
         protected, tests, human, state_files, guardrails, state_uncommitted, settings, progress,
-        progress_rewritten, checks, clean, before, undecided, proven,
+        progress_rewritten, checks, before, undecided, proven,
     }
     ExecutedCall { id, kind, title: TITLE, input, status, exit }
     Fault { class, message: MESSAGE, reset }
@@ -301,7 +301,7 @@ each_variant! {
         BaselineChecked { checks },
         AgentStarted { agent, pid },
         IterationStarted { iteration, criterion, line, attempt, checkpoint },
-        PromptSent { iteration, session, bytes, cuts, again },
+        PromptSent { iteration, session, bytes, cuts, again, model, premium },
         ToolDecided { iteration, session, call, tool, input, asked, answer, rule, reason },
         ToolFinished { iteration, decided, call },
         RecipeStarted { iteration, recipe, runner, version },

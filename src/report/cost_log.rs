@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 
 use super::buffered_file::BufferedFile;
 use super::format;
-use crate::model::{Event, EventKind, Premium, ReportError, Reporter, Turn, Usage};
+use crate::model::{Event, EventKind, ReportError, Reporter, Turn, Usage};
 use crate::sys::append::Tail;
 use crate::sys::clock::Clock;
 
@@ -19,17 +19,23 @@ use crate::sys::clock::Clock;
 pub struct CostLog {
     kept: BufferedFile,
     clock: Clock,
-    premium: Premium,
     model: Option<String>,
-    /// The prompt that has no answer yet: its iteration and time.
-    asked: Option<(u32, DateTime<Utc>)>,
+    /// The prompt that has no answer yet.
+    asked: Option<UnansweredPrompt>,
+}
+
+/// A prompt whose turn has not ended.
+#[derive(Debug)]
+struct UnansweredPrompt {
+    iteration: u32,
+    time: DateTime<Utc>,
+    premium: bool,
 }
 
 impl CostLog {
-    /// Appends to this file, with times of this clock's zone; `premium` is what a prompt of
-    /// the run costs.
-    pub fn new(path: PathBuf, clock: Clock, premium: Premium) -> Self {
-        Self { kept: BufferedFile::new(path, Tail::Torn), clock, premium, model: None, asked: None }
+    /// Appends to this file, with times of this clock's zone.
+    pub fn new(path: PathBuf, clock: Clock) -> Self {
+        Self { kept: BufferedFile::new(path, Tail::Torn), clock, model: None, asked: None }
     }
 
     /// Writes only what is not in the file yet: for the events of a run that died.
@@ -41,12 +47,12 @@ impl CostLog {
 
     /// The line of the prompt that was sent last, if it has none yet.
     fn settle(&mut self, turn: Option<&Turn>) {
-        let Some((iteration, time)) = self.asked.take() else { return };
+        let Some(UnansweredPrompt { iteration, time, premium }) = self.asked.take() else { return };
         let model = self.model.as_deref().map_or_else(|| "default".to_owned(), format::sentence);
         let mut line = format!(
             "[{}] Iteration {iteration}: model={model}, premium={}",
             self.clock.local(time).format("%F %T%:z"),
-            self.premium == Premium::Counted && turn.is_none_or(Turn::reached_model)
+            premium && turn.is_none_or(Turn::reached_model)
         );
         if let Some(Usage { total: tokens, .. }) = turn.and_then(|turn| turn.usage) {
             // Writing to a String does not fail.
@@ -64,9 +70,16 @@ impl Reporter for CostLog {
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
         match &event.kind {
             EventKind::RunStarted { model, .. } => self.model.clone_from(model),
-            EventKind::PromptSent { iteration, .. } => {
+            EventKind::PromptSent { iteration, model, premium, .. } => {
                 self.settle(None);
-                self.asked = Some((*iteration, event.time));
+                if model.is_some() {
+                    self.model.clone_from(model);
+                }
+                self.asked = Some(UnansweredPrompt {
+                    iteration: *iteration,
+                    time: event.time,
+                    premium: *premium,
+                });
             }
             EventKind::TurnEnded { turn, .. } => self.settle(Some(turn)),
             EventKind::Notice { .. }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ralph_copilot::model::{
-    Answer, Asked, CallStatus, Decided, Event, EventKind, ExecutedCall, Fault, FaultClass, Premium,
+    Answer, Asked, CallStatus, Decided, Event, EventKind, ExecutedCall, Fault, FaultClass,
     Reporter, RunId, SessionId, Turn,
 };
 use ralph_copilot::report::{ActivityLog, CostLog, ProgressMd};
@@ -124,7 +124,7 @@ fn a_full_log_is_moved_aside_before_it_grows_and_what_people_write_never_is() {
     let events = sample_run::events();
     let (_folder, path) = place("cost.log");
     fs::write(&path, &full).expect("a log");
-    feed(&mut CostLog::new(path.clone(), clock(), Premium::Counted), &path, &events);
+    feed(&mut CostLog::new(path.clone(), clock()), &path, &events);
     assert_eq!(fs::read_to_string(path.with_extension("log.1")).expect("moved"), full);
     assert!(fs::read_to_string(&path).expect("a log").starts_with('['));
     let (_folder, path) = place("progress.md");
@@ -267,7 +267,7 @@ fn activity_log_tells_what_no_layer_allowed_and_what_has_no_result() {
 #[test]
 fn cost_log_has_a_line_for_each_prompt() {
     let (_folder, path) = place("cost.log");
-    let mut reporter = CostLog::new(path.clone(), clock(), Premium::Counted);
+    let mut reporter = CostLog::new(path.clone(), clock());
     let (before, text) = feed(&mut reporter, &path, &sample_run::events());
     insta::assert_snapshot!(text, @r"
     [2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=true, tokens=12000
@@ -282,25 +282,32 @@ fn cost_log_has_a_line_for_each_prompt() {
 }
 
 #[test]
-fn cost_log_has_a_prompt_without_an_answer_and_one_that_costs_nothing() {
+fn cost_log_has_a_prompt_without_an_answer_and_the_model_that_was_fallen_back_to() {
     let (_folder, path) = place("cost.log");
-    let mut reporter = CostLog::new(path.clone(), clock(), Premium::Free);
+    let mut reporter = CostLog::new(path.clone(), clock());
+    let free = |mut event: Event| {
+        if let EventKind::PromptSent { model, premium, .. } = &mut event.kind {
+            (*model, *premium) = (Some("gpt-4o".to_owned()), false);
+        }
+        event
+    };
     let events: Vec<Event> = sample_run::events()
         .into_iter()
+        .map(free)
         .take_while(|event| !matches!(event.kind, EventKind::IterationEnded { .. }))
         .filter(|event| !matches!(event.kind, EventKind::TurnEnded { .. }))
         .collect();
     let (_, text) = feed(&mut reporter, &path, &events);
     insta::assert_snapshot!(text, @r"
-    [2026-11-21 14:03:04+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false
-    [2026-11-21 14:03:31+00:00] Iteration 1: model=claude-sonnet-4.5, premium=false
+    [2026-11-21 14:03:04+00:00] Iteration 1: model=gpt-4o, premium=false
+    [2026-11-21 14:03:31+00:00] Iteration 1: model=gpt-4o, premium=false
     ");
 }
 
 #[test]
 fn cost_log_counts_no_premium_request_where_the_login_was_missing() {
     let (_folder, path) = place("cost.log");
-    let mut reporter = CostLog::new(path.clone(), clock(), Premium::Counted);
+    let mut reporter = CostLog::new(path.clone(), clock());
     let mut events = sample_run::events();
     events.truncate(
         1 + events

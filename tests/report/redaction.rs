@@ -10,8 +10,8 @@ use indicatif::InMemoryTerm;
 use ralph_copilot::events::{Audit, Emitter};
 use ralph_copilot::guard::Redactor;
 use ralph_copilot::model::{
-    Answer, Asked, AuditDecision, AuditEntry, Event, HookType, Premium, Record as _, Redact,
-    Reporter, SessionId,
+    Answer, Asked, AuditDecision, AuditEntry, Event, HookType, Record as _, Redact, Reporter,
+    SessionId,
 };
 use ralph_copilot::prompt::{ContinuationValues, IterationValues, StopValues, Templates};
 use ralph_copilot::report::{
@@ -179,7 +179,7 @@ fn told_of(events: Vec<Event>, folder: &Path) -> String {
         Box::new(Console::new(Arc::new(term.clone()), Colors::Off, Refresh::OnEvent, clock())),
         Box::new(ProgressMd::new(file("progress.md"), clock())),
         Box::new(ActivityLog::new(file("activity.log"), clock())),
-        Box::new(CostLog::new(file("cost.log"), clock(), Premium::Counted)),
+        Box::new(CostLog::new(file("cost.log"), clock())),
     ];
     let run = events[0].run.clone();
     let emitter = Emitter::create(&file("events.jsonl"), run, clock(), redactor(), reporters)

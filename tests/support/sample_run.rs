@@ -172,6 +172,8 @@ fn prompt(iteration: u32, again: bool) -> EventKind {
         bytes: 4_096,
         cuts: if again { vec![] } else { vec![Cut { part: "progress".to_owned(), bytes: 900 }] },
         again,
+        model: Some("claude-sonnet-4.5".to_owned()),
+        premium: true,
     }
 }
 

@@ -5,7 +5,9 @@ use super::test_run::{TASK, TestRun};
 use super::work_tree::{Act, act, ending, failing, honest};
 use crate::agent::AgentError;
 use crate::agent::PluginError;
-use crate::model::{Fault, FaultClass, Limit, Outcome, RecordError, Reset, Turn, TurnEnd};
+use crate::model::{
+    EventKind, Fault, FaultClass, Limit, Outcome, Premium, RecordError, Reset, Turn, TurnEnd,
+};
 
 fn died() -> Act {
     failing(TurnEnd::Lost, FaultClass::Died)
@@ -323,4 +325,25 @@ async fn a_wall_clock_that_is_set_in_a_run_moves_no_limit_and_no_wait() {
         });
         assert_eq!(took.collect::<Vec<_>>(), [0, 0, 0], "{jump}: nothing but the wait takes time");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fallback_is_counted_as_the_model_that_it_is() {
+    let missing = failing(TurnEnd::EndTurn, FaultClass::ModelUnavailable);
+    let mut scene = TestRun::new(TASK, vec![missing, honest("one"), honest("two")]);
+    let parts = scene.parts.as_mut().expect("not begun");
+    parts.model = Some("free".to_owned());
+    parts.fallbacks.push_back("dear".to_owned());
+    let dear = |model: Option<&str>| model == Some("dear");
+    parts.premium =
+        Box::new(move |model| if dear(model) { Premium::Counted } else { Premium::Free });
+    parts.limits.premium_requests = Some(1);
+    let limit = Limit::PremiumRequests;
+    assert_eq!(scene.run().await, Ok(Outcome::LimitReached { limit }));
+    let events = scene.events.lock().expect("events");
+    let prompts = events.iter().filter_map(|event| match &event.kind {
+        EventKind::PromptSent { model, premium, .. } => Some((model.as_deref(), *premium)),
+        _ => None,
+    });
+    assert_eq!(prompts.collect::<Vec<_>>(), [(Some("free"), false), (Some("dear"), true)]);
 }

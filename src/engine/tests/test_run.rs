@@ -159,7 +159,7 @@ impl TestRun {
             check_environment: Vec::new(),
             baseline: BaselineRun::Taken,
             commits_alone: CommitsAlone::Accepted,
-            premium: Premium::Counted,
+            premium: Box::new(|_| Premium::Counted),
             agent_command: "fake".to_owned(),
             model: None,
             fallbacks: VecDeque::new(),

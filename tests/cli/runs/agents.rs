@@ -415,6 +415,22 @@ fn a_model_that_is_not_there_and_a_network_that_is_not() {
     }
 }
 
+/// Only the Copilot CLI is told which model to use: another agent would be started again with
+/// the very same one.
+#[test]
+fn an_agent_of_the_user_s_own_has_no_other_model_to_fall_back_to() {
+    let repo = Repo::new(THREE);
+    let script = "turns: [{steps: [{say: \"Error: Model 'x' not found\"}]}]";
+    let mut command = repo.run_command(script, &["--json"]);
+    command.env("RALPH_COPILOT_FALLBACK", "true");
+    let ran = finish(command);
+    assert_eq!(
+        (ran.code, &outcome(&ran)["fault"]["class"]),
+        (Some(5), &"model_unavailable".into())
+    );
+    assert!(!ran.stdout.contains("gpt-5"), "{}", ran.stdout);
+}
+
 /// A lost stream is opened again; a turn that only refuses is an attempt.
 #[test]
 fn cancelled_that_nobody_asked_for() {
