@@ -20,7 +20,7 @@ use crate::model::{
 use crate::verify::{CheckOptions, Checks};
 
 #[derive(Default)]
-pub(super) struct AgentScript {
+pub(super) struct FakeScript {
     pub(super) acts: VecDeque<Act>,
     /// Why the next sessions cannot be opened.
     pub(super) closed_doors: VecDeque<AgentError>,
@@ -33,7 +33,7 @@ pub(super) struct AgentScript {
 
 #[derive(Clone)]
 pub(super) struct Fake {
-    pub(super) script: Arc<Mutex<AgentScript>>,
+    pub(super) script: Arc<Mutex<FakeScript>>,
     pub(super) place: Arc<WorkTree>,
     pub(super) gate: Arc<Gate>,
     pub(super) id: SessionId,
@@ -42,7 +42,7 @@ pub(super) struct Fake {
 }
 
 impl Fake {
-    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, AgentScript> {
+    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, FakeScript> {
         self.script.lock().expect("script")
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::sync::mpsc;
 
-use super::fakes::{AgentScript, EventCollector, Fake, FileChecks};
+use super::fakes::{EventCollector, Fake, FakeScript, FileChecks};
 use super::format::told;
 use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, Gate, StopHook, TurnLimits};
@@ -29,7 +29,7 @@ use crate::verify::{Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, Perso
 pub(super) struct TestRun {
     _dir: tempfile::TempDir,
     pub(super) place: Arc<WorkTree>,
-    pub(super) script: Arc<Mutex<AgentScript>>,
+    pub(super) script: Arc<Mutex<FakeScript>>,
     pub(super) events: Arc<Mutex<Vec<Event>>>,
     pub(super) journal: PathBuf,
     pub(super) parts: Option<RunParts>,
@@ -84,7 +84,7 @@ impl TestRun {
         let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
         let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
         let script =
-            Arc::new(Mutex::new(AgentScript { acts: acts.into(), ..AgentScript::default() }));
+            Arc::new(Mutex::new(FakeScript { acts: acts.into(), ..FakeScript::default() }));
         let fake = Fake {
             script: Arc::clone(&script),
             place: Arc::clone(&place),
@@ -189,7 +189,7 @@ impl TestRun {
         events.iter().map(|event| told(event) + "\n").collect()
     }
 
-    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, AgentScript> {
+    pub(super) fn script(&self) -> std::sync::MutexGuard<'_, FakeScript> {
         self.script.lock().expect("script")
     }
 

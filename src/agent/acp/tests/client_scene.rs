@@ -21,12 +21,12 @@ use crate::model::{
 
 /// Collects events, and refuses them when it is told to.
 #[derive(Default)]
-pub(super) struct EventCollector {
+pub(super) struct RecordedEvents {
     pub(super) events: Mutex<Vec<EventKind>>,
     pub(super) full: AtomicBool,
 }
 
-impl Record for EventCollector {
+impl Record for RecordedEvents {
     fn record(&self, kind: EventKind) -> Result<(), RecordError> {
         if self.full.load(Ordering::SeqCst) {
             let source = std::io::ErrorKind::StorageFull.into();
@@ -39,7 +39,7 @@ impl Record for EventCollector {
 
 pub(super) struct ClientScene {
     pub(super) folder: tempfile::TempDir,
-    pub(super) events: Arc<EventCollector>,
+    pub(super) events: Arc<RecordedEvents>,
     pub(super) gate: Arc<Gate>,
     pub(super) kind: AgentKind,
     pub(super) home: Option<PathBuf>,
@@ -61,7 +61,7 @@ impl ClientScene {
     /// The client's side with a focus, and the agent's end of the pipe.
     pub(super) fn new(kind: AgentKind) -> (Self, Peer) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
-        let events = Arc::<EventCollector>::default();
+        let events = Arc::<RecordedEvents>::default();
         let record: Arc<dyn Record> = Arc::clone(&events) as _;
         let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
         let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
