@@ -1,6 +1,6 @@
 //! The runner against the real Copilot CLI, which talks to a scripted model on loopback:
-//! no account, no network. `tests/run` brings the CLI; without it these tests are passed
-//! over, and with RALPH_TEST_REAL=required they fail then.
+//! no account, no network. `tests/run` downloads the CLI; without it these tests are skipped,
+//! and with RALPH_TEST_REAL=required they fail.
 
 #[path = "../support/copilot.rs"]
 mod copilot;

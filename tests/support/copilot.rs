@@ -1,9 +1,9 @@
-//! The real Copilot CLI in a world of its own: a repository with a task, a home for the
-//! CLI, a temporary folder, and an environment that holds nothing of the developer's.
+//! The real Copilot CLI in an isolated scene: a repository with a task, a home for the CLI, a
+//! temporary folder, and none of the developer's environment.
 //!
 //! Invariant: scenes share nothing but the CLI's unpacked program, so tests run side by side;
-//! the repository lies outside every folder that the agent takes for a temporary one. What the
-//! model answers does NOT live here.
+//! the repository is outside every folder that the agent treats as temporary. The model's answers
+//! do not live here.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,12 +21,12 @@ use crate::model::Model;
 
 /// The runner under test.
 pub(crate) const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
-/// The provider's key: it must be found nowhere but in the requests to the model.
+/// The provider's key: only requests to the model may contain it.
 pub(crate) const KEY: &str = "sk-scripted-0123456789abcdefghij";
-/// After this a run is ended: the test has failed then.
+/// Limit of a run; a longer one fails the test.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// The native binary, or why the test is passed over.
+/// Returns the native binary; without one, prints why the test is skipped.
 fn binary() -> Option<PathBuf> {
     let named = std::env::var_os("RALPH_TEST_COPILOT").filter(|path| !path.is_empty());
     if let Some(path) = named.map(PathBuf::from)
@@ -35,9 +35,9 @@ fn binary() -> Option<PathBuf> {
         return Some(path);
     }
     let required = std::env::var_os("RALPH_TEST_REAL").is_some_and(|value| value == "required");
-    assert!(!required, "RALPH_TEST_REAL=required, and RALPH_TEST_COPILOT names no file");
+    assert!(!required, "RALPH_TEST_REAL=required, but RALPH_TEST_COPILOT does not name a file");
     // The test harness shows this with --nocapture, and captures it otherwise.
-    let reason = "passed over: RALPH_TEST_COPILOT names no Copilot CLI; tests/run brings one";
+    let reason = "skipped: RALPH_TEST_COPILOT does not name a Copilot CLI; tests/run downloads one";
     drop(writeln!(std::io::stderr(), "{reason}"));
     None
 }
@@ -64,7 +64,7 @@ fn unpacked(binary: &Path) -> PathBuf {
     cache
 }
 
-/// How a run came to its end.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -84,7 +84,7 @@ impl Ended {
         }
     }
 
-    /// Fails with all that was printed unless the exit code is this one.
+    /// Fails with the whole output unless the exit code is this one.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
@@ -96,12 +96,12 @@ impl Ended {
 pub(crate) struct Scene {
     dir: TempDir,
     binary: PathBuf,
-    /// Variables that the runner is given.
+    /// Environment of the runner.
     variables: BTreeMap<&'static str, String>,
 }
 
 impl Scene {
-    /// A repository on the branch `main` with this TASK.md; none without a real CLI.
+    /// A repository on the branch `main` with this TASK.md; `None` without a real CLI.
     pub(crate) fn new(task: &str) -> Option<Self> {
         let binary = binary()?;
         let dir = TempDir::new().expect("temporary folder");
@@ -141,7 +141,7 @@ impl Scene {
         self
     }
 
-    /// Gives the runner a variable.
+    /// Sets a variable for the runner.
     pub(crate) fn set(&mut self, name: &'static str, value: &str) {
         self.variables.insert(name, value.to_owned());
     }
@@ -174,7 +174,7 @@ impl Scene {
         self.git(&["commit", "-qm", "more"]);
     }
 
-    /// Makes an empty remote `origin`; gives its path.
+    /// Makes an empty remote `origin`; returns its path.
     pub(crate) fn add_remote(&self) -> String {
         let path = self.path("remote.git").display().to_string();
         self.git(&["init", "-q", "--bare", &path]);
@@ -201,7 +201,7 @@ impl Scene {
         fs::write(self.path("copilot").join("config.json"), trusted.to_string()).expect("write");
     }
 
-    /// Puts a program before the CLI that keeps `--plugin-dir` from it.
+    /// Wraps the CLI in a program that removes `--plugin-dir`.
     pub(crate) fn without_plugins(&mut self) {
         let path = self.path("copilot-without-plugins");
         let binary = self.binary.display();
@@ -221,12 +221,12 @@ impl Scene {
         fs::read_to_string(self.repo().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Whether a file of the repository is there.
+    /// Returns whether a file of the repository exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.repo().join(path).exists()
     }
 
-    /// Runs git in the repository; gives what it printed, trimmed.
+    /// Runs git in the repository; returns its trimmed output.
     #[track_caller]
     pub(crate) fn git(&self, args: &[&str]) -> String {
         let output = Command::new("git")
@@ -252,7 +252,7 @@ impl Scene {
         Ended::of(self.command(args))
     }
 
-    /// Starts a run whose events can be followed.
+    /// Starts a run and follows its events.
     pub(crate) fn follow(&self, args: &[&str]) -> Followed {
         let mut command = self.command(args);
         let child = command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -277,7 +277,7 @@ impl Scene {
         text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 
-    /// The version of the CLI under test, as its package says.
+    /// The version of the CLI under test, from its package.json.
     pub(crate) fn cli_version(&self) -> String {
         let package = self.binary.with_file_name("package.json");
         let text = fs::read_to_string(package).expect("package.json");
@@ -296,7 +296,7 @@ impl Scene {
         self.assert_no_process_left();
     }
 
-    /// Fails if a process of any run is still there.
+    /// Fails if a process of any run is still alive.
     #[track_caller]
     pub(crate) fn assert_no_process_left(&self) {
         for run in self.runs() {
@@ -318,7 +318,7 @@ impl Followed {
         self.child.id()
     }
 
-    /// Reads events until one is the one that is looked for.
+    /// Reads events until one matches.
     #[track_caller]
     pub(crate) fn until<T>(&mut self, mut look: impl FnMut(&Event) -> Option<T>) -> T {
         let mut line = String::new();
@@ -340,7 +340,7 @@ impl Followed {
         text
     }
 
-    /// Waits for the end; events that were not read are passed over.
+    /// Waits for the end and discards unread events.
     pub(crate) fn end(mut self) -> Ended {
         let mut stdout = String::new();
         self.lines.read_to_string(&mut stdout).expect("stdout");
@@ -352,7 +352,7 @@ impl Followed {
 
 impl Drop for Followed {
     fn drop(&mut self) {
-        // A test that failed half-way leaves no run behind; one that ended is gone.
+        // Ends the run of a failed test; it may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -383,14 +383,14 @@ pub(crate) fn processes_of(run: &str) -> Vec<String> {
     text.lines().filter(|line| line.contains(&mark)).map(str::to_owned).collect()
 }
 
-/// Whether a process is there and is more than a status that nobody has asked for.
+/// Returns whether a process is alive and not a zombie.
 #[cfg(target_os = "linux")]
 pub(crate) fn lives(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// Whether a process is there and is more than a status that nobody has asked for.
+/// Returns whether a process is alive and not a zombie.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn lives(pid: &str) -> bool {
     let listed = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().expect("ps");

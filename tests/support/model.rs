@@ -1,9 +1,8 @@
 //! A scripted model: an OpenAI-compatible chat-completions server on loopback that gives
-//! the answers it was told to, and keeps every request.
+//! predefined answers and records every request.
 //!
-//! Invariant: nothing is made up. A request that no route fits, or whose route has no
-//! answer left, is refused with status 400, so that a test that asks too much fails.
-//! What the agent under test makes of an answer does NOT live here.
+//! Invariant: no answer is invented. A request without a matching route, or whose route has no
+//! answer left, gets status 400, so that a test with too many requests fails.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Write};
@@ -17,13 +16,13 @@ use serde_json::{Value, json};
 /// One answer to one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// A message; the turn ends with it.
+    /// A message that ends the turn.
     Say(String),
-    /// Tool calls, made side by side: name and arguments.
+    /// Parallel tool calls: name and arguments.
     Call(Vec<(&'static str, Value)>),
-    /// An HTTP status with headers and an error's message.
+    /// An HTTP error: status, headers and message.
     Status(u16, Vec<(&'static str, &'static str)>, &'static str),
-    /// A body that is no answer.
+    /// A malformed body.
     Garbage(&'static str),
     /// Half a message, then the connection breaks.
     Drop(&'static str),
@@ -71,7 +70,7 @@ struct Shared {
 }
 
 impl Model {
-    /// Listens on a port that is free.
+    /// Listens on a free port.
     pub(crate) fn start(routes: impl IntoIterator<Item = Route>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -88,14 +87,14 @@ impl Model {
                 }
                 let Ok(stream) = stream else { continue };
                 let shared = Arc::clone(&state);
-                // A client that went away is the test's doing, not a failure of ours.
+                // A test may close the connection.
                 thread::spawn(move || drop(serve(stream, &shared)));
             }
         });
         Self { address, shared, over }
     }
 
-    /// The base URL that clients are given.
+    /// The base URL for clients.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
@@ -114,7 +113,7 @@ impl Drop for Model {
     }
 }
 
-/// What the tools answered, as a request tells it: the newest last.
+/// The results of the tools in a request, newest last.
 pub(crate) fn tool_results(request: &Value) -> Vec<String> {
     let messages = request["messages"].as_array().into_iter().flatten();
     messages.filter(|message| message["role"] == "tool").map(text_of).collect()
@@ -136,8 +135,8 @@ fn text_of(message: &Value) -> String {
     }
 }
 
-/// The next answer: of the first route that fits the newest message of the user that any
-/// route fits.
+/// The next answer: from the first route that matches the newest user message that any route
+/// matches.
 fn choose(shared: &Shared, body: &Value) -> Step {
     let mut routes = lock(&shared.routes);
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -193,7 +192,7 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-/// Path and body; none at the connection's end.
+/// Reads path and body of a request; `None` at the end of the connection.
 fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(String, Vec<u8>)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {

@@ -1,7 +1,7 @@
-//! A project with hooks of its own, and the program run in it as the CLI would run it.
+//! A project with its own hooks, and the program started in it as the CLI starts it.
 //!
-//! Its path has a space and a quote in it. No setting of the machine's user comes through:
-//! HOME is empty, and PATH holds the test's own programs before the system's.
+//! Its path contains a space and a quote. Settings of the developer do not apply: HOME is empty,
+//! and PATH starts with the test's own programs.
 
 use std::fs;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// The program.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_ralph-copilot");
 
-/// The project, and what lies beside it.
+/// The project and the folders beside it.
 pub(crate) struct Project {
     folder: TempDir,
     variables: Vec<(String, String)>,
@@ -30,7 +30,7 @@ pub(crate) struct Answered {
 }
 
 impl Project {
-    /// A folder that is no repository yet.
+    /// A folder without a repository.
     pub(crate) fn new() -> Self {
         let project = Self { folder: tempfile::tempdir().expect("folder"), variables: Vec::new() };
         for name in ["it's a project", "home", "bin"] {
@@ -51,7 +51,7 @@ impl Project {
         self.beside("it's a project")
     }
 
-    /// What lies beside it.
+    /// A path beside the project.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().expect("it is there").join(name)
     }
@@ -61,7 +61,7 @@ impl Project {
         self.root().join(path)
     }
 
-    /// Gives everything that is started a variable.
+    /// Sets a variable for every command.
     pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
         self.variables.push((name.to_owned(), value.into()));
     }
@@ -71,7 +71,7 @@ impl Project {
         write(&self.path(path), text);
     }
 
-    /// Writes a script of the project, to be run by its interpreter.
+    /// Writes a script of the project that its interpreter runs.
     pub(crate) fn script(&self, path: &str, text: &str) {
         script(&self.path(path), text);
     }
@@ -81,14 +81,14 @@ impl Project {
         script(&self.beside("bin").join(name), text);
     }
 
-    /// A file of the project.
+    /// Reads a file of the project.
     #[track_caller]
     pub(crate) fn read(&self, path: &str) -> String {
         let path = self.path(path);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Whether a path of the project is there.
+    /// Returns whether a path of the project exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.path(path).exists()
     }
@@ -123,7 +123,7 @@ impl Project {
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("started");
         let mut stdin = child.stdin.take().expect("stdin");
-        // Whoever does not read its input may be gone before it is written.
+        // A program that does not read its input may have ended before.
         drop(stdin.write_all(input.as_bytes()));
         drop(stdin);
         let output = child.wait_with_output().expect("ended");
@@ -137,7 +137,7 @@ impl Project {
 }
 
 impl Answered {
-    /// The output as one JSON object of a hook that ended well.
+    /// The output of a successful hook as one JSON object.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -150,7 +150,7 @@ impl Answered {
         assert_eq!((self.code, self.stdout.as_str()), (Some(0), ""), "{self:?}");
     }
 
-    /// Fails unless the call was denied in every key; gives the reason.
+    /// Fails unless every key denies the call; returns the reason.
     #[track_caller]
     pub(crate) fn denied(&self) -> String {
         let answer = self.json();
@@ -179,7 +179,7 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
 }
 
-/// Whether a process is gone, or is but a status that nobody has asked for.
+/// Returns whether a process has ended; it may still be a zombie.
 pub(crate) fn gone(pid: &str) -> bool {
     let ps = Command::new("ps").args(["-o", "stat=", "-p", pid.trim()]).output().expect("ps");
     let state = String::from_utf8_lossy(&ps.stdout).trim().to_owned();

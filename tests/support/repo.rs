@@ -1,9 +1,9 @@
-//! A git repository with a task, a scripted agent beside it, and the built program run
-//! on both as a user would run it.
+//! A git repository with a task, a scripted agent beside it, and the built program run as a user
+//! would run it.
 //!
-//! The script and everything else of the test's own lie outside of the repository, so
-//! that the tree is as clean as the test leaves it. No setting of the machine's user
-//! comes through: HOME is empty, git reads no global configuration.
+//! The script and the test's other files are outside the repository, so they do not dirty its
+//! tree. Settings of the developer do not apply: HOME is empty, and git reads no global
+//! configuration.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -13,7 +13,7 @@ use ralph_copilot::model::{Event, EventKind};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// No test waits longer for the program.
+/// Limit for one command; a longer one fails the test.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The program.
@@ -24,9 +24,9 @@ pub(crate) struct Repo {
     folder: TempDir,
 }
 
-/// What a run came to.
+/// The result of a command.
 pub(crate) struct Ran {
-    /// The exit code; none if a signal ended it.
+    /// The exit code; `None` after a signal.
     pub(crate) code: Option<i32>,
     /// Standard output.
     pub(crate) stdout: String,
@@ -89,7 +89,7 @@ impl Repo {
         std::fs::write(path, text).expect("written");
     }
 
-    /// A file's text.
+    /// Reads a file.
     pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.path(path))
             .unwrap_or_else(|error| panic!("cannot read {path}: {error}"))
@@ -100,7 +100,7 @@ impl Repo {
         self.read("tasks/demo/TASK.md")
     }
 
-    /// state.json; null if no run wrote it yet.
+    /// Reads state.json; null before the first run.
     pub(crate) fn state(&self) -> Value {
         let path = self.path("tasks/demo/state.json");
         std::fs::read(path).map_or(Value::Null, |it| serde_json::from_slice(&it).expect("JSON"))
@@ -122,7 +122,7 @@ impl Repo {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// What git says of uncommitted changes: empty for a clean tree.
+    /// Uncommitted changes as git prints them: empty for a clean tree.
     pub(crate) fn status(&self) -> String {
         self.git(&["status", "--short", "--untracked-files=all"])
     }
@@ -139,7 +139,7 @@ impl Repo {
         refs.lines().map(str::to_owned).collect()
     }
 
-    /// An environment of its own.
+    /// Isolates a command from the developer's environment.
     fn surround(&self, command: &mut Command) {
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
@@ -170,7 +170,7 @@ impl Repo {
         finish(self.command(args))
     }
 
-    /// `--agent` for a script, which is written first.
+    /// Writes a script and returns the `--agent` value for it.
     pub(crate) fn agent(&self, script: &str) -> String {
         let path = self.beside("agent.yaml");
         std::fs::write(&path, script).expect("written");
@@ -193,8 +193,7 @@ impl Repo {
         finish(command)
     }
 
-    /// Runs the task with a scripted agent, and gives the events too. However it ended, what
-    /// must hold after every run holds.
+    /// Runs the task with a scripted agent and `--json`, and checks the invariants of every run.
     pub(crate) fn run(&self, script: &str, args: &[&str]) -> Ran {
         let mut command = self.run_command(script, args);
         command.arg("--json");
@@ -203,15 +202,15 @@ impl Repo {
         ran
     }
 
-    /// What must hold after every run, however it ended: its state is one that the next run
-    /// understands, its records are whole, and the repository is sound. That no process of
-    /// it is left is looked at wherever the end of a run is waited for.
+    /// Checks the invariants that hold after every run, however it ended: the next run can read its
+    /// state, its records are whole, and the repository is sound. Leftover processes are checked
+    /// wherever the end of a run is awaited.
     pub(crate) fn is_in_order(&self, ran: &Ran) {
         if ran.code == Some(10) {
-            // Somebody has changed what the run wrote: it stays as they left it.
+            // The test has changed the records, and the run leaves them alone.
             return;
         }
-        // A run that was refused has no name, and nothing to put in order.
+        // A refused run has no name and no records.
         let Some(run) = ran.run() else { return };
         let journal = self.path(&format!(".ralph/runs/{run}/events.jsonl"));
         let journal = std::fs::read_to_string(journal).expect("the run's journal");
@@ -220,12 +219,12 @@ impl Repo {
             let status = self.ralph(&["status", "demo", "--json"]);
             assert_eq!(status.code, Some(0), "{}", status.stderr);
         }
-        // Nothing that a test laid in its repository as a trap for the runner.
+        // Without the traps that a test set in its repository.
         self.git(&["-c", "core.fsmonitor=false", "fsck", "--strict", "--no-progress"]);
     }
 }
 
-/// Another program, where this command would be started and with its environment.
+/// Another program with the folder and environment of this command.
 pub(crate) fn in_place_of(command: &Command, program: &str) -> Command {
     let mut other = Command::new(program);
     other.stdin(Stdio::null()).current_dir(command.get_current_dir().expect("a folder"));
@@ -242,14 +241,14 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display())
 }
 
-/// Waits for a command's end; it must come in time.
+/// Runs a command to its end, within the limit.
 pub(crate) fn finish(mut command: Command) -> Ran {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the program starts");
     collect(child)
 }
 
-/// Waits for a child's end and takes what it wrote.
+/// Waits for a child's end and collects its output.
 pub(crate) fn collect(child: Child) -> Ran {
     let pid = child.id();
     let (done, waited) = std::sync::mpsc::channel::<()>();
@@ -259,20 +258,20 @@ pub(crate) fn collect(child: Child) -> Ran {
         }
     });
     let output = child.wait_with_output().expect("it ends");
-    // The watch is gone only if it had to act, and then the code tells of it.
+    // This fails only if the watch has killed the child, which the exit code shows.
     let _told = done.send(());
     watch.join().expect("the watch ends");
     let ran = Ran::of(&output);
-    // A run that ended by itself, in whatever way, has ended everything that it started.
+    // A run that ended by itself has ended its processes.
     if let Some(run) = ran.run().filter(|_| ran.code.is_some()) {
         assert_eq!(processes_of(&run), Vec::<String>::new(), "{run} left processes");
-        // After a second signal it is the guardian that looks last.
+        // After a second signal the guardian ends the rest.
         until("the guardian's end", || guardians_of(&run).is_empty().then_some(()));
     }
     ran
 }
 
-/// Sends a signal to a process that was started here; one that has ended takes none.
+/// Sends a signal to a process of this test; it may have ended already.
 pub(crate) fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).expect("a pid"));
     let _sent = rustix::process::kill_process(pid.expect("a pid"), signal);
@@ -288,7 +287,7 @@ impl Ran {
         }
     }
 
-    /// The run's name, from JSON lines or plain ones; one that was refused has none.
+    /// The run's name, from JSON or plain output; `None` for a refused run.
     fn run(&self) -> Option<String> {
         let first = self.stdout.lines().next()?;
         match serde_json::from_str::<Value>(first) {
@@ -312,9 +311,8 @@ impl Ran {
     }
 }
 
-/// What a run with `--json` came to, and what it left in the repository, in a few lines:
-/// each iteration's verdict with all its findings, then what is in TASK.md, in state.json
-/// and in git.
+/// Summarizes a run with `--json` and its repository in a few lines: each iteration's verdict with
+/// all findings, then TASK.md, state.json and git.
 pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
     let mut lines = Vec::new();
     let events = ran.events();
@@ -387,7 +385,7 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
     lines.join("\n")
 }
 
-/// A value of our own as one word or two.
+/// Formats a serialized value in one or two words.
 fn word(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).expect("JSON");
     match value {
@@ -403,7 +401,7 @@ fn word(value: &impl serde::Serialize) -> String {
     }
 }
 
-/// Waits until something is so; it must become so in time.
+/// Waits for a condition, within the limit.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -415,7 +413,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Command lines of the processes that carry a run's name.
+/// Command lines of the processes of a run.
 pub(crate) fn processes_of(run: &str) -> Vec<String> {
     let name = format!("RALPH_RUN_ID={run}");
     command_lines(|folder, _| {
@@ -424,14 +422,13 @@ pub(crate) fn processes_of(run: &str) -> Vec<String> {
     })
 }
 
-/// Command lines of a run's guardian, which carries no name.
+/// Command lines of a run's guardian, which does not carry the run's name.
 pub(crate) fn guardians_of(run: &str) -> Vec<String> {
     let says = format!(" guardian --run {run} ");
     command_lines(|_, line| line.contains(&says))
 }
 
-/// Command lines of the processes that `are`; elsewhere than on Linux others cannot be
-/// looked at, and there are none.
+/// Command lines of the processes that match; none on other systems than Linux.
 fn command_lines(are: impl Fn(&Path, &str) -> bool) -> Vec<String> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let line = |folder: PathBuf| {

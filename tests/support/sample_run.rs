@@ -1,5 +1,5 @@
-//! A run as it might have been: every kind of event at least once, and the texts that
-//! make trouble (wide letters, quotes, escape codes, several lines).
+//! A made-up run with every kind of event and with difficult texts (wide letters, quotes, escape
+//! codes, several lines).
 
 use chrono::{DateTime, TimeDelta, Utc};
 use ralph_copilot::model::{
@@ -11,7 +11,7 @@ use ralph_copilot::model::{
 };
 use serde_json::{Value, json};
 
-/// When the run began.
+/// Start of the run.
 pub(crate) const BEGIN: &str = "2026-11-21T14:03:00Z";
 
 /// The run's name.
@@ -39,9 +39,9 @@ fn check(command: &str, status: CheckStatus, millis: u64) -> CheckResult {
 
 /// The first criterion.
 pub(crate) const RETRY: &str = "The client retries three times on 503";
-/// One with wide letters.
+/// A criterion with wide letters.
 pub(crate) const WIDE: &str = "Zeitüberschreitung (タイムアウト) ist einstellbar";
-/// One that is long, and whose text has a newline and an escape code.
+/// A long criterion with a newline and an escape code.
 pub(crate) const LONG: &str = "The log says for each attempt which host was asked, how long it took,\n  \
                         and \x1b[31mwhy it failed\x1b[0m, so that a human can tell a slow host from one that is down";
 
@@ -193,7 +193,7 @@ fn turn(iteration: u32, end: TurnEnd, tokens: Option<u64>, fault: Option<Fault>)
     }
 }
 
-/// What happens, with the milliseconds since the event before.
+/// The events, each with the milliseconds since the previous one.
 pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
     use EventKind::{
         AgentStarted, BaselineChecked, CheckFinished, CriterionBlocked, CriterionReopened,
@@ -264,7 +264,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 pid: 4720,
             },
         ),
-        // An honest iteration: one call asked for by both layers, one denied, one that fails.
+        // An honest iteration: a call decided by both layers, a denied one, a failed one.
         (0, started(1, RETRY, 7, 1)),
         (50, prompt(1, false)),
         (4_000, decided(1, None, "edit", edit.clone(), Answer::Allow, "writes src/client.rs")),
@@ -326,7 +326,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
             ),
         ),
         (15, IterationEnded { iteration: 1, millis: 41_000, premium_requests: 2 }),
-        // One that only says so.
+        // An iteration that only claims success.
         (0, started(2, WIDE, 9, 1)),
         (40, prompt(2, false)),
         (
@@ -357,7 +357,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
             ),
         ),
         (15, IterationEnded { iteration: 2, millis: 5_100, premium_requests: 1 }),
-        // One that nothing can be said about, after a wait.
+        // An inconclusive iteration, after a wait.
         (0, started(3, WIDE, 9, 2)),
         (40, prompt(3, false)),
         (
@@ -417,7 +417,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         (15, IterationEnded { iteration: 4, millis: 7_100, premium_requests: 1 }),
         (0, started(5, LONG, 11, 1)),
         (40, prompt(5, false)),
-        // In a run a recipe stands in the place of the prompt; the sample has both of them.
+        // A real iteration has a prompt or a recipe; the sample has both.
         (
             0,
             RecipeStarted {
@@ -477,7 +477,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
     ]
 }
 
-/// A moment.
+/// Parses a time.
 pub(crate) fn at(time: &str) -> DateTime<Utc> {
     time.parse().expect("a time")
 }
