@@ -123,7 +123,7 @@ pub(super) fn recipe(directory: Option<&Path>, args: &RecipeArgs) -> Result<u8, 
     match &args.command {
         RecipeCommand::Run(args) => run::run(directory, args),
         RecipeCommand::List(args) => list::list(directory, args),
-        RecipeCommand::Doctor(args) => doctor::doctor(args),
+        RecipeCommand::Doctor(args) => doctor::doctor(directory, args),
         RecipeCommand::Install(args) => install::install(args),
     }
 }

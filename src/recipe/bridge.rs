@@ -153,7 +153,7 @@ impl Bridge {
         let launch = RunnerLaunch {
             program: path.to_owned(),
             arguments: vec!["--version".into()],
-            environment: self.environment(Some(path)),
+            environment: self.environment(Some(path), None),
             // Of all folders the one that is there for sure.
             dir: PathBuf::from("/"),
             limit: VERSION_LIMIT,
@@ -175,10 +175,14 @@ impl Bridge {
         }
     }
 
-    /// The environment that a runner gets.
-    pub fn environment(&self, runner: Option<&Path>) -> Vec<(OsString, OsString)> {
+    /// The environment of a runner whose recipe works in `project`.
+    pub fn environment(
+        &self,
+        runner: Option<&Path>,
+        project: Option<&Path>,
+    ) -> Vec<(OsString, OsString)> {
         let ours = self.around.ours.iter().cloned();
-        for_runner(ours, runner.map(Path::as_os_str), &self.around.nested)
+        for_runner(ours, runner.map(Path::as_os_str), project, &self.around.nested)
     }
 
     /// What would be run, without running anything, whether there is a runner or not.
@@ -188,7 +192,8 @@ impl Bridge {
         let places = self.places(request);
         let mut argv = vec![program.into_os_string()];
         argv.extend(arguments(request, &places, &spill::example(&self.around.tmp)));
-        let environment = self.environment(found.as_ref().map(|found| found.path.as_path()));
+        let runner = found.as_ref().map(|found| found.path.as_path());
+        let environment = self.environment(runner, Some(&request.dir));
         let names = environment.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
         // Every process of ours is marked with these when it is started.
         let marks = [RUN_VARIABLE, CHILD_VARIABLE].map(str::to_owned);
@@ -226,7 +231,7 @@ impl Bridge {
         let launch = RunnerLaunch {
             program: runner.found.path.clone(),
             arguments: arguments(request, &places, &folder),
-            environment: self.environment(Some(&runner.found.path)),
+            environment: self.environment(Some(&runner.found.path), Some(&request.dir)),
             dir: request.dir.clone(),
             limit,
             run: self.around.run.clone(),

@@ -1,15 +1,17 @@
-//! What a recipe sees of our environment: an allowlist, and what is set besides.
+//! The environment of the recipe runner: an allowlist of our own variables, and the ones that
+//! are set for it.
 //!
-//! Invariant: pure, by name; docs/recipes.md shows the same lists. A key of a provider that
-//! is not on the list, a channel of the CI and whatever switches a guard off never pass.
+//! Invariant: pure, by name; docs/recipes.md shows the same lists. Keys of providers that are
+//! not on the list, channels of the CI, and variables that switch a guard off never pass.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::discover::PATH_VARIABLE;
 use crate::sys::depth::DEPTH_VARIABLE;
 
-/// Variables that pass by their name.
+/// Variables that are forwarded by name.
 pub const ALLOWED: &[&str] = &[
     "PATH",
     "HOME",
@@ -54,62 +56,76 @@ pub const ALLOWED: &[&str] = &[
     "GITHUB_TOKEN",
     "GH_TOKEN",
     "GH_HOST",
+    PROJECT_VARIABLE,
     SOCKET_VARIABLE,
 ];
 
-/// Variables that pass by how their name begins.
+/// Prefixes of variables that are forwarded.
 pub const ALLOWED_PREFIXES: &[&str] = &["LC_", "AMPLIHACK_", "RECIPE_RUNNER_", "COPILOT_"];
 
-/// What does not pass although it begins so: it would switch the CLI's own guard off, or let
-/// a model answer in its place.
+/// Variables with such a prefix that are not forwarded: they would switch the CLI's own guard
+/// off, or let a model answer in its place.
 pub const REFUSED: &[&str] = &["COPILOT_ALLOW_ALL", "COPILOT_ASSISTED_APPROVAL"];
 
-/// The socket of the run that a recipe belongs to: a Copilot launch inside it asks there
-/// about every tool call.
+/// The folder of the project, by which Claude's hooks and recipe steps find its files.
+const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
+
+/// The socket of the run that a recipe belongs to. Copilot launches inside it ask there about
+/// every tool call.
 pub const SOCKET_VARIABLE: &str = "RALPH_COPILOT_SOCKET";
 
-/// Which agent a recipe's agent steps start.
+/// The agent that a recipe's agent steps start.
 pub const AGENT_VARIABLE: &str = "AMPLIHACK_AGENT_BINARY";
 
-/// Which program they start it through.
+/// The program through which they start it.
 pub const LAUNCHER_VARIABLE: &str = "AMPLIHACK_LAUNCHER_BINARY";
 
 /// Keeps the runner from asking the network for its newest version at each start.
 const NO_UPDATE_VARIABLE: &str = "RECIPE_RUNNER_NO_UPDATE_CHECK";
 
-/// The one agent that our launcher normalizes and guards.
+/// The only agent whose launches we normalize and guard.
 const COPILOT: &str = "copilot";
 
-/// What the launches inside a recipe are told.
+/// Settings for the launches inside a recipe.
 #[derive(Clone, Debug)]
 pub struct NestedLaunch {
-    /// Our own program: `<launcher> copilot -- ARGS`.
+    /// Our own program, called as `<launcher> copilot -- ARGS`.
     pub launcher: PathBuf,
-    /// The depth inside.
+    /// The nesting depth of these launches.
     pub depth: String,
     /// The socket of the run that the recipe is part of.
     pub socket: Option<PathBuf>,
-    /// More that a run sets, as its TMPDIR and git's identity.
+    /// Further variables that a run sets, such as TMPDIR and git's identity.
     pub more: Vec<(OsString, OsString)>,
 }
 
-/// The whole environment of the runner, in the order of the names.
+/// The whole environment of the runner, sorted by name. `project` is the folder in which the
+/// recipe works.
 ///
-/// In a run the agent is Copilot whatever the variable says: no other agent's launches stand
-/// under the run's guard. Elsewhere the variable decides, and a launch of another agent goes
-/// through the launcher that the user has for it, since ours knows Copilot alone.
+/// In a run the agent is always Copilot and the project is always the run's own: launches of
+/// other agents would not be guarded. Elsewhere the caller's variables win, and another agent
+/// is started through the launcher that the user has for it.
 pub(super) fn for_runner(
     ours: impl IntoIterator<Item = (OsString, OsString)>,
     runner: Option<&OsStr>,
+    project: Option<&Path>,
     nested: &NestedLaunch,
 ) -> Vec<(OsString, OsString)> {
-    let mut all: std::collections::BTreeMap<OsString, OsString> =
+    let mut all: BTreeMap<OsString, OsString> =
         ours.into_iter().filter(|(name, _)| passes(&name.to_string_lossy())).collect();
-    let agent = all.get(OsStr::new(AGENT_VARIABLE)).filter(|agent| !agent.is_empty());
-    let others = agent.is_some_and(|agent| agent != COPILOT);
-    if nested.socket.is_some() || !others {
+    let named = |all: &BTreeMap<OsString, OsString>, name: &str| {
+        all.get(OsStr::new(name)).filter(|value| !value.is_empty()).cloned()
+    };
+    let in_a_run = nested.socket.is_some();
+    let other_agent = named(&all, AGENT_VARIABLE).is_some_and(|agent| agent != COPILOT);
+    if in_a_run || !other_agent {
         all.insert(AGENT_VARIABLE.into(), COPILOT.into());
         all.insert(LAUNCHER_VARIABLE.into(), nested.launcher.clone().into());
+    }
+    if let Some(project) = project
+        && (in_a_run || named(&all, PROJECT_VARIABLE).is_none())
+    {
+        all.insert(PROJECT_VARIABLE.into(), project.into());
     }
     all.insert(NO_UPDATE_VARIABLE.into(), "1".into());
     all.insert(DEPTH_VARIABLE.into(), nested.depth.clone().into());
@@ -142,7 +158,7 @@ mod tests {
         };
         let ours = ours.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let text = |text: OsString| text.into_string().expect("UTF-8");
-        for_runner(ours, Some(OsStr::new("/bin/rr")), &nested)
+        for_runner(ours, Some(OsStr::new("/bin/rr")), Some(Path::new("/work")), &nested)
             .into_iter()
             .map(|(name, value)| (text(name), text(value)))
             .collect()
@@ -153,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_passes_and_nothing_else() {
+    fn only_variables_on_the_list_are_forwarded() {
         for name in [
             "PATH",
             "HOME",
@@ -199,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_set() {
+    fn our_own_variables_replace_the_caller_s() {
         let all = made(
             &[
                 ("RECIPE_RUNNER_NO_UPDATE_CHECK", "0"),
@@ -218,6 +234,19 @@ mod tests {
             ("TMPDIR", "/run/tmp"),
         ] {
             assert_eq!(value(&all, name), Some(expected), "{name}");
+        }
+    }
+
+    /// A run's recipes work on the run's tree, whatever project its caller had in mind.
+    #[test]
+    fn in_a_run_the_project_is_the_run_s() {
+        let named = [(PROJECT_VARIABLE, "/the/caller's")];
+        for (ours, socket, project) in [
+            (&named[..], None, "/the/caller's"),
+            (&[], None, "/work"),
+            (&named[..], Some("/s"), "/work"),
+        ] {
+            assert_eq!(value(&made(ours, socket), PROJECT_VARIABLE), Some(project), "{socket:?}");
         }
     }
 

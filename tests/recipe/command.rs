@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::repo::{Repo, collect, signal, until};
+use crate::repo::{Repo, collect, finish, signal, until};
 use crate::scene::{DONE, Scene};
 
 const BANNERS: &str = "[amplihack] recipe-runner --- starting: hello\n\
@@ -251,6 +251,27 @@ fn the_environment_is_the_allowlist_and_is_what_is_printed() {
     ] {
         assert!(written.lines().any(|it| it == line), "{line} in {written}");
     }
+}
+
+/// Steps find the project's own files through it.
+#[test]
+fn the_project_is_the_folder_of_the_recipe_or_the_one_that_the_caller_names() {
+    let scene =
+        Scene::new(&format!("echo \"$CLAUDE_PROJECT_DIR\" > \"$RECIPE_RUNNER_OUT/dir\"; {DONE}"));
+    scene.repo.write("sub/here", "");
+    let said = |named: Option<&str>, folder: &str| {
+        let mut command = scene.repo.command(&["-C", folder, "recipe", "run", "hello"]);
+        scene.surround(&mut command);
+        command.envs(named.map(|named| ("CLAUDE_PROJECT_DIR", named)));
+        let ran = finish(command);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        scene.written("dir").trim_end().to_owned()
+    };
+    let root = scene.repo.root();
+    assert_eq!(said(None, "."), root.display().to_string());
+    assert_eq!(said(None, "sub"), root.join("sub").display().to_string());
+    assert_eq!(said(Some(""), "."), root.display().to_string());
+    assert_eq!(said(Some("/the/caller's"), "sub"), "/the/caller's");
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Scene {
         command
             .env("RECIPE_RUNNER_RS_PATH", self.runner())
             .env("RECIPE_RUNNER_OUT", out)
+            .env_remove("CLAUDE_PROJECT_DIR")
             .env("TMPDIR", tmp);
     }
 

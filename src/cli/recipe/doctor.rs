@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -14,13 +15,14 @@ use crate::recipe::{
 use crate::sys::depth::Depth;
 
 /// Looks at everything; the exit code is that of the first problem.
-pub(super) fn doctor(args: &RecipeDoctorArgs) -> Result<u8, Failure> {
+pub(super) fn doctor(directory: Option<&Path>, args: &RecipeDoctorArgs) -> Result<u8, Failure> {
     // Too deep to launch is one of the things to tell, and no reason to tell nothing.
     let depth = Depth::current();
     let counted = match depth {
         Ok(depth) => depth,
         Err(_) => Depth::read(None).map_err(RecipeError::from)?,
     };
+    let dir = context::directory(directory)?;
     let bridge = bridge(counted, context::temporary())?;
     let looked = bridge.looked();
     let found = FoundRunner::first(&looked);
@@ -28,7 +30,7 @@ pub(super) fn doctor(args: &RecipeDoctorArgs) -> Result<u8, Failure> {
     let version = checked.as_ref().ok().map(|runner| runner.version.to_string());
     let problems: Vec<RecipeError> =
         [checked.err(), depth.err().map(RecipeError::from)].into_iter().flatten().collect();
-    let seen = Seen { bridge, looked, found, version };
+    let seen = Seen { dir, bridge, looked, found, version };
     if args.json {
         say_json(&as_json(&seen, &problems));
     } else {
@@ -38,6 +40,7 @@ pub(super) fn doctor(args: &RecipeDoctorArgs) -> Result<u8, Failure> {
 }
 
 struct Seen {
+    dir: PathBuf,
     bridge: Bridge,
     looked: Vec<RunnerCandidate>,
     found: Option<FoundRunner>,
@@ -48,7 +51,7 @@ impl Seen {
     fn environment(&self) -> Vec<(String, String)> {
         let path = self.found.as_ref().map(|found| found.path.as_path());
         let text = |text: &OsStr| text.to_string_lossy().into_owned();
-        let all = self.bridge.environment(path);
+        let all = self.bridge.environment(path, Some(&self.dir));
         all.iter().map(|(name, value)| (text(name), text(value))).collect()
     }
 
