@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use super::failure::{Failure, FailureKind};
-use super::{context, runtime};
+use super::paths;
+use super::runtime::runtime;
 use crate::agent::scripted::{AgentExit, AgentScript, ScriptedError, serve};
 
 /// Plays a script until the client hangs up.
 pub(super) fn agent(directory: Option<&Path>, script: &Path) -> Result<u8, Failure> {
-    let script = AgentScript::load(&context::typed(directory, script)?)?;
+    let script = AgentScript::load(&paths::typed(directory, script)?)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(serve(script, tokio::io::stdin(), tokio::io::stdout()));
     // A read of standard input cannot be taken back: it must not keep the process.

@@ -18,12 +18,14 @@ use self::last::{end_the_last_run, last_run, put_in_order};
 pub(super) use self::notices::unknown_variables as about_unknown;
 use self::run_guards::{RunGuards, at_once, guardian};
 use super::args::RunArgs;
+use super::command_names::next_commands;
 use super::context::{RepoContext, TaskContext, unknown_variables};
 use super::failure::{Failure, FailureKind};
 use super::gc::{self, Heartbeat};
 use super::launch::{self, Start};
+use super::recipe::bridge_under;
 use super::screen::{self, Show};
-use super::{audit, recipe};
+use super::{audit, environment};
 use crate::agent::{AgentError, Gate, Greeting, TurnLimits};
 use crate::config::{Settings, resolve};
 use crate::engine::{BaselineRun, Limits, Resumed, RunParts};
@@ -84,7 +86,7 @@ pub(super) async fn assemble(
     let mut untold = notices::Untold::default();
     untold.add(end_the_last_run(&runs).await?);
     let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
-    let known = at.place.repo.identity(&launch::variable)?;
+    let known = at.place.repo.identity(&environment::variable)?;
     let mut resumed = Resumed::default();
     let reporters = |layout: &Layout| screen::catching_up(at.place.root(), layout, clock);
     let ordered = put_in_order(&at, &runs, known.as_ref(), reporters, &mut resumed);
@@ -104,7 +106,7 @@ pub(super) async fn assemble(
     gc::collect(&runs, &run, scratch.path())?;
     let heartbeat = Heartbeat::start(&folder)?;
     at.place.repo.scratch_in(scratch.path());
-    let redactor = Arc::clone(launch::redactor());
+    let redactor = Arc::clone(environment::redactor());
     let model = launch::model(&settings, command.kind);
     let mut reporters = screen::reporters(at.place.root(), &at.layout, clock);
     reporters.push(screen::screen(show, clock));
@@ -143,7 +145,7 @@ pub(super) async fn assemble(
     let mut rules = rules(&at, &settings, &preflight, scratch.path())?;
     rules.protect.extend(audited_here.map(|here| format!("{here}/**")));
     let for_recipes = identity_variables.iter().map(|(name, value)| (name.into(), value.into()));
-    let recipes = recipe::bridge_under(
+    let recipes = bridge_under(
         depth,
         Some(mount.server.socket().to_owned()),
         for_recipes.chain([(OsString::from("TMPDIR"), rules.tmp.clone().into())]).collect(),
@@ -223,7 +225,7 @@ pub(super) async fn assemble(
         iteration: resumed.iteration,
         worked: resumed.worked,
         stops,
-        commands: super::next_commands(directory, &task.name),
+        commands: next_commands(directory, &task.name),
         notices,
     };
     let guards = RunGuards {

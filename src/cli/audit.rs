@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::context::canonical;
 use super::failure::{Failure, FailureKind};
+use super::paths::canonical;
 use crate::events::{self, Audit};
 use crate::guard::Redactor;
 use crate::model::RecordError;

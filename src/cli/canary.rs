@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::demo::git;
+use super::environment;
 use super::failure::{Failure, FailureKind};
 use super::launch::{self, Start};
 use super::loopback::Loopback;
@@ -51,7 +52,7 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     })?;
     let decisions = Arc::<Decisions>::default();
     let record: Arc<dyn Record> = Arc::clone(&decisions) as _;
-    let redactor = Arc::clone(launch::redactor());
+    let redactor = Arc::clone(environment::redactor());
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(&repo, repo.join("tasks")));
     gate.focus(Focus { iteration: 0, policy });

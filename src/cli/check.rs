@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::args::TaskArgs;
 use super::context::TaskContext;
 use super::failure::{Failure, FailureKind};
-use super::{complain, say, say_json};
+use super::print::{complain, say, say_json};
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
 use crate::task;
 

@@ -8,27 +8,15 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clap::Args;
-
-use super::complain;
+use super::args::ConfineArgs;
 use super::failure::{Failure, FailureKind};
+use super::print::complain;
 use crate::agent::AgentCommand;
 use crate::model::Sandbox;
 use crate::sys::confine::{can_confine, confine};
 
 /// The exit code where the program was not started, as shells have it.
 const NOT_STARTED: u8 = 126;
-
-/// Runs a program that may write below some folders only.
-#[derive(Args, Debug)]
-pub(crate) struct ConfineArgs {
-    /// A folder that it may write below
-    #[arg(long, value_name = "FOLDER")]
-    write: Vec<PathBuf>,
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
-    command: Vec<std::ffi::OsString>,
-}
 
 /// Becomes the program; returns only if that fails.
 pub(super) fn run(args: &ConfineArgs) -> u8 {

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::environment;
 use super::failure::{Failure, FailureKind, MAKE_ROOM};
+use super::paths::directory;
 use crate::config::{self, Layer, LayerSettings, Source};
 use crate::engine::dead_run_task;
 use crate::guard::{PolicyError, Rules};
@@ -30,61 +32,6 @@ pub(super) struct TaskContext {
     pub(super) place: RepoContext,
     pub(super) folder: TaskFolder,
     pub(super) layout: Layout,
-}
-
-/// The folder that the user works in, as `-C` says.
-pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    let there = match named {
-        Some(named) if named.is_absolute() => named.to_owned(),
-        Some(named) => current()?.join(named),
-        None => return current(),
-    };
-    if there.is_dir() {
-        return Ok(there);
-    }
-    let named = named.unwrap_or(&there).display();
-    Err(Failure::new(FailureKind::Usage, format!("{named} is no folder"))
-        .hint("-C takes a folder that is there"))
-}
-
-fn current() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(|error| {
-        Failure::new(FailureKind::Usage, format!("the current folder cannot be told: {error}"))
-            .hint("if it was removed, change into one that is there")
-    })
-}
-
-/// A path as somebody typed it, from the folder that `-C` says.
-pub(super) fn typed(named: Option<&Path>, path: &Path) -> Result<PathBuf, Failure> {
-    match named {
-        Some(_) => Ok(directory(named)?.join(path)),
-        None => Ok(path.to_owned()),
-    }
-}
-
-/// The system's folder for temporary files. A TMPDIR that is empty names none: taken as a
-/// path it would be the current folder.
-pub(super) fn temporary() -> PathBuf {
-    let named = std::env::temp_dir();
-    if named.as_os_str().is_empty() { PathBuf::from("/tmp") } else { named }
-}
-
-/// The path without links; what is missing at its end stays as it is written.
-pub(super) fn canonical(path: &Path) -> PathBuf {
-    let mut missing = Vec::new();
-    let mut there = path;
-    loop {
-        if let Ok(real) = there.canonicalize() {
-            return missing.iter().rev().fold(real, |path, name| path.join(name));
-        }
-        match (there.parent(), there.components().next_back()) {
-            (Some(parent), Some(name)) => {
-                missing.push(name.as_os_str().to_owned());
-                there = parent;
-            }
-            _ => return path.to_owned(),
-        }
-    }
 }
 
 impl RepoContext {
@@ -131,7 +78,7 @@ impl RepoContext {
 
 /// Variables of ours that are no settings: one of the user's, and what we hand to children.
 const NO_SETTINGS: [&str; 4] =
-    ["RALPH_COPILOT_LOG", DEPTH_VARIABLE, SOCKET_VARIABLE, super::hook::NESTED];
+    ["RALPH_COPILOT_LOG", DEPTH_VARIABLE, SOCKET_VARIABLE, super::environment::NESTED];
 
 /// Variables that are named as ours are and mean nothing to us. One that is set to nothing
 /// is as good as none.
@@ -152,7 +99,7 @@ pub(super) fn layers(
         Layer { source: Source::Flag, values: flags },
         Layer {
             source: Source::Environment,
-            values: config::from_environment(&super::launch::variable)?,
+            values: config::from_environment(&environment::variable)?,
         },
     ];
     if let Some(task) = task {
@@ -193,7 +140,7 @@ impl TaskContext {
         };
         let place = RepoContext::find(named)?;
         let typed = place.cwd.join(task);
-        let Some(layout) = dead_run_task(&place.runs()).map_err(super::run::failure)? else {
+        let Some(layout) = dead_run_task(&place.runs()).map_err(Failure::from)? else {
             return Err(missing);
         };
         let dir = place.root().join(layout.folder());

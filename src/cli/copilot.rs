@@ -3,6 +3,7 @@
 //! In a run the run's own guard decides, asked through its socket; elsewhere this process
 //! serves the guard until the CLI ends. The CLI's exit status is passed on.
 
+mod guarded;
 mod serve;
 
 use std::ffi::OsString;
@@ -11,47 +12,21 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clap::Args;
-
-use super::context::{RepoContext, directory, temporary};
+use self::guarded::{Begun, OURS, guarded, plugin, plugin_arguments, plugin_folder};
+use super::args::CopilotArgs;
+use super::context::RepoContext;
 use super::failure::{Failure, FailureKind};
-use super::{complain, launch, say_as_is};
-use crate::agent::{AgentCommand, AgentKind};
-use crate::hooks::{HookFileChange, Plugin, PluginUse};
+use super::launch;
+use super::paths::{directory, temporary};
+use super::print::{complain, say_as_is};
+use crate::agent::AgentKind;
+use crate::hooks::HookFileChange;
 use crate::launcher::{self, Approver, CopyReport, Normalized, normalize};
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys::depth::{DEPTH_VARIABLE, Depth};
-use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
 
-/// A failure of ours, told apart from any of the CLI's; as `env` and `timeout` have it.
-const OURS: u8 = 125;
 /// The CLI was not found.
 const NOT_FOUND: u8 = 127;
-
-/// Flags of `copilot`.
-#[derive(Args, Debug)]
-#[command(
-    after_help = "What recipes and other tools start instead of `copilot`. Prompts and system \
-prompts become one -p; a launch that says nothing about permissions may do whatever the guard \
-allows, and with --no-guard everything.
-
-Exit codes: those of the CLI; 125 the launch failed or was refused, 127 the CLI was not found, \
-128+n ended by signal n. `docs/launcher.md` tells the rules."
-)]
-pub(crate) struct CopilotArgs {
-    /// Print the arguments that the CLI would get as a JSON array, and run nothing
-    #[arg(long)]
-    print: bool,
-    /// Launch without the guard: permissions are as the arguments say; refused inside a run
-    #[arg(long)]
-    no_guard: bool,
-    /// Leave out the copying of .claude/ agents, hooks, commands and recipes to .github/
-    #[arg(long)]
-    no_stage: bool,
-    /// For the Copilot CLI: everything behind `--`, or from the first word that is no flag above
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
-    arguments: Vec<OsString>,
-}
 
 /// Launches the CLI and gives its exit status.
 pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Failure> {
@@ -79,14 +54,6 @@ pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Fa
             Ok(code)
         }
     }
-}
-
-/// One launch that may begin.
-struct Begun {
-    command: AgentCommand,
-    cwd: PathBuf,
-    normalized: Normalized,
-    depth: String,
 }
 
 fn begin(
@@ -135,48 +102,11 @@ fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
     Err(replace(command, &begun))
 }
 
-/// The CLI's command with the guard's plugin, and an environment without what would open it.
-fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failure> {
-    let (variables, arguments) = launch::environment(begun.command.kind, tmp, &[])?;
-    let mut command = Command::new(&begun.command.program);
-    command
-        .args(plugin_arguments(plugin.folder()))
-        .args(arguments)
-        .args(&begun.normalized.arguments);
-    // What ends a run, or a recipe, with all that it started finds it by these.
-    let marks = |name: &OsString| name == RUN_VARIABLE || name == CHILD_VARIABLE;
-    for (name, value) in variables {
-        match value {
-            Some(value) => command.env(name, value),
-            None if marks(&name) => continue,
-            None => command.env_remove(name),
-        };
-    }
-    Ok(command)
-}
-
 /// Becomes the command; comes back only if that fails.
 fn replace(mut command: Command, begun: &Begun) -> Failure {
     let error = command.current_dir(&begun.cwd).env(DEPTH_VARIABLE, &begun.depth).exec();
     let program = begun.command.program.display();
     Failure::new(FailureKind::Internal, format!("{program} cannot be started: {error}"))
-}
-
-fn plugin(base: &Path, socket: &Path, normalized: &Normalized) -> Result<Plugin, Failure> {
-    let program =
-        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
-    // With narrow flags of the caller the CLI's own answer counts: both must agree.
-    let mounted = if normalized.narrowed { PluginUse::NarrowLaunch } else { PluginUse::Launch };
-    let written = Plugin::write(&plugin_folder(base), &program, socket, mounted);
-    written.map_err(|error| Failure::new(FailureKind::Write, error))
-}
-
-fn plugin_folder(base: &Path) -> PathBuf {
-    base.join("plugin")
-}
-
-fn plugin_arguments(folder: &Path) -> [OsString; 2] {
-    ["--plugin-dir".into(), folder.into()]
 }
 
 fn print(arguments: &[OsString]) {

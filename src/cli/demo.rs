@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::args::{DemoArgs, RunArgs};
+use super::command_names::quoted;
 use super::failure::{Failure, FailureKind};
-use super::{complain, context, json_error, run, say};
+use super::print::{complain, say};
+use super::usage::task_of_that_name;
+use super::{json_error, paths, run};
 use crate::sys::env;
 
 /// The example, compiled in, so that the demo needs nothing but the program and git.
@@ -25,7 +28,7 @@ const TASK: &str = "hello";
 /// Makes the repository, works on it, and says where it is.
 pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Failure> {
     // The word is a command's before it is a task's; whoever meant the task is told.
-    let meant = super::task_of_that_name(directory, "demo");
+    let meant = task_of_that_name(directory, "demo");
     let (folder, agent) = match prepare(directory, args) {
         Ok(prepared) => prepared,
         Err(failure) => {
@@ -51,7 +54,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
     run_args.settings.name_agent(agent);
     let code = run::run(Some(&folder), &run_args)?;
     let shown = folder.to_string_lossy();
-    let shown = super::quoted(&shown);
+    let shown = quoted(&shown);
     let told = format!(
         "\nLook at what it left:\n  \
          git -C {shown} log --oneline\n  \
@@ -68,7 +71,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
 
 /// The repository, and the command of its agent.
 fn prepare(directory: Option<&Path>, args: &DemoArgs) -> Result<(PathBuf, String), Failure> {
-    let named = args.folder.as_deref().map(|named| context::typed(directory, named));
+    let named = args.folder.as_deref().map(|named| paths::typed(directory, named));
     let folder = make_folder(named.transpose()?.as_deref())?;
     for (path, text) in FILES {
         let path = folder.join(path);
@@ -95,7 +98,7 @@ fn prepare(directory: Option<&Path>, args: &DemoArgs) -> Result<(PathBuf, String
 
 fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(named) = named else {
-        let base = context::temporary();
+        let base = paths::temporary();
         let made = tempfile::Builder::new().prefix("ralph-demo-").tempdir_in(&base);
         let folder = made.map_err(|error| {
             Failure::cannot_write(&base, &error).hint("or name a folder: ralph-copilot demo FOLDER")

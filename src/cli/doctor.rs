@@ -19,8 +19,9 @@ use super::canary::{self, Canary};
 use super::context::{RepoContext, TaskContext, unknown_variables};
 use super::failure::Failure;
 use super::launch::{self, Start};
-use super::{assemble, confine};
-use super::{runtime, say, say_json};
+use super::print::{say, say_json};
+use super::runtime::runtime;
+use super::{assemble, confine, environment};
 use crate::agent::{
     AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
 };
@@ -190,7 +191,7 @@ fn repository(
             Err(error) => findings.push(Finding::bad("repository", &Failure::from(error))),
         }
     }
-    match place.repo.identity(&launch::variable) {
+    match place.repo.identity(&environment::variable) {
         Ok(Some(identity)) => {
             findings.push(Finding::good("identity", identity.author.to_string()));
         }
@@ -311,7 +312,7 @@ async fn probe(
     command: &AgentCommand,
 ) -> Result<Probe, Failure> {
     let scratch = launch::scratch()?;
-    let redactor = Arc::clone(launch::redactor());
+    let redactor = Arc::clone(environment::redactor());
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(place.root(), place.root().join("tasks")));
     gate.focus(Focus { iteration: 0, policy });

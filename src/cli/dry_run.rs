@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::args::RunArgs;
-use super::context::{TaskContext, temporary};
+use super::command_names::next_commands;
+use super::context::TaskContext;
 use super::failure::Failure;
-use super::{assemble, confine, launch, next_commands, say, say_json};
+use super::paths::temporary;
+use super::print::{say, say_json};
+use super::{assemble, confine, environment, launch};
 use crate::agent::AgentCommand;
 use crate::config::Settings;
 use crate::engine::{NextStep, Spent, next, require_checks};
@@ -44,7 +47,7 @@ pub(super) fn dry_run(
     confine::check(settings.sandbox)?;
     let state = super::status::read_state(at)?;
     if settings.require_checks {
-        require_checks(task, &state, &at.layout.file(TASK), &[]).map_err(super::run::failure)?;
+        require_checks(task, &state, &at.layout.file(TASK), &[])?;
     }
     let limits = assemble::limits(&settings);
     let dry = DryRun { at, task, state, settings, preflight, command, templates };
@@ -118,7 +121,7 @@ impl DryRun<'_> {
             max_attempts: self.settings.stuck_threshold.get(),
             date: Clock::system().today(),
         };
-        Ok(self.templates.iteration(&values, launch::redactor().as_ref())?.text)
+        Ok(self.templates.iteration(&values, environment::redactor().as_ref())?.text)
     }
 
     fn as_json(&self, first: Option<&Criterion>, prompt: Option<&str>) -> Value {

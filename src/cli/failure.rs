@@ -6,6 +6,8 @@ use std::path::Path;
 
 use crate::agent::AgentError;
 use crate::config::ConfigError;
+use crate::engine::EngineError;
+use crate::model::Obstacle;
 use crate::prompt::PromptError;
 use crate::verify::VerifyError;
 
@@ -62,6 +64,11 @@ impl Failure {
         self
     }
 
+    /// Adds the hints that there are.
+    pub(crate) fn hints(self, hints: impl IntoIterator<Item = String>) -> Self {
+        hints.into_iter().fold(self, Self::hint)
+    }
+
     /// What went wrong, and because of what, without the hints.
     pub(crate) fn reason(&self) -> String {
         let mut reason = self.source.to_string();
@@ -106,22 +113,14 @@ impl From<VerifyError> for Failure {
             FailureKind::Repository
         };
         let hint = error.hint();
-        let failure = Self::new(kind, error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Self::new(kind, error).hints(hint)
     }
 }
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let hint = error.hint();
-        let failure = Self::new(FailureKind::Invalid, error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Self::new(FailureKind::Invalid, error).hints(hint)
     }
 }
 
@@ -139,10 +138,25 @@ impl From<AgentError> for Failure {
             | AgentError::Lost { .. } => FailureKind::Agent,
         };
         let hint = error.hint();
-        let failure = Self::new(kind, error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Self::new(kind, error).hints(hint)
     }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let kind = match error.obstacle() {
+            Obstacle::Invalid => FailureKind::Invalid,
+            Obstacle::Repository => FailureKind::Repository,
+            Obstacle::Write => FailureKind::Write,
+            Obstacle::Agent => FailureKind::Agent,
+        };
+        let hint = error.hint();
+        Self::new(kind, error).hints(hint)
+    }
+}
+
+/// Standard input that gives no bytes.
+pub(super) fn unreadable(error: std::io::Error) -> Failure {
+    Failure::new(FailureKind::Usage, format!("standard input cannot be read: {error}"))
+        .hint("it takes a file or a pipe, as in `… < FILE`")
 }

@@ -8,8 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::context::{canonical, temporary};
 use super::failure::Failure;
+use super::paths::{canonical, temporary};
 use crate::engine::{BEAT, PULSE};
 use crate::model::RunId;
 

@@ -2,28 +2,14 @@
 //! its temporary files away.
 
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use tokio::process::Command;
 
+use super::args::GuardianArgs;
 use super::failure::{Failure, FailureKind};
 use crate::model::RunId;
 use crate::sys::guardian::{Guarded, Guardian, guard};
-
-/// Flags of `guardian`.
-#[derive(Args, Debug)]
-pub(crate) struct GuardianArgs {
-    /// The run.
-    #[arg(long)]
-    run: String,
-    /// The runner's process.
-    #[arg(long)]
-    runner: u32,
-    /// The run's own folder for temporary files, which nobody needs after it.
-    #[arg(long)]
-    scratch: PathBuf,
-}
 
 /// What starts the guardian of a run that this process leads.
 pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {

@@ -10,21 +10,23 @@
 
 mod adapter;
 mod after;
+mod contract;
 mod hook_context;
 mod xpia;
 
 use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use clap::Args;
 use tokio::time::Instant;
 
-pub(super) use self::adapter::NESTED;
+use self::contract::{Contract, refuse};
 pub(super) use self::xpia::find_defender;
-use super::complain;
-use crate::hooks::{HOOK_USAGE, HookKind, ask, ask_limit, blocked, denial, observes, pass};
+use super::args::HookArgs;
+use super::environment;
+use super::print::complain;
+use crate::hooks::{HOOK_USAGE, HookKind, ask, ask_limit, denial, observes, pass};
 
 /// Longest input that is read, in bytes.
 const LONGEST: u64 = 32 << 20;
@@ -42,39 +44,6 @@ const STACK: usize = 8 << 20;
 const DENIED: u8 = 2;
 /// There is no such hook.
 const UNKNOWN: u8 = 1;
-
-/// Arguments of `hook`.
-#[derive(Args, Debug)]
-#[command(after_help = "The CLI's JSON comes on standard input, or as an argument:
-
-  echo '{\"toolName\":\"bash\",\"toolArgs\":\"{\\\"command\\\":\\\"rm -rf /\\\"}\"}' | ralph-copilot hook preToolUse
-
-preToolUse prints a denial, or nothing; postToolUse appends to logs/session-events.jsonl;
-xpia asks xpia-defend. Exit codes: 0 answered, 1 no such hook, 2 denied and not even the
-answer could be printed. `docs/hooks.md` tells more.")]
-pub(crate) struct HookArgs {
-    /// The hook: preToolUse, postToolUse or xpia; with --socket any hook of the CLI's
-    #[arg(value_name = "TYPE")]
-    kind: Option<String>,
-    /// The input [default: standard input]
-    #[arg(value_name = "JSON", allow_hyphen_values = true)]
-    json: Option<String>,
-    /// Ask the runner that listens here (the guard's plugin passes it)
-    #[arg(long, value_name = "SOCKET")]
-    socket: Option<PathBuf>,
-    /// Answer as copilot-adapter.sh does, which passes it
-    #[arg(long, hide = true)]
-    adapter: bool,
-}
-
-/// By whose contract a call is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Contract {
-    /// The wrapper's: where a stack of hooks is asked there is an object, `{}` for no decision.
-    Wrapper,
-    /// The adapter's: a call that may run is answered with nothing.
-    Adapter,
-}
 
 /// Answers a hook.
 pub(super) fn hook(directory: Option<&Path>, args: &HookArgs) -> u8 {
@@ -187,10 +156,6 @@ fn decide(
     })
 }
 
-fn refuse(why: &str) -> String {
-    blocked(&format!("{why}. Nothing ran."))
-}
-
 /// Prints the answer; a call that has been made cannot be denied any more.
 fn deliver(kind: HookKind, mut text: String) -> u8 {
     if !text.is_empty() {
@@ -218,7 +183,7 @@ fn read_input() -> Result<Vec<u8>, String> {
 /// Prints the answer whole and at once; says whether that worked.
 fn answer(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
-    out.write_all(super::launch::redactor().redact_str(text).as_bytes())
+    out.write_all(environment::redactor().redact_str(text).as_bytes())
         .and_then(|()| out.flush())
         .is_ok()
 }

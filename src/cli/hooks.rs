@@ -2,57 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::args::{HooksCommand, StageArgs};
 use super::failure::{Failure, FailureKind, MAKE_ROOM};
-use super::{context, hook, say, say_json};
+use super::print::{say, say_json};
+use super::{hook, paths};
 use crate::hooks::{
     ENGINE_VARIABLE, HookEngine, HookEngineError, HookFile, HookFileChange, HookFileError,
     StageXpia, XPIA_HOOK, find_engine, staged_files,
 };
 use crate::verify::{GitRepo, Repo as _};
 
-/// The `hooks` commands.
-#[derive(Debug, Subcommand)]
-pub(crate) enum HooksCommand {
-    /// Mount the hooks in this repository, for this machine
-    #[command(after_help = "Files that you wrote or edited are left alone and listed.
-The XPIA hook is mounted only if xpia-defend is found: without it, the hook denies every shell \
-command.
-AMPLIHACK_HOOK_ENGINE (python, rust or auto) chooses which amplihack hooks run.")]
-    Install(StageArgs),
-    /// Write the same files to any folder, for other machines, where ralph-copilot is found
-    /// through PATH
-    Export(ExportArgs),
-}
-
-/// Flags of both commands.
-#[derive(Args, Debug)]
-pub(crate) struct StageArgs {
-    /// Show the changes without making them
-    #[arg(long)]
-    dry_run: bool,
-    /// Leave the XPIA hook out
-    #[arg(long)]
-    without_xpia: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// Flags of `export`.
-#[derive(Args, Debug)]
-pub(crate) struct ExportArgs {
-    /// The folder [default: the current one]
-    folder: Option<PathBuf>,
-    #[command(flatten)]
-    stage: StageArgs,
-}
-
 /// Runs a `hooks` command.
 pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<u8, Failure> {
-    let here = context::directory(directory)?;
+    let here = paths::directory(directory)?;
     match command {
         HooksCommand::Install(args) => {
             let repo = GitRepo::discover(&here);

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::InitArgs;
+use super::assemble;
+use super::command_names::start_command;
 use super::context::{RepoContext, TASKS};
 use super::failure::{Failure, FailureKind};
-use super::{assemble, say, say_json};
+use super::print::{say, say_json};
 use crate::prompt::ScaffoldValues;
 use crate::task::wrong_with_name;
 
@@ -57,7 +59,7 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
     if let Some(task) = &args.task {
         say(&format!(
             "\nnow write the criteria into tasks/{task}/TASK.md, look with `ralph-copilot check {task}`,\ncommit, and start with `{}`",
-            super::start_command(directory, task)
+            start_command(directory, task)
         ));
     }
     Ok(0)

@@ -5,12 +5,13 @@
 //! What does NOT live here: what a command answers that could be done, and `recipe`, whose
 //! object has a place for errors.
 
+use super::check;
+use super::command_names::is_command;
+use super::failure::{Failure, FailureKind};
+use super::print::{say_json, say_line};
 use std::ffi::OsString;
 
 use serde_json::json;
-
-use super::failure::{Failure, FailureKind};
-use super::{check, say_json, say_line};
 
 /// What a command prints with `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl JsonError {
             "status" | "init" | "retry" | "tick" | "doctor" | "policy" | "hooks" => {
                 JsonShape::Object
             }
-            other if super::is_command(other) => return None,
+            other if is_command(other) => return None,
             // Without a command it is a run.
             _ => JsonShape::Lines,
         }))

@@ -6,13 +6,14 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::context::{canonical, temporary};
+use super::environment;
 use super::failure::{Failure, FailureKind};
 use super::gc::SCRATCH_PREFIX;
+use super::paths::{canonical, temporary};
 use crate::agent::acp::{AcpAgent, AgentLaunch};
 use crate::agent::oneshot::{OneShot, OneShotLaunch};
 use crate::agent::{
@@ -21,12 +22,9 @@ use crate::agent::{
 };
 use crate::config::Settings;
 use crate::engine::{PremiumOf, Starter};
-use crate::guard::Redactor;
 use crate::hooks::{Plugin, PluginUse};
 use crate::model::{Premium, RunId, Via};
 use crate::report::PremiumTable;
-use crate::sys::env;
-use crate::sys::process::RUN_VARIABLE;
 use crate::verify::Identity;
 
 /// The model that is asked for unless the user or their provider says otherwise.
@@ -52,7 +50,7 @@ pub(super) fn find_copilot() -> Result<AgentCommand, Failure> {
 fn lookup(named: Option<&str>) -> Result<AgentCommand, AgentError> {
     AgentCommand::find(
         named,
-        &ProgramLookup { variable: &variable, which: &|name| which::which(name).ok() },
+        &ProgramLookup { variable: &environment::variable, which: &|name| which::which(name).ok() },
     )
 }
 
@@ -244,31 +242,6 @@ pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, St
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// A variable of our own environment.
-pub(super) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-/// The run that this process is part of, if any.
-pub(super) fn run_around() -> Option<String> {
-    variable(RUN_VARIABLE).filter(|run| !run.is_empty())
-}
-
-/// The redaction that everything printed or written here passes. It knows the values of this
-/// process's secret variables.
-pub(super) fn redactor() -> &'static Arc<Redactor> {
-    static REDACTOR: OnceLock<Arc<Redactor>> = OnceLock::new();
-    REDACTOR.get_or_init(|| Arc::new(Redactor::new(secrets())))
-}
-
-fn secrets() -> Vec<String> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, value)| env::is_secret(name) && value.len() >= 8)
-        .map(|(_, value)| value)
-        .collect()
-}
-
 /// The cost of a prompt by model. A model that the user names and that is known to cost a
 /// premium request counts whatever agent or provider serves it, or their limit would do
 /// nothing. A model that is not named or not known counts where it can be GitHub's: with
@@ -296,7 +269,7 @@ fn own_provider() -> bool {
 
 /// The CLI's variables for a provider that was named in the bridge's.
 fn provider() -> Result<Vec<(&'static str, String)>, ProviderError> {
-    provider_variables(&variable)
+    provider_variables(&environment::variable)
 }
 
 pub(super) fn describe(command: &AgentCommand) -> String {

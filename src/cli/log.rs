@@ -4,10 +4,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::args::LogArgs;
+use super::command_names::start_command;
 use super::context::{RepoContext, TaskContext};
 use super::failure::{Failure, FailureKind};
+use super::runtime::runtime;
 use super::status::last_run;
-use super::{runtime, start_command};
 use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
 use crate::model::Reporter;
 use crate::report::{Json, Plain};

@@ -6,18 +6,17 @@
 use std::io::{BufRead as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::args::write_scope;
-use super::context::{RepoContext, TaskContext, canonical, temporary};
-use super::failure::{Failure, FailureKind};
-use super::{say, say_json, unreadable};
+use super::args::{PolicyArgs, PolicyCommand};
+use super::context::{RepoContext, TaskContext};
+use super::failure::{Failure, FailureKind, unreadable};
+use super::paths::{canonical, temporary};
+use super::print::{say, say_json};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
-use crate::model::{Asked, Decision, SessionId, ToolRequest, WriteScope};
+use crate::model::{Asked, Decision, SessionId, ToolRequest};
 use crate::verify::Protection;
 
 /// A denied call, in the exit code.
@@ -25,45 +24,6 @@ const DENIED: u8 = 1;
 
 /// Longest line of `--stdin`, in bytes: the guard itself looks at less.
 const LONGEST: u64 = 4 << 20;
-
-/// What can be done with the policy.
-#[derive(Debug, Subcommand)]
-pub(crate) enum PolicyCommand {
-    /// Say what the guard would decide, and why; nothing is run
-    #[command(after_help = "A command of several words is taken as these words, a single one as \
-a shell line:
-  ralph-copilot policy check -- cargo test
-  ralph-copilot policy check -- 'cargo test && git push'
-
---stdin reads one call a line and answers each with one line, in order:
-  {\"tool_kind\":\"execute\",\"raw_input\":{\"command\":\"git push\"},\"cwd\":\".\"}
-  {\"decision\":\"deny\",\"rule\":\"git.push\",\"reason\":\"…\"}
-
-Exit codes: 0 allowed (with --stdin: every line was answered), 1 denied, 2 usage,
-7 task or configuration invalid, 8 no repository. `docs/guard.md` tells the rules.")]
-    Check(PolicyArgs),
-}
-
-/// Flags of `policy check`.
-#[derive(Args, Debug)]
-pub(crate) struct PolicyArgs {
-    /// Decide as in a run of this task [default: no task; every task's folder is protected]
-    #[arg(long, value_name = "TASK")]
-    task: Option<String>,
-    /// Where the agent may write [default: workspace]
-    #[arg(long, value_name = "WHERE",
-        value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
-    write_scope: Option<WriteScope>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-    /// Read calls as JSON lines from standard input
-    #[arg(long, conflicts_with = "command")]
-    stdin: bool,
-    /// The command
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "stdin")]
-    command: Vec<String>,
-}
 
 /// Runs a policy command.
 pub(super) fn policy(directory: Option<&Path>, command: &PolicyCommand) -> Result<u8, Failure> {

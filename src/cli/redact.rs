@@ -2,10 +2,9 @@
 
 use std::io::{self, Read, Write};
 
-use clap::Args;
-
-use super::failure::{Failure, FailureKind};
-use super::{launch, unreadable};
+use super::args::RedactArgs;
+use super::environment;
+use super::failure::{Failure, FailureKind, unreadable};
 use crate::guard::RedactStream;
 
 /// Read at once, in bytes.
@@ -13,19 +12,11 @@ const PIECE: usize = 64 * 1024;
 /// Says that there was more.
 const TRUNCATED: &str = "\n[truncated]";
 
-/// Flags of `redact`.
-#[derive(Args, Debug)]
-pub(crate) struct RedactArgs {
-    /// Print at most N characters of the redacted text, then `[truncated]` on a line of its own
-    #[arg(long, value_name = "N")]
-    max_chars: Option<usize>,
-}
-
 /// Copies standard input to standard output without its secrets.
 pub(super) fn redact(args: &RedactArgs) -> Result<u8, Failure> {
     let shown =
         Shown { out: io::stdout().lock(), left: args.max_chars.unwrap_or(usize::MAX), cut: false };
-    match filter(io::stdin().lock(), shown, launch::redactor().stream()) {
+    match filter(io::stdin().lock(), shown, environment::redactor().stream()) {
         Ok(()) => Ok(0),
         // Whoever closed the output does not want to read on.
         Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),

@@ -5,10 +5,12 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::RetryArgs;
+use super::command_names::start_command;
 use super::context::TaskContext;
+use super::environment;
 use super::failure::{Failure, FailureKind};
+use super::print::{say, say_json};
 use super::status::read_state;
-use super::{say, say_json};
 use crate::model::CriterionState;
 use crate::sys::lock::TreeLock;
 use crate::sys::{Durability, FileMode, atomic};
@@ -66,7 +68,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         atomic::write(&path, text.as_bytes(), Durability::Machine, FileMode::Umask)?;
         let repo = &at.place.repo;
         let identity =
-            repo.identity(&super::launch::variable)?.unwrap_or_else(Identity::of_the_runner);
+            repo.identity(&environment::variable)?.unwrap_or_else(Identity::of_the_runner);
         let files = [at.layout.file("state.json")];
         let branch = repo.checkpoint()?.branch;
         repo.commit_paths(&branch, &files, &at.layout.state_message(), &identity)?;
@@ -79,7 +81,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         for text in &cleared {
             say(&format!("cleared  {text}"));
         }
-        say(&format!("\nstart again with `{}`", super::start_command(directory, at.layout.task())));
+        say(&format!("\nstart again with `{}`", start_command(directory, at.layout.task())));
     }
     Ok(0)
 }

@@ -6,11 +6,12 @@ use tokio::runtime::Runtime;
 
 use super::args::RunArgs;
 use super::assemble::{Assembled, assemble};
+use super::command_names::{nearest_command, similar};
 use super::context::TaskContext;
 use super::failure::{Failure, FailureKind};
-use super::{dry_run, json_error, runtime};
-use crate::engine::{EngineError, Run};
-use crate::model::Obstacle;
+use super::runtime::runtime;
+use super::{dry_run, json_error};
+use crate::engine::Run;
 use crate::task::TaskError;
 
 /// Works on a task and gives the exit code. Whoever reads JSON gets the reason why no run
@@ -24,11 +25,11 @@ pub(super) fn run_alone(directory: Option<&Path>, args: &RunArgs) -> Result<u8, 
     let begun = begin(directory, args).map_err(|failure| {
         let missing = match failure.source.downcast_ref() {
             Some(TaskError::Missing { name, available, .. }) => {
-                !available.iter().any(|task| super::similar(task, name))
+                !available.iter().any(|task| similar(task, name))
             }
             Some(_) | None => false,
         };
-        let meant = args.task.as_deref().filter(|_| missing).and_then(super::nearest_command);
+        let meant = args.task.as_deref().filter(|_| missing).and_then(nearest_command);
         meant.into_iter().fold(failure, |failure, name| {
             failure.hint(format!("did you mean the command `{name}`?"))
         })
@@ -80,24 +81,7 @@ pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     guards.end().await;
     match outcome {
         Ok(outcome) => Ok(outcome.exit_code()),
-        Err(error) => {
-            Err(failure(error).hint(format!("what happened until then is in {}", folder.display())))
-        }
-    }
-}
-
-/// An engine's error with its kind and the way out.
-pub(super) fn failure(error: EngineError) -> Failure {
-    let kind = match error.obstacle() {
-        Obstacle::Invalid => FailureKind::Invalid,
-        Obstacle::Repository => FailureKind::Repository,
-        Obstacle::Write => FailureKind::Write,
-        Obstacle::Agent => FailureKind::Agent,
-    };
-    let hint = error.hint();
-    let failure = Failure::new(kind, error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
+        Err(error) => Err(Failure::from(error)
+            .hint(format!("what happened until then is in {}", folder.display()))),
     }
 }

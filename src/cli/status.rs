@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::args::TaskArgs;
 use super::context::TaskContext;
 use super::failure::{Failure, FailureKind};
-use super::{say, say_json};
+use super::print::{say, say_json};
 use crate::engine::load_state;
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{Proof, Task, TaskState};
@@ -47,7 +47,7 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
 /// state.json, or the state of a task that was never worked on. A broken one is looked
 /// past, to the one that was committed last; the next run repairs it.
 pub(super) fn read_state(at: &TaskContext) -> Result<TaskState, Failure> {
-    Ok(load_state(&at.place.repo, &at.layout).map_err(super::run::failure)?.state)
+    Ok(load_state(&at.place.repo, &at.layout).map_err(Failure::from)?.state)
 }
 
 /// The newest run of this task: its journal, and what it says.

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::args::TickArgs;
 use super::context::TaskContext;
 use super::failure::{Failure, FailureKind};
-use super::{say, say_json};
+use super::print::{say, say_json};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 

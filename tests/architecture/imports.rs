@@ -165,7 +165,9 @@ fn read_paths(tokens: &[String]) -> (BTreeMap<String, Vec<String>>, BTreeSet<Vec
         }
         let is_word = |token: &String| token.chars().all(|c| c.is_alphanumeric() || c == '_');
         let mut path = Vec::new();
-        let inner = at > 0 && tokens[at - 1] == "::";
+        // The scope of a visibility, as in `pub(in crate::cli)`, is no use.
+        let scope = at > 1 && tokens[at - 1] == "in" && tokens[at - 2] == "(";
+        let inner = scope || (at > 0 && tokens[at - 1] == "::");
         while let Some(word) = tokens.get(at).filter(|token| is_word(token)) {
             path.push(word.clone());
             at += 1;
@@ -228,7 +230,10 @@ fn read_tree(
 fn a_use_is_one_of_the_file_that_defines_the_name() {
     let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
     let sources = [
-        source("room/mod.rs", "mod one; mod two; pub use one::{One as First, inner}; fn here() {}"),
+        source(
+            "room/mod.rs",
+            "mod one; mod two; pub(in crate::room) use one::{One as First, inner}; fn here() {}",
+        ),
         source("room/one.rs", "use super::two; fn inner() { two::go() }"),
         source("room/two.rs", "use crate::room::{self, First}; fn go() { super::here(); }"),
         source("room/two/deep.rs", "use super::super::one::inner; use std::fmt;"),

@@ -47,5 +47,5 @@ pub(super) fn put_in_order(
     let nobody = Identity::of_the_runner();
     let identity = identity.unwrap_or(&nobody);
     let aftermath = ResumeContext { repo: &at.place.repo, runs, identity, reporters: &reporters };
-    resume(&aftermath, &at.layout, resumed).map_err(crate::cli::run::failure)
+    resume(&aftermath, &at.layout, resumed).map_err(Failure::from)
 }

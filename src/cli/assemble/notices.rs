@@ -1,7 +1,7 @@
 //! What people are told before the work begins.
 
 use crate::agent::{AgentCommand, AgentKind};
-use crate::cli::complain;
+use crate::cli::print::complain;
 use crate::config::Settings;
 use crate::verify::{Fingerprint, Preflight};
 

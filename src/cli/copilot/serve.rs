@@ -12,10 +12,13 @@ use rustix::process::{Pid, kill_process};
 use tokio::process::Child;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Begun, Failure, FailureKind, OURS, guarded, plugin};
+use super::guarded::{Begun, OURS, guarded, plugin};
 use crate::agent::{Focus, Gate, Greeting, GuardServer};
 use crate::cli::context::RepoContext;
-use crate::cli::{audit, complain, guardian, launch, policy};
+use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::print::complain;
+use crate::cli::runtime::runtime;
+use crate::cli::{audit, environment, guardian, launch, policy};
 use crate::config::{LayerSettings, resolve};
 use crate::events::{WithAudit, run_id};
 use crate::guard::OsFiles;
@@ -40,7 +43,7 @@ impl Record for NoJournal {
 
 /// Runs the CLI under a guard of its own and gives its exit status.
 pub(super) fn serve(place: RepoContext, begun: Begun) -> Result<u8, Failure> {
-    crate::cli::runtime()?.block_on(async {
+    runtime()?.block_on(async {
         let launch_id = run_id(Clock::system().now(), std::process::id());
         let scratch = launch::scratch()?;
         let guardian = guardian::stand_by(&launch_id, scratch.path())?;
@@ -60,7 +63,7 @@ async fn guard(
 ) -> Result<u8, Failure> {
     let clock = Clock::system();
     let tmp = scratch.join("tmp");
-    let redactor = Arc::clone(launch::redactor());
+    let redactor = Arc::clone(environment::redactor());
     place.repo.exclude(&[".ralph/audit/"])?;
     let audited = audit::folder(place.root(), &place.cwd);
     let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;

@@ -11,9 +11,10 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::Instant;
 
+use super::contract::{Contract, refuse};
 use super::hook_context::HookContext;
-use super::{Contract, find_defender};
-use crate::cli::launch;
+use super::xpia::find_defender;
+use crate::cli::environment::{self, NESTED};
 use crate::hooks::{
     ENGINE_VARIABLE, HookAnswer, HookCall, HookEngine, HookInput, ScriptRun, XPIA_HOOK, ask_human,
     blocked, blocked_reason, claude_input, combine, find_engine, is_staged, matching_hooks, pass,
@@ -29,10 +30,6 @@ const SUBCOMMAND: &str = "pre-tool-use";
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 /// The script that is asked where no settings name it.
 const CORE: &str = "hooks/core/pre-tool-use.sh";
-
-/// Carried by what a hook starts. A project's hook that asks us again gets the guard's
-/// answer, and no circle.
-pub(in crate::cli) const NESTED: &str = "RALPH_COPILOT_HOOK_NESTED";
 
 /// An answer with what made it.
 struct Decided {
@@ -65,7 +62,7 @@ pub(super) async fn before(
     let began = Instant::now();
     let ground = match HookContext::find(directory) {
         Ok(ground) => ground,
-        Err(failure) => return super::refuse(&failure.source.to_string()),
+        Err(failure) => return refuse(&failure.source.to_string()),
     };
     let (asked, decided) = match read_hook_input(input) {
         Ok(asked) => {
@@ -97,7 +94,7 @@ pub(super) async fn before(
     };
     match ground.audit(&entry) {
         Ok(()) => output,
-        Err(error) => super::refuse(&format!("the decision cannot be audited: {error}")),
+        Err(error) => refuse(&format!("the decision cannot be audited: {error}")),
     }
 }
 
@@ -287,12 +284,7 @@ async fn script(
     command.env("CLAUDE_PROJECT_DIR", &ground.project).env(NESTED, "1");
     command.current_dir(&ground.project);
     let limit = until.saturating_duration_since(Instant::now());
-    run_script(command, input, limit, &run_name()).await
-}
-
-/// What the processes of a script carry: the name of the run that they belong to, if any.
-pub(super) fn run_name() -> String {
-    launch::run_around().unwrap_or_else(|| format!("hook-{}", std::process::id()))
+    run_script(command, input, limit, &environment::run_name("hook")).await
 }
 
 /// A script that names its interpreter and may be executed is; any other is Python.

@@ -11,9 +11,10 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use super::adapter::{run_name, session_of};
+use super::adapter::session_of;
 use super::hook_context::HookContext;
-use crate::cli::complain;
+use crate::cli::environment;
+use crate::cli::print::complain;
 use crate::hooks::{HookResult, SESSION_EVENTS, ScriptEnd, SessionEvent, read_result, run_script};
 use crate::model::{AuditEntry, HookType};
 use crate::sys::append::{AppendFile, Tail};
@@ -88,7 +89,7 @@ async fn logged(
     command.args(event.arguments()).current_dir(&ground.base);
     command.env("CLAUDE_PROJECT_DIR", &ground.project);
     let limit = until.saturating_duration_since(Instant::now());
-    let ran = run_script(command, b"", limit, &run_name()).await;
+    let ran = run_script(command, b"", limit, &environment::run_name("hook")).await;
     if ran.end != ScriptEnd::Exited(0) {
         complain(&format!("{LOG_EVENT} {}: {}", ran.end.describe(), ran.complaint()));
     }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::failure::Failure;
-use crate::cli::{audit, context, launch};
+use crate::cli::{audit, context, environment, paths};
 use crate::config::{LayerSettings, resolve};
 use crate::guard::{Globs, OsFiles, Policy, decide, is_system};
 use crate::hooks::HookInput;
@@ -31,7 +31,7 @@ impl HookContext {
     /// Finds the project: the working directory where it has hooks of its own, else the
     /// repository around it, else the directory again.
     pub(super) fn find(named: Option<&Path>) -> Result<Self, Failure> {
-        let base = real(&context::directory(named)?);
+        let base = real(&paths::directory(named)?);
         let repo = GitRepo::discover(&base).ok();
         let root = repo.as_ref().map_or(base.as_path(), |repo| repo.root());
         let own = [".claude", "hooks/core"].iter().any(|folder| base.join(folder).is_dir());
@@ -61,7 +61,7 @@ impl HookContext {
         if folder.starts_with(root) {
             self.ignore(&root.join(AUDIT));
         }
-        audit::open(&folder, Clock::system(), launch::redactor())?.write(entry)
+        audit::open(&folder, Clock::system(), environment::redactor())?.write(entry)
     }
 
     /// The workspace, and the folder that a call runs in. What the session says of its folder

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use super::adapter::run_name;
-use crate::cli::launch;
+use crate::cli::environment;
 use crate::hooks::{
     DEFENDER, XpiaAudit, XpiaInput, XpiaVerdict, find_program, pass, read_xpia, run_script,
 };
@@ -36,7 +35,7 @@ pub(super) async fn validate(input: &[u8], until: Instant) -> String {
             defender.args(["validate-bash", "--command", &command]);
             defender.args(["--security-level", "medium", "--source", "ralph-copilot"]);
             let limit = until.saturating_duration_since(Instant::now());
-            XpiaVerdict::of(&run_script(defender, b"", limit, &run_name()).await)
+            XpiaVerdict::of(&run_script(defender, b"", limit, &environment::run_name("hook")).await)
         }
         None => XpiaVerdict::failed(format!(
             "{DEFENDER} is not found, and until it is installed no shell command can be validated"
@@ -65,7 +64,7 @@ fn write(command: &str, session: &str, verdict: &XpiaVerdict) -> Result<(), Stri
     let clock = Clock::system();
     let at = clock.local(clock.now());
     // Redacted whole and cut afterwards: half a secret is not recognized as one.
-    let command = launch::redactor().redact_str(command).into_owned();
+    let command = environment::redactor().redact_str(command).into_owned();
     let audit = XpiaAudit::new(&command, session, verdict, at);
     let home = etcetera::home_dir().map_err(|error| error.to_string())?;
     let folder = home.join(AUDIT);

@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::super::{context, runtime, say, say_json};
-use super::{RecipeDoctorArgs, bridge, code};
+use super::output::code;
+use super::setup::bridge;
+use crate::cli::args::RecipeDoctorArgs;
 use crate::cli::failure::Failure;
+use crate::cli::paths;
+use crate::cli::print::{say, say_json};
+use crate::cli::runtime::runtime;
 use crate::recipe::{
     AGENT_VARIABLE, Bridge, FoundRunner, LAUNCHER_VARIABLE, MINIMUM, RecipeError, RunnerCandidate,
 };
@@ -22,8 +26,8 @@ pub(super) fn doctor(directory: Option<&Path>, args: &RecipeDoctorArgs) -> Resul
         Ok(depth) => depth,
         Err(_) => Depth::read(None).map_err(RecipeError::from)?,
     };
-    let dir = context::directory(directory)?;
-    let bridge = bridge(counted, context::temporary())?;
+    let dir = paths::directory(directory)?;
+    let bridge = bridge(counted, paths::temporary())?;
     let looked = bridge.looked();
     let found = FoundRunner::first(&looked);
     let checked = runtime()?.block_on(bridge.runner());

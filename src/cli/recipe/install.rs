@@ -4,9 +4,13 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use serde_json::{Value, json};
 
-use super::super::{complain, context, runtime, say, say_json};
-use super::{InstallRunnerArgs, bridge, code, end_now, error_json, explain, run_name, runner_json};
+use super::output::{code, error_json, explain, runner_json};
+use super::setup::{bridge, end_now, run_name};
+use crate::cli::args::InstallRunnerArgs;
 use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::paths;
+use crate::cli::print::{complain, say, say_json};
+use crate::cli::runtime::runtime;
 use crate::recipe::{
     INSTALL_VARIABLE, RecipeError, Runner, install as run_cargo, install_command, install_limit,
 };
@@ -83,7 +87,7 @@ fn go(args: &InstallRunnerArgs) -> Result<Outcome, Failure> {
         Ok(limit) => limit,
         Err(error) => return Ok(Err((error, None))),
     };
-    let bridge = bridge(depth, context::temporary())?;
+    let bridge = bridge(depth, paths::temporary())?;
     let runtime = runtime()?;
     if let (Ok(runner), false) = (runtime.block_on(bridge.runner()), args.force) {
         return Ok(Ok(Done::There(runner)));

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::super::{context, say, say_json};
-use super::ListArgs;
+use crate::cli::args::ListArgs;
 use crate::cli::failure::Failure;
+use crate::cli::paths;
+use crate::cli::print::{say, say_json};
 use crate::recipe::{ENDINGS, folders};
 
 /// Lists them.
 pub(super) fn list(directory: Option<&Path>, args: &ListArgs) -> Result<u8, Failure> {
-    let dir = context::directory(directory)?;
+    let dir = paths::directory(directory)?;
     let home = etcetera::home_dir().ok();
     let variable = |name: &str| std::env::var(name).ok();
     let folders = folders(&args.recipe_dirs, &dir, home.as_deref(), &variable);

@@ -4,9 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::{complain, context, guardian, launch, runtime, say, say_json};
-use super::{RunRecipeArgs, bridge, code, end_now, error_json, explain, run_name, runner_json};
+use super::output::{code, error_json, explain, runner_json};
+use super::setup::{bridge, end_now, run_name};
+use crate::cli::args::RunRecipeArgs;
 use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::print::{complain, say, say_json};
+use crate::cli::runtime::runtime;
+use crate::cli::{environment, guardian, launch, paths};
 use crate::model::{RecipeName, RunId, StepStatus};
 use crate::recipe::{
     AutoStage, Bridge, Context, RecipeError, RecipeMode, RecipeReport, RecipeRequest, Runner,
@@ -57,7 +61,7 @@ fn prepare(
     let recipe = RecipeName::parse(&args.recipe)
         .map_err(|source| RecipeError::Name { name: args.recipe.clone(), source })?;
     let depth = Depth::current().map_err(RecipeError::from)?;
-    let dir = context::directory(directory).map_err(Unready::Place)?;
+    let dir = paths::directory(directory).map_err(Unready::Place)?;
     let dir = dir.canonicalize().unwrap_or(dir);
     let mut context = Context::default();
     if let Some(file) = &args.context {
@@ -84,7 +88,7 @@ fn prepare(
 }
 
 fn print(request: &RecipeRequest, depth: Depth) -> Result<u8, Failure> {
-    let plan = bridge(depth, context::temporary())?.plan(request);
+    let plan = bridge(depth, paths::temporary())?.plan(request);
     let argv: Vec<_> = plan.argv.iter().map(|word| word.to_string_lossy()).collect();
     say_json(&json!({
         "argv": argv,
@@ -101,7 +105,7 @@ fn go(args: &RunRecipeArgs, request: &RecipeRequest, depth: Depth) -> Result<u8,
     let bridge = bridge(depth, scratch.path().to_owned())?;
     runtime()?.block_on(async {
         // A run around us has a guardian, which finds what we start by the run's name.
-        let guardian = match launch::run_around() {
+        let guardian = match environment::run_around() {
             Some(_) => None,
             None => Some(guardian::stand_by(&RunId::new(run_name()), scratch.path())?),
         };

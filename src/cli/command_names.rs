@@ -1,0 +1,60 @@
+//! The names of the commands, and command lines that messages tell the user to type.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use clap::CommandFactory as _;
+
+use super::args::Cli;
+use crate::engine::NextCommands;
+
+/// What is typed to work on a task, where the user stands. A task with the name of a command
+/// takes `run`.
+pub(super) fn start_command(directory: Option<&Path>, task: &str) -> String {
+    let run = if is_command(task) { "run " } else { "" };
+    format!("ralph-copilot {}{run}{}", in_directory(directory), quoted(task))
+}
+
+/// The commands that a run names at its end.
+pub(super) fn next_commands(directory: Option<&Path>, task: &str) -> NextCommands {
+    let there = in_directory(directory);
+    NextCommands {
+        start: start_command(directory, task),
+        retry: format!("ralph-copilot {there}retry {}", quoted(task)),
+        review: format!("git {there}log --oneline"),
+    }
+}
+
+/// `-C DIR ` if the user named a folder: git and this program both take it.
+fn in_directory(directory: Option<&Path>) -> String {
+    directory
+        .map_or_else(String::new, |folder| format!("-C {} ", quoted(&folder.to_string_lossy())))
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> Cow<'_, str> {
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
+}
+
+/// Whether a word is the name of a command.
+pub(super) fn is_command(word: &str) -> bool {
+    // Built, it has the parser's own `help` too.
+    let mut cli = Cli::command();
+    cli.build();
+    cli.find_subcommand(word).is_some()
+}
+
+/// The command that a word is a misspelling of.
+pub(super) fn nearest_command(word: &str) -> Option<String> {
+    let cli = Cli::command();
+    let names = cli.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
+    let by_likeness = |one: &&str, other: &&str| {
+        strsim::jaro_winkler(word, one).total_cmp(&strsim::jaro_winkler(word, other))
+    };
+    names.max_by(by_likeness).filter(|name| similar(word, name)).map(str::to_owned)
+}
+
+/// Is one word probably a misspelling of the other?
+pub(super) fn similar(one: &str, other: &str) -> bool {
+    strsim::jaro_winkler(one, other) > 0.8
+}

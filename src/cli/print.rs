@@ -1,0 +1,51 @@
+//! Everything that commands print outside of a run's reporters.
+//!
+//! Invariant: a closed stream is not an error, and no secret of the environment is printed.
+
+use super::environment::redactor;
+use crate::report::harmless;
+
+/// Prints to standard output; whoever closed it does not want to read it.
+pub(super) fn say(text: &str) {
+    print(&mut std::io::stdout().lock(), &harmless(&redactor().redact_str(text)));
+}
+
+/// Prints to standard error.
+pub(super) fn complain(text: &str) {
+    print(&mut std::io::stderr().lock(), &harmless(&redactor().redact_str(text)));
+}
+
+/// Prints a value as JSON.
+pub(super) fn say_json(value: &serde_json::Value) {
+    let value = redactor().redact_json(value);
+    say_as_is(&serde_json::to_string_pretty(&value).unwrap_or_default());
+}
+
+/// Prints a value as one line of JSON.
+pub(super) fn say_line(value: &serde_json::Value) {
+    say_as_is(&redactor().redact_json(value).to_string());
+}
+
+/// Prints a text of ours that a program reads and that holds nothing of anybody else's.
+pub(super) fn say_as_is(text: &str) {
+    print(&mut std::io::stdout().lock(), text);
+}
+
+fn print(out: &mut impl std::io::Write, text: &str) {
+    drop(writeln!(out, "{text}"));
+}
+
+/// Standard error, as the log writes to it: one line at a time.
+pub(super) struct RedactedLog;
+
+impl std::io::Write for RedactedLog {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        std::io::stderr().write_all(redactor().redact_str(&text).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().flush()
+    }
+}

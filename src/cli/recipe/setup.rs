@@ -1,0 +1,60 @@
+//! The bridge to the recipe runner, as this process sets it up.
+
+use crate::cli::environment;
+use crate::cli::failure::{Failure, FailureKind};
+use crate::recipe::{Bridge, BridgeConfig, IsSecret, NestedLaunch, SOCKET_VARIABLE};
+use crate::sys::depth::Depth;
+use crate::sys::env::is_secret;
+use crate::sys::process::{kill_now, reap_orphans};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+/// The name that processes started here carry.
+pub(super) fn run_name() -> String {
+    environment::run_name("recipe")
+}
+
+/// The second signal: everything that carries our own name ends now. What belongs to a run
+/// around us is left to that run; our own child dies with us.
+pub(super) fn end_now(signal: i32) {
+    if environment::run_around().is_none() {
+        kill_now(&run_name());
+        reap_orphans();
+    }
+    std::process::exit(128 + signal);
+}
+
+/// A bridge in the surroundings of this command.
+pub(super) fn bridge(depth: Depth, tmp: PathBuf) -> Result<Bridge, Failure> {
+    let socket = std::env::var_os(SOCKET_VARIABLE).filter(|socket| !socket.is_empty());
+    bridge_under(depth, socket.map(PathBuf::from), Vec::new(), run_name(), tmp)
+}
+
+/// The bridge to the recipe runner. What its recipes launch is ours again, one deeper, with
+/// `more` in its environment, and under the guard that listens at `socket`.
+pub(in crate::cli) fn bridge_under(
+    depth: Depth,
+    socket: Option<PathBuf>,
+    more: Vec<(OsString, OsString)>,
+    run: String,
+    tmp: PathBuf,
+) -> Result<Bridge, Failure> {
+    let launcher =
+        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    Ok(Bridge::new(BridgeConfig {
+        ours: std::env::vars_os().collect(),
+        home: etcetera::home_dir().ok(),
+        nested: NestedLaunch { launcher, depth: depth.next(), socket, more },
+        run,
+        tmp,
+        secret: secret(),
+    }))
+}
+
+/// Whether a value is a secret, by its key or by what it holds.
+fn secret() -> IsSecret {
+    Arc::new(|value| {
+        is_secret(&value.key)
+            || environment::redactor().redact_str(&value.text) != value.text.as_str()
+    })
+}
