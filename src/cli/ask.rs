@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::agent::{AskHuman, HumanReply, Question};
 use crate::hooks::ASK_LIMIT;
+use crate::report::LiveLine;
 use crate::sys::tty;
 
 /// How long a question waits: less than the hook that waits for it.
@@ -18,8 +19,9 @@ const MOST: usize = 2000;
 /// Longest reason that is shown, in characters.
 const MOST_WHY: usize = 500;
 
-/// Asks at the terminal, one question at a time; `None` if there is no terminal.
-pub(super) fn at_the_terminal() -> Option<AskHuman> {
+/// Asks at the terminal, one question at a time; `None` if there is no terminal. The live line
+/// is out of the way as long as a question waits.
+pub(super) fn at_the_terminal(live: Option<LiveLine>) -> Option<AskHuman> {
     let terminal = Mutex::new(tty::terminal()?);
     Some(Box::new(move |question: &Question<'_>| {
         if !fits(question) {
@@ -28,7 +30,12 @@ pub(super) fn at_the_terminal() -> Option<AskHuman> {
         let began = Instant::now();
         let mut terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
         let left = LIMIT.saturating_sub(began.elapsed());
-        match tty::ask(&mut *terminal, &shown(question), left) {
+        let mut ask = || tty::ask(&mut *terminal, &shown(question), left);
+        let asked = match &live {
+            Some(live) => live.without(ask),
+            None => ask(),
+        };
+        match asked {
             Ok(answer) => meant(answer.as_deref()),
             Err(error) => {
                 tracing::warn!(%error, "the terminal cannot be asked");

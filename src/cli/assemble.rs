@@ -78,7 +78,9 @@ pub(super) async fn assemble(
     // From here on a signal ends the run, and not this process in the middle of something.
     let stop = Shutdown::default();
     let run_of_signal = run.clone();
-    stop.listen(move |signal| at_once(&run_of_signal, signal))?;
+    let (screen, live) = screen::screen(show, clock);
+    let live_of_signal = live.clone();
+    stop.listen(move |signal| at_once(&run_of_signal, live_of_signal.as_ref(), signal))?;
     let folder = runs.join(run.as_str());
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     // Not before the tree is ours: a run that goes on here watches git's settings.
@@ -109,7 +111,7 @@ pub(super) async fn assemble(
     let redactor = Arc::clone(environment::redactor());
     let model = launch::model(&settings, command.kind);
     let mut reporters = screen::reporters(at.place.root(), &at.layout, clock);
-    reporters.push(screen::screen(show, clock));
+    reporters.push(screen);
     let events = Arc::new(
         Emitter::create(
             &folder.join(JOURNAL_FILE),
@@ -123,7 +125,7 @@ pub(super) async fn assemble(
     let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;
     let record: Arc<dyn Record> = Arc::new(WithAudit::new(Arc::clone(&events) as _, audit));
     let asks = args.ask || !settings.auto_approve;
-    let human = if asks { super::ask::at_the_terminal() } else { None };
+    let human = if asks { super::ask::at_the_terminal(live) } else { None };
     let unattended = human.is_none();
     let gate = Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)).with_human(human);
     let gate = Arc::new(gate);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::model::Reporter;
-use crate::report::{ActivityLog, Console, CostLog, Json, Plain, ProgressMd};
+use crate::report::{ActivityLog, Console, CostLog, Json, LiveLine, Plain, ProgressMd};
 use crate::sys::clock::Clock;
 use crate::verify::{Layout, PROGRESS};
 
@@ -41,14 +41,17 @@ fn files(root: &Path, layout: &Layout, clock: Clock) -> (ProgressMd, ActivityLog
     )
 }
 
-/// The reporter that prints.
-pub(super) fn screen(show: Show, clock: Clock) -> Box<dyn Reporter> {
+/// The reporter that prints, and the live line, if it draws one.
+pub(super) fn screen(show: Show, clock: Clock) -> (Box<dyn Reporter>, Option<LiveLine>) {
     let out = || Box::new(std::io::stdout());
     match show {
-        Show::Json => Box::new(Json::new(out())),
+        Show::Json => (Box::new(Json::new(out())), None),
         Show::People => match Console::stdout(clock) {
-            Some(console) => Box::new(console),
-            None => Box::new(Plain::new(out(), clock, 100)),
+            Some(console) => {
+                let live = console.live_line();
+                (Box::new(console), Some(live))
+            }
+            None => (Box::new(Plain::new(out(), clock, 100)), None),
         },
     }
 }

@@ -103,7 +103,7 @@ fn overview(task: &Task, state: &TaskState) -> String {
                 Some(entry) if entry.attempts > 0 => {
                     format!("  {}", count(entry.attempts.into(), "failed attempt"))
                 }
-                Some(_) | None if criterion.checked => "  ticked by hand".to_owned(),
+                Some(_) | None if criterion.checked => "  ticked but not proven".to_owned(),
                 Some(_) | None => String::new(),
             },
         };

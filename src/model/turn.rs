@@ -100,8 +100,8 @@ pub enum Stuck {
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Idle(seconds) => write!(f, "no sign of life for {seconds} s"),
-            Self::TooLong(seconds) => write!(f, "longer than {seconds} s"),
+            Self::Idle(seconds) => write!(f, "no activity for {seconds} s"),
+            Self::TooLong(seconds) => write!(f, "ran longer than {seconds} s"),
             Self::Repeating { command, times } => {
                 write!(f, "`{command}` failed {times} times in a row")
             }

@@ -1,37 +1,35 @@
-//! A terminal: one live line for the iteration in progress, one line for its result.
+//! The screen of a run: one live line for the current iteration, one line for each result.
 //!
-//! Invariant: what was printed stays; only the live line is drawn again. Where standard
-//! output is no terminal there is no `Console`: `Plain` is for that.
+//! Invariant: printed lines stay; only the live line is drawn again. If standard output is not
+//! a terminal, there is no `Console`; `Plain` is used instead.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use console::{Style, Term};
-use indicatif::{
-    MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle, TermLike,
-};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle, TermLike};
 
-use super::terminal::Forgiving;
+use super::live_line::LiveLine;
 use super::{format, summary};
 use crate::model::{
     Answer, CriterionKey, Event, EventKind, ReportError, Reporter, Verdict, VerdictResult,
 };
 use crate::sys::clock::Clock;
 
-/// Whether marks have colors.
+/// Whether to print colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colors {
-    /// They have.
+    /// Print colors.
     On,
-    /// They have none.
+    /// Print plain text.
     Off,
 }
 
 /// When the live line is drawn again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// At this interval, for people: the elapsed time moves.
+    /// At this interval, so that people see the elapsed time move.
     Every(Duration),
     /// With each event only.
     OnEvent,
@@ -39,10 +37,7 @@ pub enum Refresh {
 
 /// Draws a run on a terminal.
 pub struct Console {
-    /// For lines that stay.
-    terminal: Arc<dyn TermLike>,
-    /// For the live line.
-    screen: MultiProgress,
+    terminal: LiveLine,
     colors: Colors,
     refresh: Refresh,
     clock: Clock,
@@ -52,11 +47,11 @@ pub struct Console {
 /// The live line.
 struct Live {
     bar: ProgressBar,
-    /// None for a wait between two iterations.
+    /// `None` during a wait between two iterations.
     iteration: Option<Iteration>,
 }
 
-/// What the live line tells.
+/// The iteration on the live line.
 struct Iteration {
     criterion: CriterionKey,
     since: DateTime<Utc>,
@@ -66,9 +61,8 @@ struct Iteration {
 }
 
 impl Console {
-    /// Draws on standard output, with colors as the environment wants them (`NO_COLOR`,
-    /// `CLICOLOR`, `CLICOLOR_FORCE`); none where that is no terminal, or one that cannot
-    /// draw a line again.
+    /// Draws on standard output; `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` set the colors.
+    /// Returns `None` if standard output is not a terminal, or cannot draw a line again.
     pub fn stdout(clock: Clock) -> Option<Self> {
         let terminal = Term::stdout();
         if !terminal.is_term() || std::env::var_os("TERM").is_some_and(|name| name == "dumb") {
@@ -86,33 +80,21 @@ impl Console {
         refresh: Refresh,
         clock: Clock,
     ) -> Self {
-        let drawn = Box::new(Forgiving(Arc::clone(&terminal)));
-        Self {
-            terminal,
-            screen: MultiProgress::with_draw_target(ProgressDrawTarget::term_like(drawn)),
-            colors,
-            refresh,
-            clock,
-            live: None,
-        }
+        Self { terminal: LiveLine::new(terminal), colors, refresh, clock, live: None }
     }
 
-    fn columns(&self) -> usize {
-        usize::from(self.terminal.width())
+    /// The terminal, for those who ask a question on it.
+    pub fn live_line(&self) -> LiveLine {
+        self.terminal.clone()
     }
 
     /// Prints a text that stays, above the live line.
     fn print(&self, text: &str) -> Result<(), ReportError> {
-        self.write(&format::wrapped(text, self.columns(), 2).join("\n"))
+        self.write(&format::wrapped(text, self.terminal.columns(), 2).join("\n"))
     }
 
     fn write(&self, lines: &str) -> Result<(), ReportError> {
-        self.screen
-            .suspend(|| {
-                lines.split('\n').try_for_each(|line| self.terminal.write_line(line))?;
-                self.terminal.flush()
-            })
-            .map_err(|source| ReportError { target: "the terminal".to_owned(), source })
+        self.terminal.print(lines).map_err(gone)
     }
 
     fn painted(&self, text: &str, style: Style) -> String {
@@ -124,14 +106,14 @@ impl Console {
         self.end();
         let clock = self.clock;
         let elapsed = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-            // The line is drawn again in a moment; there is nobody to tell of a failure.
+            // The line is drawn again in a moment, so a failure does not matter.
             let _ = out.write_str(&format::duration(format::millis(since, clock.now())));
         };
         let style =
             ProgressStyle::with_template(&format!("{{spinner}} {lead}{{since}} · {{wide_msg}}"))
                 .unwrap_or_else(|_| ProgressStyle::default_spinner())
                 .with_key("since", elapsed);
-        let bar = self.screen.add(ProgressBar::new_spinner().with_style(style));
+        let bar = self.terminal.add(ProgressBar::new_spinner().with_style(style));
         match self.refresh {
             Refresh::Every(interval) => bar.enable_steady_tick(interval),
             Refresh::OnEvent => {}
@@ -140,7 +122,7 @@ impl Console {
         self.tell();
     }
 
-    /// Puts what is known on the live line.
+    /// Updates the live line.
     fn tell(&self) {
         if let Some(Live { bar, iteration: Some(iteration) }) = &self.live {
             let mut parts = vec![format::count(iteration.calls, "call")];
@@ -177,8 +159,7 @@ impl Console {
 
     fn end(&mut self) {
         if let Some(live) = self.live.take() {
-            live.bar.finish_and_clear();
-            self.screen.remove(&live.bar);
+            self.terminal.end(&live.bar);
         }
     }
 
@@ -217,8 +198,8 @@ impl Reporter for Console {
                 self.print(&format!("{note} {}", format::sentence(message)))?;
             }
             EventKind::BaselineChecked { checks } => {
-                for check in checks.iter().filter(|check| !check.passed()) {
-                    self.print(&format!("before the work: {}", format::check(check)))?;
+                for line in format::baseline(checks) {
+                    self.print(&line)?;
                 }
             }
             EventKind::IterationStarted { iteration, criterion, attempt, .. } => {
@@ -270,10 +251,12 @@ impl Reporter for Console {
             EventKind::IterationEnded { .. } => self.end(),
             EventKind::RunEnded { outcome, summary, .. } => {
                 self.end();
-                let table = summary::render(outcome, summary, self.columns());
+                // Whoever is still asked something: this is the last that is printed.
+                self.terminal.resume().map_err(gone)?;
+                let table = summary::render(outcome, summary, self.terminal.columns());
                 self.write(&format!("\n{}", table.trim_end()))?;
             }
-            // After a wait the live line tells of the iteration again, or goes.
+            // The wait is over: the live line shows the iteration again, or disappears.
             EventKind::PromptSent { .. } | EventKind::AgentStarted { .. } => match &self.live {
                 Some(Live { iteration: Some(_), .. }) => self.tell(),
                 Some(Live { iteration: None, .. }) | None => self.end(),
@@ -287,6 +270,10 @@ impl Reporter for Console {
         }
         Ok(())
     }
+}
+
+fn gone(source: std::io::Error) -> ReportError {
+    ReportError { target: "the terminal".to_owned(), source }
 }
 
 impl Drop for Console {

@@ -1,7 +1,7 @@
-//! The words that several reporters use for the same thing.
+//! Formats durations, counts, results and outcomes for all reporters.
 //!
-//! Invariant: everything that comes from a file, an agent or a command is made one line
-//! without control characters, and bounded, before it is shown.
+//! Invariant: text from a file, an agent or a command becomes one bounded line without control
+//! characters before it is shown.
 
 use std::fmt::Write as _;
 
@@ -142,7 +142,8 @@ pub(super) fn proof(proof: Proof) -> &'static str {
 }
 
 /// What an iteration came to, without its number:
-/// `PASS "criterion" (check), 2 commits, 41 s` or `FAIL "criterion": the first finding`.
+/// `PASS "criterion" (check passed, 2 commits, 41 s; added the missing progress line)` or
+/// `FAIL "criterion" (12 s): the first finding`.
 pub(super) fn result(
     key: &CriterionKey,
     verdict: &Verdict,
@@ -151,17 +152,31 @@ pub(super) fn result(
     millis: u64,
 ) -> String {
     let (word, by) = match verdict.result {
-        VerdictResult::Pass(by) => ("PASS", Some(format!("by {}", proof(by)))),
+        VerdictResult::Pass(by) => ("PASS", Some(by)),
         VerdictResult::Fail => ("FAIL", None),
         VerdictResult::Inconclusive => ("INCONCLUSIVE", None),
     };
     let commits = evidence.commits.len() as u64;
     let commits = (commits > 0).then(|| count(commits, "commit"));
+    let (by, commits) = match by {
+        Some(Proof::Check) => (Some("check passed".to_owned()), commits),
+        // It rests on nothing else.
+        Some(Proof::Commit) => (
+            Some(
+                commits
+                    .map_or_else(|| "commit only".to_owned(), |commits| format!("{commits} only")),
+            ),
+            None,
+        ),
+        None => (None, commits),
+    };
     let repairs: Vec<String> = repairs.iter().map(repaired).collect();
-    let repairs = (!repairs.is_empty()).then(|| format!("mended: {}", repairs.join(", ")));
-    let aside = [by, commits, Some(duration(millis)), repairs];
-    let aside: Vec<String> = aside.into_iter().flatten().collect();
-    let mut text = format!("{word} {} ({})", criterion(key), aside.join(", "));
+    let aside: Vec<String> = [by, commits, Some(duration(millis))].into_iter().flatten().collect();
+    let aside: Vec<String> = [aside.join(", "), repairs.join(", ")]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    let mut text = format!("{word} {} ({})", criterion(key), aside.join("; "));
     let against: Vec<&Finding> =
         verdict.findings.iter().filter(|finding| finding.weight != Weight::Said).collect();
     if let Some((first, more)) = against.split_first() {
@@ -177,13 +192,15 @@ pub(super) fn result(
 /// What a repair was.
 fn repaired(repair: &Repair) -> String {
     match repair {
-        Repair::RestoreTask { keep_tick: true } => "TASK.md put back but for the tick".to_owned(),
-        Repair::RestoreTask { keep_tick: false } => "TASK.md put back".to_owned(),
-        Repair::BackToCheckpoint => "kept the attempt and put branch and tree back".to_owned(),
-        Repair::Untick => "took the tick back".to_owned(),
-        Repair::RestoreFile(path) => format!("{} put back", sentence(&path.to_string_lossy())),
-        Repair::ProgressLine => "progress line".to_owned(),
-        Repair::StateCommit => "state commit".to_owned(),
+        Repair::RestoreTask { keep_tick: true } => {
+            "restored TASK.md except for the tick".to_owned()
+        }
+        Repair::RestoreTask { keep_tick: false } => "restored TASK.md".to_owned(),
+        Repair::BackToCheckpoint => "saved the attempt and reset the branch".to_owned(),
+        Repair::Untick => "removed the tick".to_owned(),
+        Repair::RestoreFile(path) => format!("restored {}", sentence(&path.to_string_lossy())),
+        Repair::ProgressLine => "added the missing progress line".to_owned(),
+        Repair::StateCommit => "committed the state files".to_owned(),
     }
 }
 
@@ -194,8 +211,8 @@ pub(super) fn turn(turn: &Turn) -> String {
     }
     match &turn.end {
         TurnEnd::EndTurn => "the agent ended its turn".to_owned(),
-        TurnEnd::CutByDenial { reason } => format!("cut short by a denial: {}", sentence(reason)),
-        TurnEnd::Lost => "the agent's stream was lost".to_owned(),
+        TurnEnd::CutByDenial { reason } => format!("ended by a denial: {}", sentence(reason)),
+        TurnEnd::Lost => "lost the connection to the agent".to_owned(),
         TurnEnd::Interrupted => "interrupted".to_owned(),
         TurnEnd::Other(reason) => format!("the agent stopped: {}", sentence(reason)),
         TurnEnd::Stuck(stuck) => sentence(&stuck.to_string()),
@@ -221,21 +238,47 @@ pub(super) fn check(check: &CheckResult) -> String {
         CheckStatus::Failed(code) => format!("failed (exit {code})"),
         CheckStatus::Signalled(signal) => format!("ended by signal {signal}"),
         CheckStatus::TimedOut(limit) => {
-            format!("longer than {}", duration(limit.saturating_mul(1000)))
+            format!("timed out after {}", duration(limit.saturating_mul(1000)))
         }
-        CheckStatus::NotRun(why) => format!("could not be run: {}", sentence(why)),
+        CheckStatus::NotRun(why) => format!("did not start: {}", sentence(why)),
     };
     format!("`{}` {status}, {}", sentence(&check.command), duration(check.millis))
+}
+
+/// The results of the verify commands before any work. The checks of open criteria should fail;
+/// a check of the whole task counts only if no criterion has one.
+pub(super) fn baseline(checks: &[CheckResult]) -> Vec<String> {
+    let mut counted: Vec<&CheckResult> =
+        checks.iter().filter(|check| !check.criteria.is_empty()).collect();
+    if counted.is_empty() {
+        counted.extend(checks);
+    }
+    let (passed, all) = (counted.iter().filter(|check| check.passed()).count(), counted.len());
+    let said = match (all, all - passed) {
+        (0, _) => return Vec::new(),
+        (1, 0) => "the check passes already".to_owned(),
+        (_, 0) => format!("all {all} checks pass already"),
+        (1, 1) => "the check fails, as expected".to_owned(),
+        (_, failed) if failed == all => format!("{failed} of {all} checks fail, as expected"),
+        (_, failed) => format!("{all} checks, {failed} failing, {passed} already passing"),
+    };
+    let odd = checks.iter().filter(|check| match check.status {
+        CheckStatus::Passed | CheckStatus::Failed(_) => false,
+        CheckStatus::Signalled(_) | CheckStatus::TimedOut(_) | CheckStatus::NotRun(_) => true,
+    });
+    let odd = odd.map(|odd| format!("Baseline: {}", check(odd)));
+    [format!("Baseline: {said}")].into_iter().chain(odd).collect()
 }
 
 /// A criterion that used up its attempts, and what becomes of it.
 pub(super) fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>) -> String {
     let then = match then {
-        OnStuck::Stop => "the run stops",
-        OnStuck::Skip => "skipped",
+        OnStuck::Stop => "stopping the run",
+        OnStuck::Skip => "skipping it",
     };
-    let kept = kept.map_or_else(String::new, |name| format!("; kept at {}", sentence(name)));
-    format!("STUCK {} used up its attempts: {then}{kept}", criterion(key))
+    let kept =
+        kept.map_or_else(String::new, |name| format!("; attempt saved as {}", sentence(name)));
+    format!("STUCK {}: no attempts left, {then}{kept}", criterion(key))
 }
 
 /// A criterion that was proven and is not any more.
@@ -246,29 +289,36 @@ pub(super) fn reopened(key: &CriterionKey, reason: &str) -> String {
 /// Why a run ended.
 pub(super) fn outcome(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Proven => "every criterion is proven".to_owned(),
+        Outcome::Proven => "Done: every criterion is proven".to_owned(),
         Outcome::LimitReached { limit } => match limit {
-            Limit::Iterations => "the limit of iterations is reached (--max-iterations)",
-            Limit::Duration => "the limit of time is reached (--max-duration)",
+            Limit::Iterations => "Stopped: iteration limit reached (--max-iterations)",
+            Limit::Duration => "Stopped: time limit reached (--max-duration)",
             Limit::PremiumRequests => {
-                "the limit of premium requests is reached (--max-premium-requests)"
+                "Stopped: premium request limit reached (--max-premium-requests)"
             }
-            Limit::Tokens => "the limit of tokens is reached (--max-tokens)",
+            Limit::Tokens => "Stopped: token limit reached (--max-tokens)",
         }
         .to_owned(),
-        Outcome::Stuck { reason } => format!("stuck: {}", sentence(reason)),
+        Outcome::Stuck { reason } => format!("Stuck: {}", sentence(reason)),
         Outcome::AgentUnusable { fault } => {
-            format!("the agent cannot be used: {}", sentence(&fault.message))
+            format!("Stopped: the agent is unusable: {}", sentence(&fault.message))
         }
         Outcome::RateLimited { message, resume_at, estimated } => format!(
-            "rate limited: {}; go on at {} UTC{}",
+            "Stopped: rate limited: {}; try again at {} UTC{}",
             sentence(message),
             resume_at.format("%F %T"),
-            if *estimated { " (our guess)" } else { "" }
+            if *estimated { " (estimated)" } else { "" }
         ),
-        Outcome::Tampered { reason } => format!("tampering: {}", sentence(reason)),
-        Outcome::Interrupted { signal } => format!("interrupted by signal {signal}"),
-        Outcome::CannotGoOn { reason, .. } => format!("it cannot go on: {}", sentence(reason)),
+        Outcome::Tampered { reason } => {
+            format!("Stopped: tampering detected: {}", sentence(reason))
+        }
+        Outcome::Interrupted { signal } => match signal {
+            1 => "Interrupted (SIGHUP)".to_owned(),
+            2 => "Interrupted (Ctrl-C)".to_owned(),
+            15 => "Interrupted (SIGTERM)".to_owned(),
+            other => format!("Interrupted (signal {other})"),
+        },
+        Outcome::CannotGoOn { reason, .. } => format!("Stopped: {}", sentence(reason)),
     }
 }
 
@@ -364,12 +414,12 @@ mod tests {
         let said = ends.map(|end| turn(&Turn { end, ..Turn::default() }));
         insta::assert_snapshot!(said.join("\n"), @r"
         the agent ended its turn
-        cut short by a denial: no push
-        the agent's stream was lost
+        ended by a denial: no push
+        lost the connection to the agent
         interrupted
         the agent stopped: refusal
-        no sign of life for 90 s
-        longer than 3600 s
+        no activity for 90 s
+        ran longer than 3600 s
         `make` failed 5 times in a row
         more than 200 tool calls
         ");

@@ -1,7 +1,7 @@
 //! Plain lines, for a pipe or a CI log.
 //!
-//! Invariant: no escape codes, no line that is rewritten, every line begins with the time
-//! of day, but for the summary at the end.
+//! Invariant: no escape codes, no rewritten lines. Every line begins with the time of day, except
+//! for the summary at the end.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::sys::clock::Clock;
 
-/// Writes what a human wants to know as lines.
+/// Writes the events that matter to a human as lines.
 pub struct Plain {
     out: Box<dyn Write + Send>,
     clock: Clock,
@@ -35,7 +35,7 @@ impl Plain {
         match &event.kind {
             EventKind::RunStarted { task, folder, agent, model, version, criteria, .. } => {
                 let model = model.as_deref().map_or_else(
-                    || "the agent's own default model".to_owned(),
+                    || "its default model".to_owned(),
                     |model| format!("model {}", format::sentence(model)),
                 );
                 vec![
@@ -51,16 +51,13 @@ impl Plain {
                 ]
             }
             EventKind::Notice { message } => vec![format!("note: {}", format::sentence(message))],
-            EventKind::BaselineChecked { checks } => checks
-                .iter()
-                .map(|check| format!("before the work: {}", format::check(check)))
-                .collect(),
+            EventKind::BaselineChecked { checks } => format::baseline(checks),
             EventKind::AgentStarted { agent, pid } => {
                 let name = agent.as_ref().map_or_else(
-                    || "the agent".to_owned(),
+                    || "no name given".to_owned(),
                     |agent| format::sentence(&format!("{} {}", agent.name, agent.version)),
                 );
-                vec![format!("{name} answers (process {pid})")]
+                vec![format!("agent started: {name} (process {pid})")]
             }
             EventKind::IterationStarted { iteration, criterion, line, attempt, .. } => {
                 self.since = Some(event.time);
@@ -88,16 +85,16 @@ impl Plain {
                 vec![format!("  recipe {recipe} (recipe-runner-rs {version})")]
             }
             EventKind::RecipeProgress { step, status, .. } => format::step(step, *status),
-            // What went wrong stands in the turn's line.
+            // The line of the turn has the error.
             EventKind::RecipeEnded { .. } => Vec::new(),
             EventKind::StopChecked { findings, sent_back: true, .. } => {
                 let found: Vec<_> =
                     findings.iter().map(|finding| format::sentence(&finding.message)).collect();
                 let found = found.join(" ");
                 if self.sent_back.as_ref() == Some(&found) {
-                    return vec!["  not yet, for the same reason".to_owned()];
+                    return vec!["  sent back to the agent for the same reason".to_owned()];
                 }
-                let line = format!("  not yet, the agent is told: {found}");
+                let line = format!("  sent back to the agent: {found}");
                 self.sent_back = Some(found);
                 vec![line]
             }
@@ -107,9 +104,9 @@ impl Plain {
                 let millis = format::millis(self.since.unwrap_or(event.time), event.time);
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
                 let mut lines = vec![format!("iteration {iteration}: {said}")];
-                // The first finding against the criterion stands in the line above.
+                // The line above already has the first finding against the criterion.
                 let mut told = false;
-                // What was repaired stands there too.
+                // So does the repair of a missing progress line.
                 let mended_line = |finding: &&Finding| {
                     finding.kind == FindingKind::NoProgressEntry
                         && repairs.contains(&Repair::ProgressLine)
@@ -140,9 +137,9 @@ impl Plain {
             )],
             EventKind::TurnEnded { turn, .. } => match (&turn.fault, &turn.end) {
                 (None, TurnEnd::EndTurn) => Vec::new(),
-                // The denial stands in the line above.
+                // The line above has the denial.
                 (None, TurnEnd::CutByDenial { .. }) => {
-                    vec!["  the denial cut the turn short".to_owned()]
+                    vec!["  the denial ended the turn".to_owned()]
                 }
                 (Some(_), TurnEnd::EndTurn | TurnEnd::CutByDenial { .. })
                 | (

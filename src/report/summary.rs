@@ -20,7 +20,7 @@ fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
     match (criterion.checked, criterion.proof, criterion.blocked) {
         (_, _, true) => ("✗", "stuck"),
         (true, Some(proof), false) => ("✓", format::proof(proof)),
-        (true, None, false) => ("✓", "before"),
+        (true, None, false) => ("✓", "none"),
         (false, _, false) => ("·", "open"),
     }
 }
@@ -63,7 +63,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     let mut paragraphs = vec![
         format!("{}.", counted(&summary.criteria)),
         format!("{}.", cost(summary)),
-        format!("Stopped: {}.", format::outcome(outcome).trim_end_matches('.')),
+        format!("{}.", format::outcome(outcome).trim_end_matches('.')),
     ];
     paragraphs.extend(summary.next.iter().map(|next| format!("Next: {}", format::one_line(next))));
     for paragraph in paragraphs {
@@ -75,7 +75,7 @@ pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     text
 }
 
-/// `12 criteria: 5 proven by check, 2 by commit only, 1 done before, 1 stuck, 3 open`.
+/// `12 criteria: 5 proven by check, 2 proven by commit only, 1 stuck, 4 open`.
 fn counted(criteria: &[CriterionSummary]) -> String {
     let number = |word: &str| {
         criteria.iter().filter(|criterion| standing(criterion).1 == word).count() as u64
@@ -83,7 +83,7 @@ fn counted(criteria: &[CriterionSummary]) -> String {
     let parts: Vec<String> = [
         (format::proof(Proof::Check), "proven by check"),
         (format::proof(Proof::Commit), "proven by commit only"),
-        ("before", "done before"),
+        ("none", "ticked but not proven"),
         ("stuck", "stuck"),
         ("open", "open"),
     ]

@@ -64,7 +64,7 @@ fn what_was_forgotten_is_put_in_order_in_the_same_prompt() {
         assert_eq!(told, [(expected, true), (Vec::new(), false)]);
         let passed = verdicts(&journal).remove(0);
         assert_eq!(passed.result, VerdictResult::Pass(Proof::Check));
-        assert!(ended.stdout.contains("not yet, the agent is told: "), "{}", ended.stdout);
+        assert!(ended.stdout.contains("sent back to the agent: "), "{}", ended.stdout);
         let log = scene.read("tasks/job/activity.log");
         let stops: Vec<Value> = log
             .lines()

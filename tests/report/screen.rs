@@ -127,3 +127,63 @@ fn a_closed_terminal_is_an_error_of_the_reporter_and_no_panic() {
         .collect::<Vec<_>>();
     assert!(failed[0].starts_with("cannot write the terminal: "), "{failed:?}");
 }
+
+/// What people type and see beside the run, as the terminal itself prints it.
+fn typed(term: &InMemoryTerm, text: &str) {
+    term.write_str(text).expect("the terminal echoes");
+}
+
+#[test]
+fn the_echo_of_ctrl_c_does_not_keep_the_live_line_on_the_screen() {
+    for columns in [60, 80, 120] {
+        let term = InMemoryTerm::new(60, columns);
+        let mut console = console(&term, Colors::Off);
+        let mut events = sample_run::events();
+        let turn = until(|kind| matches!(kind, EventKind::ToolFinished { .. }));
+        feed(&mut console, &turn);
+        assert!(term.contents().contains("1 call ·"), "{}", term.contents());
+        typed(&term, "^C");
+        feed(&mut console, &events.split_off(events.len() - 1));
+        let contents = term.contents();
+        assert!(!contents.contains("1 call ·"), "{contents}");
+    }
+}
+
+#[test]
+fn a_question_has_the_terminal_to_itself_and_lines_wait_for_its_answer() {
+    let term = InMemoryTerm::new(40, 100);
+    let mut console = console(&term, Colors::Off);
+    let turn = until(|kind| matches!(kind, EventKind::ToolFinished { .. }));
+    feed(&mut console, &turn);
+    let live = console.live_line();
+    let notice = EventKind::Notice { message: "meanwhile".to_owned() };
+    let notice = Event { kind: notice, ..turn[0].clone() };
+    let during = live.without(|| {
+        typed(&term, "allow this once? [y/N] ");
+        feed(&mut console, &[notice]);
+        feed(&mut console, &turn[turn.len() - 1..]);
+        term.contents()
+    });
+    assert!(during.ends_with("allow this once? [y/N]"), "{during}");
+    assert!(!during.contains("call"), "no live line: {during}");
+    typed(&term, "y\r\n");
+    let (_, after) = term
+        .contents()
+        .split_once("[y/N]")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .expect("the question stays");
+    assert!(after.contains("note: meanwhile"), "{after}");
+}
+
+#[test]
+fn the_end_of_a_run_is_printed_although_a_question_waits() {
+    let term = InMemoryTerm::new(60, 100);
+    let mut console = console(&term, Colors::Off);
+    let live = console.live_line();
+    let events = sample_run::events();
+    let during = live.without(|| {
+        feed(&mut console, &events);
+        term.contents()
+    });
+    assert!(during.contains("tokens."), "{during}");
+}

@@ -11,6 +11,7 @@ use crate::cli::gc::Heartbeat;
 use crate::cli::guardian::command;
 use crate::events::Emitter;
 use crate::model::{EventKind, Record as _, RunId};
+use crate::report::LiveLine;
 use crate::sys::guardian::Guardian;
 use crate::sys::lock::TreeLock;
 use crate::sys::process::{reap_orphans, sweep};
@@ -66,7 +67,10 @@ pub(super) fn guardian(
 
 /// The second signal: everything ends now. Children are in sessions of their own, so
 /// they are ended one by one.
-pub(super) fn at_once(run: &RunId, signal: i32) {
+pub(super) fn at_once(run: &RunId, live: Option<&LiveLine>, signal: i32) {
+    if let Some(live) = live {
+        live.remove();
+    }
     crate::sys::process::kill_now(run.as_str());
     reap_orphans();
     std::process::exit(128 + signal);

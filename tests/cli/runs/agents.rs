@@ -178,11 +178,9 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
     crate::shown(&repo, || {
         insta::assert_snapshot!(ran.stdout, @r"
         [clock] run [run]: demo (tasks/demo), 3 of 3 criteria open, ralph-copilot 0.1.0
-        [clock] agent: [ralph-copilot] agent [beside]/agent.yaml, the agent's own default model
+        [clock] agent: [ralph-copilot] agent [beside]/agent.yaml, its default model
         [clock] note: this agent has no hooks: its permission requests alone are decided
-        [clock] before the work: `test -e a.txt` failed (exit 1), [span]
-        [clock] before the work: `test -e b.txt` failed (exit 1), [span]
-        [clock] before the work: `test -e c.txt` failed (exit 1), [span]
+        [clock] Baseline: 3 of 3 checks fail, as expected
         [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
         [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
 
@@ -193,7 +191,7 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
 
         3 criteria: 3 open.
         0 iterations, [span], 0 premium requests.
-        Stopped: the agent cannot be used: the agent was lost during initialize: its process ended; its last
+        Stopped: the agent is unusable: the agent was lost during initialize: its process ended; its last
           words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode,
           banner, session_error, die, ignore, memory.
         Next: see the agent's stderr.log and wire.log in the run's folder below .ralph/runs/

@@ -217,7 +217,7 @@ fn control_c_at_a_terminal_ends_the_run_in_good_order() {
     terminal.stdin.as_mut().expect("a keyboard").write_all(b"\x03").expect("typed");
     let ran = collect(terminal);
     assert_eq!(ran.code, Some(130), "{}", ran.stdout);
-    assert!(ran.stdout.contains("Stopped: "), "the summary is shown: {}", ran.stdout);
+    assert!(ran.stdout.contains("Interrupted ("), "the summary is shown: {}", ran.stdout);
     assert_eq!(end(&repo), Some((130, Outcome::Interrupted { signal: 2 })));
     assert_eq!(processes_of(&run), Vec::<String>::new());
     assert_eq!((repo.task(), repo.status()), (THREE.to_owned(), String::new()));

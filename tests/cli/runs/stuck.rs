@@ -222,7 +222,7 @@ fn a_turn_without_a_sign_of_life_is_ended_and_counts() {
     assert_eq!(story(&repo, &ran), STUCK_ONCE);
     let progress = repo.read("tasks/demo/progress.md");
     assert!(ran.stdout.contains(r#""end":{"stuck":{"idle":1}}"#), "{}", ran.stdout);
-    assert!(progress.contains("no sign of life for 1"), "{progress}");
+    assert!(progress.contains("no activity for 1"), "{progress}");
 }
 
 #[test]

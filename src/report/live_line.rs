@@ -1,0 +1,152 @@
+//! The terminal of a run: lines that stay, and below them one live line.
+//!
+//! Invariant: nothing is drawn or printed while somebody else uses the terminal; the lines of
+//! that time are printed afterwards. Drawing the live line never fails, since indicatif panics
+//! where it does; that the terminal is gone is learned when a line that stays is written.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, TermLike};
+
+/// Columns at the right that the live line leaves free. On Ctrl-C the terminal echoes `^C`
+/// behind it; in the last columns that would begin another line, and the live line would stay.
+const FREE: u16 = 4;
+
+/// A terminal with a live line; clones draw on the same one.
+#[derive(Clone, Debug)]
+pub struct LiveLine {
+    terminal: Arc<dyn TermLike>,
+    bars: MultiProgress,
+    /// Lines that wait; none while nobody else uses the terminal.
+    held: Arc<Mutex<Option<Vec<String>>>>,
+}
+
+impl LiveLine {
+    /// Draws on this terminal.
+    pub(super) fn new(terminal: Arc<dyn TermLike>) -> Self {
+        let bars = MultiProgress::with_draw_target(target(&terminal));
+        Self { terminal, bars, held: Arc::default() }
+    }
+
+    /// Lets `ask` use the terminal: the live line goes away until it returns.
+    pub fn without<T>(&self, ask: impl FnOnce() -> T) -> T {
+        {
+            let mut held = self.held();
+            // A failure is met again when the next line is printed.
+            let _ = self.bars.clear();
+            self.bars.set_draw_target(ProgressDrawTarget::hidden());
+            held.get_or_insert_default();
+        }
+        let _resumed = Resume(self);
+        ask()
+    }
+
+    /// Takes the live line away for good, for a process that ends at once.
+    pub fn remove(&self) {
+        let _ = self.bars.clear();
+        self.bars.set_draw_target(ProgressDrawTarget::hidden());
+    }
+
+    pub(super) fn columns(&self) -> usize {
+        usize::from(self.terminal.width())
+    }
+
+    pub(super) fn add(&self, bar: ProgressBar) -> ProgressBar {
+        self.bars.add(bar)
+    }
+
+    pub(super) fn end(&self, bar: &ProgressBar) {
+        bar.finish_and_clear();
+        self.bars.remove(bar);
+    }
+
+    /// Prints lines that stay, above the live line.
+    pub(super) fn print(&self, lines: &str) -> io::Result<()> {
+        match &mut *self.held() {
+            Some(held) => {
+                held.push(lines.to_owned());
+                Ok(())
+            }
+            None => self.write(lines),
+        }
+    }
+
+    /// Draws and prints again, whoever uses the terminal.
+    pub(super) fn resume(&self) -> io::Result<()> {
+        let Some(held) = self.held().take() else { return Ok(()) };
+        self.bars.set_draw_target(target(&self.terminal));
+        held.iter().try_for_each(|lines| self.write(lines))
+    }
+
+    fn write(&self, lines: &str) -> io::Result<()> {
+        self.bars.suspend(|| {
+            lines.split('\n').try_for_each(|line| self.terminal.write_line(line))?;
+            self.terminal.flush()
+        })
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Vec<String>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Resumes also where the question panics.
+struct Resume<'l>(&'l LiveLine);
+
+impl Drop for Resume<'_> {
+    fn drop(&mut self) {
+        // A failure is met again when the next line is printed.
+        let _ = self.0.resume();
+    }
+}
+
+fn target(terminal: &Arc<dyn TermLike>) -> ProgressDrawTarget {
+    ProgressDrawTarget::term_like(Box::new(Forgiving(Arc::clone(terminal))))
+}
+
+/// Passes everything on and forgets failures.
+#[derive(Debug)]
+struct Forgiving(Arc<dyn TermLike>);
+
+impl TermLike for Forgiving {
+    fn width(&self) -> u16 {
+        self.0.width().saturating_sub(FREE).max(1)
+    }
+
+    fn height(&self) -> u16 {
+        self.0.height()
+    }
+
+    fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
+        self.0.move_cursor_up(lines).or(Ok(()))
+    }
+
+    fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
+        self.0.move_cursor_down(lines).or(Ok(()))
+    }
+
+    fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
+        self.0.move_cursor_right(columns).or(Ok(()))
+    }
+
+    fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
+        self.0.move_cursor_left(columns).or(Ok(()))
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.0.write_line(text).or(Ok(()))
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.0.write_str(text).or(Ok(()))
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line().or(Ok(()))
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush().or(Ok(()))
+    }
+}
