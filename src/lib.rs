@@ -15,6 +15,7 @@ pub mod model;
 pub mod prompt;
 pub mod recipe;
 pub mod report;
+pub mod sandbox;
 pub mod sys;
 pub mod task;
 pub mod verify;

@@ -6,7 +6,9 @@
 
 mod audit;
 mod sessions;
+mod shells;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use self::sessions::Sessions;
+pub use self::shells::{Shells, StartRoom};
 use super::arguments::wanted;
 use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
 use super::human::{self, Approved, AskHuman, HumanReply, Question};
@@ -26,6 +29,7 @@ use crate::model::{
     Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, ReadBack, Record, RecordError,
     TaskEdit, ToolRequest,
 };
+use crate::sandbox::SandboxError;
 
 /// The watched file in the task's folder.
 const TASK_FILE: &str = "TASK.md";
@@ -50,6 +54,7 @@ pub struct Gate {
     redactor: Arc<Redactor>,
     files: Box<dyn Files + Send + Sync>,
     human: Option<AskHuman>,
+    shells: Option<Shells>,
     state: Mutex<State>,
 }
 
@@ -76,6 +81,8 @@ struct State {
     repeated: Option<(String, u32)>,
     last: Option<Instant>,
     broken: Option<RecordError>,
+    /// A command that ran, or was about to, and was not decided.
+    foreign: Option<String>,
 }
 
 impl Gate {
@@ -85,7 +92,7 @@ impl Gate {
         redactor: Arc<Redactor>,
         files: Box<dyn Files + Send + Sync>,
     ) -> Self {
-        Self { record, redactor, files, human: None, state: Mutex::default() }
+        Self { record, redactor, files, human: None, shells: None, state: Mutex::default() }
     }
 
     /// Adds a human who can be asked.
@@ -94,8 +101,14 @@ impl Gate {
         Self { human, ..self }
     }
 
-    /// Sets the criterion in focus and forgets the previous turn.
-    pub fn focus(&self, focus: Focus) {
+    /// Sets the criterion in focus, forgets the previous turn, and starts the turn's sandbox.
+    ///
+    /// # Errors
+    /// If the sandbox cannot be started.
+    pub fn focus(&self, focus: Focus) -> Result<(), SandboxError> {
+        if let Some(shells) = &self.shells {
+            shells.begin(&focus.policy)?;
+        }
         let mut state = self.state();
         *state = State {
             task: focus
@@ -111,6 +124,7 @@ impl Gate {
             busy: state.busy,
             ..State::default()
         };
+        Ok(())
     }
 
     /// Sets how to find the criterion's box again after a human edits TASK.md during the turn.
@@ -145,6 +159,14 @@ impl Gate {
     /// Decides a call, records the decision, and only then returns it.
     pub fn decide(&self, request: &ToolRequest) -> Decision {
         let asked = Instant::now();
+        let request = match request.asked {
+            Asked::Hook => Cow::Borrowed(request),
+            Asked::Permission => match self.as_decided(request) {
+                Ok(request) => request,
+                Err(denied) => return self.answer(request, denied, asked),
+            },
+        };
+        let request = request.as_ref();
         let decision = self.judge(request);
         let decision = if decision.for_a_human && !decision.allowed() {
             self.by_human(request, decision)

@@ -247,7 +247,11 @@ fn decide(gate: &Gate, call: hooks::HookCall) -> String {
         asked: Asked::Hook,
     };
     let decision = gate.decide(&request);
-    if decision.allowed() { hooks::pass() } else { hooks::denial(&decision.reason) }
+    match decision.allowed().then(|| gate.replacement(&request)) {
+        Some(Some(arguments)) => hooks::replace(&arguments),
+        Some(None) => hooks::pass(),
+        None => hooks::denial(&decision.reason),
+    }
 }
 
 /// Decides a `permissionRequest`, the second layer where no ACP client is asked.

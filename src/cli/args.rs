@@ -19,7 +19,7 @@ use clap_complete::Shell;
 pub(super) use self::copilot::CopilotArgs;
 pub(super) use self::filters::{ClassifyArgs, RedactArgs};
 pub(super) use self::hooks::{HookArgs, HooksCommand, StageArgs};
-pub(super) use self::internal::{ConfineArgs, GuardianArgs};
+pub(super) use self::internal::{ConfineArgs, GuardianArgs, SandboxArgs, SandboxPart};
 pub(super) use self::policy::{PolicyArgs, PolicyCommand};
 pub(super) use self::recipe::{
     InstallRunnerArgs, ListArgs, RecipeArgs, RecipeCommand, RecipeDoctorArgs, RunRecipeArgs,
@@ -162,6 +162,9 @@ Names, hosts and ordinary words stay; JSON stays JSON."
     /// Run a program that may write below some folders only (used by `--sandbox`)
     #[command(hide = true)]
     Confine(ConfineArgs),
+    /// A part of a session's sandbox (started by the runner)
+    #[command(hide = true)]
+    Sandbox(SandboxArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell.

@@ -127,7 +127,10 @@ pub(super) async fn assemble(
     let asks = args.ask || !settings.auto_approve;
     let human = if asks { super::ask::at_the_terminal(live) } else { None };
     let unattended = human.is_none();
-    let gate = Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles)).with_human(human);
+    let shells = bounds::shells(&at, &settings, &preflight, &command, scratch.path(), &redactor)?;
+    let gate = Gate::new(record, Arc::clone(&redactor), Box::new(OsFiles))
+        .with_human(human)
+        .with_shells(shells);
     let gate = Arc::new(gate);
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);

@@ -55,7 +55,7 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     let redactor = Arc::clone(environment::redactor());
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(&repo, repo.join("tasks")));
-    gate.focus(Focus { iteration: 0, policy });
+    gate.focus(Focus { iteration: 0, policy })?;
     let mount = launch::mount(command, &base, &gate, Greeting::Welcome, Via::Acp, None)?;
     let (mut variables, arguments) = launch::environment(command.kind, &base.join("tmp"), &[])?;
     variables.extend(own_model(&model.url()));

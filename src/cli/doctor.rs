@@ -260,7 +260,7 @@ fn sandbox(asked: Sandbox) -> Option<Finding> {
         return Some(Finding::bad("sandbox", &failure));
     }
     match (asked, can_confine()) {
-        (Sandbox::Off, _) => None,
+        (Sandbox::Off | Sandbox::Full, _) => None,
         (Sandbox::Required | Sandbox::BestEffort, Ok(())) => {
             Some(Finding::good("sandbox", "the agent can be confined here (Landlock)"))
         }
@@ -315,7 +315,7 @@ async fn probe(
     let redactor = Arc::clone(environment::redactor());
     let gate = Arc::new(Gate::new(Arc::new(Nowhere), redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new(place.root(), place.root().join("tasks")));
-    gate.focus(Focus { iteration: 0, policy });
+    gate.focus(Focus { iteration: 0, policy })?;
     let mount =
         launch::mount(command, scratch.path(), &gate, Greeting::TurnBack, settings.via, None)?;
     let mut start = launch::starter(Start {

@@ -9,6 +9,7 @@ use crate::config::ConfigError;
 use crate::engine::EngineError;
 use crate::model::Obstacle;
 use crate::prompt::PromptError;
+use crate::sandbox::SandboxError;
 use crate::verify::VerifyError;
 
 /// What to do where nothing can be written.
@@ -121,6 +122,13 @@ impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let hint = error.hint();
         Self::new(FailureKind::Invalid, error).hints(hint)
+    }
+}
+
+impl From<SandboxError> for Failure {
+    fn from(error: SandboxError) -> Self {
+        Self::new(FailureKind::Agent, error)
+            .hint("`ralph-copilot doctor` tells which sandbox works on this machine")
     }
 }
 

@@ -39,8 +39,10 @@ mod redact;
 mod retry;
 mod run;
 mod runtime;
+mod sandbox;
 mod screen;
 mod shell;
+mod shells;
 mod status;
 mod tick;
 mod usage;
@@ -128,6 +130,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Guardian(args)) => guardian::guardian(args),
         Some(Command::Classify(args)) => classify::classify(&args),
         Some(Command::Confine(args)) => Ok(confine::run(&args)),
+        Some(Command::Sandbox(args)) => Ok(sandbox::run(&args)),
         Some(Command::Hook(args)) => Ok(hook::hook(directory, &args)),
         Some(Command::Hooks(command)) => hooks::hooks(directory, &command),
         Some(Command::Policy { command }) => policy::policy(directory, &command),

@@ -252,7 +252,7 @@ pub fn from_environment(
         baseline: turned("BASELINE")?,
         stop_check: turned("STOP_CHECK")?,
         write_scope: word(read("WRITE_SCOPE"), "neither `workspace` nor `task`")?,
-        sandbox: word(sandbox, "not one of `off`, `required` and `best-effort`")?,
+        sandbox: word(sandbox, "not one of `full`, `off`, `required` and `best-effort`")?,
         auto_approve: flag(read("AUTO_APPROVE"))?,
         fallback: flag(read("FALLBACK"))?,
         verify_timeout: typed(read("VERIFY_TIMEOUT"))?,

@@ -7,6 +7,7 @@ use crate::guard::PolicyError;
 use crate::model::{Obstacle, Oid, RecordError};
 use crate::prompt::PromptError;
 use crate::recipe::RecipeError;
+use crate::sandbox::SandboxError;
 use crate::sys;
 use crate::task::TaskError;
 use crate::verify::VerifyError;
@@ -50,6 +51,9 @@ pub enum EngineError {
     /// The guard's rules cannot be made.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// The sandbox cannot be started or ended.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
     /// The repository cannot be read or written.
     #[error(transparent)]
     Verify(#[from] VerifyError),
@@ -124,6 +128,7 @@ impl EngineError {
                 | VerifyError::Moved { .. }
                 | VerifyError::NoBranch { .. } => Obstacle::Repository,
             },
+            Self::Sandbox(_) => Obstacle::Agent,
             Self::Agent(error) => match error {
                 AgentError::Record(_) | AgentError::Prepare { .. } | AgentError::Guard(_) => {
                     Obstacle::Write
@@ -173,6 +178,9 @@ impl EngineError {
                  begins with what is there",
                 folder.display()
             )),
+            Self::Sandbox(_) => {
+                Some("`ralph-copilot doctor` tells which sandbox works on this machine".into())
+            }
             Self::Agent(error) => error.hint(),
             Self::Prompt(_) | Self::Policy(_) | Self::Journal(_) => None,
         }

@@ -81,6 +81,8 @@ impl Run {
             Some(session) => self.turn(session, &mut iteration).await?,
             None => self.recipe(&iteration).await?,
         };
+        // Nothing that the turn started may act on what is judged now.
+        self.parts.gate.end_shells()?;
         match turned {
             Turned::Ended(turn) => {
                 self.failures = FailureCounts::default();
@@ -149,7 +151,8 @@ impl Run {
             checkpoint,
         };
         let (criterion, named) = (&iteration.criterion, iteration.protection.named());
-        parts.gate.focus(parts.rules.policy_for(iteration.number, criterion, named)?);
+        let focus = parts.rules.policy_for(iteration.number, criterion, named)?;
+        parts.gate.focus(focus)?;
         let (name, key) = (parts.layout.task().to_owned(), criterion.key.clone());
         parts.gate.follow(Box::new(move |bytes| {
             task::find(&task::parse(&name, bytes), &key).map(|found| found.mark)

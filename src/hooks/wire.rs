@@ -224,6 +224,11 @@ pub fn pass() -> String {
     "{}".to_owned()
 }
 
+/// The same with other arguments: the CLI runs the call with these.
+pub fn replace(arguments: &Value) -> String {
+    json!({ "modifiedArgs": arguments }).to_string()
+}
+
 /// The output of `permissionRequest` that allows the call; whatever else is printed, or
 /// nothing, denies it.
 pub fn permit() -> String {

@@ -71,6 +71,8 @@ pub enum Sandbox {
     /// It does not.
     #[default]
     Off,
+    /// Every shell command runs in a sandbox of its session, or no agent is started.
+    Full,
     /// It does, or no agent is started.
     Required,
     /// It does where it can; else that is said.
@@ -81,6 +83,7 @@ impl fmt::Display for Sandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Off => "off",
+            Self::Full => "full",
             Self::Required => "required",
             Self::BestEffort => "best-effort",
         })

@@ -17,6 +17,7 @@ mod hooks;
 mod launcher;
 mod recipe;
 mod refused;
+mod sandbox;
 mod stops;
 mod via_cli;
 

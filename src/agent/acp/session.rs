@@ -283,8 +283,8 @@ impl AcpSession {
 
     /// A reason to stop the turn besides an undecided call.
     fn alarm(&self) -> Option<String> {
-        if let Some(stray) = self.channel.updates.stray() {
-            return Some(stray);
+        if let Some(alarm) = self.channel.updates.stray().or_else(|| self.channel.gate.alarm()) {
+            return Some(alarm);
         }
         let session = self.id.as_str();
         let (begun, widened, overrun) = self

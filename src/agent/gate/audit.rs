@@ -50,7 +50,8 @@ impl Gate {
 
     /// Records the result of an allowed call, as its hook reports it.
     pub fn record_result(&self, result: &HookResult) {
-        let HookCall { session, tool, input } = &result.call;
+        let HookCall { session, tool, .. } = &result.call;
+        let input = &self.result_as_decided(result);
         let took = {
             let mut state = self.state();
             state.last = Some(Instant::now());

@@ -90,12 +90,12 @@ fn without_a_focus_everything_is_denied_and_recorded() {
 #[test]
 fn a_turn_that_is_over_and_a_session_that_is_closed_allow_nothing() {
     let (events, gate) = gate_on(Box::new(OsFiles));
-    gate.focus(focus(1));
+    gate.focus(focus(1)).expect("focus");
     assert!(gate.decide(&pwd()).allowed());
     gate.rest();
     assert!(!gate.decide(&pwd()).allowed());
     gate.close(&SessionId::new("s"));
-    gate.focus(focus(2));
+    gate.focus(focus(2)).expect("focus");
     assert!(!gate.decide(&pwd()).allowed());
     assert!(gate.decide(&request("next", json!({"command": "pwd"}))).allowed());
     let rules: Vec<_> = decided(&events).into_iter().map(|(at, _, rule)| (at, rule)).collect();
@@ -107,10 +107,10 @@ fn a_turn_that_is_over_and_a_session_that_is_closed_allow_nothing() {
 #[test]
 fn what_cannot_be_recorded_is_denied_and_ends_the_run() {
     let (events, gate) = gate_on(Box::new(OsFiles));
-    gate.focus(focus(1));
+    gate.focus(focus(1)).expect("focus");
     events.full.store(true, Ordering::SeqCst);
     assert_eq!(gate.decide(&pwd()).rule, "run.unrecorded");
-    gate.focus(focus(2));
+    gate.focus(focus(2)).expect("focus");
     let broken = gate.take_broken().expect("the next criterion does not forget it");
     assert_eq!(broken.path, Path::new("events.jsonl"));
     assert!(gate.take_broken().is_none());
@@ -128,7 +128,7 @@ fn a_guard_that_panics_denies_and_that_is_recorded() {
         ("bash", json!({"command": "cat src/lib.rs"})),
     ] {
         let (events, gate) = gate_on(Box::new(Panicking));
-        gate.focus(focus(1));
+        gate.focus(focus(1)).expect("focus");
         let decision = gate.decide(&ToolRequest { tool: tool.to_owned(), ..request("s", input) });
         assert_eq!(decision.answer, Answer::Deny, "{tool}");
         assert_eq!(decided(&events), [(1, Answer::Deny, decision.rule)]);
@@ -138,7 +138,7 @@ fn a_guard_that_panics_denies_and_that_is_recorded() {
 #[test]
 fn a_refusal_is_recorded_like_any_decision() {
     let (events, gate) = gate_on(Box::new(OsFiles));
-    gate.focus(focus(3));
+    gate.focus(focus(3)).expect("focus");
     let decision = gate.refuse(&pwd(), "run.no-once", "no");
     assert_eq!((decision.answer, decision.reason.as_str()), (Answer::Deny, "no"));
     assert_eq!(decided(&events), [(3, Answer::Deny, "run.no-once".to_owned())]);
@@ -148,7 +148,7 @@ fn a_refusal_is_recorded_like_any_decision() {
 #[test]
 fn denials_in_a_row_are_counted_by_what_they_want() {
     let (_, gate) = gate_on(Box::new(OsFiles));
-    gate.focus(focus(1));
+    gate.focus(focus(1)).expect("focus");
     let ask = |command: &str, why: &str| {
         let input = json!({"command": command, "description": why});
         gate.refuse(&request("s", input), "test", "no");
@@ -165,14 +165,14 @@ fn denials_in_a_row_are_counted_by_what_they_want() {
 #[test]
 fn a_new_focus_forgets_the_turn_but_not_who_greeted() {
     let (_, gate) = gate_on(Box::new(OsFiles));
-    gate.focus(focus(1));
+    gate.focus(focus(1)).expect("focus");
     gate.greet("s", None);
     gate.refuse(&pwd(), "test", "no");
     let report = ErrorReport { session: "s".into(), context: "c".into(), message: "m".into() };
     gate.report(report.clone());
     assert_eq!(gate.reports("s"), [report]);
     assert_eq!(gate.reports("other"), []);
-    gate.focus(focus(2));
+    gate.focus(focus(2)).expect("focus");
     assert!(gate.in_force("s") && !gate.in_force("other"));
     assert_eq!((gate.denied(), gate.reports("s").len(), gate.denied_in_a_row()), (0, 0, None));
 }
@@ -191,7 +191,7 @@ fn the_last_reports_are_kept_not_the_first() {
 #[test]
 fn many_may_ask_at_once() {
     let (events, gate) = gate_on(Box::new(OsFiles));
-    gate.focus(focus(1));
+    gate.focus(focus(1)).expect("focus");
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -214,7 +214,7 @@ fn many_may_ask_at_once() {
 #[test]
 fn a_request_of_a_session_whose_hook_did_not_report_is_denied_and_recorded() {
     let (events, gate) = gate_on(Box::new(OsFiles));
-    gate.focus(focus(1));
+    gate.focus(focus(1)).expect("focus");
     let asked = ToolRequest { asked: Asked::Permission, call: Some("1".to_owned()), ..pwd() };
     assert!(gate.decide(&asked).allowed(), "no hooks are served");
     gate.expect_hooks();
@@ -239,7 +239,7 @@ fn asking(replies: Vec<HumanReply>) -> (Arc<Collector>, Gate, Arc<Mutex<Vec<Stri
     let mut policy = Policy::clone(&focus.policy);
     policy.approval = Approval::Human;
     focus.policy = Arc::new(policy);
-    gate.focus(focus);
+    gate.focus(focus).expect("focus");
     (events, gate, questions)
 }
 
@@ -295,7 +295,7 @@ fn relative_paths_start_from_where_the_session_works() {
     ] {
         gate.greet(session, cwd.map(Path::new));
     }
-    gate.focus(focus(1));
+    gate.focus(focus(1)).expect("focus");
     assert!(gate.decide(&write("root")).allowed() && gate.decide(&write("silent")).allowed());
     let rule = |session| {
         let decision = gate.decide(&write(session));
@@ -318,7 +318,7 @@ fn a_change_of_the_task_is_unseen_until_the_last_of_equal_commands_has_ended() {
     gate.expect_hooks();
     gate.greet("s", None);
     let policy = Arc::new(Policy::new(folder.path(), folder.path()));
-    gate.focus(Focus { iteration: 1, policy });
+    gate.focus(Focus { iteration: 1, policy }).expect("focus");
     let (input, shown) = (json!({"command": "pwd"}), json!({"command": "pwd", "commands": []}));
     let ask = |call: &str| {
         assert!(gate.decide(&request("s", input.clone())).allowed());
@@ -360,7 +360,7 @@ fn a_command_that_was_denied_after_its_hook_had_allowed_it_is_over() {
     let folder = tempfile::tempdir().expect("folder");
     let (_, gate) = gate_on(Box::new(OsFiles));
     let policy = Arc::new(Policy::new(folder.path(), folder.path()));
-    gate.focus(Focus { iteration: 1, policy });
+    gate.focus(Focus { iteration: 1, policy }).expect("focus");
     let input = json!({"command": "pwd"});
     assert!(gate.decide(&request("s", input.clone())).allowed());
     let call = Some("1".to_owned());

@@ -45,7 +45,7 @@ fn bench_with(greeting: Greeting, stops: Option<mpsc::Sender<StopHook>>) -> Benc
     let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
     let policy = Arc::new(Policy::new("/w/repo", "/w/repo/tasks/demo"));
-    gate.focus(Focus { iteration: 1, policy });
+    gate.focus(Focus { iteration: 1, policy }).expect("focus");
     let server =
         GuardServer::start(&socket, Arc::clone(&gate), greeting, stops).expect("listening");
     Bench { _folder: folder, socket, events, gate, _server: server }

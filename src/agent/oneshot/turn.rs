@@ -255,6 +255,7 @@ impl OneShotSession {
         } else {
             unguarded.then(|| "the guard's hook did not report before the model's turn".to_owned())
         };
+        let alarm = alarm.or_else(|| gate.alarm());
         gathered.undecided.extend(alarm.filter(|alarm| !gathered.undecided.contains(alarm)));
         Ok(())
     }

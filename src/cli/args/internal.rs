@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 /// Flags of `guardian`.
 #[derive(Args, Debug)]
@@ -28,4 +28,29 @@ pub(crate) struct ConfineArgs {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// A part of a session's sandbox.
+#[derive(Args, Debug)]
+pub(crate) struct SandboxArgs {
+    #[command(subcommand)]
+    pub(crate) part: SandboxPart,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum SandboxPart {
+    /// Enter a sandbox and start a program there
+    Enter {
+        /// What to enter, as JSON
+        plan: String,
+    },
+    /// Start calls inside a sandbox for the runner on standard input
+    Serve,
+    /// Run a decided command in the session's sandbox
+    Call {
+        /// Where the runner listens
+        socket: PathBuf,
+        /// The call
+        id: String,
+    },
 }

@@ -95,10 +95,11 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "WHERE", help_heading = "Guard",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
     write_scope: Option<WriteScope>,
-    /// Let the operating system confine what the agent writes (Linux)
+    /// Let the operating system confine the agent (Linux): `full` runs every shell command in
+    /// a sandbox without network; the others limit where the agent writes
     #[arg(long, value_name = "MODE", help_heading = "Guard", num_args = 0..=1,
         require_equals = true, default_missing_value = "required",
-        value_parser = PossibleValuesParser::new(["off", "required", "best-effort"]).map(sandbox))]
+        value_parser = PossibleValuesParser::new(["full", "off", "required", "best-effort"]).map(sandbox))]
     sandbox: Option<Sandbox>,
     /// Allow a command on top of the built-in list, as in `npm run lint`; repeatable
     #[arg(long, value_name = "COMMAND", help_heading = "Guard")]
@@ -164,6 +165,7 @@ fn via(word: String) -> Via {
 #[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
 fn sandbox(word: String) -> Sandbox {
     match word.as_str() {
+        "full" => Sandbox::Full,
         "required" => Sandbox::Required,
         "best-effort" => Sandbox::BestEffort,
         _ => Sandbox::Off,

@@ -1,14 +1,15 @@
 //! What bounds the agent: the guard's rules, and what the operating system lets it write.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::agent::{AgentCommand, AgentKind};
+use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::{Failure, FailureKind};
-use crate::cli::{confine, launch};
+use crate::cli::{confine, launch, shells};
 use crate::config::Settings;
 use crate::engine::GuardRules;
-use crate::guard::{Approval, Rules};
+use crate::guard::{Approval, Redactor, Rules};
 use crate::model::Sandbox;
 use crate::verify::Preflight;
 
@@ -60,4 +61,29 @@ pub(super) fn confined(
         writable.extend(confine::own_folders(home));
     }
     confine::confined(command, settings.sandbox, &writable)
+}
+
+/// Where shell calls run, if a sandbox is asked for.
+pub(super) fn shells(
+    at: &TaskContext,
+    settings: &Settings,
+    preflight: &Preflight,
+    command: &AgentCommand,
+    scratch: &Path,
+    redactor: &Arc<Redactor>,
+) -> Result<Option<Shells>, Failure> {
+    match (settings.sandbox, command.kind) {
+        (Sandbox::Full, AgentKind::Copilot) => {}
+        (Sandbox::Full | Sandbox::Off | Sandbox::Required | Sandbox::BestEffort, _) => {
+            return Ok(None);
+        }
+    }
+    let bubblewrap = shells::bubblewrap().ok_or_else(|| {
+        Failure::new(
+            FailureKind::Invalid,
+            "--sandbox=full needs bubblewrap, and `bwrap` is not on PATH",
+        )
+        .hint("install it: apt install bubblewrap, dnf install bubblewrap, apk add bubblewrap")
+    })?;
+    shells::shells(at, preflight, bubblewrap, scratch, redactor).map(Some)
 }

@@ -72,7 +72,7 @@ async fn guard(
     let settings = resolve(&place.layers(LayerSettings::default(), None)?);
     let mut policy = policy::without_task(&place, &settings)?;
     policy.tmp = Some(tmp.clone());
-    gate.focus(Focus { iteration: 0, policy: Arc::new(policy) });
+    gate.focus(Focus { iteration: 0, policy: Arc::new(policy) })?;
     let socket = launch::socket(scratch)?;
     let _server = GuardServer::start(&socket, Arc::clone(&gate), Greeting::Welcome, None)?;
     let plugin = plugin(scratch, &socket, &begun.normalized)?;

@@ -66,7 +66,7 @@ impl ClientScene {
         let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
         let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
         let policy = Arc::new(Policy::new("/w/repo", "/w/repo/tasks/demo"));
-        gate.focus(Focus { iteration: 7, policy });
+        gate.focus(Focus { iteration: 7, policy }).expect("focus");
         let folder = tempfile::tempdir().expect("folder");
         let scene = Self {
             folder,

@@ -1,0 +1,142 @@
+//! The place where a call's client asks for its command: one socket for a run, and the sandbox
+//! that is there at the time.
+//!
+//! Invariant: a command runs once, in the sandbox, and only while its session lasts. Nothing
+//! runs where there is no sandbox.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::call::CALL;
+use super::room::{Room, SandboxError};
+use super::server::REFUSED;
+use super::wire::{receive, send};
+
+/// Commands that were decided and wait for their client, and the sandbox that runs them.
+pub struct Calls {
+    /// The words that start a client, up to the call's id.
+    client: String,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    room: Option<Arc<Room>>,
+    /// By id: the command, until its client asks for it.
+    waiting: HashMap<String, String>,
+    /// By what stands in its place: every command of this session.
+    commands: HashMap<String, String>,
+    next: u64,
+}
+
+impl Calls {
+    /// Listens on `socket`, in a folder that only this user can enter. `client` are the words
+    /// that start a client, without the call's id.
+    ///
+    /// # Errors
+    /// If the socket cannot be made.
+    pub fn listen(socket: &Path, client: &[&str]) -> Result<Self, SandboxError> {
+        let prepare = |source| SandboxError::Prepare { path: socket.to_owned(), source };
+        let listener = UnixListener::bind(socket).map_err(prepare)?;
+        let client = shlex::try_join(client.iter().copied())
+            .map_err(|error| prepare(io::Error::other(error)))?;
+        let state = Arc::<Mutex<State>>::default();
+        let served = Arc::clone(&state);
+        let serve = move || {
+            for stream in listener.incoming() {
+                let (Ok(stream), state) = (stream, Arc::clone(&served)) else { continue };
+                thread::spawn(move || answer(&stream, &state));
+            }
+        };
+        thread::Builder::new().name("calls".to_owned()).spawn(serve).map_err(prepare)?;
+        Ok(Self { client, state })
+    }
+
+    /// Takes up a session's sandbox; that of the session before must have ended.
+    pub fn begin(&self, room: Arc<Room>) {
+        let mut state = self.state();
+        *state = State { room: Some(room), next: state.next, ..State::default() };
+    }
+
+    /// Ends the session's sandbox and forgets its commands.
+    ///
+    /// # Errors
+    /// If something in it did not end.
+    pub fn end(&self) -> Result<(), SandboxError> {
+        let room = {
+            let mut state = self.state();
+            state.waiting.clear();
+            state.room.take()
+        };
+        room.map_or(Ok(()), |room| room.end())
+    }
+
+    /// The command line that stands in the place of `command`.
+    pub fn replace(&self, command: &str) -> String {
+        let mut state = self.state();
+        state.next += 1;
+        let id = format!("{}-{:016x}", state.next, random());
+        let line = format!("exec {} {id}", self.client);
+        state.waiting.insert(id, command.to_owned());
+        state.commands.insert(line.clone(), command.to_owned());
+        line
+    }
+
+    /// The command in whose place this line stands, if it is one of ours.
+    pub fn replaced(&self, line: &str) -> Option<String> {
+        self.state().commands.get(line).cloned()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        locked(&self.state)
+    }
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn random() -> u64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    // Keyed at random for each value.
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// Answers one client: its command runs in the sandbox, or it hears why not.
+fn answer(client: &UnixStream, state: &Mutex<State>) {
+    if let Err(why) = hand_over(client, state) {
+        // A client that is gone needs no answer.
+        drop(send(client, [REFUSED, &why], &[]));
+    }
+}
+
+fn hand_over(client: &UnixStream, state: &Mutex<State>) -> Result<(), String> {
+    let frame = receive(client).map_err(|error| error.to_string())?.ok_or("no call")?;
+    if frame.text(0) != CALL {
+        return Err("this is no call".to_owned());
+    }
+    let id = frame.text(1).to_owned();
+    let (room, command) = {
+        let mut state = locked(state);
+        let room = state.room.clone().ok_or("its session is over")?;
+        let command = state.waiting.remove(&id).ok_or("it was not decided, or has run already")?;
+        (room, command)
+    };
+    let stdio: Result<[OwnedFd; 3], _> = frame.fds.try_into();
+    let [input, output, errors] = stdio.map_err(|_| "its input and output are missing")?;
+    let cwd: &OsString = frame.fields.get(2).ok_or("its folder is missing")?;
+    let fds = [client.as_fd(), input.as_fd(), output.as_fd(), errors.as_fd()];
+    let environment = frame.fields.get(3..).unwrap_or_default();
+    room.run(cwd, command.as_ref(), environment, fds).map_err(|error| error.to_string())
+}
+
+/// Where the socket of a run's calls lies.
+pub fn socket(scratch: &Path) -> PathBuf {
+    scratch.join("calls.sock")
+}

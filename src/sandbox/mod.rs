@@ -1,0 +1,30 @@
+//! Where the agent's commands run.
+//!
+//! A shell call of the agent is replaced by a client ([`call()`]), which asks the runner
+//! ([`Calls`]) for the real command. The runner hands the client's file descriptors to a server
+//! inside the session's sandbox ([`Room`]), which starts the shell there. What the sandbox shows
+//! is a [`Profile`].
+//!
+//! Invariant: a command runs in its sandbox or not at all. Whether a command may run is not
+//! decided here.
+
+mod call;
+mod calls;
+mod enter;
+mod full;
+mod home;
+mod probe;
+mod profile;
+mod room;
+mod server;
+mod wire;
+
+pub use call::{CallError, call};
+pub use calls::{Calls, socket};
+pub use enter::enter;
+pub use full::{MOST_MOUNTS, View, full, sockets_of};
+pub use home::{Secrets, prepare, tools};
+pub use probe::probe;
+pub use profile::{Bind, Network, Overlay, Profile};
+pub use room::{Programs, Room, SandboxError};
+pub use server::serve;

@@ -1,0 +1,55 @@
+//! Which sandbox this machine can make: tried, not guessed from versions.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::enter::Plan;
+use super::home::{Secrets, prepare};
+use super::profile::{Bind, Network, Overlay, Profile};
+use super::room::{Programs, SandboxError};
+
+/// Bytes of what failed that are repeated.
+const SAID: usize = 400;
+
+/// Starts a program that does nothing in a sandbox like a session's, with its overlay below
+/// `folder`, and waits for it.
+///
+/// # Errors
+/// If the kernel, the container around us or bubblewrap refuses something that a sandbox needs.
+pub fn probe(programs: &Programs, folder: &Path) -> Result<(), SandboxError> {
+    let failed = |source| SandboxError::Prepare { path: folder.to_owned(), source };
+    let lower = folder.join("probe");
+    let overlay = Overlay {
+        upper: lower.join("upper"),
+        work: lower.join("work"),
+        merged: lower.join("merged"),
+        lower: lower.join("lower"),
+    };
+    std::fs::create_dir_all(&overlay.lower).map_err(failed)?;
+    let secrets = Secrets { is_secret: &|_| false, scrub: &str::to_owned };
+    prepare(&overlay, &Default::default(), &secrets).map_err(failed)?;
+    let at = overlay.lower.clone();
+    let profile = Profile {
+        mounts: vec![Bind::Writable { from: overlay.merged.clone(), at }],
+        home: Some(overlay.clone()),
+        network: Network::Own,
+        ports: Vec::new(),
+    };
+    let plan = Plan {
+        program: programs.bubblewrap.clone(),
+        words: profile.words(Path::new("/")),
+        overlays: vec![overlay],
+        command: Some(vec!["true".into()]),
+        serve: Vec::new(),
+    };
+    let plan = serde_json::to_string(&plan).map_err(|error| failed(error.into()))?;
+    let mut command = Command::new(&programs.ours);
+    command.args(&programs.enter).arg(plan).stdin(Stdio::null());
+    let output = command.output().map_err(failed)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let from = said.floor_char_boundary(said.len().saturating_sub(SAID));
+    Err(SandboxError::NotStarted { said: said[from..].trim().to_owned() })
+}

@@ -1,0 +1,116 @@
+//! What a sandbox shows, as plain data: mounts in the order in which they are made, and what
+//! is unshared.
+//!
+//! Invariant: nothing is mounted over a path that does not exist, since bubblewrap would make
+//! it on the host. Which paths those are is decided by the caller and by `home`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// One step towards what a sandbox shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bind {
+    /// A path of the host at the same or another path, read-only.
+    ReadOnly {
+        /// On the host.
+        from: PathBuf,
+        /// In the sandbox.
+        at: PathBuf,
+    },
+    /// The same, writable.
+    Writable {
+        /// On the host.
+        from: PathBuf,
+        /// In the sandbox.
+        at: PathBuf,
+    },
+    /// A device of the host.
+    Device(PathBuf),
+    /// A new, empty folder in memory.
+    Empty(PathBuf),
+}
+
+impl Bind {
+    /// A path of the host at the same path, read-only.
+    pub fn read_only(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self::ReadOnly { from: path.clone(), at: path }
+    }
+
+    /// A path of the host at the same path, writable.
+    pub fn writable(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self::Writable { from: path.clone(), at: path }
+    }
+
+    fn words(&self) -> Vec<OsString> {
+        match self {
+            Self::ReadOnly { from, at } => vec!["--ro-bind".into(), from.into(), at.into()],
+            Self::Writable { from, at } => vec!["--bind".into(), from.into(), at.into()],
+            Self::Device(path) => vec!["--dev-bind".into(), path.into(), path.into()],
+            Self::Empty(path) => vec!["--tmpfs".into(), path.into()],
+        }
+    }
+}
+
+/// Which network a sandbox has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// A loopback of its own, and nothing else.
+    Own,
+    /// The host's.
+    Host,
+}
+
+/// A folder shown with changes that are thrown away: the real one below, ours above.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Overlay {
+    /// The real folder, which is never changed.
+    pub lower: PathBuf,
+    /// What stands in for parts of it, and takes the writes.
+    pub upper: PathBuf,
+    /// The kernel's own folder beside `upper`.
+    pub work: PathBuf,
+    /// Where the two are seen as one.
+    pub merged: PathBuf,
+}
+
+/// What root expects of its own files, whatever their mode says.
+const ROOT: [&str; 3] = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"];
+
+/// Everything that a sandbox is.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The folder that stands in for HOME, if there is one.
+    pub home: Option<Overlay>,
+    /// What is mounted over a read-only view of the whole system.
+    pub mounts: Vec<Bind>,
+    /// Its network.
+    pub network: Network,
+    /// Ports of the host's loopback that are reached at the same port of the sandbox's.
+    pub ports: Vec<u16>,
+}
+
+impl Profile {
+    /// bubblewrap's arguments, up to the program that it starts in `cwd`.
+    pub(super) fn words(&self, cwd: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> = ["--unshare-user", "--unshare-pid", "--unshare-ipc"]
+            .into_iter()
+            .chain(["--die-with-parent", "--new-session", "--ro-bind", "/", "/"])
+            .chain(["--dev", "/dev", "--proc", "/proc"])
+            .map(OsString::from)
+            .collect();
+        // Whoever is root has capabilities in the sandbox, and could unmount what protects.
+        words.extend(["--cap-drop", "ALL"].map(OsString::from));
+        if rustix::process::geteuid().is_root() {
+            words.extend(ROOT.iter().flat_map(|name| ["--cap-add", name]).map(OsString::from));
+        }
+        match self.network {
+            Network::Own => words.push("--unshare-net".into()),
+            Network::Host => {}
+        }
+        words.extend(self.mounts.iter().flat_map(Bind::words));
+        words.extend(["--chdir".into(), cwd.into()]);
+        words
+    }
+}

@@ -1,0 +1,342 @@
+//! One sandbox, seen from outside: started, asked to run calls, and ended with everything in it.
+//!
+//! Invariant: bubblewrap is started by a thread that lives as long as it does, since
+//! `--die-with-parent` follows the thread. An end returns only when no process is left, or says
+//! that one is.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::enter::Plan;
+use super::profile::{Overlay, Profile};
+use super::server::{CONNECTION, LISTEN, READY, RUN};
+use super::wire::{Frame, receive, send};
+
+/// How long a sandbox may take to start.
+const START: Duration = Duration::from_secs(20);
+/// How long its processes may take to be gone after SIGKILL.
+const GONE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+/// Bytes of what bubblewrap says when it fails that are repeated.
+const SAID: usize = 2_000;
+
+/// Why there is no sandbox.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// Something that it needs cannot be prepared.
+    #[error("cannot prepare the sandbox: {path}: {source}")]
+    Prepare {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It did not start.
+    #[error("the sandbox did not start: {said}")]
+    NotStarted {
+        /// What bubblewrap said.
+        said: String,
+    },
+    /// It ended by itself.
+    #[error("the sandbox has ended")]
+    Ended,
+    /// Processes in it outlived SIGKILL.
+    #[error("processes in the sandbox did not end")]
+    Survived,
+}
+
+/// What starts a sandbox.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// bubblewrap.
+    pub bubblewrap: PathBuf,
+    /// Our own program.
+    pub ours: PathBuf,
+    /// The arguments with which our own program enters a sandbox; the plan follows.
+    pub enter: Vec<OsString>,
+    /// The arguments with which it serves inside.
+    pub serve: Vec<OsString>,
+}
+
+/// A running sandbox. Dropped, it is killed.
+pub struct Room {
+    shared: Arc<Shared>,
+    home: Option<Overlay>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Starting,
+    Ready {
+        control: Arc<UnixStream>,
+        first: OwnedFd,
+    },
+    Failed(String),
+    Ended,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, state: State) {
+        *self.state() = state;
+        self.changed.notify_all();
+    }
+}
+
+impl Room {
+    /// Starts a sandbox whose calls begin in `cwd`; `log` takes what bubblewrap says. Returns at
+    /// once: the first call waits until it is there.
+    ///
+    /// # Errors
+    /// If the thread or the log cannot be made.
+    pub fn start(
+        programs: &Programs,
+        profile: &Profile,
+        cwd: &Path,
+        log: &Path,
+    ) -> Result<Self, SandboxError> {
+        let prepare = |path: &Path, source| SandboxError::Prepare { path: path.to_owned(), source };
+        let plan = Plan {
+            program: programs.bubblewrap.clone(),
+            words: profile.words(cwd),
+            overlays: profile.home.iter().cloned().collect(),
+            command: None,
+            serve: programs.serve.clone(),
+        };
+        let plan = serde_json::to_string(&plan)
+            .map_err(|error| prepare(&programs.bubblewrap, error.into()))?;
+        let output = File::create(log).map_err(|error| prepare(log, error))?;
+        let (here, there) = UnixStream::pair().map_err(|error| prepare(log, error))?;
+        let errors = output.try_clone().map_err(|error| prepare(log, error))?;
+        let mut command = Command::new(&programs.ours);
+        command.args(&programs.enter).arg(plan).env_clear();
+        command.stdin(OwnedFd::from(there)).stdout(output).stderr(errors);
+        let shared = Arc::new(Shared::default());
+        let keeper = Keeper {
+            shared: Arc::clone(&shared),
+            control: Arc::new(here),
+            ports: profile.ports.clone(),
+            log: log.to_owned(),
+        };
+        thread::Builder::new()
+            .name("sandbox".to_owned())
+            .spawn(move || keeper.keep(command))
+            .map_err(|error| prepare(log, error))?;
+        Ok(Self { shared, home: profile.home.clone() })
+    }
+
+    /// Waits until the sandbox is there.
+    ///
+    /// # Errors
+    /// If it did not start, or has ended.
+    pub fn ready(&self) -> Result<(), SandboxError> {
+        self.control().map(drop)
+    }
+
+    fn control(&self) -> Result<Arc<UnixStream>, SandboxError> {
+        let waiting = |state: &mut State| matches!(state, State::Starting);
+        let state = self.shared.state();
+        let waited = self.shared.changed.wait_timeout_while(state, START, waiting);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match &*state {
+            State::Ready { control, .. } => Ok(Arc::clone(control)),
+            State::Starting => {
+                Err(SandboxError::NotStarted { said: format!("no word within {START:?}") })
+            }
+            State::Failed(said) => Err(SandboxError::NotStarted { said: said.clone() }),
+            State::Ended => Err(SandboxError::Ended),
+        }
+    }
+
+    /// Runs `command` in `cwd` with these variables (`NAME=VALUE`). `client` hears how it ended.
+    /// The other file descriptors are its standard input, output and error.
+    ///
+    /// # Errors
+    /// If there is no sandbox, or it has ended.
+    pub(super) fn run(
+        &self,
+        cwd: &OsStr,
+        command: &OsStr,
+        environment: &[OsString],
+        fds: [BorrowedFd<'_>; 4],
+    ) -> Result<(), SandboxError> {
+        let control = self.control()?;
+        let fields = [OsStr::new(RUN), cwd, command].into_iter();
+        let fields = fields.chain(environment.iter().map(OsString::as_os_str));
+        send(&control, fields, &fds).map_err(|_| SandboxError::Ended)
+    }
+
+    /// Ends everything in the sandbox, and returns when it is gone.
+    ///
+    /// # Errors
+    /// If something did not end.
+    pub fn end(&self) -> Result<(), SandboxError> {
+        let state = std::mem::replace(&mut *self.shared.state(), State::Ended);
+        self.shared.changed.notify_all();
+        let gone = match state {
+            State::Ready { control, first } => {
+                drop(control.shutdown(Shutdown::Both));
+                kill(&first)
+            }
+            State::Starting | State::Failed(_) | State::Ended => Ok(()),
+        };
+        if let Some(home) = &self.home {
+            clear(home);
+        }
+        gone
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+/// Kills the first process of a sandbox. The kernel ends all others of it, and only then
+/// reports the first one's end.
+fn kill(first: &OwnedFd) -> Result<(), SandboxError> {
+    // One that is gone already cannot be killed; the wait below says so.
+    let _gone = pidfd_send_signal(first, Signal::KILL);
+    let mut waits = [PollFd::new(first, PollFlags::IN)];
+    match poll(&mut waits, Some(&GONE)) {
+        Ok(1..) => Ok(()),
+        Ok(0) | Err(_) => Err(SandboxError::Survived),
+    }
+}
+
+/// Removes what was written in HOME. What cannot be removed goes with the run's own folder.
+fn clear(home: &Overlay) {
+    // The kernel leaves a folder that nobody may enter.
+    let left = home.work.join("work");
+    drop(fs::set_permissions(left, fs::Permissions::from_mode(0o700)));
+    for folder in [&home.work, &home.upper, &home.merged] {
+        drop(fs::remove_dir_all(folder));
+    }
+}
+
+/// What the thread that starts bubblewrap needs.
+struct Keeper {
+    shared: Arc<Shared>,
+    control: Arc<UnixStream>,
+    ports: Vec<u16>,
+    log: PathBuf,
+}
+
+impl Keeper {
+    fn keep(self, mut command: Command) {
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => return self.shared.set(State::Failed(error.to_string())),
+        };
+        // Its own copy of the other end would keep the connection open.
+        drop(command);
+        let ready = receive(&self.control);
+        let is_ready = matches!(&ready, Ok(Some(frame)) if frame.text(0) == READY);
+        match is_ready.then(|| first_process(child.id())).flatten() {
+            Some(first) => self.serve(first),
+            None => self.shared.set(State::Failed(self.said())),
+        }
+        // However it came to that, nothing of it is left running.
+        drop(child.kill());
+        drop(child.wait());
+        let mut state = self.shared.state();
+        if !matches!(*state, State::Failed(_)) {
+            *state = State::Ended;
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+
+    fn serve(&self, first: OwnedFd) {
+        {
+            let mut state = self.shared.state();
+            match *state {
+                // It was ended while it started.
+                State::Ended => {
+                    drop(state);
+                    drop(kill(&first));
+                    return;
+                }
+                _ => *state = State::Ready { control: Arc::clone(&self.control), first },
+            }
+        }
+        self.shared.changed.notify_all();
+        for port in &self.ports {
+            if send(&self.control, [LISTEN, &port.to_string()], &[]).is_err() {
+                return;
+            }
+        }
+        while let Ok(Some(frame)) = receive(&self.control) {
+            if frame.text(0) == CONNECTION {
+                self.connect(frame);
+            }
+        }
+    }
+
+    /// Connects a connection made in the sandbox to the host's loopback, if the port is one that
+    /// the task names. The sandbox may say anything.
+    fn connect(&self, frame: Frame) {
+        let port = frame.text(1).parse().ok().filter(|port| self.ports.contains(port));
+        let (Some(port), Some(inside)) = (port, frame.fds.into_iter().next()) else { return };
+        let inside = TcpStream::from(inside);
+        thread::spawn(move || {
+            let outside = TcpStream::connect(("127.0.0.1", port))
+                .or_else(|_| TcpStream::connect(("::1", port)));
+            if let Ok(outside) = outside {
+                join(&inside, &outside);
+            }
+        });
+    }
+
+    /// The end of what bubblewrap said.
+    fn said(&self) -> String {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let from = text.floor_char_boundary(text.len().saturating_sub(SAID));
+        let text = text[from..].trim();
+        if text.is_empty() { "it ended without a word".to_owned() } else { text.to_owned() }
+    }
+}
+
+/// Copies both ways until both ends are closed.
+fn join(a: &TcpStream, b: &TcpStream) {
+    thread::scope(|scope| {
+        scope.spawn(|| copy(a, b));
+        copy(b, a);
+    });
+}
+
+fn copy(mut from: &TcpStream, mut to: &TcpStream) {
+    // A connection that breaks is closed on the other side too.
+    drop(io::copy(&mut from, &mut to));
+    drop(to.shutdown(Shutdown::Write));
+}
+
+/// The first process of the namespace that bubblewrap made.
+fn first_process(bubblewrap: u32) -> Option<OwnedFd> {
+    let children = fs::read_to_string(format!("/proc/{bubblewrap}/task/{bubblewrap}/children"));
+    let first = children.ok()?.split_whitespace().next()?.parse().ok().and_then(Pid::from_raw)?;
+    pidfd_open(first, PidfdFlags::empty()).ok()
+}

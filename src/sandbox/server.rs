@@ -1,0 +1,197 @@
+//! The first program inside a session's sandbox: it starts each call's shell, and its end is
+//! the end of everything in the sandbox.
+//!
+//! Invariant: it holds no secret and decides nothing. It takes frames from the runner on its
+//! standard input; a call's client hears from it directly. What may run does NOT live here.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::net::TcpListener;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::wire::{Frame, receive, send};
+
+/// What the runner asks for.
+pub(super) const RUN: &str = "run";
+/// The runner wants connections to a port of this loopback.
+pub(super) const LISTEN: &str = "listen";
+/// The server is there.
+pub(super) const READY: &str = "ready";
+/// Somebody connected to such a port.
+pub(super) const CONNECTION: &str = "connection";
+/// What a client asks for besides its call.
+pub(super) const SIGNAL: &str = "signal";
+/// How a call ended: with this exit code.
+pub(super) const EXITED: &str = "exited";
+/// How a call ended: by this signal.
+pub(super) const KILLED: &str = "killed";
+/// A call was not started, for this reason.
+pub(super) const REFUSED: &str = "refused";
+
+/// The longest single argument that Linux passes to a program, in bytes: 32 pages.
+const LONGEST_ARGUMENT: usize = 128 << 10;
+
+/// The shell of the Copilot CLI's own calls.
+const SHELL: [&str; 4] = ["/bin/bash", "--norc", "--noprofile", "-c"];
+
+/// Serves until the runner closes the connection.
+///
+/// # Errors
+/// If the standard input is no connection to the runner.
+pub fn serve() -> io::Result<()> {
+    let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let control = Arc::new(control);
+    send(&control, [READY], &[])?;
+    while let Some(frame) = receive(&control)? {
+        match frame.text(0) {
+            RUN => {
+                thread::spawn(move || run(frame));
+            }
+            LISTEN => listen(&control, frame.text(1)),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// One call: `run CWD COMMAND [NAME=VALUE]...`, with the client's connection and its standard
+/// input, output and error.
+fn run(mut frame: Frame) {
+    let fds: Result<[OwnedFd; 4], _> = std::mem::take(&mut frame.fds).try_into();
+    let Ok([client, input, output, errors]) = fds else { return };
+    let client = Arc::new(UnixStream::from(client));
+    let reply = match start(&frame.fields, [input, output, errors]) {
+        Ok((child, _script)) => wait(child, &client),
+        Err(error) => [OsString::from(REFUSED), error.to_string().into()],
+    };
+    // A client that is gone needs no answer.
+    drop(send(&client, reply, &[]));
+}
+
+fn start(
+    fields: &[OsString],
+    [input, output, errors]: [OwnedFd; 3],
+) -> io::Result<(Child, Option<File>)> {
+    let [_, cwd, command, environment @ ..] = fields else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let pairs = environment.iter().filter_map(|pair| {
+        let bytes = pair.as_bytes();
+        let at = 1 + bytes.get(1..)?.iter().position(|byte| *byte == b'=')?;
+        Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
+    });
+    let [program, args @ ..] = SHELL;
+    let mut shell = Command::new(program);
+    shell.args(args).env_clear().envs(pairs).current_dir(cwd).process_group(0);
+    shell.stdin(Stdio::from(input)).stdout(Stdio::from(output)).stderr(Stdio::from(errors));
+    if command.len() < LONGEST_ARGUMENT {
+        return Ok((shell.arg(command).spawn()?, None));
+    }
+    // The shell reads the script from our own file descriptor: there is no path to it.
+    let mut script = tempfile::tempfile()?;
+    script.write_all(command.as_bytes())?;
+    let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
+    let child = shell.arg(format!(". {path}")).spawn()?;
+    Ok((child, Some(script)))
+}
+
+/// Waits for the shell and passes the client's signals on. A client that is killed takes its
+/// call with it.
+fn wait(mut child: Child, client: &Arc<UnixStream>) -> [OsString; 2] {
+    let pid = child.id();
+    let over = Arc::new(AtomicBool::new(false));
+    let (listening, ended) = (Arc::clone(client), Arc::clone(&over));
+    thread::spawn(move || {
+        loop {
+            match receive(&listening) {
+                Ok(Some(frame)) if frame.text(0) == SIGNAL => {
+                    let number = frame.text(1).parse().ok().and_then(Signal::from_named_raw);
+                    if let (Some(signal), false) = (number, ended.load(Ordering::SeqCst)) {
+                        signal_tree(pid, signal);
+                    }
+                }
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+        if !ended.load(Ordering::SeqCst) {
+            signal_tree(pid, Signal::KILL);
+        }
+    });
+    let status = child.wait();
+    over.store(true, Ordering::SeqCst);
+    drop(client.shutdown(std::net::Shutdown::Read));
+    match status {
+        Ok(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => [EXITED.into(), code.to_string().into()],
+            (None, signal) => [KILLED.into(), signal.unwrap_or_default().to_string().into()],
+        },
+        Err(error) => [REFUSED.into(), error.to_string().into()],
+    }
+}
+
+/// Signals a shell, what descends from it, and its process group.
+fn signal_tree(shell: u32, signal: Signal) {
+    for pid in family(shell) {
+        if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+            // One that has just ended needs no signal.
+            let _gone = kill_process(pid, signal);
+        }
+    }
+}
+
+/// A process, its descendants and the members of its group.
+fn family(root: u32) -> BTreeSet<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeSet::from([root]) };
+    let all: Vec<(u32, u32, u32)> = entries
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            // The name may hold anything, closing parentheses included.
+            let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
+            Some((pid, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+        })
+        .collect();
+    let mut found = BTreeSet::from([root]);
+    found.extend(all.iter().filter(|(_, _, group)| *group == root).map(|(pid, ..)| *pid));
+    loop {
+        let more: Vec<u32> = all
+            .iter()
+            .filter(|(pid, parent, _)| found.contains(parent) && !found.contains(pid))
+            .map(|(pid, ..)| *pid)
+            .collect();
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+    }
+}
+
+/// Hands connections to a port of this loopback to the runner, which connects them to the
+/// host's.
+fn listen(control: &Arc<UnixStream>, port: &str) {
+    let Ok(number) = port.parse::<u16>() else { return };
+    for host in ["127.0.0.1", "::1"] {
+        // A system without IPv6 has no second loopback.
+        let Ok(listener) = TcpListener::bind((host, number)) else { continue };
+        let (control, port) = (Arc::clone(control), port.to_owned());
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if send(&control, [CONNECTION, &port], &[stream.as_fd()]).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+}

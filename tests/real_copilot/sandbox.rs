@@ -1,0 +1,63 @@
+//! Shell calls of the real CLI in the session's sandbox.
+
+use ralph_copilot::model::{EventKind, Outcome};
+use serde_json::json;
+
+use super::copilot::Scene;
+use super::model::{Model, bash, call, route, tool_results};
+use super::{ONE, focus, honest};
+
+/// Is there anything to test on this machine?
+fn available() -> bool {
+    which::which("bwrap").is_ok()
+}
+
+#[test]
+fn a_script_that_the_agent_wrote_reaches_nothing_outside_of_the_workspace() {
+    let Some(scene) = Scene::new(ONE).filter(|_| available()) else { return };
+    let outside = scene.repo().with_file_name("outside");
+    let script = format!(
+        "touch {}\n{{ echo x > .git/config; }} 2>/dev/null && echo configured\n\
+         cat ../copilot/config.json 2>/dev/null && echo read\n(setsid sleep 300 &)\necho over\n",
+        outside.display()
+    );
+    let path = scene.repo().join("out/script.sh");
+    let mut steps = vec![
+        bash("mkdir -p out"),
+        call("create", json!({ "path": path, "file_text": script })),
+        bash("sh out/script.sh"),
+        bash("echo out; echo err >&2; exit 3"),
+        bash("rm -f out/script.sh; git status --short"),
+    ];
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    scene.run(&["job", "--sandbox=full"]).expect(0);
+    let requests = model.requests();
+    let told = |step: usize| tool_results(&requests[step]).pop().expect("a result");
+    assert!(told(3).starts_with("over\n"), "{}", told(3));
+    for part in ["out\n", "err\n", "exit code 3"] {
+        assert!(told(4).contains(part), "{}", told(4));
+    }
+    assert!(!outside.exists());
+    scene.assert_nothing_left();
+}
+
+#[test]
+fn a_command_that_another_hook_puts_in_place_of_ours_ends_the_run() {
+    let Some(scene) = Scene::new(ONE).filter(|_| available()) else { return };
+    let other = json!({ "modifiedArgs": { "command": "touch replaced", "description": "d" } });
+    let hook = json!({ "type": "command", "bash": format!("echo '{other}'"), "timeoutSec": 10 });
+    let hooks = json!({ "version": 1, "hooks": { "preToolUse": [hook] } });
+    scene.commit(".github/hooks/other.json", &hooks.to_string());
+    let model = Model::start([route(focus("one"), vec![bash("echo ours")])]);
+    let scene = scene.with(&model);
+    scene.run(&["job", "--sandbox=full"]).expect(10);
+    let journal = scene.journal();
+    let Some(EventKind::RunEnded { outcome: Outcome::Tampered { reason }, .. }) =
+        journal.last().map(|event| &event.kind)
+    else {
+        panic!("{:?}", journal.last());
+    };
+    assert!(reason.contains("echo ours"), "{reason}");
+}

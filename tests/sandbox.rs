@@ -1,0 +1,375 @@
+//! A session's sandbox, made of the programs that make it up in a run: what a call in it sees,
+//! may and may not do, and how it ends. Passed over where bubblewrap or user namespaces are
+//! missing; `.ci/run` installs bubblewrap.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ralph_copilot::sandbox::{
+    Calls, Overlay, Programs, Room, Secrets, View, full, prepare, probe, tools,
+};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
+/// After this something that should have happened has not.
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn programs() -> Option<Programs> {
+    let words = |words: [&str; 2]| words.map(Into::into).to_vec();
+    Some(Programs {
+        bubblewrap: which::which("bwrap").ok()?,
+        ours: RUNNER.into(),
+        enter: words(["sandbox", "enter"]),
+        serve: words(["sandbox", "serve"]),
+    })
+}
+
+/// A machine of its own: a HOME, a repository with a task, and a sandbox over both.
+struct Scene {
+    dir: tempfile::TempDir,
+    calls: Calls,
+}
+
+impl Scene {
+    fn new() -> Option<Self> {
+        Self::with(|_, _| {})
+    }
+
+    /// `change` sees the folder of the scene.
+    fn with(change: impl FnOnce(&Path, &mut View)) -> Option<Self> {
+        let programs = programs()?;
+        let dir = tempfile::tempdir().expect("temporary folder");
+        let root = dir.path().canonicalize().expect("canonical");
+        if let Err(error) = probe(&programs, &root.join("probe")) {
+            // The harness shows this with --nocapture.
+            drop(writeln!(std::io::stderr(), "passed over: {error}"));
+            return None;
+        }
+        let at = |name: &str| root.join(name);
+        for folder in ["home/.ssh", "home/Documents", "home/.cargo", "repo", "run/tmp", "run/var"] {
+            fs::create_dir_all(at(folder)).expect("folder");
+        }
+        for (path, text) in [
+            ("home/.ssh/id_rsa", "key"),
+            ("home/Documents/letter", "private"),
+            ("home/.profile", "export TOKEN=hunter2\n"),
+            ("run/empty", ""),
+            ("repo/tasks/job/TASK.md", "- [ ] one\n"),
+            ("repo/tasks/job/progress.md", "# Progress\n"),
+        ] {
+            let path = at(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text).expect("write");
+        }
+        let repo = at("repo");
+        let git = |args: &[&str]| {
+            let output = Command::new("git").args(args).current_dir(&repo).output().expect("git");
+            assert!(output.status.success(), "{output:?}");
+        };
+        git(&["init", "-qb", "main"]);
+        for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.org")] {
+            git(&["config", key, value]);
+        }
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "first"]);
+        let mut view = View {
+            tree: repo.clone(),
+            seen_at: repo.clone(),
+            git: vec![repo.join(".git")],
+            protected: vec![repo.join("tasks/job")],
+            writable: vec![repo.join("tasks/job/progress.md")],
+            tools: tools(&at("home"), &|name| {
+                (name == "PATH").then(|| std::env::var_os("PATH")).flatten()
+            }),
+            home: at("home"),
+            scratch: at("run"),
+            tmp: at("run/tmp"),
+            var_tmp: at("run/var"),
+            empty: at("run/empty"),
+            ..View::default()
+        };
+        change(&root, &mut view);
+        let overlay = Overlay {
+            lower: at("home"),
+            upper: at("run/upper"),
+            work: at("run/work"),
+            merged: at("run/home"),
+        };
+        let secrets =
+            Secrets { is_secret: &|_| false, scrub: &|text| text.replace("hunter2", "***") };
+        prepare(&overlay, &view.tools, &secrets).expect("prepared");
+        let socket = at("run/calls.sock");
+        let client = [RUNNER, "sandbox", "call", socket.to_str().expect("text")];
+        let calls = Calls::listen(&socket, &client).expect("listening");
+        let room = Room::start(&programs, &full(&view, overlay), &repo, &at("run/log"));
+        calls.begin(Arc::new(room.expect("started")));
+        Some(Self { dir, calls })
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().expect("canonical").join(name)
+    }
+
+    /// A shell as the CLI starts it, for a line that was replaced already.
+    fn shell(&self, line: &str) -> Command {
+        let mut shell = Command::new("/bin/bash");
+        shell.args(["--norc", "--noprofile", "-c", line]).current_dir(self.at("repo"));
+        shell.env("HOME", self.at("home")).env("TMPDIR", self.at("run/tmp"));
+        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        shell
+    }
+
+    fn start(&self, command: &str) -> Child {
+        self.shell(&self.calls.replace(command)).spawn().expect("started")
+    }
+
+    fn run(&self, command: &str) -> Output {
+        self.start(command).wait_with_output().expect("ended")
+    }
+
+    /// What a command that succeeds prints.
+    #[track_caller]
+    fn says(&self, command: &str) -> String {
+        let output = self.run(command);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {errors}");
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    #[track_caller]
+    fn fails(&self, command: &str) -> String {
+        let output = self.run(command);
+        assert!(!output.status.success(), "{command} succeeded");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+}
+
+/// Waits for something that happens soon.
+#[track_caller]
+fn soon(what: &str, happened: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !happened() {
+        assert!(begun.elapsed() < LIMIT, "{what} did not happen");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_call_has_its_own_output_exit_code_and_signal() {
+    let Some(scene) = Scene::new() else { return };
+    let output = scene.run("echo out; echo err >&2; exit 7");
+    assert_eq!((output.stdout, output.stderr), (b"out\n".to_vec(), b"err\n".to_vec()));
+    assert_eq!(output.status.code(), Some(7));
+    for signal in [15, 9, 6] {
+        let status = scene.run(&format!("kill -{signal} $$")).status;
+        assert_eq!(status.signal(), Some(signal), "{status}");
+    }
+    let bytes: Vec<u8> = (0..=255).collect();
+    fs::write(scene.at("repo/bytes"), &bytes).expect("write");
+    assert_eq!(scene.run("cat bytes").stdout, bytes, "binary, and no newline at the end");
+    let large = scene.run("head -c 100000000 /dev/zero | tr '\\0' x").stdout;
+    assert_eq!(large.len(), 100_000_000);
+    let long = format!(": {}; echo $# $0 ended", "x".repeat(1 << 20));
+    assert_eq!(scene.says(&long), "0 /bin/bash ended");
+    let repo = scene.at("repo").display().to_string();
+    assert_eq!(scene.says("pwd; A=1 env | grep ^A="), format!("{repo}\nA=1"));
+}
+
+#[test]
+fn calls_of_a_session_share_processes_files_and_a_loopback() {
+    let Some(scene) = Scene::new() else { return };
+    scene.says("sleep 300 > /dev/null 2>&1 & echo $! > /tmp/pid");
+    scene.says("kill -0 $(cat /tmp/pid) && kill $(cat /tmp/pid)");
+    let serve = "python3 -c 'import socket; s = socket.create_server((\"127.0.0.1\", 8123)); \
+                 open(\"/tmp/up\", \"w\"); s.accept()[0].send(b\"hello\")' > /dev/null 2>&1 &";
+    scene.says(serve);
+    scene.says("until test -e /tmp/up; do :; done");
+    assert_eq!(scene.says("exec 3<> /dev/tcp/127.0.0.1/8123 && cat <&3"), "hello");
+    assert!(!Path::new("/tmp/up").exists() && scene.at("run/tmp/up").exists());
+}
+
+#[test]
+fn fifty_calls_at_once_keep_their_outputs_apart() {
+    let Some(scene) = Scene::new() else { return };
+    let calls: Vec<Child> = (0..50).map(|n| scene.start(&format!("sleep 0.1; echo {n}"))).collect();
+    for (n, call) in calls.into_iter().enumerate() {
+        let output = call.wait_with_output().expect("ended");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{n}\n"));
+    }
+}
+
+#[test]
+fn a_call_that_is_signaled_or_killed_takes_its_processes_with_it() {
+    let Some(scene) = Scene::new() else { return };
+    for (signal, shown) in [(Signal::TERM, Some("ended\n")), (Signal::KILL, None)] {
+        let mut call =
+            scene.start("trap 'echo ended; exit 3' TERM; touch /tmp/up; sleep 300 & wait");
+        soon("the command's start", || scene.at("run/tmp/up").exists());
+        let pid = Pid::from_child(&call);
+        kill_process(pid, signal).expect("sent");
+        let mut said = String::new();
+        // Without the end of all that hold it, this would never end.
+        call.stdout.take().expect("stdout").read_to_string(&mut said).expect("read");
+        let status = call.wait().expect("ended");
+        match shown {
+            Some(shown) => assert_eq!((said.as_str(), status.code()), (shown, Some(3))),
+            None => assert_eq!(status.signal(), Some(9)),
+        }
+        soon("the end", || scene.run("pgrep -x sleep").status.code() == Some(1));
+        fs::remove_file(scene.at("run/tmp/up")).expect("removed");
+    }
+}
+
+#[test]
+fn nothing_outside_the_workspace_is_changed_and_home_is_thrown_away() {
+    let Some(scene) = Scene::new() else { return };
+    scene.says("echo x > new && mkdir d && mv new d/ && ln -s /etc/passwd l && rm l");
+    scene.says("echo x > ~/.cargo/new && echo x >> ~/.profile && cat ~/.cargo/new");
+    scene.says("git add -A && git commit -qm 'by the agent' && git log --format=%an -1");
+    for outside in ["/etc/x", "/usr/x", "/x", "/opt/x"] {
+        let error = scene.fails(&format!("touch {outside}"));
+        assert!(error.contains("Read-only file system"), "{error}");
+    }
+    let home = scene.at("home").display().to_string();
+    assert_eq!(scene.says("cat ~/.profile"), "export TOKEN=***\nx");
+    assert_eq!(
+        scene.says("ls -A ~ ~/.ssh"),
+        format!("{home}:\n.cargo\n.profile\n.ssh\n\n{home}/.ssh:")
+    );
+    assert!(!scene.at("home/.cargo/new").exists() && scene.at("repo/d/new").exists());
+    let profile = fs::read_to_string(scene.at("home/.profile")).expect("profile");
+    assert_eq!(profile, "export TOKEN=hunter2\n");
+}
+
+#[test]
+fn git_is_not_configured_and_the_task_is_not_changed() {
+    let Some(scene) = Scene::new() else { return };
+    for command in [
+        "git config core.fsmonitor x",
+        "echo x >> .git/config",
+        "echo x > .git/hooks/post-commit",
+        "echo x > .git/info/attributes",
+        "echo /x > .git/objects/info/alternates",
+        "mv .git .git2",
+        "rm -rf .git/hooks",
+        "echo x > tasks/job/TASK.md",
+        "rm tasks/job/TASK.md",
+        "mv tasks moved",
+        "touch tasks/job/more",
+        "umount .git/hooks",
+    ] {
+        scene.fails(command);
+    }
+    scene.says("echo '- done' >> tasks/job/progress.md");
+    let text = |path: &str| fs::read_to_string(scene.at(path)).expect("read");
+    assert_eq!(text("repo/tasks/job/TASK.md"), "- [ ] one\n");
+    assert_eq!(text("repo/tasks/job/progress.md"), "# Progress\n- done\n");
+    assert!(!scene.at("repo/.git/hooks/post-commit").exists());
+}
+
+#[test]
+fn the_network_and_the_sockets_of_other_programs_are_out_of_reach() {
+    let outside = TcpListener::bind("127.0.0.1:0").expect("port");
+    outside.set_nonblocking(true).expect("nonblocking");
+    let port = outside.local_addr().expect("address").port();
+    let Some(scene) = Scene::with(|root, view| {
+        let socket = root.join("agent.sock");
+        drop(UnixListener::bind(&socket).expect("socket"));
+        view.unreached.push(socket);
+    }) else {
+        return;
+    };
+    scene.fails(&format!("exec 3<> /dev/tcp/127.0.0.1/{port}"));
+    scene.fails("exec 3<> /dev/tcp/1.1.1.1/53");
+    assert!(outside.accept().is_err(), "somebody connected");
+    let connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])";
+    scene.fails(&format!("python3 -c '{connect}' {}", scene.at("agent.sock").display()));
+    scene.fails(&format!("python3 -c '{connect}' {}", scene.at("run/calls.sock").display()));
+}
+
+#[test]
+fn named_ports_of_the_host_s_loopback_are_reached() {
+    let outside = TcpListener::bind("127.0.0.1:0").expect("port");
+    let port = outside.local_addr().expect("address").port();
+    let Some(scene) = Scene::with(|_, view| view.ports.push(port)) else { return };
+    let host = std::thread::spawn(move || {
+        let (mut stream, _) = outside.accept().expect("a connection");
+        let mut asked = [0; 4];
+        stream.read_exact(&mut asked).expect("read");
+        stream.write_all(b"pong").expect("written");
+        asked
+    });
+    let ask = format!(
+        "for i in $(seq 100); do exec 3<> /dev/tcp/127.0.0.1/{port} && break; sleep 0.05; done 2>/dev/null; \
+         printf ping >&3; head -c 4 <&3"
+    );
+    assert_eq!(scene.says(&ask), "pong");
+    assert_eq!(&host.join().expect("host"), b"ping");
+}
+
+#[test]
+fn a_command_runs_once_and_never_outside_of_its_session() {
+    let Some(scene) = Scene::new() else { return };
+    let line = scene.calls.replace("echo ran");
+    assert_eq!(scene.calls.replaced(&line).as_deref(), Some("echo ran"));
+    let run = |line: &str| scene.shell(line).output().expect("ended");
+    assert_eq!(run(&line).stdout, b"ran\n");
+    let again = run(&line);
+    assert_eq!((again.status.code(), again.stdout), (Some(125), Vec::new()));
+    let last = scene.calls.replace("echo ran");
+    scene.calls.end().expect("ended");
+    for line in [&last, &scene.calls.replace("echo ran")] {
+        let late = run(line);
+        assert_eq!((late.status.code(), late.stdout), (Some(125), Vec::new()));
+        let said = String::from_utf8_lossy(&late.stderr);
+        assert!(said.contains("its session is over"), "{said}");
+    }
+}
+
+#[test]
+fn the_end_of_a_session_ends_daemons_and_calls_that_are_going_on() {
+    let Some(scene) = Scene::new() else { return };
+    scene.says("setsid -f sleep 301 > /dev/null 2>&1; setsid -f bash -c 'trap \"\" TERM; touch /tmp/up; while :; do :; done' > /dev/null 2>&1");
+    soon("the daemon's start", || scene.at("run/tmp/up").exists());
+    let call = scene.start("touch /tmp/two; sleep 302");
+    soon("the call's start", || scene.at("run/tmp/two").exists());
+    let alive: Vec<i32> = processes_that_name("30[12]");
+    assert!(alive.len() >= 2, "{alive:?}");
+    scene.calls.end().expect("ended");
+    for pid in alive {
+        let pid = Pid::from_raw(pid).expect("pid");
+        assert!(test_kill_process(pid).is_err(), "{pid:?} is alive");
+    }
+    let output = call.wait_with_output().expect("ended");
+    assert_eq!(output.status.code(), Some(125));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the sandbox ended before the command did"), "{said}");
+}
+
+/// Processes of this machine whose command line is `sleep` and a number like this.
+fn processes_that_name(number: &str) -> Vec<i32> {
+    let output = Command::new("pgrep").args(["-f", &format!("^sleep {number}$")]).output();
+    let output = String::from_utf8(output.expect("pgrep").stdout).expect("text");
+    output.lines().map(|line| line.parse().expect("a process")).collect()
+}
+
+#[test]
+fn a_sandbox_that_cannot_start_runs_nothing_and_says_why() {
+    let Some(programs) = programs() else { return };
+    let dir = tempfile::tempdir().expect("temporary folder");
+    let broken = dir.path().join("bwrap");
+    fs::write(&broken, "#!/bin/sh\necho 'bwrap: no permissions' >&2\nexit 1\n").expect("write");
+    fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("mode");
+    let programs = Programs { bubblewrap: broken, ..programs };
+    let error = probe(&programs, &dir.path().join("probe")).expect_err("broken");
+    assert!(error.to_string().ends_with("bwrap: no permissions"), "{error}");
+}
