@@ -225,7 +225,7 @@ mod tests {
             path: "/tmp/value".into(),
             source: std::io::ErrorKind::StorageFull.into(),
         };
-        let value = RecipeError::Value { given: "a=b".to_owned(), why: "it is too long" };
+        let value = RecipeError::Value { argument: "a=b".to_owned(), why: "it is too long" };
         let missing = RecipeError::NotFound { looked: vec!["PATH".to_owned()] };
         for (error, obstacle, hint) in [
             (spill, Obstacle::Write, Some("make room")),

@@ -96,7 +96,7 @@ impl Run {
             mode: RecipeMode::Run,
             // What the human left in the tree is not to be staged.
             auto_stage: AutoStage::Off,
-            progress: ShowProgress::Told,
+            progress: ShowProgress::Shown,
         })
     }
 

@@ -1,6 +1,7 @@
 //! The runner's command line.
 //!
-//! Invariant: pure; the recipe stands first and is no option, the folder is absolute.
+//! Invariant: pure; the recipe comes first and cannot be read as an option; the folder is
+//! absolute.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,56 +10,56 @@ use super::context::Context;
 use super::spill::{Placement, uri};
 use crate::model::RecipeName;
 
-/// Whether the steps are run.
+/// Whether the steps run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecipeMode {
-    /// They are.
+    /// They run.
     #[default]
     Run,
-    /// They are only told of.
+    /// They are only listed.
     Dry,
 }
 
 /// Whether the runner stages what its steps changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoStage {
-    /// As it does by itself.
+    /// The runner's default: it does.
     #[default]
     On,
     /// It does not.
     Off,
 }
 
-/// Whether the runner tells of each step.
+/// Whether the runner reports each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShowProgress {
-    /// Only its answer counts.
+    /// It prints only its answer.
     #[default]
     Silent,
-    /// On standard error, as it happens.
-    Told,
+    /// It reports each step on standard error as it begins and ends.
+    Shown,
 }
 
-/// What a runner is asked for.
+/// A recipe to run, with its options.
 #[derive(Clone, Debug)]
 pub struct RecipeRequest {
     /// The recipe.
     pub recipe: RecipeName,
-    /// Where it works; absolute.
+    /// The folder it works in; absolute.
     pub dir: PathBuf,
-    /// Folders that are searched for recipes, as given.
+    /// Folders to search for recipes, as the user wrote them.
     pub recipe_dirs: Vec<PathBuf>,
-    /// Its values.
+    /// Its context values.
     pub context: Context,
-    /// Whether the steps are run.
+    /// Whether the steps run.
     pub mode: RecipeMode,
-    /// Whether changes are staged.
+    /// Whether the runner stages changes.
     pub auto_stage: AutoStage,
-    /// Whether it tells of each step.
+    /// Whether the runner reports each step.
     pub progress: ShowProgress,
 }
 
-/// The arguments behind the runner's name, with spilled values in this folder.
+/// The runner's arguments; spilled values are in `folder`.
 pub(super) fn arguments(
     request: &RecipeRequest,
     places: &[Placement<'_>],
@@ -77,7 +78,7 @@ pub(super) fn arguments(
     if request.auto_stage == AutoStage::Off {
         words.push("--no-auto-stage".into());
     }
-    if request.progress == ShowProgress::Told {
+    if request.progress == ShowProgress::Shown {
         words.push("--progress".into());
     }
     for dir in &request.recipe_dirs {
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(words(&request), ["hello", "--output-format", "json", "-C", "/work"]);
         request.mode = RecipeMode::Dry;
         request.auto_stage = AutoStage::Off;
-        request.progress = ShowProgress::Told;
+        request.progress = ShowProgress::Shown;
         request.recipe_dirs = vec!["a".into(), "/b".into()];
         request.context.set("who", "you").expect("set");
         request.context.set("secret", "s3cret").expect("set");

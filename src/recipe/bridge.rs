@@ -1,8 +1,8 @@
-//! The bridge itself: finds and checks the runner, hands a recipe to it, and reads what
-//! came of it.
+//! The bridge itself: finds and checks the runner, runs a recipe with it, and turns its
+//! output into a report.
 //!
-//! Invariant: a runner that a rule refuses is never started, not even for its version where
-//! its permissions are the reason; spilled values are gone when a recipe's report is there.
+//! Invariant: a runner that others may replace is not started at all, not even for its
+//! version; spilled values are deleted before a recipe's report is returned.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
@@ -30,34 +30,34 @@ const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// How many failed steps an error names.
 const NAMED: usize = 3;
-/// How much of a step's own error is repeated, in characters.
+/// Length at which an error cuts off a step's own message, in characters.
 const SHOWN: usize = 300;
 
-/// Says whether a value must not stand on a command line.
+/// Tells whether a value is secret and must not appear on a command line.
 pub type IsSecret = Arc<dyn Fn(&ContextValue) -> bool + Send + Sync>;
 
-/// What stands around a recipe.
+/// The surroundings of recipes.
 pub struct BridgeConfig {
     /// Our own environment.
     pub ours: Vec<(OsString, OsString)>,
     /// The user's home.
     pub home: Option<PathBuf>,
-    /// What the launches inside are told.
+    /// Settings for the launches inside a recipe.
     pub nested: NestedLaunch,
-    /// The run whose name every process carries.
+    /// The id of the run, which marks every process.
     pub run: String,
-    /// Where large values are written.
+    /// The folder for large and secret values.
     pub tmp: PathBuf,
     /// Which values are secret.
     pub secret: IsSecret,
 }
 
-/// Hands recipes to the runner.
+/// Runs recipes with the runner.
 pub struct Bridge {
-    around: BridgeConfig,
+    config: BridgeConfig,
 }
 
-/// A runner that may be run.
+/// A runner that passed all checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runner {
     /// The binary and the rule that found it.
@@ -66,32 +66,32 @@ pub struct Runner {
     pub version: Version,
 }
 
-/// What would be run.
+/// A dry run of the bridge: what [`Bridge::run`] would start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecipePlan {
     /// The command, program first.
     pub argv: Vec<OsString>,
-    /// The names of its environment, sorted.
+    /// The names of its environment variables, sorted.
     pub environment: Vec<String>,
     /// The keys whose values are written to files.
     pub spilled: Vec<String>,
 }
 
-/// What came of a recipe.
+/// The outcome of a recipe.
 #[derive(Debug)]
 pub struct RecipeReport {
-    /// Its steps, as far as the runner told of them.
+    /// Its steps, as far as the runner reported them.
     pub steps: Vec<RecipeStep>,
-    /// The values it ended with.
+    /// Its context values at the end.
     pub context: Map<String, serde_json::Value>,
-    /// Why it did not succeed, if it did not.
+    /// Why it failed; none for success.
     pub error: Option<RecipeError>,
     /// Milliseconds it took.
     pub millis: u64,
 }
 
 impl RecipeReport {
-    /// Of a recipe that was never begun.
+    /// A report of a recipe that never started.
     pub fn refused(error: RecipeError) -> Self {
         Self { steps: Vec::new(), context: Map::new(), error: Some(error), millis: 0 }
     }
@@ -103,18 +103,18 @@ impl RecipeReport {
 }
 
 impl Bridge {
-    /// A bridge in these surroundings.
-    pub fn new(around: BridgeConfig) -> Self {
-        Self { around }
+    /// Makes a bridge.
+    pub fn new(config: BridgeConfig) -> Self {
+        Self { config }
     }
 
     fn variable(&self, name: &str) -> Option<&OsStr> {
-        let found = self.around.ours.iter().find(|(it, _)| it == name);
+        let found = self.config.ours.iter().find(|(it, _)| it == name);
         found.map(|(_, value)| value.as_os_str())
     }
 
-    /// What each place for a runner has.
-    pub fn looked(&self) -> Vec<RunnerCandidate> {
+    /// Every place where a runner may be, and what was found there.
+    pub fn candidates(&self) -> Vec<RunnerCandidate> {
         let path = self.variable("PATH").map(OsStr::to_owned);
         let which = |wanted: &Path| {
             let here = std::env::current_dir().ok()?;
@@ -123,26 +123,26 @@ impl Bridge {
         };
         discover::discover(&RunnerLookup {
             named: self.variable(PATH_VARIABLE).map(OsStr::to_owned),
-            home: self.around.home.clone(),
+            home: self.config.home.clone(),
             which: &which,
         })
     }
 
-    /// The runner, if there is one that may be run.
+    /// Finds and checks the runner.
     ///
     /// # Errors
-    /// If there is none, anybody could replace it, or its version is not relied on.
+    /// If there is none, if any user may replace it, or if its version is too old or unknown.
     pub async fn runner(&self) -> Result<Runner, RecipeError> {
-        let looked = self.looked();
-        let Some(found) = FoundRunner::first(&looked) else {
-            let looked = looked.iter().map(RunnerCandidate::describe).collect();
+        let candidates = self.candidates();
+        let Some(found) = FoundRunner::first(&candidates) else {
+            let looked = candidates.iter().map(RunnerCandidate::describe).collect();
             return Err(RecipeError::NotFound { looked });
         };
         let version = self.version(&found.path).await?;
         Ok(Runner { found, version })
     }
 
-    /// The permission bits and then the version of a binary, if both let it be run.
+    /// Checks the permission bits of a binary, then its version, and returns the version.
     async fn version(&self, path: &Path) -> Result<Version, RecipeError> {
         let mode = mode(path)?;
         if discover::is_world_writable(mode) {
@@ -154,18 +154,18 @@ impl Bridge {
             program: path.to_owned(),
             arguments: vec!["--version".into()],
             environment: self.environment(Some(path), None),
-            // Of all folders the one that is there for sure.
+            // The one folder that always exists.
             dir: PathBuf::from("/"),
             limit: VERSION_LIMIT,
-            run: self.around.run.clone(),
+            run: self.config.run.clone(),
         };
         let ended = execute(launch, &CancellationToken::new(), &mut |_| {}).await;
         let ended = ended.map_err(|error| unknown(error.to_string()))?;
         match ended.end {
             RunnerEnd::Exited(0) => check(&String::from_utf8_lossy(&ended.stdout)).map_err(refused),
-            RunnerEnd::Exited(code) => Err(unknown(format!("`--version` ended with {code}"))),
+            RunnerEnd::Exited(code) => Err(unknown(format!("`--version` exited {code}"))),
             RunnerEnd::Signalled(signal) => {
-                Err(unknown(format!("`--version` was ended by signal {signal}")))
+                Err(unknown(format!("`--version` was killed by signal {signal}")))
             }
             RunnerEnd::TimedOut => {
                 let seconds = VERSION_LIMIT.as_secs();
@@ -181,21 +181,21 @@ impl Bridge {
         runner: Option<&Path>,
         project: Option<&Path>,
     ) -> Vec<(OsString, OsString)> {
-        let ours = self.around.ours.iter().cloned();
-        for_runner(ours, runner.map(Path::as_os_str), project, &self.around.nested)
+        let ours = self.config.ours.iter().cloned();
+        for_runner(ours, runner.map(Path::as_os_str), project, &self.config.nested)
     }
 
-    /// What would be run, without running anything, whether there is a runner or not.
+    /// Shows what [`Self::run`] would start. Works without a runner, too.
     pub fn plan(&self, request: &RecipeRequest) -> RecipePlan {
-        let found = FoundRunner::first(&self.looked());
+        let found = FoundRunner::first(&self.candidates());
         let program = found.as_ref().map_or_else(|| BINARY.into(), |found| found.path.clone());
         let places = self.places(request);
         let mut argv = vec![program.into_os_string()];
-        argv.extend(arguments(request, &places, &spill::example(&self.around.tmp)));
+        argv.extend(arguments(request, &places, &spill::example(&self.config.tmp)));
         let runner = found.as_ref().map(|found| found.path.as_path());
         let environment = self.environment(runner, Some(&request.dir));
         let names = environment.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
-        // Every process of ours is marked with these when it is started.
+        // Every process that we start gets these marks.
         let marks = [RUN_VARIABLE, CHILD_VARIABLE].map(str::to_owned);
         let names: std::collections::BTreeSet<String> = names.chain(marks).collect();
         let spilled = places.iter().filter_map(|place| match place {
@@ -206,12 +206,12 @@ impl Bridge {
     }
 
     fn places<'r>(&self, request: &'r RecipeRequest) -> Vec<Placement<'r>> {
-        let secret = &self.around.secret;
+        let secret = &self.config.secret;
         spill::plan(&request.context, &|value| secret(value))
     }
 
-    /// Runs a recipe to its end, its limit's or `stop`'s. `tell` gets every line that the
-    /// runner writes to standard error.
+    /// Runs a recipe until it ends, `limit` is over or `stop` is cancelled. `tell` gets every
+    /// line that the runner writes to standard error.
     pub async fn run(
         &self,
         request: &RecipeRequest,
@@ -222,8 +222,8 @@ impl Bridge {
     ) -> RecipeReport {
         let started = Instant::now();
         let places = self.places(request);
-        // Dropped on every way out of here, and with the future where it is not waited for.
-        let spilled = match Spilled::write(&places, &self.around.tmp) {
+        // Deleted when dropped: on every return, and if this future is dropped midway.
+        let spilled = match Spilled::write(&places, &self.config.tmp) {
             Ok(spilled) => spilled,
             Err(error) => return RecipeReport::refused(error),
         };
@@ -234,7 +234,7 @@ impl Bridge {
             environment: self.environment(Some(&runner.found.path), Some(&request.dir)),
             dir: request.dir.clone(),
             limit,
-            run: self.around.run.clone(),
+            run: self.config.run.clone(),
         };
         let mut report = match execute(launch, stop, tell).await {
             Ok(ended) => read(&ended, request, limit),
@@ -245,7 +245,7 @@ impl Bridge {
     }
 }
 
-/// The permission bits of a file, links followed.
+/// The permission bits of a file, following links.
 fn mode(path: &Path) -> Result<u32, RecipeError> {
     let found = path.metadata().map_err(|source| {
         let program = path.display().to_string();
@@ -254,8 +254,8 @@ fn mode(path: &Path) -> Result<u32, RecipeError> {
     Ok(found.permissions().mode() & 0o7777)
 }
 
-/// What an ended runner's output comes to. An answer is an answer whatever the exit code;
-/// without one the code, the signal or the odd output is the reason, in that order.
+/// Turns the runner's output into a report. An answer counts with any exit code. Without one,
+/// the error names the exit code or, for exit 0, what is wrong with the output.
 fn read(ended: &RunnerOutput, request: &RecipeRequest, limit: Duration) -> RecipeReport {
     let answer = parse(&ended.stdout);
     let said = ended.said.last();
@@ -273,7 +273,7 @@ fn read(ended: &RunnerOutput, request: &RecipeRequest, limit: Duration) -> Recip
     RecipeReport { steps, context, error, millis: 0 }
 }
 
-/// A recipe succeeded only if the runner says so in both of its ways.
+/// The error of an answer, unless both the answer and the exit code report success.
 fn failed(
     request: &RecipeRequest,
     code: i32,
@@ -293,8 +293,8 @@ fn failed(
         .collect();
     let why = match (steps.is_empty(), response.success) {
         (false, _) => format!(" at {}", steps.join("; ")),
-        (true, true) => format!(": the runner says success and ended with {code}"),
-        // No step tells why: what was said last may.
+        (true, true) => format!(": the runner reports success but exited {code}"),
+        // No step names a reason; the last lines of standard error may.
         (true, false) => below(said),
     };
     Some(RecipeError::Failed { recipe: request.recipe.to_string(), why })

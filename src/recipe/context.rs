@@ -1,7 +1,7 @@
-//! The values that a recipe is given, as the runner takes them.
+//! The context values of a recipe, in the form that the runner takes.
 //!
-//! Invariant: pure; each key once, the later word wins, and a key that the runner would
-//! split elsewhere than we do is refused.
+//! Invariant: pure; each key occurs once and the later value wins; a key that the runner
+//! would split at another `=` is refused.
 
 use serde_json::Map;
 
@@ -10,9 +10,9 @@ use super::error::RecipeError;
 /// One value, serialized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextValue {
-    /// Its name.
+    /// Its key.
     pub key: String,
-    /// What `--set key=` is followed by.
+    /// The text after `--set key=`.
     pub text: String,
 }
 
@@ -23,21 +23,21 @@ pub struct Context {
 }
 
 impl Context {
-    /// Takes a value, in the place of one with this key.
+    /// Sets a value; replaces an earlier one with the same key.
     ///
     /// # Errors
     /// If the key is empty or holds a `=` or NUL byte, or the value holds a NUL byte.
     pub fn set(&mut self, key: &str, text: impl Into<String>) -> Result<(), RecipeError> {
         let text = text.into();
-        let refused = |why| Err(RecipeError::Value { given: key.to_owned(), why });
+        let refused = |why| Err(RecipeError::Value { argument: key.to_owned(), why });
         if key.is_empty() {
-            return refused("its key is empty");
+            return refused("the key is empty");
         }
         if key.contains('=') {
-            return refused("a key holds no `=`");
+            return refused("a key cannot contain `=`");
         }
         if key.contains('\0') || text.contains('\0') {
-            return refused("it holds a NUL byte");
+            return refused("it contains a NUL byte");
         }
         match self.values.iter_mut().find(|value| value.key == key) {
             Some(known) => known.text = text,
@@ -46,7 +46,7 @@ impl Context {
         Ok(())
     }
 
-    /// Takes `key=value` as it was typed: all behind the first `=` is the value.
+    /// Sets a value written as `key=value`; everything after the first `=` is the value.
     ///
     /// # Errors
     /// As [`Self::set`], and if there is no `=`.
@@ -54,13 +54,13 @@ impl Context {
         match pair.split_once('=') {
             Some((key, text)) => self.set(key, text),
             None => {
-                let given = pair.to_owned();
-                Err(RecipeError::Value { given, why: "it is not written as `key=value`" })
+                let argument = pair.to_owned();
+                Err(RecipeError::Value { argument, why: "it is not written as `key=value`" })
             }
         }
     }
 
-    /// Takes the fields of an object.
+    /// Sets all fields of a JSON object.
     ///
     /// # Errors
     /// As [`Self::set`].
@@ -68,13 +68,13 @@ impl Context {
         fields.iter().try_for_each(|(key, value)| self.set(key, serialized(value)))
     }
 
-    /// The values, in the order in which their keys were first given.
+    /// The values, in the order in which their keys first occurred.
     pub fn values(&self) -> &[ContextValue] {
         &self.values
     }
 }
 
-/// A value as the runner reads it back: text as it is, anything else as JSON.
+/// The form from which the runner reads a value: text unchanged, anything else as JSON.
 fn serialized(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_as_the_runner_reads_them() {
+    fn values_are_serialized_for_the_runner() {
         let mut context = Context::default();
         let fields = json!({
             "a": true, "b": false, "c": 42, "d": 1.5, "e": null, "f": "as it is\n",
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_word_wins_and_the_first_equals_sign_splits() {
+    fn the_later_value_wins_and_the_first_equals_sign_splits() {
         let mut context = Context::default();
         context.set("a", "1").expect("set");
         context.set_pair("b=x=y").expect("set");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_split_or_cut_elsewhere_is_refused() {
+    fn keys_with_an_equals_sign_and_nul_bytes_are_refused() {
         for pair in ["novalue", "=x", "a=x\0y", "a\0=x"] {
             assert!(Context::default().set_pair(pair).is_err(), "{pair:?}");
         }

@@ -1,7 +1,7 @@
-//! Where the runner is looked for, in the order in which that is done.
+//! The places where the runner may be, in search order.
 //!
-//! Invariant: pure over what the machine offers; the first place that has a runner wins,
-//! and a variable that leads nowhere is passed over as if it were not set.
+//! Invariant: pure over the lookups that are passed in; the first place with a runner wins,
+//! and a variable that names no program is ignored.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 /// The runner's name.
 pub(super) const BINARY: &str = "recipe-runner-rs";
 
-/// Names the runner, as a path or as a name on the PATH.
+/// The variable that names the runner, by a path or by a name to look up in PATH.
 pub(super) const PATH_VARIABLE: &str = "RECIPE_RUNNER_RS_PATH";
 
-/// Which rule found a runner.
+/// The rule by which a runner was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiscoveryRule {
     /// `RECIPE_RUNNER_RS_PATH`.
@@ -26,10 +26,10 @@ pub enum DiscoveryRule {
 }
 
 impl DiscoveryRule {
-    /// The rules, in their order.
+    /// The rules in search order.
     const ALL: [Self; 4] = [Self::Variable, Self::Path, Self::Cargo, Self::Local];
 
-    /// What it is called.
+    /// The rule's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Variable => PATH_VARIABLE,
@@ -40,13 +40,13 @@ impl DiscoveryRule {
     }
 }
 
-/// What the machine offers, handed in so that it can be tested.
+/// The machine's lookups, passed in so that tests can replace them.
 pub(super) struct RunnerLookup<'a> {
     /// The value of [`PATH_VARIABLE`].
     pub(super) named: Option<OsString>,
     /// The user's home.
     pub(super) home: Option<PathBuf>,
-    /// A program's name or path → its absolute path, if it can be run.
+    /// Resolves a program's name or path to its absolute path, if it is executable.
     pub(super) which: &'a dyn Fn(&Path) -> Option<PathBuf>,
 }
 
@@ -55,22 +55,22 @@ pub(super) struct RunnerLookup<'a> {
 pub struct FoundRunner {
     /// The binary, absolute.
     pub path: PathBuf,
-    /// By which rule.
+    /// The rule that found it.
     pub rule: DiscoveryRule,
 }
 
-/// What one rule came to.
+/// The result of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunnerCandidate {
     /// The rule.
     pub rule: DiscoveryRule,
-    /// What was looked for; none where there was nothing to look for.
+    /// The name or path that was looked for; none if the rule does not apply.
     pub wanted: Option<PathBuf>,
-    /// What is there.
+    /// The runner there, if any.
     pub found: Option<PathBuf>,
 }
 
-/// Looks everywhere, in order.
+/// Applies every rule, in order.
 pub(super) fn discover(lookup: &RunnerLookup<'_>) -> Vec<RunnerCandidate> {
     let below_home = |folder: &str| lookup.home.as_ref().map(|home| home.join(folder).join(BINARY));
     let look = |rule| {
@@ -89,7 +89,7 @@ pub(super) fn discover(lookup: &RunnerLookup<'_>) -> Vec<RunnerCandidate> {
 }
 
 impl FoundRunner {
-    /// The first of the places that has a runner.
+    /// The first runner in search order.
     pub fn first(looked: &[RunnerCandidate]) -> Option<Self> {
         let found = |it: &RunnerCandidate| Some(Self { path: it.found.clone()?, rule: it.rule });
         looked.iter().find_map(found)
@@ -97,7 +97,7 @@ impl FoundRunner {
 }
 
 impl RunnerCandidate {
-    /// The place, for people.
+    /// The place, for messages.
     pub fn describe(&self) -> String {
         match (&self.wanted, self.rule) {
             (None, DiscoveryRule::Variable) => format!("{PATH_VARIABLE} (not set)"),
@@ -115,7 +115,7 @@ impl RunnerCandidate {
     }
 }
 
-/// Whether anybody on the machine may replace a file with these permission bits.
+/// Whether any user of the machine may replace a file with these permission bits.
 pub(super) fn is_world_writable(mode: u32) -> bool {
     mode & 0o002 != 0
 }
@@ -124,7 +124,7 @@ pub(super) fn is_world_writable(mode: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// Which runner is found where these can be run.
+    /// The runner that is found if only these programs exist.
     fn found(named: Option<&str>, there: &[(&str, &str)]) -> Option<(String, DiscoveryRule)> {
         let which = |wanted: &Path| {
             let known = there.iter().find(|(name, _)| Path::new(name) == wanted);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_leads_nowhere_is_passed_over_and_a_bare_name_is_looked_up() {
+    fn a_variable_that_names_no_program_is_ignored_and_a_bare_name_is_looked_up() {
         let path = [("recipe-runner-rs", "/usr/bin/recipe-runner-rs"), ("mine", "/usr/bin/mine")];
         let by = |rule, path: &str| Some((path.to_owned(), rule));
         assert_eq!(
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_write_bit_counts() {
+    fn only_the_write_bit_for_others_counts() {
         for (mode, bad) in
             [(0o755, false), (0o775, false), (0o757, true), (0o777, true), (0o2, true)]
         {

@@ -1,30 +1,30 @@
-//! Why a recipe did not succeed, each reason with a name that programs can rely on.
+//! The reasons why a recipe fails, each with a stable name for programs.
 
 use std::path::PathBuf;
 
-use super::failure::signal_name;
+use super::runner_stderr::signal_name;
 use super::version::{MINIMUM, VersionProblem};
 use crate::model::RecipeNameError;
 use crate::sys;
 use crate::sys::depth::DepthError;
 
-/// Why a recipe did not succeed.
+/// The reason why a recipe failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecipeError {
-    /// The recipe's name is none.
-    #[error("`{name}` is no recipe: {source}")]
+    /// The recipe's name is not valid.
+    #[error("`{name}` is not a recipe name: {source}")]
     Name {
-        /// What was given.
+        /// The name as written.
         name: String,
-        /// What is wrong with it.
+        /// Why it is not valid.
         source: RecipeNameError,
     },
-    /// A context value cannot be handed over.
-    #[error("the context value `{given}` cannot be used: {why}")]
+    /// A context value cannot be passed to the runner.
+    #[error("the context value `{argument}` cannot be used: {why}")]
     Value {
         /// The argument or the key.
-        given: String,
-        /// What is wrong with it.
+        argument: String,
+        /// Why not.
         why: &'static str,
     },
     /// The context file cannot be used.
@@ -32,38 +32,38 @@ pub enum RecipeError {
     ContextFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why not.
         why: String,
     },
     /// Launches are nested too deep.
     #[error(transparent)]
     Depth(#[from] DepthError),
     /// There is no runner.
-    #[error("recipe-runner-rs is not found; looked at: {}", looked.join(", "))]
+    #[error("recipe-runner-rs was not found; looked at: {}", looked.join(", "))]
     NotFound {
         /// The places, in order.
         looked: Vec<String>,
     },
     /// Any user of the machine could replace the runner.
-    #[error("{path} is world-writable (mode {mode:o}) and is not run")]
+    #[error("{path} is world-writable (mode {mode:o}), so it was not run")]
     WorldWritable {
         /// The binary.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
     },
-    /// The runner's version is not one that is relied on.
-    #[error("{path} is not run: {problem}")]
+    /// The runner's version is too old or unknown.
+    #[error("{path} was not run: {problem}")]
     Version {
         /// The binary.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the version.
         problem: VersionProblem,
     },
     /// A large value cannot be written for the recipe.
     #[error("cannot {operation} {path} for a context value: {source}")]
     Spill {
-        /// What was tried, as a verb.
+        /// The operation, as a verb.
         operation: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -73,12 +73,12 @@ pub enum RecipeError {
     /// The runner or cargo cannot be started.
     #[error(transparent)]
     Start(#[from] sys::SysError),
-    /// The runner ended with a code and without an answer.
+    /// The runner exited with an error and printed no answer.
     #[error("recipe-runner-rs failed (exit {code}): {}", said.as_deref().unwrap_or("no stderr"))]
     Exit {
         /// Its exit code.
         code: i32,
-        /// The end of what it said on standard error, if anything.
+        /// The end of its standard error, if any.
         said: Option<String>,
     },
     /// The runner was killed.
@@ -86,51 +86,51 @@ pub enum RecipeError {
     Signal {
         /// The signal's number.
         signal: i32,
-        /// The end of what it said on standard error, if anything.
+        /// The end of its standard error, if any.
         said: Option<String>,
     },
-    /// The runner ended well and its answer is none.
+    /// The runner exited 0 with invalid output.
     #[error("recipe-runner-rs returned unparseable output (exit {code}): {why}{}", below(said))]
     Unparseable {
         /// Its exit code.
         code: i32,
-        /// What it printed instead, or what is wrong with it.
+        /// The output, or what is wrong with it.
         why: String,
-        /// The end of what it said on standard error, if anything.
+        /// The end of its standard error, if any.
         said: Option<String>,
     },
-    /// The recipe ran longer than it may; it was ended with all it had started.
+    /// The recipe exceeded its time limit and was ended with everything it had started.
     #[error("the recipe ran longer than {seconds} s and was ended")]
     TimedOut {
         /// The limit.
         seconds: u64,
     },
-    /// We were ended, and the recipe with us.
+    /// This program was ended, and the recipe with it.
     #[error("the recipe was ended with the run")]
     Stopped,
-    /// The runner answered that the recipe failed.
+    /// The runner reported that the recipe failed.
     #[error("the recipe {recipe} failed{why}")]
     Failed {
         /// Its name.
         recipe: String,
-        /// The steps that failed, or nothing.
+        /// The failed steps; may be empty.
         why: String,
     },
     /// There is no cargo to install with.
-    #[error("cargo is not found, and it is what installs recipe-runner-rs")]
+    #[error("cargo was not found, and recipe-runner-rs is installed with it")]
     NoCargo,
-    /// A limit that is no number of seconds.
-    #[error("{name} is `{value}` and should be a number of seconds")]
+    /// A limit that is not a number of seconds.
+    #[error("{name}={value} is not a number of seconds")]
     Limit {
         /// The variable.
         name: &'static str,
-        /// What it holds.
+        /// Its value.
         value: String,
     },
     /// The installation failed.
     #[error("cargo install failed ({0})")]
     Install(String),
-    /// We were ended, and the installation with us.
+    /// This program was ended, and the installation with it.
     #[error("cargo install was ended")]
     InstallStopped,
     /// The installation took too long.
@@ -141,7 +141,7 @@ pub enum RecipeError {
     },
 }
 
-/// What was said, on lines of its own.
+/// The end of standard error, on lines of its own.
 pub(super) fn below(said: &Option<String>) -> String {
     said.as_ref().map(|said| format!("\n{said}")).unwrap_or_default()
 }
@@ -176,28 +176,29 @@ impl RecipeError {
         }
     }
 
-    /// What to do about it, where that can be said.
+    /// A next step for the user, if there is one.
     pub fn hint(&self) -> Option<String> {
         let install = "install it with `ralph-copilot recipe install`";
         let hint = match self {
             Self::Name { .. } => {
-                "name it as in `my-recipe`, or give the absolute path of its file".to_owned()
+                "use a name such as `my-recipe`, or the absolute path of the recipe's file"
+                    .to_owned()
             }
             Self::NotFound { .. } | Self::Start(_) => {
-                format!("{install}, or name it with RECIPE_RUNNER_RS_PATH")
+                format!("{install}, or set RECIPE_RUNNER_RS_PATH to its path")
             }
             Self::WorldWritable { path, .. } => {
-                format!("if nobody has touched it: chmod o-w {}", path.display())
+                format!("check that it was not replaced, then run: chmod o-w {}", path.display())
             }
             Self::Version { .. } => {
                 let [major, minor, patch] = MINIMUM;
-                format!("{install}: {major}.{minor}.{patch} is the oldest that is run")
+                format!("{install}; at least version {major}.{minor}.{patch} is required")
             }
             Self::NoCargo => "install Rust from https://rustup.rs".to_owned(),
             Self::InstallTimedOut { .. } => {
-                "give it more time with RECIPE_RUNNER_INSTALL_TIMEOUT=900".to_owned()
+                "allow more time with RECIPE_RUNNER_INSTALL_TIMEOUT=900".to_owned()
             }
-            Self::TimedOut { .. } => "give it more time with `--timeout`".to_owned(),
+            Self::TimedOut { .. } => "allow more time with `--timeout`".to_owned(),
             Self::Value { .. }
             | Self::ContextFile { .. }
             | Self::Depth(_)
@@ -214,7 +215,7 @@ impl RecipeError {
         Some(hint)
     }
 
-    /// Whether the runner cannot be used at all, whatever recipe it is asked for.
+    /// Whether the runner cannot be used for any recipe.
     pub fn is_unusable(&self) -> bool {
         match self {
             Self::NotFound { .. }

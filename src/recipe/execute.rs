@@ -1,4 +1,4 @@
-//! One process, with a limit, its output bounded, and everything it started gone at the end.
+//! Runs one process with a time limit and bounded output, and ends everything it started.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
@@ -12,18 +12,18 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::error::RecipeError;
-use super::failure::RunnerStderr;
 use super::response::LARGEST;
+use super::runner_stderr::RunnerStderr;
 use crate::sys::process::{Ladder, Supervised};
 
 /// Between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long output is read after the process ended.
 const DRAIN: Duration = Duration::from_secs(2);
-/// Longest line of standard error that is told of, in bytes.
+/// Longest line of standard error that is passed on, in bytes.
 const LINE: usize = 64 * 1024;
 
-/// What is started.
+/// A process to start.
 pub(super) struct RunnerLaunch {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<OsString>,
@@ -31,11 +31,11 @@ pub(super) struct RunnerLaunch {
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) dir: PathBuf,
     pub(super) limit: Duration,
-    /// The run that it belongs to.
+    /// The id of the run that it belongs to.
     pub(super) run: String,
 }
 
-/// How it ended.
+/// How the process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunnerEnd {
     Exited(i32),
@@ -44,15 +44,16 @@ pub(super) enum RunnerEnd {
     Stopped,
 }
 
-/// What it came to.
+/// The end and the output of the process.
 pub(super) struct RunnerOutput {
     pub(super) end: RunnerEnd,
-    /// Standard output; one byte more than is read at most where there was more.
+    /// Standard output. If it exceeded [`LARGEST`], it is cut one byte above that.
     pub(super) stdout: Vec<u8>,
     pub(super) said: RunnerStderr,
 }
 
-/// Runs it to its end, its limit's or `stop`'s, and tells each line of its standard error.
+/// Runs the process until it ends, its limit is over or `stop` is cancelled. `tell` gets each
+/// line of its standard error.
 pub(super) async fn execute(
     launch: RunnerLaunch,
     stop: &CancellationToken,
@@ -70,7 +71,7 @@ pub(super) async fn execute(
     let mut child = Supervised::spawn(command, &launch.run)?;
     let mut stdout = Vec::new();
     let mut lines = Lines { said: RunnerStderr::default(), tell, line: Vec::new() };
-    // Taken, so that `stop` does not read them away.
+    // Taken here, so that `child.stop` does not consume them.
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let end = {
         let reading = async {
@@ -102,8 +103,8 @@ pub(super) async fn execute(
             Some(Err(_elapsed)) => (RunnerEnd::TimedOut, Ladder { term: GRACE, ..Ladder::AT_ONCE }),
             None => (RunnerEnd::Stopped, Ladder { term: GRACE, ..Ladder::AT_ONCE }),
         };
-        // A grandchild that holds the output open is ended, and a full pipe keeps nobody from
-        // ending.
+        // This also ends grandchildren that hold the output open. Reading goes on meanwhile, so
+        // that a full pipe cannot keep a process from ending.
         let stopping = child.stop(ladder);
         if read {
             stopping.await;
@@ -117,7 +118,7 @@ pub(super) async fn execute(
     Ok(RunnerOutput { end, stdout, said: lines.said })
 }
 
-/// Keeps the beginning, and reads the rest away.
+/// Keeps the beginning of a stream and discards the rest.
 async fn collect(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     let Some(mut from) = from else { return };
     let mut buffer = vec![0; 64 * 1024];

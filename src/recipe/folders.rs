@@ -1,24 +1,24 @@
-//! Where the runner looks for a recipe that is named, in its order.
+//! The folders in which the runner looks for a recipe, in its order.
 //!
-//! Invariant: pure. What lies in these folders is read by whoever asks.
+//! Invariant: pure; callers read the folders.
 
 use std::path::{Path, PathBuf};
 
 use crate::model::RECIPE_FOLDERS;
 
-/// Endings of a recipe's file, the stronger one first.
+/// Extensions of recipe files, the preferred one first.
 pub const ENDINGS: [&str; 2] = ["yaml", "yml"];
 
-/// The folders, strongest first: those that are given and no others, or else those of the
-/// environment, the home and the folder that is worked in.
+/// The folders, first match wins: only `named` if it is not empty, else those of the
+/// environment, the home and the working folder `dir`.
 pub fn folders(
-    given: &[PathBuf],
+    named: &[PathBuf],
     dir: &Path,
     home: Option<&Path>,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<PathBuf> {
-    if !given.is_empty() {
-        return given.iter().map(|folder| dir.join(folder)).collect();
+    if !named.is_empty() {
+        return named.iter().map(|folder| dir.join(folder)).collect();
     }
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let bundle = Path::new("amplifier-bundle/recipes");
@@ -39,13 +39,13 @@ pub fn folders(
 mod tests {
     use super::*;
 
-    fn shown(given: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
-        let given: Vec<PathBuf> = given.iter().map(PathBuf::from).collect();
+    fn shown(named: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
+        let named: Vec<PathBuf> = named.iter().map(PathBuf::from).collect();
         let variable = |name: &str| {
             let known = variables.iter().find(|(it, _)| *it == name);
             known.map(|(_, value)| (*value).to_owned())
         };
-        folders(&given, Path::new("/w"), Some(Path::new("/h")), &variable)
+        folders(&named, Path::new("/w"), Some(Path::new("/h")), &variable)
             .into_iter()
             .map(|folder| folder.display().to_string())
             .collect()

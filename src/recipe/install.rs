@@ -1,7 +1,6 @@
-//! Installing the runner: cargo, from the runner's own repository, with a limit.
+//! Installs the runner with cargo from its own repository, within a time limit.
 //!
-//! Invariant: only what [`install_command`] gives is ever run. Whether anybody wants it is
-//! asked by whoever calls.
+//! Invariant: only [`install_command`] is ever run. Callers ask the user for consent.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,19 +12,19 @@ use super::error::RecipeError;
 use super::execute::{RunnerEnd, RunnerLaunch, execute};
 use crate::sys::env::is_withheld;
 
-/// Where the runner comes from.
+/// The runner's repository.
 const REPOSITORY: &str = "https://github.com/rysweet/amplihack-recipe-runner";
 
-/// Seconds that an installation may take.
+/// The variable with the time limit of an installation, in seconds.
 pub const INSTALL_VARIABLE: &str = "RECIPE_RUNNER_INSTALL_TIMEOUT";
 
-/// Seconds where the variable says nothing.
+/// The default limit, in seconds.
 const LIMIT: u64 = 300;
 
-/// The limit that a variable's value sets.
+/// Reads the limit from the variable's value; the default if it is unset or empty.
 ///
 /// # Errors
-/// If it is no number of seconds above 0.
+/// If it is not a number of seconds above 0.
 pub fn install_limit(value: Option<&str>) -> Result<Duration, RecipeError> {
     let Some(value) = value.filter(|value| !value.is_empty()) else {
         return Ok(Duration::from_secs(LIMIT));
@@ -35,15 +34,15 @@ pub fn install_limit(value: Option<&str>) -> Result<Duration, RecipeError> {
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// What is run, without cargo's own name.
+/// The arguments for cargo.
 pub fn install_command() -> [&'static str; 4] {
     ["install", "--git", REPOSITORY, "--locked"]
 }
 
-/// Runs cargo to its end. Its words go to `tell`, line by line.
+/// Runs cargo. `tell` gets each line of its standard error.
 ///
 /// # Errors
-/// If it cannot be started, fails or takes too long.
+/// If cargo cannot be started, fails or takes too long.
 pub async fn install(
     cargo: &Path,
     limit: Duration,

@@ -1,10 +1,10 @@
-//! The bridge to `recipe-runner-rs`: found, checked, asked, and not believed.
+//! The bridge to `recipe-runner-rs`: finds and checks the runner, runs recipes with it, and
+//! reads its answers.
 //!
-//! Invariant: nothing is run that a rule of this room refuses; what a recipe gets (its
-//! arguments, its environment, its large values) is decided by pure functions; what it says
-//! is read, and a runner that ended without saying it is an error with a name of its own.
-//! What does NOT live here: whether a criterion is met, printing, and the guard that the
-//! launches inside a recipe stand under.
+//! Invariant: a runner that fails a check is never started. Pure functions decide what a
+//! recipe gets: its arguments, its environment, its large values. Each way of ending without
+//! an answer is an error of its own. What does NOT live here: whether a criterion is met,
+//! printing, and the guard for the launches inside a recipe.
 
 mod argv;
 mod bridge;
@@ -13,11 +13,11 @@ mod discover;
 mod environment;
 mod error;
 mod execute;
-mod failure;
 mod folders;
 mod install;
 mod progress;
 mod response;
+mod runner_stderr;
 mod spill;
 mod version;
 

@@ -1,21 +1,21 @@
-//! What the runner tells on standard error while it works.
+//! The progress lines that the runner writes to standard error while it works.
 //!
-//! Invariant: pure. It is told to people and put into events; nothing is decided by it.
+//! Invariant: pure. They are shown to people and put into events; they decide nothing.
 
 use serde::Deserialize;
 
 use crate::model::StepStatus;
 
-/// A step began or ended.
+/// A step that began or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgressLine {
     /// Its name in the recipe.
     pub step: String,
-    /// `Running` for one that began.
+    /// `Running` for a step that began.
     pub status: StepStatus,
 }
 
-/// The same as a line of JSON, which wrappers of the runner write.
+/// The same as a JSON line, which wrappers of the runner write.
 #[derive(Deserialize)]
 struct Transition {
     r#type: String,
@@ -23,10 +23,10 @@ struct Transition {
     status: String,
 }
 
-/// What begins a line that tells of a step as JSON, as Rust and as Python print it.
+/// The beginning of such a JSON line, as Rust and as Python print it.
 const TRANSITIONS: [&str; 2] = [r#"{"type":"step_transition""#, r#"{"type": "step_transition""#];
 
-/// A line of standard error, if it tells of a step.
+/// Reads a line of standard error, if it is about a step.
 pub fn read_line(line: &str) -> Option<ProgressLine> {
     let line = line.trim();
     if line.starts_with('{') {
@@ -42,7 +42,7 @@ pub fn read_line(line: &str) -> Option<ProgressLine> {
         _ => return None,
     };
     let rest = letters.as_str().trim();
-    // Behind the name stand its kind, as in ` [sub-recipe]`, or its time, as in ` (0.1s)`.
+    // The name is followed by a kind, such as ` [sub-recipe]`, or a time, such as ` (0.1s)`.
     let end = rest.find(" [").or_else(|| rest.rfind(" ("));
     let step = rest[..end.unwrap_or(rest.len())].trim().to_owned();
     (!step.is_empty()).then_some(ProgressLine { step, status })
@@ -58,13 +58,13 @@ fn transition(line: &str) -> Option<ProgressLine> {
         "done" => StepStatus::Completed,
         "skip" => StepStatus::Skipped,
         "degraded" => StepStatus::Degraded,
-        // A word that is not known counts as failed, as it does in the answer.
+        // Unknown words count as failed, as in the answer.
         _ => StepStatus::Failed,
     };
     Some(ProgressLine { step: found.step, status })
 }
 
-/// Whether a line says something that is neither progress nor a sign of life.
+/// Whether a line is neither progress nor a sign of life.
 pub(super) fn is_meaningful(line: &str) -> bool {
     let line = line.trim();
     let progress = ["▶", "✓", "⊘", "✗", "⚠", "[agent]", "[amplihack] recipe log:"];

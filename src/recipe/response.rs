@@ -1,20 +1,19 @@
 //! The runner's answer: one JSON object on standard output.
 //!
-//! Invariant: pure. Fields that are not known are passed over, missing ones have a meaning
-//! that never makes a success of a failure, and a field of the wrong kind makes the whole
-//! answer unreadable.
+//! Invariant: pure. Unknown fields are ignored. The defaults of missing fields never turn a
+//! failure into a success. A field of the wrong type makes the whole answer invalid.
 
 use serde_json::{Map, Value};
 
 use crate::model::{RecipeStep, StepStatus};
 
-/// Largest answer that is read, in bytes.
+/// Size limit of an answer, in bytes.
 pub(super) const LARGEST: usize = 10 << 20;
 
-/// How much of an answer that is none is shown, in characters.
+/// Length at which an error cuts off an invalid answer, in characters.
 const SHOWN: usize = 500;
 
-/// An answer.
+/// A valid answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Response {
     pub(super) success: bool,
@@ -22,7 +21,7 @@ pub(super) struct Response {
     pub(super) context: Map<String, Value>,
 }
 
-/// Reads an answer; the error says what is wrong with it.
+/// Reads an answer. The error names what is wrong with it.
 pub(super) fn parse(bytes: &[u8]) -> Result<Response, String> {
     if bytes.len() > LARGEST {
         return Err(format!("more than {LARGEST} bytes"));
@@ -34,7 +33,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Response, String> {
     }
     let value: Value =
         serde_json::from_str(text).map_err(|_| text.chars().take(SHOWN).collect::<String>())?;
-    let Value::Object(mut fields) = value else { return Err("it is no JSON object".to_owned()) };
+    let Value::Object(mut fields) = value else { return Err("it is not a JSON object".to_owned()) };
     let success = match fields.remove("success") {
         None | Some(Value::Null) => false,
         Some(Value::Bool(success)) => success,
@@ -45,14 +44,16 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Response, String> {
         Some(Value::Array(steps)) => steps
             .into_iter()
             .enumerate()
-            .map(|(at, it)| step(it).ok_or_else(|| format!("`step_results[{at}]` is no object")))
+            .map(|(at, it)| {
+                step(it).ok_or_else(|| format!("`step_results[{at}]` is not an object"))
+            })
             .collect::<Result<_, _>>()?,
-        Some(_) => return Err("`step_results` is no list".to_owned()),
+        Some(_) => return Err("`step_results` is not a list".to_owned()),
     };
     let context = match fields.remove("context") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(context)) => context,
-        Some(_) => return Err("`context` is no object".to_owned()),
+        Some(_) => return Err("`context` is not an object".to_owned()),
     };
     Ok(Response { success, steps, context })
 }
@@ -71,7 +72,7 @@ fn step(value: Value) -> Option<RecipeStep> {
     Some(RecipeStep { step_id, status, output, error, duration })
 }
 
-/// A word that is not known, or none, counts as failed.
+/// Reads a status; unknown and missing ones count as failed.
 fn status(word: &str) -> StepStatus {
     match word.to_ascii_lowercase().as_str() {
         "pending" => StepStatus::Pending,
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_has_a_meaning_and_what_is_new_has_none() {
+    fn missing_fields_have_defaults_and_unknown_ones_are_ignored() {
         let read = |text: &str| parse(text.as_bytes()).expect("an answer");
         assert_eq!(read("{}"), Response::default());
         assert_eq!(read(r#" {"success":true,"new":{"a":[1]}} "#).steps, []);
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_is_known_and_any_other_counts_as_failed() {
+    fn every_status_is_read_and_unknown_ones_count_as_failed() {
         for (word, expected) in [
             ("pending", StepStatus::Pending),
             ("running", StepStatus::Running),
@@ -156,19 +157,19 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_wrong_kind_is_none() {
+    fn an_answer_of_the_wrong_shape_is_invalid() {
         for (text, why) in [
             ("", "empty stdout"),
             (" \n", "empty stdout"),
-            ("[]", "it is no JSON object"),
-            ("true", "it is no JSON object"),
+            ("[]", "it is not a JSON object"),
+            ("true", "it is not a JSON object"),
             ("{\"success\": tru", "{\"success\": tru"),
             ("{} {}", "{} {}"),
             ("noise\n{}", "noise\n{}"),
             (r#"{"success":"true"}"#, "`success` is neither true nor false"),
-            (r#"{"step_results":{}}"#, "`step_results` is no list"),
-            (r#"{"step_results":[1]}"#, "`step_results[0]` is no object"),
-            (r#"{"context":[]}"#, "`context` is no object"),
+            (r#"{"step_results":{}}"#, "`step_results` is not a list"),
+            (r#"{"step_results":[1]}"#, "`step_results[0]` is not an object"),
+            (r#"{"context":[]}"#, "`context` is not an object"),
         ] {
             assert_eq!(parse(text.as_bytes()), Err(why.to_owned()), "{text}");
         }

@@ -1,8 +1,8 @@
-//! Values that are too large for a command line, or must not stand on one.
+//! Values that are too large or too secret for a command line, passed in files instead.
 //!
-//! Invariant: what is spilled is decided by a pure function, before anything is written; no
-//! two keys share a file, on no file system; the folder and what is in it are the user's
-//! alone, and gone when [`Spilled`] is dropped.
+//! Invariant: a pure function decides which values are spilled, before anything is written.
+//! No two keys share a file, also on file systems that ignore case. The folder and its files
+//! are readable by the user alone and deleted when [`Spilled`] is dropped.
 
 use std::collections::BTreeSet;
 use std::fs::{OpenOptions, Permissions};
@@ -13,27 +13,27 @@ use std::path::{Path, PathBuf};
 use super::context::{Context, ContextValue};
 use super::error::RecipeError;
 
-/// Values of this many bytes and more are spilled.
+/// Size from which values are spilled, in bytes.
 pub(super) const LIMIT: usize = 32_768;
 
-/// How the folder's name begins.
+/// Prefix of the folder's name.
 const PREFIX: &str = "ralph-recipe-";
 
-/// Longest name that is made from a key, in bytes: below what file systems take, with room
-/// for a number.
+/// Longest file name made from a key, in bytes: below the limit of file systems, with room for
+/// a number.
 const LONGEST: usize = 200;
 
-/// A value and where it goes.
+/// A value and the place where it is passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Placement<'a> {
     /// On the command line.
     Inline(&'a ContextValue),
-    /// Into a file of this name.
+    /// In a file of this name.
     File(&'a ContextValue, String),
 }
 
-/// Decides where each value goes. `secret` says whether a value must not be seen by the
-/// other users of the machine, as a command line is.
+/// Decides where each value is passed. `secret` tells whether a value must be hidden from
+/// other users of the machine, who can read command lines.
 pub(super) fn plan<'a>(
     context: &'a Context,
     secret: &dyn Fn(&ContextValue) -> bool,
@@ -52,12 +52,12 @@ pub(super) fn plan<'a>(
         .collect()
 }
 
-/// A name that no other key has: some file systems take `A` and `a` for the same.
+/// A file name that no other key has, also where `A` and `a` name the same file.
 fn file_name(key: &str, taken: &mut BTreeSet<String>) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
     let name: String =
         key.chars().map(|letter| if plain(letter) { letter } else { '_' }).take(LONGEST).collect();
-    // `.` and `..` are folders.
+    // `.` and `..` would name folders.
     let name = if name.bytes().all(|byte| byte == b'.') { name.replace('.', "_") } else { name };
     let mut unique = name.clone();
     let mut number = 2;
@@ -68,27 +68,27 @@ fn file_name(key: &str, taken: &mut BTreeSet<String>) -> String {
     unique
 }
 
-/// What stands on the command line for a file.
+/// The value on the command line that refers to a file.
 pub(super) fn uri(folder: &Path, name: &str) -> String {
     format!("file://{}", folder.join(name).display())
 }
 
-/// Where a folder of spilled values would be, for people who ask before there is one.
+/// The path that a folder of spilled values would have, for dry runs.
 pub(super) fn example(below: &Path) -> PathBuf {
     below.join(format!("{PREFIX}XXXXXX"))
 }
 
-/// Spilled values on disk; they go when this does.
+/// Spilled values on disk, deleted when this is dropped.
 #[derive(Debug)]
 pub(super) struct Spilled {
     folder: tempfile::TempDir,
 }
 
 impl Spilled {
-    /// Writes the values that are to be spilled; none of them, no folder.
+    /// Writes the values that are to be spilled. Without any, no folder is created.
     ///
     /// # Errors
-    /// If anything cannot be written; what was written is gone again.
+    /// If a file cannot be written; files written before it are deleted.
     pub(super) fn write(
         places: &[Placement<'_>],
         below: &Path,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_counted_in_bytes_and_belongs_to_the_large_ones() {
+    fn values_are_spilled_from_the_limit_on_counted_in_bytes() {
         for (text, large) in [
             ("x".repeat(32_767), false),
             ("x".repeat(32_768), true),
@@ -170,12 +170,12 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_spilled_whatever_its_size() {
+    fn a_secret_of_any_size_is_spilled() {
         assert_eq!(spilled(&context(&[("token", "x"), ("other", "x")])), ["token"]);
     }
 
     #[test]
-    fn names_are_safe_and_no_two_keys_share_one() {
+    fn file_names_are_safe_and_unique() {
         let large = "x".repeat(LIMIT);
         let long = "k".repeat(300);
         let keys =
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_private_and_goes_with_its_owner() {
+    fn the_folder_is_private_and_deleted_on_drop() {
         let base = tempfile::tempdir().expect("a folder");
         let large = "x".repeat(LIMIT);
         let context = context(&[("a/b", &large), ("a_b", "y"), ("token", "secret")]);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn without_anything_to_spill_nothing_is_made() {
+    fn without_spilled_values_no_folder_is_created() {
         let base = tempfile::tempdir().expect("a folder");
         let context = context(&[("a", "b")]);
         let spilled = Spilled::write(&plan(&context, &|_| false), base.path()).expect("written");

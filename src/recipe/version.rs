@@ -1,6 +1,6 @@
-//! Which runners are new enough.
+//! Checks that the runner is new enough.
 //!
-//! Invariant: pure; a version that is not known for sure is refused.
+//! Invariant: pure; an unknown version is refused.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The oldest runner that is run.
+/// The oldest supported version of the runner.
 pub const MINIMUM: [u64; 3] = [0, 3, 5];
 
-/// How much of an odd version text an error repeats, in characters.
+/// Length at which an error cuts off an unreadable version, in characters.
 const SHOWN: usize = 80;
 
 static NUMBER: LazyLock<Option<Regex>> =
@@ -21,23 +21,23 @@ static NUMBER: LazyLock<Option<Regex>> =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version(Vec<u64>);
 
-/// Why a runner is not run.
+/// The reason why a runner's version is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionProblem {
-    /// It does not say.
+    /// The runner prints no version.
     #[error("its version is unknown: {why}")]
     Unknown {
         /// What happened instead.
         why: String,
     },
-    /// It says something that is no version.
+    /// The runner prints something else.
     #[error("its version is unparseable: `{text}`")]
     Unparseable {
-        /// What it says, cut.
+        /// The beginning of its output.
         text: String,
     },
     /// It is older than [`MINIMUM`].
-    #[error("its version {found} is too old: {}.{}.{} is the oldest that is run", MINIMUM[0], MINIMUM[1], MINIMUM[2])]
+    #[error("its version {found} is too old: at least {}.{}.{} is required", MINIMUM[0], MINIMUM[1], MINIMUM[2])]
     TooOld {
         /// Its version.
         found: Version,
@@ -52,7 +52,7 @@ impl Version {
         numbers.collect::<Option<Vec<u64>>>().map(Self)
     }
 
-    /// Numbers that are not there count as 0.
+    /// Compares versions; missing numbers count as 0.
     fn compare(&self, other: &[u64]) -> Ordering {
         let length = self.0.len().max(other.len());
         let padded = |numbers: &[u64]| -> Vec<u64> {
@@ -69,10 +69,10 @@ impl fmt::Display for Version {
     }
 }
 
-/// Reads what `--version` printed and says whether such a runner is run.
+/// Reads the output of `--version` and checks that the version is supported.
 ///
 /// # Errors
-/// If it is too old, or nobody knows.
+/// If the version is too old or unknown.
 pub(super) fn check(printed: &str) -> Result<Version, VersionProblem> {
     if printed.trim().is_empty() {
         return Err(VersionProblem::Unknown { why: "`--version` prints nothing".to_owned() });
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused() {
+    fn unknown_versions_are_refused() {
         for printed in ["", "  \n"] {
             assert!(matches!(check(printed), Err(VersionProblem::Unknown { .. })), "{printed:?}");
         }

@@ -167,8 +167,8 @@ fn a_recipe_that_lies_is_found_out() {
     let ran = run(&scene, NOBODY, &["--stuck-threshold", "1"]);
     insta::assert_snapshot!(story(&scene.repo, &ran), @r#"
     iteration 1: fail
-      fails: empty_commit
       fails: check_failed
+      fails: empty_commit
       mended: restore_task {"keep_tick":false}
     blocked: a is there
     exit 4: stuck
@@ -260,7 +260,7 @@ fn without_a_runner_the_run_does_not_begin_and_later_it_does() {
     command.env("RECIPE_RUNNER_RS_PATH", "/gone").env("PATH", "/usr/bin:/bin");
     let ran = finish(command);
     assert_eq!(ran.code, Some(5));
-    for word in ["recipe-runner-rs is not found", "ralph-copilot recipe install"] {
+    for word in ["recipe-runner-rs was not found", "ralph-copilot recipe install"] {
         assert!(ran.stderr.contains(word), "{word} in {}", ran.stderr);
     }
     assert_eq!(scene.repo.subjects(), Vec::<String>::new());

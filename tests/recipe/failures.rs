@@ -27,7 +27,7 @@ fn a_runner_that_misbehaves() {
         ("echo '{\"success\":true}'; kill -TERM $$", 4, "signal", "killed by signal SIGTERM (15)"),
         ("exit 0", 4, "unparseable", "unparseable output (exit 0): empty stdout"),
         ("echo 'hello world'", 4, "unparseable", "unparseable output (exit 0): hello world"),
-        ("echo '[]'", 4, "unparseable", "it is no JSON object"),
+        ("echo '[]'", 4, "unparseable", "it is not a JSON object"),
         ("echo '{\"success\": tr'", 4, "unparseable", "{\"success\": tr"),
         ("echo '{\"success\":\"yes\"}'", 4, "unparseable", "`success` is neither true nor false"),
         (
@@ -40,7 +40,7 @@ fn a_runner_that_misbehaves() {
         ("(trap '' TERM; sleep 600) & trap '' TERM; wait", 124, "timeout", "longer than 1 s"),
         ("echo '{}'", 1, "failed", "the recipe hello failed"),
         ("echo why >&2; echo '{}'; exit 1", 1, "failed", "the recipe hello failed\nwhy"),
-        ("echo '{\"success\":true}'; exit 1", 1, "failed", "says success and ended with 1"),
+        ("echo '{\"success\":true}'; exit 1", 1, "failed", "reports success but exited 1"),
         (
             "echo '{\"success\":false,\"step_results\":[{\"step_id\":\"b\",\"status\":\"failed\",\"error\":\"no file\"}]}'; exit 1",
             1,

@@ -98,8 +98,8 @@ fn an_installation_that_fails_or_hangs_or_brings_nothing() {
     for (cargo, limit, code, said) in [
         ("echo broken >&2; exit 101", None, 1, "cargo install failed (exit 101)"),
         ("exec sleep 600", Some("1"), 124, "longer than 1 s"),
-        ("exit 0", None, 3, "recipe-runner-rs is not found"),
-        ("exit 0", Some("soon"), 2, "RECIPE_RUNNER_INSTALL_TIMEOUT is `soon`"),
+        ("exit 0", None, 3, "recipe-runner-rs was not found"),
+        ("exit 0", Some("soon"), 2, "RECIPE_RUNNER_INSTALL_TIMEOUT=soon"),
     ] {
         let scene = Scene::new(DONE);
         let ran = install(&scene, cargo, &["--yes"], limit);

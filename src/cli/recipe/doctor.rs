@@ -28,7 +28,7 @@ pub(super) fn doctor(directory: Option<&Path>, args: &RecipeDoctorArgs) -> Resul
     };
     let dir = paths::directory(directory)?;
     let bridge = bridge(counted, paths::temporary())?;
-    let looked = bridge.looked();
+    let looked = bridge.candidates();
     let found = FoundRunner::first(&looked);
     let checked = runtime()?.block_on(bridge.runner());
     let version = checked.as_ref().ok().map(|runner| runner.version.to_string());

@@ -82,7 +82,7 @@ fn prepare(
         context,
         mode: if args.dry_run { RecipeMode::Dry } else { RecipeMode::Run },
         auto_stage: if args.no_auto_stage { AutoStage::Off } else { AutoStage::On },
-        progress: if args.progress { ShowProgress::Told } else { ShowProgress::Silent },
+        progress: if args.progress { ShowProgress::Shown } else { ShowProgress::Silent },
     };
     Ok((request, depth))
 }

@@ -1,4 +1,4 @@
-//! What is said of a runner that ended without an answer.
+//! The end of the runner's standard error, for errors about a runner that gave no answer.
 //!
 //! Invariant: pure.
 
@@ -10,12 +10,12 @@ use super::progress::is_meaningful;
 
 /// Lines of standard error that an error shows.
 const SHOWN: usize = 5;
-/// Lines of each sort that are kept.
+/// Lines of each kind that are kept.
 const KEPT: usize = SHOWN;
 /// Longest line that is kept, in bytes.
 const LONGEST: usize = 2000;
 
-/// The end of what was said on standard error.
+/// The last lines of the runner's standard error.
 #[derive(Debug, Default)]
 pub(super) struct RunnerStderr {
     meaningful: VecDeque<String>,
@@ -23,7 +23,7 @@ pub(super) struct RunnerStderr {
 }
 
 impl RunnerStderr {
-    /// Takes the next line.
+    /// Adds the next line.
     pub(super) fn take(&mut self, line: &str) {
         let line = line.trim_end();
         if line.trim().is_empty() {
@@ -36,7 +36,7 @@ impl RunnerStderr {
         keep(&mut self.all, line);
     }
 
-    /// The last lines that say something; where none does, the last ones.
+    /// The last meaningful lines or, if there are none, the last lines.
     pub(super) fn last(&self) -> Option<String> {
         let lines = if self.meaningful.is_empty() { &self.all } else { &self.meaningful };
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_five_lines_that_say_something() {
+    fn the_last_five_meaningful_lines_are_kept() {
         let lines = ["one", "two", "▶ step", "three", "", "four", "five", "six", "  ✓ step (0.1s)"];
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(said(&lines), some("two\nthree\nfour\nfive\nsix"));
