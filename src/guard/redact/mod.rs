@@ -309,6 +309,79 @@ mod tests {
     }
 
     #[test]
+    fn quoted_secrets_with_spaces_and_short_ones_go() {
+        for (text, want) in [
+            ("password=\"hunter2 with space\"", "password=\"[REDACTED]\""),
+            ("{\"password\": \"hunter2 with space\"}", "{\"password\": \"[REDACTED]\"}"),
+            ("'db_pass': 'Pr0d p@ss'", "'db_pass': '[REDACTED]'"),
+            ("{\\\"secret\\\":\\\"hunter2 with space\\\"}", "{\\\"secret\\\":\\\"[REDACTED]\\\"}"),
+            ("mysql --password='correct horse' db", "mysql --password='[REDACTED]' db"),
+            ("mysql --password=\"abc\" db", "mysql --password=\"[REDACTED]\" db"),
+            ("mysql --token='ab1' db", "mysql --token='[REDACTED]' db"),
+            ("{\"password\":\"abc\",\"a\":1}", "{\"password\":\"[REDACTED]\",\"a\":1}"),
+            ("password = 'ab1'", "password = '[REDACTED]'"),
+            ("DB_PASSWORD=\"abc\"", "DB_PASSWORD=\"[REDACTED]\""),
+        ] {
+            assert_eq!(redact(text), want);
+        }
+        let value = json!({"password": "hunter2 with space", "b": "hunter2 with space"});
+        let want = json!({"password": "[REDACTED]", "b": "hunter2 with space"});
+        assert_eq!(Redactor::default().redact_json(&value), want);
+    }
+
+    #[test]
+    fn quoted_messages_labels_and_code_behind_a_secret_name_stay() {
+        for text in [
+            "\"password\": \"Must have 8 characters and 1 digit\"",
+            "\"password\": \"Enter the password for user1\"",
+            "\"password\": \"SHA256 of what was typed\"",
+            "\"secret\": \"base64 text\"",
+            "\"password\": \"Wort\"",
+            "password: 'text'",
+            "input(\"Password: \")",
+            "input('Password: ')",
+            "echo \"password: \" + p1 + \"x\"",
+            "f(\"password=\", \"abc\")",
+            "read -rp \"Password: \" pw1 \"x\"",
+            "--password=\"$PASSWORD\" --token=\"<token>\"",
+            "--password=\"the password\"",
+            "tokens=\"abc\"",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    #[test]
+    fn a_bearer_token_of_any_length_goes_behind_its_header() {
+        for (text, want) in [
+            ("Authorization: Bearer abc", "Authorization: Bearer [REDACTED]"),
+            ("-H \"authorization: bearer s3cr3t\" x", "-H \"authorization: bearer [REDACTED]\" x"),
+            ("{\"Authorization\":\"Bearer ab\"}", "{\"Authorization\":\"Bearer [REDACTED]\"}"),
+            (
+                "headers['Authorization'] = 'Bearer abc'",
+                "headers['Authorization'] = 'Bearer [REDACTED]'",
+            ),
+            ("Bearer abc123", "Bearer [REDACTED]"),
+            ("sent bearer a1b2-c3 twice", "sent bearer [REDACTED] twice"),
+        ] {
+            assert_eq!(redact(text), want);
+        }
+        for text in [
+            "Authorization: Bearer <token>",
+            "Authorization: Bearer $TOKEN",
+            "Authorization: Bearer ${TOKEN}",
+            "Authorization: Bearer YOUR_TOKEN",
+            "Authorization: Bearer TOKEN",
+            "'Authorization: Bearer ' + token",
+            "Bearer tokens are short",
+            "the bearer of 3 rings",
+            "Bearer 2.0 is no name",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    #[test]
     fn every_name_of_a_secret_is_known_in_every_form() {
         let names = "password passwd DB_PASSWORD api_key apiKey api-key client_secret clientSecret secretKey \
             access_token refresh_token authToken AWS_SECRET_ACCESS_KEY private_key encryptionKey secret token pwd \

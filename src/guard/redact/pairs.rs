@@ -166,7 +166,11 @@ fn replaced(
         let signed = !sign.trim().is_empty() || name.starts_with("--");
         let from = end + open.end();
         let to = Quoted { open: open.as_str(), from }.end(text, strings);
-        let secret = signed && value::quoted_secret(&text[from..to], name, says);
+        let quoted = &text[from..to];
+        let closed = text[to..].starts_with(open.as_str());
+        let secret = signed
+            && (value::quoted_secret(quoted, name, says)
+                || closed && value::quoted_made_up(quoted, name, says));
         return secret.then_some(Replaced { from, to, by: Cow::Borrowed(REDACTED) });
     }
     let bare = found.name("bare")?;
@@ -250,7 +254,11 @@ fn named_part(found: &Captures<'_>) -> String {
 /// Whether a JSON field of this name and text holds a secret.
 pub(super) fn is_secret(name: &str, text: &str) -> bool {
     let hidden = match secrets::name(name) {
-        Says::Secret => !text.contains(char::is_whitespace) || value::is_phrase(text, name),
+        Says::Secret => {
+            !text.contains(char::is_whitespace)
+                || value::is_phrase(text, name)
+                || value::made_up_words(text, name)
+        }
         Says::Perhaps => value::looks_random(text, name),
         Says::Nothing => false,
     };

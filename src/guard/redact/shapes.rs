@@ -8,6 +8,7 @@ use regex::Captures;
 
 use super::pattern::LazyPattern;
 use super::{REDACTED, blocks, keys, replace, tokens, value};
+use crate::guard::secrets::{self, Says};
 
 /// Shapes of which the group `s` goes and the rest stays, each behind a part that every
 /// match has, in lower case.
@@ -38,9 +39,14 @@ const PARTS: &[(&str, &str)] = &[
     ("connect.sid=", r"\bconnect\.sid=(?P<s>[A-Za-z0-9%._~+/-]{16,})"),
     (
         "authorization",
-        r#"(?i)\b(?:proxy-)?authorization\\*["']?\s{0,4}[:=]\s{0,4}\\*["']?(?:(?:basic|bearer|token|digest|apikey|negotiate)[ \t]+)?(?P<s>[A-Za-z0-9][^\s"',;\\]{7,})"#,
+        r#"(?i)\b(?:proxy-)?authorization\\*["']?\]?\s{0,4}[:=]\s{0,4}\\*["']?(?:(?:basic|bearer|token|digest|apikey|negotiate)[ \t]+)?(?P<s>[A-Za-z0-9][^\s"',;\\]{7,})"#,
     ),
-    ("bearer", r"(?i)\bbearer[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{16,})"),
+    // Behind its header a bearer token of any length; elsewhere see `is_bearer`.
+    (
+        "authorization",
+        r#"(?i)\b(?:proxy-)?authorization\\*["']?\]?\s{0,4}[:=]\s{0,4}\\*["']?bearer[ \t]+(?P<s>[^\s"',;\\]+)"#,
+    ),
+    ("bearer", r"(?i)\bbearer[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{3,})"),
     ("basic", r"\b(?:Basic|basic)[ \t]+(?P<s>[A-Za-z0-9+/]{12,}={0,2})"),
     ("curl", r#"\bcurl\b[^\n|;]*?[ \t](?:-u|--user)[ =]?["']?[^\s:"']+:(?P<s>[^\s"']+)"#),
     ("docker", r#"\bdocker[ \t]+login\b[^\n|;]*?[ \t]-p[ =]?(?P<s>[^\s'"]{6,})"#),
@@ -51,6 +57,9 @@ const PARTS: &[(&str, &str)] = &[
     ("accountkey", r#"(?i-u:\bAccountKey)=(?P<s>[^;\s"']{8,})"#),
     ("shared", r#"(?i-u:\bShared(?:AccessKey|AccessSignature|Secret))=(?P<s>[^;\s"']{8,})"#),
 ];
+
+/// A bearer token below this length is told from a word by its digit.
+const SHORT_BEARER: usize = 16;
 
 struct Shapes {
     hints: AhoCorasick,
@@ -104,13 +113,33 @@ fn part(found: &Captures<'_>) -> String {
         || secret.as_str().contains(['(', '['])
         || whole.as_str().len() == secret.as_str().len();
     let lower = whole.as_str().to_ascii_lowercase();
-    let scheme = lower.starts_with("bearer") || lower.starts_with("basic");
-    if keep || scheme && !random(secret.as_str()) {
+    let word = if lower.starts_with("bearer") {
+        !is_bearer(secret.as_str())
+    } else if lower.starts_with("basic") {
+        !random(secret.as_str())
+    } else {
+        // `Authorization: Bearer TOKEN` names the token.
+        let letters = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        secret.len() < 8
+            && secret.as_str().bytes().all(letters)
+            && secrets::name(secret.as_str()) != Says::Nothing
+    };
+    if keep || word {
         return whole.as_str().to_owned();
     }
     let start = secret.start() - whole.start();
     let end = secret.end() - whole.start();
     format!("{}{REDACTED}{}", &whole.as_str()[..start], &whole.as_str()[end..])
+}
+
+/// Whether the word behind `Bearer` is a token: a long one that is no plain word, or a short
+/// one with a digit.
+fn is_bearer(word: &str) -> bool {
+    if word.len() >= SHORT_BEARER {
+        return random(word);
+    }
+    // `Bearer 2.0` is a version.
+    value::has_digit(word) && (word.len() >= 5 || word.bytes().any(|b| b.is_ascii_alphabetic()))
 }
 
 /// Whether text is no word: it has a digit, or capitals inside.

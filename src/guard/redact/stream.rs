@@ -9,8 +9,14 @@ use super::{Redactor, blocks, keys};
 /// Longest unfinished line, and longest unfinished private key, held back.
 const MOST_HELD: usize = 64 * 1024;
 
-/// Held back of a line that is longer than that: no secret is longer.
+/// Held back of a line that is longer than that, as what follows may belong to a secret.
 const TAIL: usize = 8 * 1024;
+
+/// How far before a place a blank is preferred to it, in bytes.
+const BLANK_WITHIN: usize = 1024;
+
+/// Most of a line that is held in search of a place to cut it.
+const MOST_WAITED: usize = 4 * MOST_HELD;
 
 /// Text in pieces, redacted.
 #[derive(Clone, Debug)]
@@ -48,10 +54,32 @@ impl RedactStream {
         if let Some(key) = key.filter(|key| keys::goes_on(&self.held[*key..line])) {
             return self.take_key(key, line);
         }
-        // Cut at a blank, far enough from the end.
-        let cut = self.held.floor_char_boundary(self.held.len() - TAIL);
-        let cut = self.held[..cut].rfind(char::is_whitespace).map_or(cut, |blank| blank + 1);
-        self.take(cut.max(whole))
+        match self.cut(whole) {
+            Some(cut) => self.take(cut),
+            // What fills so much without a place to cut is one secret.
+            None if self.held.len() > MOST_WAITED => self.take(self.held.len()),
+            None => self.take(whole),
+        }
+    }
+
+    /// A place behind `from` where the held text can be cut: redacting both parts alone gives
+    /// what redacting the whole gives, so that no secret lies across it.
+    fn cut(&self, from: usize) -> Option<usize> {
+        let redact = |text: &str| self.redactor.redact_str(text).into_owned();
+        let whole = redact(&self.held);
+        let mut back = 0;
+        loop {
+            let at = self.held.len().checked_sub(TAIL + back).filter(|at| *at > from)?;
+            let at = self.held.floor_char_boundary(at);
+            let blank = self.held[..at].rfind(char::is_whitespace).map(|blank| blank + 1);
+            let blank = blank.filter(|blank| at - blank <= BLANK_WITHIN && *blank > from);
+            let cut = self.held.floor_char_boundary(blank.unwrap_or(at));
+            let (head, tail) = self.held.split_at(cut);
+            if cut > from && redact(head) + &redact(tail) == whole {
+                return Some(cut);
+            }
+            back = (2 * back).max(32);
+        }
     }
 
     /// Gives the rest.
@@ -121,6 +149,39 @@ mod tests {
         }
         assert!(out > 300_000, "{out}");
         assert!(stream.held.len() <= MOST_HELD + piece.len());
+    }
+
+    #[test]
+    fn a_long_line_is_never_cut_within_a_secret() {
+        let key = "-----BEGIN EC PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA7bq4fWk0dN3x\\n".to_owned();
+        let key =
+            key + &"q4fWk0dN3xMIIEpAIBAAKCAQEA7b\\n".repeat(40) + "-----END EC PRIVATE KEY-----";
+        let secrets = [
+            "password=\"hunter2 with some more space\"".to_owned(),
+            "--api-key 7z6ennQnwfAcBhwzjFLAf6PfPA".to_owned(),
+            "Authorization: Bearer abc".to_owned(),
+            "\"t\":\"ghp_dmbhDBzVmevP3MnvMPnHF9I4SGTVWM9bdvtH\"".to_owned(),
+            format!("\"k\":\"{key}\""),
+        ];
+        for filler in ["word ", "{\"a\":1},", "Zm9vYmFy"] {
+            for secret in &secrets {
+                // Around every place where a line of this length is cut.
+                for shift in (0..secret.len() + 2 * filler.len()).step_by(secret.len() / 16 + 1) {
+                    let before = filler.repeat((MOST_HELD + 10 - TAIL - shift) / filler.len());
+                    let text =
+                        format!("{before} {secret} {}", filler.repeat(4 * TAIL / filler.len()));
+                    let mut stream = Redactor::default().stream();
+                    let mut out = String::new();
+                    for piece in text.as_bytes().chunks(MOST_HELD + 10) {
+                        out += &stream.push(std::str::from_utf8(piece).expect("plain letters"));
+                    }
+                    out += &stream.finish();
+                    let want = Redactor::default().redact_str(&text).into_owned();
+                    assert!(out == want, "{filler} {secret} {shift}");
+                    assert!(!want.contains(secret.as_str()), "{secret} is no secret");
+                }
+            }
+        }
     }
 
     #[test]

@@ -182,6 +182,77 @@ pub(super) fn quoted_secret(value: &str, name: &str, says: Says) -> bool {
         || value.len() >= 8 && is_password(name) && !is_password(value)
 }
 
+/// Ends of the names of secrets that people make up and that may hold blanks.
+const MADE_UP: &[&str] = &["password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret"];
+
+/// Words of types and form fields that stand behind `password:` in schemas and code.
+const FIELD_WORDS: &str = "text str char field value input hidden hash bytes varchar";
+
+/// Words with letters and digits that belong to prose about secrets.
+const TECHNICAL: &str = "oauth1 oauth2 sha1 sha2 sha3 sha256 sha384 sha512 sha-1 sha-256 sha-512 md5 base32 \
+    base58 base64 utf8 utf-8 utf16 http2 http3 ipv4 ipv6 ed25519 argon2 argon2id pbkdf2 es256 rs256 hs256 \
+    aes128 aes256 aes-128 aes-256 x509 p256 totp2 web3 auth0";
+
+/// Whether a value in quotes that has blanks, or is very short, is a secret: somebody made it
+/// up, and it is neither a message, a label nor code.
+///
+/// The caller makes sure that the value ends with its own quote.
+pub(super) fn quoted_made_up(value: &str, name: &str, says: Says) -> bool {
+    let code = ['(', '[', '{', '<', ';', ',', ':', '=', '+'];
+    if says != Says::Secret
+        || is_placeholder(value)
+        || is_own_name(value, name)
+        || is_colour(value, name)
+        || !value.starts_with(|c: char| c.is_alphanumeric())
+        || value.ends_with(|c: char| c.is_whitespace() || code.contains(&c))
+    {
+        return false;
+    }
+    let option = name.starts_with("--");
+    if value.contains([' ', '\t']) {
+        return made_up_words(value, name) || option && is_password(name) && !is_message(value);
+    }
+    let lower = name.to_ascii_lowercase();
+    let password = MADE_UP[..5].iter().any(|word| lower.ends_with(word));
+    // `"password": "Wort"` is a label of a form.
+    let label = value.starts_with(|c: char| c.is_uppercase())
+        && value.chars().skip(1).all(char::is_lowercase);
+    let field = FIELD_WORDS.split(' ').any(|word| word == value);
+    option || password && !is_password(value) && (is_assigned_name(name) || !label && !field)
+}
+
+/// Whether several words are a secret that somebody made up: one of them mixes letters with
+/// digits or signs.
+pub(super) fn made_up_words(value: &str, name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let mixed = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let inside = |c: char| matches!(c, '!' | '#' | '$' | '%' | '^' | '&' | '*' | '@');
+        let technical = TECHNICAL.split_whitespace().any(|known| word.eq_ignore_ascii_case(known));
+        word.len() >= 4
+            && word.starts_with(|c: char| c.is_ascii_alphabetic())
+            && word.contains(|c: char| c.is_ascii_digit() || inside(c))
+            && !technical
+            && !word.contains(['.', '/', '(', '='])
+    };
+    MADE_UP.iter().any(|word| lower.ends_with(word))
+        && value.contains([' ', '\t'])
+        && !value.contains(['\n', '\r', '{', '<', '('])
+        && value.split_whitespace().any(mixed)
+        && !is_message(value)
+}
+
+/// Whether words speak about a secret: `Enter your password`.
+fn is_message(value: &str) -> bool {
+    const ABOUT: &str = "must should cannot please enter your password passwords passphrase token \
+        invalid missing required wrong incorrect least characters digit digits match";
+    let about = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        ABOUT.split_whitespace().any(|known| word.eq_ignore_ascii_case(known))
+    };
+    value.split_whitespace().any(about)
+}
+
 /// Whether a value without quotes is a secret and no code, no type, no prose.
 pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> bool {
     let ValueContext { name, sign, close, after } = *place;

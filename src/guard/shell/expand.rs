@@ -267,7 +267,7 @@ impl Judge<'_> {
         {
             return Ok(vec![ShellValue::lit(changed)]);
         }
-        if param.op != Op::ShellValue {
+        if param.op != Op::Value {
             return Ok(vec![ShellValue { segs: vec![Seg::Any], splits: !param.quoted }]);
         }
         if let Some(values) = env.vars.get(name) {
@@ -328,7 +328,7 @@ fn keys(values: Option<&Vec<ShellValue>>) -> Vec<ShellValue> {
 /// numbers are evaluated, and a word only where words are not.
 fn is_key(env: &Env, array: &str, index: &[Piece]) -> bool {
     let variable = match index {
-        [Piece::Param(Param { name, op: Op::ShellValue, which: Which::First, .. })] => name,
+        [Piece::Param(Param { name, op: Op::Value, which: Which::First, .. })] => name,
         [Piece::Text(name)] => name,
         _ => return false,
     };

@@ -287,7 +287,7 @@ impl<'a> Scanner<'a> {
         self.at += name.len();
         Ok(Piece::Param(Param {
             name: name.to_owned(),
-            op: Op::ShellValue,
+            op: Op::Value,
             inner: Vec::new(),
             index: Vec::new(),
             which: Which::of(name, ""),

@@ -126,7 +126,7 @@ pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, De
     let op = if length {
         Op::Length
     } else if rest.is_empty() || rest == "[@]" || rest == "[*]" {
-        Op::ShellValue
+        Op::Value
     } else if operator.starts_with('=') || operator.starts_with(":=") {
         Op::Assign
     } else {
