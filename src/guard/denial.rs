@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::rules::Ruling;
-
 /// A no to one part of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Denial {
@@ -33,11 +31,6 @@ impl Denial {
     pub(super) fn instead(mut self, instead: impl Into<String>) -> Self {
         self.instead.get_or_insert(instead.into());
         self
-    }
-
-    /// The denial of a user's rule.
-    pub(super) fn ruled(ruling: &Ruling) -> Self {
-        Self::new(ruling.id.clone(), ruling.reason.trim_end_matches('.'))
     }
 
     /// Names the part, unless an inner one was named already.

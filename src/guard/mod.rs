@@ -9,17 +9,21 @@
 //! audit of what was decided, and configuration files.
 //!
 //! Order: the input's shape (`tools`), then for a command line its syntax tree
-//! (`shell`), its programs (`programs`), and in the end paths (`judge`); the
+//! (`shell`), its programs (`programs`), and in the end paths (`context`); the
 //! first denial wins, so the strictest rule does.
 
+mod context;
 mod denial;
 mod explain;
+mod families;
 mod files;
-mod judge;
 mod patches;
 mod places;
 mod policy;
+mod policy_error;
+mod prefix;
 mod programs;
+mod protected;
 mod redact;
 mod rules;
 mod secrets;
@@ -27,12 +31,14 @@ mod shell;
 mod task_files;
 mod tool_input;
 mod tools;
+mod tracked;
 mod trees;
 
 pub use explain::Explained;
 pub use files::{FileKind, Files, OsFiles};
 pub use places::is_system;
-pub use policy::{Allow, Approval, Globs, Policy, PolicyError, TickRule};
+pub use policy::{Allow, Approval, Globs, Policy, TickRule};
+pub use policy_error::PolicyError;
 pub use redact::{RedactStream, Redactor};
 pub use rules::{FLOOR, Rules};
 pub use secrets::path as secret_name;

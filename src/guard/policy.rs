@@ -7,10 +7,11 @@
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use thiserror::Error;
 
-use crate::model::{RulePlace, WriteScope};
+use crate::model::WriteScope;
 
+use super::policy_error::PolicyError;
+use super::prefix::fits;
 use super::programs::exactly;
 use super::rules::Rules;
 
@@ -196,43 +197,4 @@ impl Allow {
                 && allowed.words.iter().zip(words).all(|(want, word)| Some(want) == word.as_ref())
         })
     }
-}
-
-/// Whether so many words of a rule can be those of a command.
-pub(super) fn fits(rule: usize, command: usize, exactly: bool) -> bool {
-    rule == command || rule < command && !exactly
-}
-
-/// Why a policy could not be built.
-#[derive(Debug, Error)]
-pub enum PolicyError {
-    /// A glob of `protect` cannot be understood.
-    #[error("cannot understand the protected glob `{pattern}`: {source}")]
-    Glob {
-        /// As written.
-        pattern: String,
-        /// What is wrong with it.
-        source: globset::Error,
-    },
-    /// A rule of `[policy]` cannot be understood, or its examples do not fit it.
-    #[error("{}the rule `{name}`: {why}", above(.place.as_deref()))]
-    Rule {
-        /// Where it stands, if that is known.
-        place: Option<Box<RulePlace>>,
-        /// Its id, or what it consists of.
-        name: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A command of `allow` cannot be split into words.
-    #[error("cannot split the allowed command `{command}` into words")]
-    Allow {
-        /// As written.
-        command: String,
-    },
-}
-
-/// A place on the lines above what is said about it.
-fn above(place: Option<&RulePlace>) -> String {
-    place.map(|place| format!("{place}\n")).unwrap_or_default()
 }

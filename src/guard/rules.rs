@@ -13,9 +13,11 @@ use crate::model::{
     Access, CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RuleDecision, RulePlace,
 };
 
-use super::policy::{self, PolicyError};
+use super::denial::Denial;
+use super::families::same_kind;
+use super::policy_error::PolicyError;
+use super::prefix::fits;
 use super::programs::exactly;
-use super::tools::same_kind;
 
 /// Built-in rules that no configuration lifts, by the beginning of their ids, and what
 /// they keep.
@@ -67,6 +69,13 @@ pub(super) struct Ruling {
     pub(super) id: String,
     pub(super) decision: RuleDecision,
     pub(super) reason: String,
+}
+
+impl Ruling {
+    /// The denial that says what the rule says.
+    pub(super) fn denial(&self) -> Denial {
+        Denial::new(self.id.clone(), self.reason.trim_end_matches('.'))
+    }
 }
 
 #[derive(Debug)]
@@ -265,13 +274,12 @@ fn command(written: &CommandRule) -> Result<Command, PolicyError> {
 impl Command {
     fn fits(&self, words: &[Option<String>]) -> bool {
         let strict = self.ruling.decision != RuleDecision::Allow;
-        let fits = |(want, word): (&String, &Option<String>)| match word {
+        let same = |(want, word): (&String, &Option<String>)| match word {
             Some(word) => want == "*" || want == word,
             // What is not known may be the word: that narrows, and never widens.
             None => strict || want == "*",
         };
-        policy::fits(self.words.len(), words.len(), self.exactly)
-            && self.words.iter().zip(words).all(fits)
+        fits(self.words.len(), words.len(), self.exactly) && self.words.iter().zip(words).all(same)
     }
 }
 

@@ -10,67 +10,17 @@ use serde_json::Value;
 
 use crate::model::{Decision, ToolRequest};
 
+use super::context::{Context, ReadKind, WriteKind};
 use super::denial::{Denial, blocked_pattern};
 use super::explain::{Explained, ExplainedParts};
+use super::families::{Family, family};
 use super::files::Files;
-use super::judge::{Judge, ReadKind, WriteKind};
 use super::policy::{Approval, Policy};
 use super::programs;
 use super::secrets;
 use super::shell;
 use super::task_files::{self, Edit};
 use super::tool_input::ToolInput;
-
-/// What a tool is for, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Family {
-    Shell,
-    Read,
-    Search,
-    Write,
-    Move,
-    Delete,
-    /// Only the session itself: notes, sub-agents (whose own calls are decided one
-    /// by one), output of commands that were decided when they began.
-    Session,
-    Network,
-    Unknown,
-}
-
-fn family(tool: &str) -> Family {
-    match tool.to_lowercase().as_str() {
-        "bash" | "shell" | "execute" | "sh" | "terminal" | "run_in_terminal" | "run_command"
-        | "run_terminal_cmd" | "local_shell" | "exec" => Family::Shell,
-        "read" | "view" | "read_file" | "readfile" | "notebookread" | "view_file" => Family::Read,
-        "grep" | "glob" | "search" | "ls" | "list_dir" | "list_directory" | "rg" | "find_files" => {
-            Family::Search
-        }
-        "edit"
-        | "create"
-        | "write"
-        | "multiedit"
-        | "notebookedit"
-        | "str_replace"
-        | "str_replace_editor"
-        | "str_replace_based_edit_tool"
-        | "insert"
-        | "write_file"
-        | "create_file"
-        | "edit_file"
-        | "replace"
-        | "apply_patch"
-        | "replace_string_in_file" => Family::Write,
-        "move" | "rename" => Family::Move,
-        "delete" | "remove" | "delete_file" => Family::Delete,
-        "think" | "todowrite" | "todoread" | "update_todo" | "report_intent" | "sql" | "task"
-        | "agent" | "read_agent" | "list_agents" | "write_agent" | "read_bash" | "stop_bash"
-        | "list_bash" | "bashoutput" | "killshell" | "killbash" | "task_complete" => {
-            Family::Session
-        }
-        "fetch" | "web_fetch" | "webfetch" | "websearch" | "web_search" => Family::Network,
-        _ => Family::Unknown,
-    }
-}
 
 /// Decides a call. Pure: it depends on its arguments alone and changes nothing.
 ///
@@ -97,20 +47,6 @@ fn decided(
         Ok(decision) => decision,
         Err(denial) => Decision::deny(denial.rule.clone(), denial.text()),
     }
-}
-
-/// Whether one of two names is a kind of tools, as ACP has them, and the other one is a
-/// tool of that kind: permission requests carry no more than the kind.
-pub(super) fn same_kind(one: &str, other: &str) -> bool {
-    let kind = |name: &str| {
-        let name = name.to_lowercase();
-        matches!(
-            name.as_str(),
-            "execute" | "read" | "edit" | "search" | "move" | "delete" | "fetch"
-        )
-    };
-    let known = family(one);
-    known != Family::Unknown && known == family(other) && (kind(one) || kind(other))
 }
 
 struct Call<'a> {
@@ -251,10 +187,10 @@ impl Call<'_> {
         parts: &mut ExplainedParts,
     ) -> Result<(Decision, Option<Denial>), Denial> {
         let mut policy = self.policy.clone();
-        let mut judge = Judge::new(self.policy, self.files);
+        let mut context = Context::new(self.policy, self.files);
         if let Some(folder) = &seen.folder {
-            let real = judge.read(&self.absolute(folder)?, ReadKind::Name)?;
-            if !judge.inside(&real.path) {
+            let real = context.read(&self.absolute(folder)?, ReadKind::Name)?;
+            if !context.inside(&real.path) {
                 return Err(Denial::new(
                     "path.outside",
                     format!("{folder} is outside the workspace"),
@@ -263,14 +199,12 @@ impl Call<'_> {
             policy.cwd = real.path;
         }
         for path in seen.paths.iter().chain(&seen.sources) {
-            judge.write(&self.absolute(path)?, WriteKind::Change)?;
+            context.write(&self.absolute(path)?, WriteKind::Change)?;
         }
-        for (name, value) in &seen.variables {
-            let value = shell::ShellValue::lit(value.clone());
-            judge.assigned(&shell::Env::new(policy.cwd.clone()), name, &value)?;
-        }
-        let mut writes: Vec<PathBuf> = judge.writes.into_iter().collect();
-        let mut ask = judge.ask;
+        let env = shell::Env::new(policy.cwd.clone());
+        let noted = shell::assigned(context, &env, &seen.variables)?.noted();
+        let mut writes: Vec<PathBuf> = noted.writes.into_iter().collect();
+        let mut ask = noted.ask;
         for command in &seen.commands {
             if command.trim().is_empty() {
                 return Err(Denial::new("tool.malformed", "there is no command"));
@@ -329,37 +263,38 @@ impl Call<'_> {
             )
             .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
         }
-        let mut judge = Judge::new(self.policy, self.files);
+        let mut context = Context::new(self.policy, self.files);
         for source in &seen.sources {
             let source = self.absolute(source)?;
-            judge.read(&source, ReadKind::Content)?;
-            judge
+            context.read(&source, ReadKind::Content)?;
+            context
                 .write(&source, WriteKind::Move)
                 .map_err(|denial| denial.within(&source.to_string_lossy()))?;
         }
         let mut writes = Vec::new();
         for path in &paths {
-            let written = self.write_one(&mut judge, path, input, &paths);
+            let written = self.write_one(&mut context, path, input, &paths);
             writes.push(written.map_err(|denial| denial.within(&path.to_string_lossy()))?);
         }
-        writes.append(&mut judge.writes.iter().cloned().collect());
+        let noted = context.noted();
+        writes.extend(noted.writes);
         writes.sort();
         writes.dedup();
         let mut decision = Decision::allow("path.workspace", "it writes inside the workspace");
         decision.writes = writes;
-        Ok((decision, judge.ask))
+        Ok((decision, noted.ask))
     }
 
     fn write_one(
         &self,
-        judge: &mut Judge<'_>,
+        context: &mut Context<'_>,
         path: &Path,
         input: &Value,
         paths: &[PathBuf],
     ) -> Result<PathBuf, Denial> {
-        let real = judge.resolve(path)?;
+        let real = context.resolve(path)?;
         let alone = paths.iter().all(|other| other == path)
-            && real.links.iter().all(|link| !judge.inside(link));
+            && real.links.iter().all(|link| !context.inside(link));
         let edit = if alone { Edit::read(input) } else { Edit::Unknown };
         if alone && self.policy.task_file().is_some_and(|task| real.path == task) {
             task_files::tick(self.policy, self.files, &edit)?;
@@ -368,13 +303,13 @@ impl Call<'_> {
         let log = self.policy.task_dir.as_ref().map(|folder| folder.join("progress.md"));
         if alone && log.is_some_and(|log| real.path == log) {
             task_files::append(&real.path, self.files, &edit)?;
-            return judge.write(path, WriteKind::Append);
+            return context.write(path, WriteKind::Append);
         }
-        judge.write(path, WriteKind::Change)
+        context.write(path, WriteKind::Change)
     }
 
     fn read(&self, input: &Value, seen: &ToolInput) -> Result<(Decision, Option<Denial>), Denial> {
-        let mut judge = Judge::new(self.policy, self.files);
+        let mut context = Context::new(self.policy, self.files);
         let searching = self.family == Family::Search;
         if seen.paths.is_empty() && seen.sources.is_empty() && !searching {
             return Err(Denial::new(
@@ -384,7 +319,7 @@ impl Call<'_> {
         }
         for path in seen.paths.iter().chain(&seen.sources) {
             let absolute = self.absolute(path)?;
-            judge.read(&absolute, ReadKind::Content).map_err(|denial| denial.within(path))?;
+            context.read(&absolute, ReadKind::Content).map_err(|denial| denial.within(path))?;
         }
         if searching {
             // A tool that finds files shows their names alone.
@@ -409,7 +344,7 @@ impl Call<'_> {
                 }
                 let wanted = !finds && !glob.starts_with('!');
                 let meets = |root: &PathBuf| {
-                    let secrets = &judge.entries(root).secrets;
+                    let secrets = &context.entries(root).secrets;
                     let below = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
                     secrets.iter().any(|secret| programs::names(glob, &below(secret)))
                 };
@@ -423,7 +358,7 @@ impl Call<'_> {
                 }
             }
         }
-        Ok((Decision::allow("path.read", "it reads inside the workspace"), judge.ask))
+        Ok((Decision::allow("path.read", "it reads inside the workspace"), context.noted().ask))
     }
 }
 

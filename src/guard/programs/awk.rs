@@ -1,12 +1,12 @@
 //! `awk`: a program text is let through if it neither runs, writes nor reads
 //! anything by itself.
 
+use crate::guard::context::ReadKind;
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind};
-use crate::guard::shell::{Env, ShellOutput};
+use crate::guard::shell::{Env, Judge, ShellOutput};
 
-use super::ProgramCall;
-use super::options::{Does, Spec};
+use super::call::ProgramCall;
+use super::spec::{Does, Spec};
 
 impl Judge<'_> {
     pub(super) fn awk(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {

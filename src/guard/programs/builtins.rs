@@ -1,21 +1,14 @@
 //! The shell's own commands, and the small programs that only print.
 
+use crate::guard::context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
-use crate::guard::judge::{Judge, ReadKind};
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue, check_assignment, subscripts};
+use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue, check_assignment, subscripts};
 
-use super::ProgramCall;
-use super::options::{Does, Spec, parse};
-
-/// Names judged here.
-pub(super) const NAMES: &str = ": true false echo printf test [ cd pushd popd dirs pwd export declare typeset local \
-            readonly unset set shopt shift return exit break continue read mapfile readarray let \
-            wait jobs trap umask times type which whereis hash getopts sleep seq date whoami id groups \
-            uname hostname arch nproc uptime tty expr basename dirname printenv locale cal tput \
-            clear factor yes ulimit mktemp getconf sw_vers free lscpu ps logname fg bg disown caller \
-            numfmt users who w pgrep pidof lsof ss netstat vmstat iostat pstree";
+use super::call::ProgramCall;
+use super::options::parse;
+use super::spec::{Does, Spec};
 
 impl Judge<'_> {
     pub(super) fn builtin(
@@ -234,7 +227,8 @@ impl Judge<'_> {
             .collect();
         let target = match words.as_slice() {
             [] if call.name == "cd" => self
-                .policy
+                .cx
+                .policy()
                 .home
                 .as_ref()
                 .map(|home| ShellValue::lit(home.to_string_lossy()))
@@ -242,7 +236,7 @@ impl Judge<'_> {
             [one] if one.text() != Some("-") => (*one).clone(),
             [one] if one.text() == Some("-") => {
                 // Back to where it was, which is one of the folders checked before or the first.
-                env.also_in(std::slice::from_ref(&self.policy.cwd));
+                env.also_in(std::slice::from_ref(&self.cx.policy().cwd));
                 env.lost = true;
                 return Ok(ShellOutput::Opaque);
             }
@@ -267,9 +261,9 @@ impl Judge<'_> {
         let mut folders = Vec::new();
         let mut certain = true;
         for path in self.paths(env, &target)? {
-            let real = self.read(&path, ReadKind::Name)?;
-            let within = self.inside(&real.path)
-                || self.policy.tmp.as_ref().is_some_and(|tmp| real.path.starts_with(tmp));
+            let real = self.cx.read(&path, ReadKind::Name)?;
+            let within = self.cx.inside(&real.path)
+                || self.cx.policy().tmp.as_ref().is_some_and(|tmp| real.path.starts_with(tmp));
             if !within {
                 return Err(Denial::new(
                     "path.outside",
@@ -277,7 +271,7 @@ impl Judge<'_> {
                 )
                 .instead("stay in the workspace"));
             }
-            self.enterable(&real.path)?;
+            self.cx.enterable(&real.path)?;
             certain &= real.kind == FileKind::Dir;
             folders.push(real.path);
         }
@@ -303,18 +297,10 @@ impl Judge<'_> {
             _ if signals.is_empty() => {}
             text => {
                 self.line(&mut env.some_time(), text)?;
-                self.traps.push(text.to_owned());
+                self.set_trap(text.to_owned());
             }
         }
         Ok(ShellOutput::Text(String::new()))
-    }
-
-    /// Judges what the traps run once more, now that it is known what the line changes.
-    pub(in crate::guard) fn judge_traps(&mut self, env: &Env) -> Result<(), Denial> {
-        for body in std::mem::take(&mut self.traps) {
-            self.line(&mut env.some_time(), &body)?;
-        }
-        Ok(())
     }
 
     fn date(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
@@ -353,10 +339,10 @@ impl Judge<'_> {
         for template in &parsed.operands {
             let relative = template.text().is_some_and(|text| !text.contains('/'));
             if !(relative && parsed.has(&["-t"])) {
-                self.write_value(env, template, crate::guard::judge::WriteKind::Change)?;
+                self.write_value(env, template, crate::guard::context::WriteKind::Change)?;
             }
         }
-        Ok(match (&self.policy.tmp, parsed.operands.is_empty()) {
+        Ok(match (&self.cx.policy().tmp, parsed.operands.is_empty()) {
             (Some(tmp), true) => {
                 ShellOutput::Text(tmp.join("tmp.XXXXXXXXXX").to_string_lossy().into_owned())
             }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use crate::guard::context::{COST_OF_A_GLOB, ReadKind};
 use crate::guard::denial::Denial;
-use crate::guard::judge::{COST_OF_A_GLOB, Judge, ReadKind};
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
-use super::ProgramCall;
-use super::options::lists;
+use super::call::ProgramCall;
 use super::readers::{aims_at_secrets, fits};
+use super::spec::lists;
 
 /// Tests and actions without a value.
 const PLAIN: &str = "-print -print0 -depth -xdev -mount -empty -readable -writable -executable -true -false \
@@ -105,7 +105,7 @@ impl Judge<'_> {
                             | "-iregex"
                     ) && !negated
                     {
-                        self.spend(COST_OF_A_GLOB)?;
+                        self.cx.spend(COST_OF_A_GLOB)?;
                         let value = value.and_then(ShellValue::text);
                         let whole = !matches!(text, "-name" | "-iname");
                         if text.ends_with("regex") {

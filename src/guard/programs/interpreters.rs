@@ -2,111 +2,12 @@
 //! input does not, because nobody can see what it does.
 
 use crate::guard::denial::Denial;
-use crate::guard::judge::Judge;
-use crate::guard::shell::{Env, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 
-use super::ProgramCall;
-use super::options::lists;
+use super::call::ProgramCall;
+use super::languages::Language;
 use super::runners::{destroys, publish, publishes};
-
-/// What is known of an interpreter.
-pub(super) struct Language {
-    /// Flags before the script that are harmless.
-    flags: &'static str,
-    /// Options before the script whose value is data.
-    valued: &'static str,
-    /// Option that runs a module, if there is one.
-    module: Option<&'static str>,
-    /// Options after which files are only checked, not run.
-    checks: &'static str,
-    /// Subcommands that are judged as runners.
-    verbs: &'static str,
-}
-
-const PYTHON: Language = Language {
-    flags: "-u -B -b -bb -E -I -O -OO -q -s -S -v -P -d",
-    valued: "-W -X --check-hash-based-pycs",
-    module: Some("-m"),
-    checks: "-V --version -VV -h --help",
-    verbs: "",
-};
-
-const NODE: Language = Language {
-    flags: "--test --check -c --no-warnings --enable-source-maps --experimental-vm-modules \
-            --experimental-strip-types --trace-warnings --test-only --experimental-test-coverage \
-            --trace-uncaught --stack-trace-limit",
-    valued: "--test-name-pattern --test-reporter --max-old-space-size --unhandled-rejections \
-            --test-concurrency --test-timeout",
-    module: None,
-    checks: "-v --version -h --help",
-    verbs: "",
-};
-
-const RUBY: Language = Language {
-    flags: "-w -W -W0 -W1 -W2 -c",
-    valued: "-I -E",
-    module: None,
-    checks: "-v --version -h --help",
-    verbs: "",
-};
-
-const PERL: Language = Language {
-    flags: "-w -T -c -Ilib -t -W",
-    valued: "-I",
-    module: None,
-    checks: "-v --version -h -V",
-    verbs: "",
-};
-
-const PHP: Language = Language {
-    flags: "-l -n -q",
-    valued: "",
-    module: None,
-    checks: "-v --version -m -h",
-    verbs: "artisan",
-};
-
-const DENO: Language = Language {
-    flags: "",
-    valued: "",
-    module: None,
-    checks: "--version -V",
-    verbs: "test lint fmt check bench doc info task",
-};
-const BUN: Language = Language {
-    flags: "",
-    valued: "",
-    module: None,
-    checks: "--version -v",
-    verbs: "test run build",
-};
-const CRYSTAL: Language = Language {
-    flags: "",
-    valued: "",
-    module: None,
-    checks: "--version -v -h --help",
-    verbs: "spec tool docs build",
-};
-const PLAIN: Language =
-    Language { flags: "", valued: "", module: None, checks: "--version -v -V", verbs: "" };
-
-/// The interpreter of a name, versions such as `python3.12` included.
-pub(super) fn language(name: &str) -> Option<&'static Language> {
-    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match plain {
-        "python" | "pypy" => &PYTHON,
-        "node" | "nodejs" => &NODE,
-        "ruby" | "jruby" => &RUBY,
-        "perl" => &PERL,
-        "php" => &PHP,
-        "deno" => &DENO,
-        "bun" => &BUN,
-        "crystal" => &CRYSTAL,
-        "lua" | "luajit" | "Rscript" | "julia" | "escript" | "elixir" | "tsx" | "ts-node"
-        | "racket" | "octave" | "groovy" | "swipl" | "sbcl" => &PLAIN,
-        _ => return None,
-    })
-}
+use super::spec::lists;
 
 /// Modules that `python -m` may run, beside the runners of the same name.
 const MODULES: &str = "pytest unittest doctest mypy ruff black isort flake8 pylint pyflakes pycodestyle \
@@ -196,7 +97,7 @@ impl Judge<'_> {
             // `node --test` takes folders and patterns of tests.
             Some((first, more)) if tests && language.flags.contains("--test") => {
                 for word in std::iter::once(first).chain(more) {
-                    self.read_value(env, word, crate::guard::judge::ReadKind::Name)?;
+                    self.read_value(env, word, crate::guard::context::ReadKind::Name)?;
                 }
                 Ok(ShellOutput::Opaque)
             }
@@ -220,7 +121,7 @@ impl Judge<'_> {
         match words.split_first() {
             Some((first, rest)) => match (first.text(), rest.split_first()) {
                 (Some("-o"), Some((file, rest))) => {
-                    self.write_value(env, file, crate::guard::judge::WriteKind::Change)?;
+                    self.write_value(env, file, crate::guard::context::WriteKind::Change)?;
                     self.profiled(env, call, rest)
                 }
                 (Some("-s"), Some((_, rest))) => self.profiled(env, call, rest),
@@ -264,7 +165,7 @@ impl Judge<'_> {
                     )));
                 }
                 for word in rest.iter().filter(|word| !word.head().starts_with('-')) {
-                    self.write_value(env, word, crate::guard::judge::WriteKind::Change)?;
+                    self.write_value(env, word, crate::guard::context::WriteKind::Change)?;
                 }
                 Ok(ShellOutput::Opaque)
             }
@@ -276,9 +177,9 @@ impl Judge<'_> {
                         rest.iter().filter(|word| !word.head().starts_with('-')).collect();
                     for (index, file) in files.iter().enumerate() {
                         if index == 0 || name != "json.tool" {
-                            self.read_value(env, file, crate::guard::judge::ReadKind::Content)?;
+                            self.read_value(env, file, crate::guard::context::ReadKind::Content)?;
                         } else {
-                            self.write_value(env, file, crate::guard::judge::WriteKind::Change)?;
+                            self.write_value(env, file, crate::guard::context::WriteKind::Change)?;
                         }
                     }
                 }

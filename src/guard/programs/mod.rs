@@ -4,10 +4,13 @@
 
 mod awk;
 mod builtins;
+mod call;
+mod exact;
 mod find;
 mod git;
 mod interpreters;
 mod known;
+mod languages;
 mod options;
 mod overrides;
 mod readers;
@@ -15,38 +18,31 @@ mod refused;
 mod runners;
 mod secret_args;
 mod sed;
+mod spec;
 mod variables;
 mod wrappers;
 mod writers;
 
+use call::ProgramCall;
+pub(super) use exact::exactly;
 use known::ProgramKind;
 pub(super) use known::is_program;
-use options::Spec;
-pub(super) use overrides::exactly;
 pub(super) use readers::{aims_at_secrets, names};
+use spec::Spec;
 
 use std::path::{Path, PathBuf};
 
+use super::context::{ReadKind, WriteKind};
 use super::denial::{Denial, blocked_pattern};
 use super::files;
-use super::judge::{Judge, ReadKind, WriteKind};
 use super::rules;
 use super::shell::{Env, ShellOutput, ShellValue};
+use crate::guard::shell::Judge;
 use crate::model::RuleDecision;
 
 /// Folders whose programs are the machine's own.
 const SYSTEM_BINS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"];
-
-/// What a command is about to run.
-pub(super) struct ProgramCall<'w> {
-    /// The program's own name, without folders.
-    pub(super) name: &'w str,
-    /// Its words behind the name.
-    pub(super) words: &'w [ShellValue],
-    /// What stands on its standard input.
-    pub(super) stdin: &'w ShellOutput,
-}
 
 impl Judge<'_> {
     /// Judges a command: the program's name and its words.
@@ -77,7 +73,7 @@ impl Judge<'_> {
             .instead("write the program's name as plain text"));
         };
         let judged = self.named(env, name, rest, stdin);
-        let policy = self.policy;
+        let policy = self.cx.policy();
         if policy.allow.is_empty() && !policy.rules.about_commands() {
             return match judged {
                 Err(denial) if self.defaults_to(&denial, name) => {
@@ -117,7 +113,7 @@ impl Judge<'_> {
     /// capitals may be a program that is known, on some machines.
     fn defaults_to(&self, denial: &Denial, name: &str) -> bool {
         let hidden = name.to_lowercase() != *name && is_program(&name.to_lowercase());
-        self.policy.rules.allow_unknown() && rules::unknown(&denial.rule) && !hidden
+        self.cx.policy().rules.allow_unknown() && rules::unknown(&denial.rule) && !hidden
     }
 
     /// What the user's rules say about a command: a denial, or the rule that lets it
@@ -126,7 +122,7 @@ impl Judge<'_> {
         &mut self,
         words: &[Option<String>],
     ) -> Result<Option<RuleDecision>, Denial> {
-        let rules = &self.policy.rules;
+        let rules = &self.cx.policy().rules;
         if !rules.about_commands() {
             return Ok(None);
         }
@@ -136,8 +132,8 @@ impl Judge<'_> {
         }
         let Some(ruling) = rules.command(words) else { return Ok(None) };
         match ruling.decision {
-            RuleDecision::Deny => return Err(Denial::ruled(ruling)),
-            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Denial::ruled(ruling))),
+            RuleDecision::Deny => return Err(ruling.denial()),
+            RuleDecision::Ask => self.cx.ask_human(ruling.denial()),
             RuleDecision::Allow => {}
         }
         Ok(Some(ruling.decision))
@@ -157,7 +153,7 @@ impl Judge<'_> {
         let parsed = self.options(env, name, words, &SPEC)?;
         for operand in &parsed.operands {
             for path in self.write_value(env, operand, WriteKind::Move)? {
-                if !self.inside(&path) && !self.in_tmp(&path) {
+                if !self.cx.inside(&path) && !self.cx.in_tmp(&path) {
                     return Err(Denial::new("path.outside", "it deletes outside the workspace"));
                 }
             }
@@ -183,7 +179,7 @@ impl Judge<'_> {
             path.file_name().map(|base| base.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = path.parent().unwrap_or(path);
         let system = SYSTEM_BINS.iter().any(|bin| folder == Path::new(bin))
-            || self.policy.home.as_ref().is_some_and(|home| folder == home.join(".cargo/bin"));
+            || self.cx.policy().home.as_ref().is_some_and(|home| folder == home.join(".cargo/bin"));
         if system {
             return self.program(env, &ProgramCall { name: &base, words: rest, stdin });
         }
@@ -191,7 +187,7 @@ impl Judge<'_> {
             known::kind(&base),
             Some(ProgramKind::Runner(_) | ProgramKind::Interpreter(_))
         );
-        if tool || self.built {
+        if tool || self.cx.has_built() {
             // A wrapper of a known tool that is not there runs nothing, and what is not
             // there yet can come from the build before it alone.
             self.script_or_nothing(env, &ShellValue::lit(name))?;
@@ -215,11 +211,11 @@ impl Judge<'_> {
             return self.script(env, value).map(drop);
         }
         for path in self.paths(env, value)? {
-            let real = self.resolve(&path)?;
-            if real.kind != files::FileKind::Missing || !self.inside(&real.path) || env.lost {
+            let real = self.cx.resolve(&path)?;
+            if real.kind != files::FileKind::Missing || !self.cx.inside(&real.path) || env.lost {
                 return self.script(env, value).map(drop);
             }
-            if self.changed.contains(&real.path) {
+            if self.cx.changed().contains(&real.path) {
                 return self.script(env, value).map(drop);
             }
         }
@@ -237,8 +233,8 @@ impl Judge<'_> {
         let paths = self.paths(env, value)?;
         let mut found = Vec::new();
         for path in paths {
-            let real = self.resolve(&path)?;
-            if self.changed.contains(&real.path) {
+            let real = self.cx.resolve(&path)?;
+            if self.cx.changed().contains(&real.path) {
                 return Err(Denial::new(
                     "program.script",
                     "the script is written by this same call",
@@ -247,7 +243,7 @@ impl Judge<'_> {
                     "write the script first, with the create tool, and run it in a call of its own",
                 ));
             }
-            if real.kind == files::FileKind::File && self.inside(&real.path) {
+            if real.kind == files::FileKind::File && self.cx.inside(&real.path) {
                 found.push(real.path);
             }
         }
@@ -262,7 +258,7 @@ impl Judge<'_> {
     }
 
     /// Judges a program by its name.
-    pub(super) fn program(
+    pub(in crate::guard::programs) fn program(
         &mut self,
         env: &mut Env,
         call: &ProgramCall<'_>,

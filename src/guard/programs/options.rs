@@ -1,105 +1,9 @@
-//! A program's words → options and operands, with a table of what each option does.
-//!
-//! Long options may be shortened as GNU's `getopt` allows, so a beginning of a
-//! listed option counts as that option.
+//! A program's words → options and operands, each option judged by its table.
 
+use super::spec::{Does, Spec, Style, lists};
+use crate::guard::context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind, WriteKind};
-use crate::guard::shell::{Env, ShellValue};
-
-/// What an option does with its value, or by being there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
-    /// Takes a value that is only data.
-    Data,
-    /// Reads the file its value names.
-    Reads,
-    /// Reads the folder its value names and everything below it.
-    Tree,
-    /// Runs the file its value names: it must be one of the workspace.
-    Runs,
-    /// Writes the file its value names.
-    Writes,
-    /// Empties the folder its value names, and fills it anew.
-    Empties,
-    /// Takes a value and runs something, or writes where it cannot be seen.
-    Refused(&'static str),
-    /// Takes no value and is refused.
-    FlagRefused(&'static str),
-}
-
-/// How options are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
-    /// `-abc`, `--long`.
-    Gnu,
-    /// `-long`, as in `go` and `java`.
-    Dashed,
-}
-
-/// What is known of a program's options.
-pub(super) struct Spec {
-    /// Options that matter, names that do the same in one string: `-o --output`.
-    pub(super) options: &'static [(&'static str, Does)],
-    /// How they are written.
-    pub(super) style: Style,
-    /// Flags beside those, in one string; `None`: any flag is harmless.
-    pub(super) flags: Option<&'static str>,
-}
-
-impl Spec {
-    /// A table for a program whose other options are harmless flags.
-    pub(super) const fn open(options: &'static [(&'static str, Does)]) -> Self {
-        Self { options, style: Style::Gnu, flags: None }
-    }
-
-    /// A table for a program all of whose options are listed.
-    pub(super) const fn closed(
-        options: &'static [(&'static str, Does)],
-        flags: &'static str,
-    ) -> Self {
-        Self { options, style: Style::Gnu, flags: Some(flags) }
-    }
-
-    /// The same with options of one dash.
-    pub(super) const fn dashed(options: &'static [(&'static str, Does)]) -> Self {
-        Self { options, style: Style::Dashed, flags: None }
-    }
-
-    /// The option of a name, as it is listed, and what it does.
-    pub(super) fn find(&self, name: &str) -> Option<(&'static str, Does)> {
-        let all = || {
-            self.options
-                .iter()
-                .flat_map(|(names, does)| names.split_whitespace().map(move |name| (name, *does)))
-        };
-        // Where options have one dash, two are the same.
-        let dashed = self.style == Style::Dashed;
-        let same = |option: &str| {
-            option == name || dashed && option.strip_prefix('-').is_some_and(|one| one == name)
-        };
-        if let Some(found) = all().find(|(option, _)| same(option)) {
-            return Some(found);
-        }
-        let shortened = name.starts_with("--") && name.len() > 3;
-        if shortened && !self.flags.is_some_and(|flags| lists(flags, name)) {
-            return all().find(|(option, _)| option.starts_with(name));
-        }
-        None
-    }
-
-    fn knows(&self, flag: &str) -> bool {
-        let Some(flags) = self.flags else { return true };
-        let shortened =
-            |known: &str| flag.len() > 3 && flag.starts_with("--") && known.starts_with(flag);
-        lists(flags, flag) || flags.split_whitespace().any(shortened)
-    }
-}
-
-/// Whether a word is one of the words of a string.
-pub(super) fn lists(words: &str, word: &str) -> bool {
-    words.split_whitespace().any(|known| known == word)
-}
+use crate::guard::shell::{Env, Judge, ShellValue};
 
 /// Words told apart.
 #[derive(Debug, Default)]
@@ -161,9 +65,9 @@ impl Judge<'_> {
     /// Refuses a folder for output in which there is work: the program empties it first.
     fn empties(&mut self, env: &Env, program: &str, value: &ShellValue) -> Result<(), Denial> {
         for path in self.write_value(env, value, WriteKind::Change)? {
-            let held = match self.index() {
+            let held = match self.cx.tracked() {
                 Some(tracked) => tracked.iter().any(|file| file.starts_with(&path)),
-                None => !self.entries(&path).paths.is_empty(),
+                None => !self.cx.entries(&path).paths.is_empty(),
             };
             if held {
                 return Err(Denial::new(
@@ -184,7 +88,7 @@ impl Judge<'_> {
         // An expression of several words names tests.
         let expression = matches!(name, "-k" | "-m") && text.contains(' ');
         if crate::guard::secrets::path(path) && !expression {
-            return Err(crate::guard::judge::secret(path));
+            return Err(crate::guard::context::secret(path));
         }
         // A pattern, or the lines that one finds, may well look like a path.
         let pattern = lists(
@@ -195,7 +99,7 @@ impl Judge<'_> {
         if !pattern && (up || path.is_absolute()) {
             // Whether the file exists must not matter: it may exist by the time the command runs.
             for path in self.paths(env, value)? {
-                self.read(&path, ReadKind::Name)?;
+                self.cx.read(&path, ReadKind::Name)?;
             }
         }
         Ok(())

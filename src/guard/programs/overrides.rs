@@ -4,59 +4,15 @@
 //! Invariant: whatever a rule lifts, the floor stays below it. What the program itself does
 //! with its words cannot be told, so a word that may name a place of the floor is refused.
 
+use crate::guard::context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind, WriteKind};
-use crate::guard::shell::{Env, Seg, ShellValue};
-
-use super::git;
-use super::known::{ProgramKind, kind};
-use super::options::lists;
-use super::runners::{installs, publishes};
-
-/// Programs whose first words are commands: `gh pr view 12`.
-const WITH_COMMANDS: &str = "gh glab hub aws az gcloud gsutil doctl heroku vercel netlify fly flyctl wrangler \
-            firebase rclone s3cmd";
+use crate::guard::shell::{Env, Judge, Seg, ShellValue};
 
 /// Parts of the floor that hold for whatever a lifted program is given.
 const KEPT: &[&str] = &["path.git", "path.settings", "path.unclear", "state.", "secret."];
 
 /// No file has a longer name, in bytes.
 const LONGEST_NAME: usize = 255;
-
-/// Whether an allowed command stands for its very words: it names what is deleted, or whom
-/// it talks to, and one more word would name something else besides.
-pub(in crate::guard) fn exactly(words: &[String]) -> bool {
-    let Some((program, rest)) = words.split_first() else { return false };
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let mut named = rest.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
-    let plain = |word: &&str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-    match kind(name) {
-        Some(ProgramKind::Refused(_)) if lists(WITH_COMMANDS, name) => {
-            !named.all(|word| plain(&word))
-        }
-        Some(ProgramKind::Refused(group)) => match group.rule {
-            "program.delete" | "network" => named.next().is_some(),
-            "program.install" => named.nth(1).is_some(),
-            _ => false,
-        },
-        Some(ProgramKind::Find) => named.next().is_some(),
-        Some(ProgramKind::Git) => named.next().is_some_and(git::reaches) && named.next().is_some(),
-        Some(ProgramKind::Runner(_)) => {
-            let reaches = |verb: &str| installs(verb) || publishes(verb);
-            named.next().is_some_and(reaches) && named.next().is_some()
-        }
-        Some(
-            ProgramKind::Builtin
-            | ProgramKind::Wrapper
-            | ProgramKind::Reader(_)
-            | ProgramKind::Writer
-            | ProgramKind::Sed
-            | ProgramKind::Awk
-            | ProgramKind::Interpreter(_),
-        )
-        | None => false,
-    }
-}
 
 impl Judge<'_> {
     /// Checks the words of a program that only the user's configuration lets run.
@@ -128,11 +84,11 @@ impl Judge<'_> {
         }
         self.read_value(env, value, ReadKind::Content)?;
         for path in self.paths(env, value)? {
-            let real = self.resolve(&path)?;
-            if !self.inside(&real.path) {
+            let real = self.cx.resolve(&path)?;
+            if !self.cx.inside(&real.path) {
                 continue;
             }
-            match self.protected(&real.path, WriteKind::Change) {
+            match self.cx.protected(&real.path, WriteKind::Change) {
                 Err(denial) if KEPT.iter().any(|kept| denial.rule.starts_with(kept)) => {
                     return Err(denial.instead("name other files, or use a tool that is known"));
                 }
@@ -150,39 +106,4 @@ fn without_address(text: &str) -> (&str, Option<&str>) {
     let from = text[..at].rfind(|c| !scheme(c)).map_or(0, |before| before + 1);
     // An option is no scheme: `-Lhttp://…`.
     (&text[..from], Some(&text[from..]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_names_its_object_is_meant_to_the_word() {
-        for (command, exact) in [
-            ("rm", false),
-            ("rm -rf", false),
-            ("rm -rf target", true),
-            ("/bin/rm target", true),
-            ("find target -delete", true),
-            ("curl", false),
-            ("curl http://localhost", true),
-            ("git push", false),
-            ("git push origin", true),
-            ("git push origin feature", true),
-            ("git fetch", false),
-            ("git fetch origin", true),
-            ("git log main", false),
-            ("npm install", false),
-            ("npm install left-pad", true),
-            ("npm run lint", false),
-            ("pip install x", true),
-            ("gh pr view", false),
-            ("aws s3 cp a s3://x/y", true),
-            ("terraform plan", false),
-            ("frobnicate x", false),
-        ] {
-            let words = shlex::split(command).expect("words");
-            assert_eq!(exactly(&words), exact, "{command}");
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Programs that are refused whatever their words, each with its rule.
 
-use super::options::lists;
+use super::spec::lists;
 use crate::guard::denial::Denial;
 use crate::guard::shell::ShellValue;
 

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
+use crate::guard::context::secret;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
-use crate::guard::judge::{Judge, secret};
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, ShellValue};
+use crate::guard::shell::{Env, Judge, Seg, ShellValue};
 
 /// Words in the names of options that leave something out.
 const LEAVES_OUT: [&str; 4] = ["exclude", "ignore", "omit", "skip"];
@@ -56,7 +56,7 @@ impl Judge<'_> {
                 continue;
             }
             // Tests and targets may be called like files, and folders may hold code.
-            let kind = env.cwds.first().map(|cwd| self.files.kind(&cwd.join(path)));
+            let kind = env.cwds.first().map(|cwd| self.cx.kind(&cwd.join(path)));
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let name = name.unwrap_or_default();
             let meant = match kind {

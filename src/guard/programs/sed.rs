@@ -1,11 +1,11 @@
 //! `sed`: its script is read far enough to know what it writes, reads and runs.
 
+use crate::guard::context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind, WriteKind};
-use crate::guard::shell::{Env, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 
-use super::ProgramCall;
-use super::options::{Does, Spec};
+use super::call::ProgramCall;
+use super::spec::{Does, Spec};
 
 /// What a script does beside printing.
 #[derive(Debug, Default, PartialEq, Eq)]

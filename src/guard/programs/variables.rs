@@ -3,12 +3,13 @@
 //! Which variables may be set at all is decided in the shell's own part.
 
 use crate::guard::denial::Denial;
-use crate::guard::judge::Judge;
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue, check_assignment, subscript_end};
+use crate::guard::shell::{
+    Env, Judge, Seg, ShellOutput, ShellValue, check_assignment, subscript_end,
+};
 
-use super::ProgramCall;
 use super::builtins::dump;
-use super::options::{Does, Spec};
+use super::call::ProgramCall;
+use super::spec::{Does, Spec};
 
 impl Judge<'_> {
     pub(super) fn declare(

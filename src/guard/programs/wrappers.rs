@@ -1,17 +1,13 @@
 //! Programs that run another one: looked through, or refused where what they
 //! run cannot be seen.
 
+use crate::guard::context::WriteKind;
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, WriteKind};
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
-use super::ProgramCall;
 use super::builtins::dump;
-use super::options::{Does, Spec};
-
-/// Names judged here.
-pub(super) const NAMES: &str = "env command builtin exec timeout gtimeout nice ionice nohup setsid stdbuf time xargs \
-            eval bash sh dash chronic caffeinate flock not valgrind hyperfine cross-env xvfb-run";
+use super::call::ProgramCall;
+use super::spec::{Does, Spec};
 
 const NO_OPTIONS: Spec = Spec::closed(&[], "");
 

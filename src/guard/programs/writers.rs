@@ -2,19 +2,16 @@
 
 use std::path::PathBuf;
 
+use crate::guard::context::{COST_OF_AN_ENTRY, ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
-use crate::guard::judge::{COST_OF_AN_ENTRY, Judge, ReadKind, WriteKind};
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
-use super::ProgramCall;
-use super::options::{Does, Parsed, Spec};
+use super::call::ProgramCall;
+use super::options::Parsed;
+use super::spec::{Does, Spec};
 
 use Does::{Data, FlagRefused, Refused};
-
-/// Names judged here.
-pub(super) const NAMES: &str =
-    "tee cp gcp mv gmv ln mkdir touch truncate chmod dos2unix unix2dos gzip bzip2 xz split";
 
 impl Judge<'_> {
     pub(super) fn writer(
@@ -81,7 +78,7 @@ impl Judge<'_> {
             if !shows {
                 for path in self.paths(env, operand)? {
                     let target = format!("{}{ending}", path.display());
-                    self.write(std::path::Path::new(&target), WriteKind::Change)?;
+                    self.cx.write(std::path::Path::new(&target), WriteKind::Change)?;
                 }
             }
         }
@@ -146,7 +143,7 @@ impl Judge<'_> {
         }
         for path in self.paths(env, target)? {
             let log = path.extension().is_some_and(|end| end == "log" || end == "tmp");
-            if !log && !path.starts_with("/dev") && self.resolve(&path)?.kind == FileKind::File {
+            if !log && !path.starts_with("/dev") && self.cx.resolve(&path)?.kind == FileKind::File {
                 return Err(emptied(&target.show()));
             }
         }
@@ -184,7 +181,7 @@ impl Judge<'_> {
             || operands.len() > 1
             || target.head().ends_with('/');
         for path in &paths {
-            below |= self.resolve(path)?.kind == FileKind::Dir
+            below |= self.cx.resolve(path)?.kind == FileKind::Dir
                 && !parsed.has(&["-T", "--no-target-directory"]);
         }
         Ok((operands, paths, below))
@@ -200,7 +197,7 @@ impl Judge<'_> {
     ) -> Result<(), Denial> {
         for target in targets {
             if !below {
-                self.write(target, how)?;
+                self.cx.write(target, how)?;
                 continue;
             }
             if source.is_open() || source.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
@@ -215,10 +212,10 @@ impl Judge<'_> {
                     Some(name)
                         if !source.show().ends_with("/.") && !source.show().ends_with("..") =>
                     {
-                        self.write(&target.join(name), how)?;
+                        self.cx.write(&target.join(name), how)?;
                     }
                     _ => {
-                        self.resolve(&target.join("x"))?;
+                        self.cx.resolve(&target.join("x"))?;
                     }
                 }
             }
@@ -267,12 +264,12 @@ impl Judge<'_> {
         below: bool,
     ) -> Result<(), Denial> {
         for path in self.paths(env, source)? {
-            let real = self.resolve(&path)?;
+            let real = self.cx.resolve(&path)?;
             if real.kind != FileKind::Dir {
                 continue;
             }
-            let tree = self.entries(&real.path);
-            self.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
+            let tree = self.cx.entries(&real.path);
+            self.cx.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
             if !tree.all {
                 return Err(Denial::new(
                     "path.too-large",
@@ -289,12 +286,12 @@ impl Judge<'_> {
                     _ => target.clone(),
                 };
                 for entry in &tree.paths {
-                    if self.files.kind(entry) == FileKind::File
+                    if self.cx.kind(entry) == FileKind::File
                         && let Ok(relative) = entry.strip_prefix(&real.path)
                     {
-                        self.write(&base.join(relative), WriteKind::Change)?;
+                        self.cx.write(&base.join(relative), WriteKind::Change)?;
                     }
-                    if matches!(self.files.kind(entry), FileKind::Link(_)) {
+                    if matches!(self.cx.kind(entry), FileKind::Link(_)) {
                         return Err(Denial::new("path.symlink", "the folder holds symbolic links"));
                     }
                 }
@@ -343,19 +340,19 @@ impl Judge<'_> {
         };
         for path in self.paths(env, place)? {
             let mut path = path;
-            if self.resolve(&path)?.kind == FileKind::Dir {
+            if self.cx.resolve(&path)?.kind == FileKind::Dir {
                 let name = PathBuf::from(target_text);
                 path = path.join(name.file_name().ok_or_else(|| refuse("a link needs a name"))?);
             }
             let folder = path.parent().unwrap_or(&path).to_owned();
             let pointed = folder.join(target_text);
-            let real = self.read(&pointed, ReadKind::Content)?;
-            if !self.inside(&real.path) {
+            let real = self.cx.read(&pointed, ReadKind::Content)?;
+            if !self.cx.inside(&real.path) {
                 return Err(refuse("the link would point out of the workspace"));
             }
-            self.protected(&real.path, WriteKind::Move)?;
-            let written = self.write(&path, WriteKind::Change)?;
-            self.links.push(written);
+            self.cx.protected(&real.path, WriteKind::Move)?;
+            let written = self.cx.write(&path, WriteKind::Change)?;
+            self.cx.note_link(written);
         }
         Ok(ShellOutput::Text(String::new()))
     }

@@ -4,8 +4,9 @@
 
 use std::sync::LazyLock;
 
+use super::mark::REDACTED;
 use super::pattern::LazyPattern;
-use super::{REDACTED, value};
+use super::value;
 use crate::guard::secrets::{self, Says};
 
 /// The data of a secret's manifest written in one line, and a value in it.

@@ -3,7 +3,7 @@
 //! Invariant: what stands before each line, such as a line number, a file's name or a sign of
 //! quoting, hides no part of a key.
 
-use super::REDACTED;
+use super::mark::REDACTED;
 
 /// The marks of a private key; its name stands between them and five more dashes.
 const BEGIN: &str = "-----BEGIN ";

@@ -10,10 +10,11 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Captures;
 
+use super::escape;
+use super::mark::REDACTED;
 use super::pattern::LazyPattern;
 use super::quotes::{Quoted, Strings};
 use super::value::{self, ValueContext};
-use super::{REDACTED, escape};
 use crate::guard::secrets::{self, Says};
 
 /// What stands behind a name: the sign, then a quote, or a value without.

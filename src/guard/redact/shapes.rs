@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Captures;
 
+use super::mark::{REDACTED, replace};
 use super::pattern::LazyPattern;
-use super::{REDACTED, blocks, keys, replace, tokens, value};
+use super::{blocks, keys, tokens, value};
 use crate::guard::secrets::{self, Says};
 
 /// Shapes of which the group `s` goes and the rest stays, each behind a part that every

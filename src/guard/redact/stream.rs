@@ -4,7 +4,8 @@
 //! would give, as long as lines stay below the limit. Whole lines are given out;
 //! an unfinished one, or an unfinished private key, is held back.
 
-use super::{Redactor, blocks, keys};
+use super::redactor::Redactor;
+use super::{blocks, keys};
 
 /// Longest unfinished line, and longest unfinished private key, held back.
 const MOST_HELD: usize = 64 * 1024;
@@ -28,8 +29,15 @@ pub struct RedactStream {
     shown: String,
 }
 
+impl Redactor {
+    /// A redactor for text that arrives in pieces.
+    pub fn stream(&self) -> RedactStream {
+        RedactStream::new(self.clone())
+    }
+}
+
 impl RedactStream {
-    pub(super) fn new(redactor: Redactor) -> Self {
+    fn new(redactor: Redactor) -> Self {
         Self { redactor, held: String::new(), shown: String::new() }
     }
 

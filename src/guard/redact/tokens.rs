@@ -10,8 +10,9 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use super::escape;
+use super::mark::REDACTED;
 use super::pattern::LazyPattern;
-use super::{REDACTED, escape};
 
 /// What a token begins with, and what stands behind that.
 const TOKENS: &[(&[&str], &str)] = &[

@@ -1,6 +1,6 @@
 //! Whether a value behind the name of a secret is one, and no word, no code, no placeholder.
 
-use super::REDACTED;
+use super::mark::REDACTED;
 use crate::guard::secrets::{self, Says};
 
 /// Where a value without quotes stands.

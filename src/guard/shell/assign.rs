@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use super::judge::Judge;
+use crate::guard::context::WriteKind;
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, WriteKind};
 use crate::guard::places::is_system;
 
 use super::env::Env;

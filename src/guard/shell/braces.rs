@@ -5,7 +5,7 @@ use crate::guard::denial::Denial;
 use super::ends::{
     MOST_DEPTH, backquote_end, backslash_quote_end, command_end, double_end, param_end,
 };
-use super::lexer::{too_deep, unclear};
+use super::pieces::{too_deep, unclear};
 
 /// Words that brace expansion makes of one; the word itself where it has none.
 pub(super) fn braces(word: &str) -> Result<Vec<String>, Denial> {

@@ -1,15 +1,15 @@
 //! Words → values: what the pieces of a word come to in an environment, the
 //! commands inside substitutions judged on the way.
 
+use super::judge::Judge;
 use crate::guard::denial::Denial;
-use crate::guard::judge::Judge;
 use crate::guard::secrets;
 
 use super::braces;
 use super::brackets::{Bracket, bracket};
 use super::env::Env;
-use super::lexer::{self, Piece};
-use super::params::{Op, Param, Which};
+use super::lexer;
+use super::pieces::{Op, Param, Piece, Which};
 use super::value::{Seg, ShellOutput, ShellValue};
 
 /// Variables the shell itself sets to a number.
@@ -216,7 +216,7 @@ impl Judge<'_> {
 
     fn tilde(&self, env: &Env, user: &str) -> Seg {
         let path = match user {
-            "" => self.policy.home.clone(),
+            "" => self.cx.policy().home.clone(),
             "+" if !env.lost => match env.cwds.as_slice() {
                 [only] => Some(only.clone()),
                 _ => None,
@@ -230,10 +230,7 @@ impl Judge<'_> {
     fn param(&mut self, env: &mut Env, param: Param) -> Result<Vec<ShellValue>, Denial> {
         let values = self.parameter(env, param)?;
         let cost = values.iter().map(ShellValue::weight).sum();
-        self.expanded = self.expanded.checked_sub(cost).ok_or_else(|| {
-            Denial::new("shell.too-long", "its variables grow too long")
-                .instead("split it into several calls")
-        })?;
+        self.spend_expanded(cost)?;
         Ok(values)
     }
 
@@ -258,7 +255,7 @@ impl Judge<'_> {
             env.set(name, ShellValue::one(Seg::Any));
         }
         if param.op == Op::Change {
-            self.spend(COST_OF_A_CHANGE)?;
+            self.cx.spend(COST_OF_A_CHANGE)?;
         }
         if param.op == Op::Change
             && let Some([value]) = env.vars.get(name).map(Vec::as_slice)
@@ -294,8 +291,8 @@ impl Judge<'_> {
             }
         }
         let path = match name {
-            "HOME" => self.policy.home.clone(),
-            "TMPDIR" => self.policy.tmp.clone(),
+            "HOME" => self.cx.policy().home.clone(),
+            "TMPDIR" => self.cx.policy().tmp.clone(),
             "PWD" if !env.lost => match env.cwds.as_slice() {
                 [only] => Some(only.clone()),
                 _ => None,

@@ -9,38 +9,8 @@ use crate::guard::denial::Denial;
 
 use super::brackets::{Bracket, bracket};
 use super::ends::{MOST_DEPTH, command_end, param_end};
-use super::params::{Op, Param, Which, param};
-
-/// A stretch of a word as it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
-    /// Characters that stand for themselves.
-    Text(String),
-    /// An unquoted `*`, `?` or bracket expression; a lone `[` where its end is not known.
-    Glob(String),
-    /// `~` or `~name` at the start.
-    Tilde(String),
-    /// `$name`, `${name…}`.
-    Param(Param),
-    /// `$(…)` or backquotes, without them.
-    Command {
-        /// The line inside.
-        body: String,
-        /// Whether it stands in double quotes.
-        quoted: bool,
-    },
-    /// `$((…))`, as a word of its own.
-    Arith(Vec<Piece>),
-}
-
-pub(super) fn unclear(what: &str) -> Denial {
-    Denial::new("shell.unparsed", format!("{what} cannot be understood with certainty"))
-        .instead("write it in a plainer way, one simple command a line")
-}
-
-pub(super) fn too_deep() -> Denial {
-    Denial::new("shell.too-long", "it is nested too deep")
-}
+use super::params::param;
+use super::pieces::{Op, Param, Piece, Which, too_deep, unclear};
 
 /// Scans a word of a command line.
 pub(super) fn word(text: &str) -> Result<Vec<Piece>, Denial> {
@@ -268,7 +238,7 @@ impl<'a> Scanner<'a> {
                 .ok_or_else(|| unclear("the end of a parameter expansion"))?;
             let inner = &self.text[inner_at..end];
             self.at = end + 1;
-            return param(inner, quoted, self.depth + 1);
+            return param(inner, quoted, |text| nested(text, self.depth + 1));
         }
         self.at += 1;
         let name = match self.byte() {

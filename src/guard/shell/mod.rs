@@ -3,7 +3,7 @@
 //! The parser is `brush-parser`; what it cannot parse is refused. Its grammar
 //! recurses and, on broken input, backtracks, so the tokens are counted before
 //! it sees them and it runs on a thread with a stack of its own size.
-//! Single programs are judged in `programs`, paths in `judge`.
+//! Single programs are judged in `programs`, paths in `context`.
 
 mod assign;
 mod braces;
@@ -11,31 +11,31 @@ mod brackets;
 mod ends;
 mod env;
 mod expand;
+mod judge;
 mod lexer;
 mod params;
 mod paths;
+mod pieces;
 mod redirect;
 mod simple;
 mod test_expr;
 mod value;
 mod walk;
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-
 use brush_parser::{ParserOptions, Token, ast};
 
 pub(super) use assign::{FOLDERS, check as check_assignment};
 pub(super) use brackets::widened;
 pub(super) use env::Env;
+pub(super) use judge::Judge;
 pub(super) use params::subscript_end;
 pub(super) use test_expr::subscripts;
 pub(super) use value::{Seg, ShellOutput, ShellValue};
 
+use super::context::{Context, Noted};
 use super::denial::Denial;
 use super::explain::ExplainedParts;
 use super::files::Files;
-use super::judge::Judge;
 use super::policy::Policy;
 
 /// Longest line that is looked at, in bytes.
@@ -57,14 +57,6 @@ const MOST_SUBSTITUTIONS: usize = 4000;
 const STACK: usize = 32 * 1024 * 1024;
 const STACK_EACH: usize = 24 * 1024;
 
-/// What an allowed line comes to.
-pub(super) struct JudgedLine {
-    /// Canonical paths that are written.
-    pub(super) writes: BTreeSet<PathBuf>,
-    /// What a human has to approve first.
-    pub(super) ask: Option<Denial>,
-}
-
 /// The thread that lines are looked through on. A fault of the parser there is a denial, and
 /// what it says on the way is for nobody to read.
 pub const THREAD: &str = "guard";
@@ -79,7 +71,7 @@ pub(super) fn judge(
     policy: &Policy,
     files: &dyn Files,
     seen: &mut ExplainedParts,
-) -> Result<JudgedLine, Denial> {
+) -> Result<Noted, Denial> {
     if line.len() > MOST_BYTES {
         return Err(too_long("the line is longer than 256 KiB"));
     }
@@ -92,14 +84,13 @@ pub(super) fn judge(
             .name(THREAD.to_owned())
             .stack_size(STACK + substitutions * STACK_EACH)
             .spawn_scoped(scope, || {
-                let mut judge = Judge::new(policy, files);
-                judge.parts = std::mem::take(seen);
+                let mut judge = Judge::new(Context::new(policy, files), std::mem::take(seen));
                 let mut env = Env::new(policy.cwd.clone());
                 let judged = judge.line(&mut env, line);
                 *seen = std::mem::take(&mut judge.parts);
                 // What a trap runs, it runs in the end: after all that the line did before.
                 let judged = judged.and_then(|_| judge.judge_traps(&env));
-                judged.map(|()| JudgedLine { writes: judge.writes, ask: judge.ask })
+                judged.map(|()| judge.noted())
             });
         match worker.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(judged)) => judged,
@@ -108,6 +99,19 @@ pub(super) fn judge(
             }
         }
     })
+}
+
+/// Judges variables that a command is started with, each as its name and value.
+pub(super) fn assigned<'a>(
+    context: Context<'a>,
+    env: &Env,
+    variables: &[(String, String)],
+) -> Result<Context<'a>, Denial> {
+    let mut judge = Judge::new(context, ExplainedParts::default());
+    for (name, value) in variables {
+        judge.assigned(env, name, &ShellValue::lit(value.clone()))?;
+    }
+    Ok(judge.cx)
 }
 
 fn too_long(why: &str) -> Denial {

@@ -6,66 +6,14 @@
 
 use crate::guard::denial::Denial;
 
-use super::lexer::{Piece, nested, unclear};
+use super::pieces::{Op, Param, Piece, Which, unclear};
 
-/// A parameter expansion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Param {
-    /// Variable, number or special character.
-    pub(super) name: String,
-    /// What is done to it.
-    pub(super) op: Op,
-    /// Expansions inside the braces, behind the name.
-    pub(super) inner: Vec<Piece>,
-    /// What of that bash evaluates as arithmetic: a subscript, an offset, a length.
-    pub(super) index: Vec<Piece>,
-    /// Which of several values it means.
-    pub(super) which: Which,
-    /// Whether it stands in double quotes.
-    pub(super) quoted: bool,
-}
-
-/// Which values of an array an expansion means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    /// The first one: `$a`.
-    First,
-    /// Each as a word of its own: `$@`, `${a[@]}`.
-    Each,
-    /// All of them, in quotes as one word: `$*`, `${a[*]}`.
-    Joined,
-}
-
-impl Which {
-    /// What stands behind a name decides it, and the name itself.
-    pub(super) fn of(name: &str, rest: &str) -> Self {
-        if name == "@" || rest.starts_with("[@]") {
-            Self::Each
-        } else if name == "*" || rest.starts_with("[*]") {
-            Self::Joined
-        } else {
-            Self::First
-        }
-    }
-}
-
-/// What a parameter expansion does to the value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
-    /// Nothing: the value itself.
-    ShellValue,
-    /// Its length, or a number of things.
-    Length,
-    /// The keys of an array.
-    Keys,
-    /// Assigns a default.
-    Assign,
-    /// Anything else: a default, a part, a replacement.
-    Change,
-}
-
-/// The inside of `${…}`.
-pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, Denial> {
+/// Reads the inside of `${…}`; `nested` reads the words within.
+pub(super) fn param(
+    inner: &str,
+    quoted: bool,
+    nested: impl Fn(&str) -> Result<Vec<Piece>, Denial>,
+) -> Result<Piece, Denial> {
     let counted = inner.strip_prefix('#').filter(|rest| !rest.is_empty());
     let (text, length) = match counted {
         Some(rest) if !rest.starts_with(['-', '?', ':', '%', '#', '/', '=', '+']) => (rest, true),
@@ -113,9 +61,9 @@ pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, De
         .strip_prefix(':')
         .filter(|behind| !behind.starts_with(['-', '=', '?', '+']))
         .unwrap_or_default();
-    let mut index = nested(offset, depth)?;
+    let mut index = nested(offset)?;
     if !matches!(subscript, "@" | "*") {
-        index.extend(nested(subscript, depth)?);
+        index.extend(nested(subscript)?);
     }
     if operator.starts_with('@') && operator.len() == 2 && operator != "@Q" {
         return Err(unclear("a transformation of a parameter"));
@@ -135,7 +83,7 @@ pub(super) fn param(inner: &str, quoted: bool, depth: usize) -> Result<Piece, De
     Ok(Piece::Param(Param {
         name: name.to_owned(),
         op,
-        inner: nested(rest, depth)?,
+        inner: nested(rest)?,
         index,
         which: Which::of(name, rest),
         quoted,

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
+use super::judge::Judge;
+use crate::guard::context::{COST_OF_AN_ENTRY, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
-use crate::guard::judge::{COST_OF_AN_ENTRY, Judge, ReadKind, WriteKind, secret};
 use crate::guard::secrets;
 use crate::model::Access;
 
@@ -49,7 +50,7 @@ impl Judge<'_> {
         }
         if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
             let unsifted =
-                |seg: &Seg| matches!(seg, Seg::Listed(root) if self.unsifted.contains(root));
+                |seg: &Seg| matches!(seg, Seg::Listed(root) if self.cx.is_unsifted(root));
             if read != ReadKind::Name && value.segs.iter().any(unsifted) {
                 return Err(Denial::new(
                     "secret.file",
@@ -60,10 +61,11 @@ impl Judge<'_> {
                 ));
             }
             // What a listing printed was checked when it was listed; the user's rules come on top.
-            for seg in value.segs.iter().filter(|_| self.policy.rules.hides()) {
+            let hides = self.cx.policy().rules.hides();
+            for seg in value.segs.iter().filter(|_| hides) {
                 if let Seg::Listed(root) = seg {
-                    for entry in &self.entries(root).paths {
-                        self.ruled_path(entry, Access::Read, read != ReadKind::Name)?;
+                    for entry in &self.cx.entries(root).paths {
+                        self.cx.ruled_path(entry, Access::Read, read != ReadKind::Name)?;
                     }
                 }
             }
@@ -85,7 +87,7 @@ impl Judge<'_> {
             .instead("use an absolute path, or a simple `cd` first"));
         }
         for path in self.paths(env, value)? {
-            self.read(&path, read)?;
+            self.cx.read(&path, read)?;
         }
         Ok(())
     }
@@ -119,7 +121,7 @@ impl Judge<'_> {
         }
         let mut written = Vec::new();
         for path in self.paths(env, value)? {
-            written.push(self.write(&path, write)?);
+            written.push(self.cx.write(&path, write)?);
         }
         Ok(written)
     }
@@ -130,17 +132,17 @@ impl Judge<'_> {
             Denial::new("path.unknown", "the listing may name a protected file")
                 .instead("name the files, or list a folder that holds none, such as `src`")
         };
-        let policy = self.policy;
+        let policy = self.cx.policy();
         let fixed = policy.protect_paths.iter().chain(&policy.human).chain(&policy.task_dir);
         let mut fixed = fixed.filter(|path| path.starts_with(&root));
         if fixed.next().is_some() || root == policy.workspace {
             return Err(unclear());
         }
-        let tree = self.entries(&root);
-        self.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
+        let tree = self.cx.entries(&root);
+        self.cx.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
         for entry in &tree.paths {
-            if self.files.kind(entry) == FileKind::File {
-                self.protected(entry, WriteKind::Change)?;
+            if self.cx.kind(entry) == FileKind::File {
+                self.cx.protected(entry, WriteKind::Change)?;
             }
         }
         if tree.all { Ok(()) } else { Err(unclear()) }
@@ -158,7 +160,7 @@ impl Judge<'_> {
                 .instead("name the files, or the folder"));
         }
         // A pattern costs a look into a folder or more.
-        self.spend(COST_OF_A_PATH + if wildcards > 0 { 200 } else { 0 })?;
+        self.cx.spend(COST_OF_A_PATH + if wildcards > 0 { 200 } else { 0 })?;
         let mut text = String::new();
         let mut pattern = String::new();
         let mut globs = false;
@@ -260,13 +262,13 @@ impl Judge<'_> {
                     .build()
                     .map_err(|_| Denial::new("path.unknown", "the pattern cannot be understood"))?
                     .compile_matcher();
-                let names = self.files.list(folder, MOST_NAMES).unwrap_or_default();
+                let names = self.cx.list(folder, MOST_NAMES);
                 if names.len() >= MOST_NAMES {
                     return Err(many());
                 }
                 if *part == "**" {
                     // With `globstar` it also stands for no folder and for every one below.
-                    next.extend(self.entries(folder).paths.iter().cloned());
+                    next.extend(self.cx.entries(folder).paths.iter().cloned());
                     next.push(folder.clone());
                     continue;
                 }

@@ -2,8 +2,9 @@
 
 use brush_parser::ast;
 
+use super::judge::Judge;
+use crate::guard::context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind, WriteKind};
 
 use super::env::Env;
 use super::value::{ShellOutput, ShellValue};

@@ -4,8 +4,8 @@
 
 use brush_parser::ast;
 
+use super::judge::Judge;
 use crate::guard::denial::Denial;
-use crate::guard::judge::Judge;
 
 use super::env::Env;
 use super::expand::secret_variable;
@@ -176,7 +176,7 @@ impl Judge<'_> {
             }
         };
         for value in &values {
-            self.spend(COST_OF_A_VALUE)?;
+            self.cx.spend(COST_OF_A_VALUE)?;
             self.assigned(env, &name, value)?;
         }
         if assignment.append {

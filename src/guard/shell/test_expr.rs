@@ -2,8 +2,8 @@
 
 use brush_parser::ast::{BinaryPredicate, ExtendedTestExpr, UnaryPredicate};
 
+use super::judge::Judge;
 use crate::guard::denial::Denial;
-use crate::guard::judge::Judge;
 
 use super::env::Env;
 use super::value::ShellValue;

@@ -5,17 +5,14 @@ use std::rc::Rc;
 
 use brush_parser::ast;
 
+use super::judge::Judge;
 use crate::guard::denial::Denial;
-use crate::guard::judge::Judge;
 
 use super::assign;
 use super::env::{Env, MOST_VARIABLES};
 use super::params::keys;
 use super::parse;
 use super::value::{Printed, Seg, ShellOutput, ShellValue, joined};
-
-/// Functions, substitutions and nested shells inside each other.
-const MOST_DEPTH: usize = 24;
 
 /// What one more round of a loop costs, in commands.
 const COST_OF_A_ROUND: usize = 25;
@@ -33,10 +30,7 @@ impl Judge<'_> {
         env: &mut Env,
         line: &str,
     ) -> Result<ShellOutput, Denial> {
-        self.bytes = self
-            .bytes
-            .checked_sub(line.len())
-            .ok_or_else(|| Denial::new("shell.too-long", "it is too much to look through"))?;
+        self.spend_bytes(line.len())?;
         self.deeper(|judge| {
             let program = parse(line)?;
             let mut last = ShellOutput::Text(String::new());
@@ -51,31 +45,9 @@ impl Judge<'_> {
 
     /// Judges what `$(…)` runs, in a copy of the environment.
     pub(super) fn substitution(&mut self, env: &Env, body: &str) -> Result<ShellOutput, Denial> {
-        self.spend(COST_OF_A_SUBSTITUTION)?;
+        self.cx.spend(COST_OF_A_SUBSTITUTION)?;
         let mut inner = env.clone();
         self.line(&mut inner, body)
-    }
-
-    /// Takes from what may still be looked at.
-    pub(in crate::guard) fn spend(&mut self, cost: usize) -> Result<(), Denial> {
-        self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
-            Denial::new("shell.too-long", "there is too much of it to look through")
-                .instead("split it into several calls")
-        })?;
-        Ok(())
-    }
-
-    pub(in crate::guard) fn deeper<T>(
-        &mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, Denial>,
-    ) -> Result<T, Denial> {
-        if self.depth >= MOST_DEPTH {
-            return Err(Denial::new("shell.too-long", "it is nested too deep"));
-        }
-        self.depth += 1;
-        let result = work(self);
-        self.depth -= 1;
-        result
     }
 
     pub(super) fn list(
@@ -143,7 +115,7 @@ impl Judge<'_> {
         command: &ast::Command,
         stdin: ShellOutput,
     ) -> Result<ShellOutput, Denial> {
-        self.spend(1)?;
+        self.cx.spend(1)?;
         if env.vars.len() > MOST_VARIABLES {
             return Err(Denial::new("shell.too-long", "it sets too many variables"));
         }
@@ -305,7 +277,7 @@ impl Judge<'_> {
             let mut printed = Printed::default();
             for value in &values {
                 // Rounds multiply where loops stand in loops.
-                judge.spend(COST_OF_A_ROUND)?;
+                judge.cx.spend(COST_OF_A_ROUND)?;
                 env.set(&clause.variable_name, value.clone());
                 if let Some(array) = array {
                     env.keys.insert(clause.variable_name.clone(), array.to_owned());
@@ -337,6 +309,14 @@ impl Judge<'_> {
             }
         }
         Ok(printed.stream())
+    }
+
+    /// Judges what the traps run once more, now that it is known what the line changes.
+    pub(super) fn judge_traps(&mut self, env: &Env) -> Result<(), Denial> {
+        for body in self.take_traps() {
+            self.line(&mut env.some_time(), &body)?;
+        }
+        Ok(())
     }
 
     /// Judges a call of a function that this line defines.

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::guard::context::{ReadKind, secret};
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind, secret};
-use crate::guard::programs::ProgramCall;
-use crate::guard::programs::options::{Does, Spec, parse};
+use crate::guard::programs::call::ProgramCall;
+use crate::guard::programs::options::parse;
+use crate::guard::programs::spec::{Does, Spec};
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
 use Does::{Data, FlagRefused, Reads, Refused};
 
@@ -62,7 +63,7 @@ impl Judge<'_> {
 
     /// Refuses staging in bulk while the human has unfinished work in the tree.
     fn bulk(&self, what: &str) -> Result<(), Denial> {
-        match self.policy.human.first() {
+        match self.cx.policy().human.first() {
             None => Ok(()),
             Some(human) => Err(Denial::new(
                 "human.work",
@@ -73,7 +74,7 @@ impl Judge<'_> {
     }
 
     fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.policy.workspace).unwrap_or(path).display().to_string()
+        path.strip_prefix(&self.cx.policy().workspace).unwrap_or(path).display().to_string()
     }
 
     /// Judges one pathspec of what is staged.
@@ -113,21 +114,25 @@ impl Judge<'_> {
             if secrets::path(&path) {
                 return Err(secret(&path));
             }
-            let real = self.resolve(path.parent().unwrap_or(&path))?.path;
+            let real = self.cx.resolve(path.parent().unwrap_or(&path))?.path;
             let own = match path.file_name() {
                 Some(name) if !text.ends_with("..") => real.join(name),
-                _ => self.resolve(&path)?.path,
+                _ => self.cx.resolve(&path)?.path,
             };
-            let own =
-                if text == "." || text.ends_with("/.") { self.resolve(&path)?.path } else { own };
-            if !self.inside(&own) {
+            let own = if text == "." || text.ends_with("/.") {
+                self.cx.resolve(&path)?.path
+            } else {
+                own
+            };
+            if !self.cx.inside(&own) {
                 return Err(Denial::new(
                     "path.outside",
                     format!("{text} is outside the workspace"),
                 ));
             }
             let human: Option<PathBuf> = self
-                .policy
+                .cx
+                .policy()
                 .human
                 .iter()
                 .find(|human| human.starts_with(&own) || own.starts_with(human))
@@ -238,7 +243,8 @@ impl Judge<'_> {
             }
             // Without `--` git takes a first word that names a commit for one.
             let path = env.cwds.first().map(|cwd| cwd.join(text)).unwrap_or_default();
-            if index == 0 && self.resolve(&path)?.kind == crate::guard::files::FileKind::Missing {
+            if index == 0 && self.cx.resolve(&path)?.kind == crate::guard::files::FileKind::Missing
+            {
                 return Err(refuse());
             }
         }

@@ -2,78 +2,20 @@
 //! away, talks to a remote or changes how git works is refused.
 
 mod change;
+mod listing;
 mod query;
-mod tracked;
+mod refused;
 
+use crate::guard::context::ReadKind;
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind};
-use crate::guard::shell::{Env, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 
-use super::ProgramCall;
-use super::options::lists;
+pub(super) use refused::reaches;
+use refused::{REMOTE, WORK_LOST, refused};
+
+use super::call::ProgramCall;
+use super::spec::lists;
 use crate::guard::files::FileKind;
-
-/// A refused subcommand: rule, reason, what passes instead.
-type Refused = (&'static str, &'static str, &'static str);
-
-const WORK_LOST: Refused = (
-    "git.destructive",
-    "it can throw work away",
-    "commit what there is with `git add -A && git commit -m '…'`, and change files with the edit tool",
-);
-const REMOVES: Refused = (
-    "program.delete",
-    "it deletes, and nothing may be deleted while nobody is watching",
-    "archive it: `mkdir -p _archive && git mv FILE _archive/`",
-);
-const REMOTE: Refused = ("git.push", "it sends to a remote", "commit only; the human pushes");
-const FETCHES: Refused =
-    ("git.network", "it talks to a remote", "work with the commits that are there");
-const INTERNALS: Refused = (
-    "git.internals",
-    "it changes git's own data or how git works",
-    "use `git add FILE` and `git commit -m '…'`",
-);
-const OPAQUE: Refused = (
-    "git.opaque",
-    "it runs other programs or writes files that cannot be seen",
-    "use `git diff`, `git log` or `git show`",
-);
-const BRANCHES: Refused = (
-    "git.branch",
-    "it moves to another commit or branch, and the run stays on its own",
-    "stay on this branch; read with `git show REV:PATH`",
-);
-
-/// Whether a subcommand deletes or talks to a remote.
-pub(super) fn reaches(subcommand: &str) -> bool {
-    let rules = ["program.delete", "git.push", "git.network"];
-    refused(subcommand).is_some_and(|(rule, ..)| rules.contains(&rule))
-}
-
-fn refused(subcommand: &str) -> Option<Refused> {
-    Some(match subcommand {
-        "clean" | "filter-branch" | "filter-repo" | "gc" | "prune" | "repack" | "prune-packed" => {
-            WORK_LOST
-        }
-        "rm" => REMOVES,
-        "push" | "send-pack" | "send-email" | "request-pull" | "imap-send" | "http-push"
-        | "svn" | "p4" | "cvsexportcommit" => REMOTE,
-        "fetch" | "pull" | "clone" | "ls-remote" | "fetch-pack" | "submodule" | "lfs" | "annex"
-        | "http-fetch" | "remote-https" | "remote-http" | "daemon" | "instaweb" | "credential"
-        | "credential-store" | "credential-cache" => FETCHES,
-        "checkout" | "switch" | "rebase" | "merge" | "cherry-pick" | "revert" | "am"
-        | "pull-request" | "bisect" => BRANCHES,
-        "update-ref" | "update-index" | "replace" | "hook" | "init" | "init-db" | "maintenance"
-        | "write-tree" | "commit-tree" | "read-tree" | "mktag" | "mktree" | "unpack-objects"
-        | "index-pack" | "pack-refs" | "fast-import" | "sparse-checkout" | "rerere"
-        | "multi-pack-index" | "commit-graph" | "checkout-index" => INTERNALS,
-        "difftool" | "mergetool" | "archive" | "bundle" | "format-patch" | "gui" | "gitk"
-        | "citool" | "web--browse" | "fast-export" | "shell" | "sh-i18n" | "merge-file"
-        | "merge-index" => OPAQUE,
-        _ => return None,
-    })
-}
 
 /// Refused subcommands, as far as their first word makes them look and no more.
 const QUESTIONS: &[(&str, &str)] = &[
@@ -132,7 +74,7 @@ impl Judge<'_> {
         let names: Vec<&String> = plain.iter().filter(|word| !word.starts_with('-')).collect();
         let exists = |judge: &mut Self, name: &str| {
             let path = env.cwds.first().map(|cwd| cwd.join(name)).unwrap_or_default();
-            !judge.resolve(&path).is_ok_and(|real| real.kind == FileKind::Missing)
+            !judge.cx.resolve(&path).is_ok_and(|real| real.kind == FileKind::Missing)
         };
         if !plain.iter().all(fine) {
             return true;

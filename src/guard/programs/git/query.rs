@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use crate::guard::context::{COST_OF_A_GLOB, ReadKind, secret};
 use crate::guard::denial::Denial;
-use crate::guard::judge::{COST_OF_A_GLOB, Judge, ReadKind, secret};
-use crate::guard::programs::ProgramCall;
-use crate::guard::programs::options::{Does, Parsed, Spec, lists, parse};
+use crate::guard::programs::call::ProgramCall;
+use crate::guard::programs::options::{Parsed, parse};
+use crate::guard::programs::spec::{Does, Spec, lists};
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
 use Does::{Data, FlagRefused, Reads, Refused, Writes};
 
@@ -203,7 +204,7 @@ impl Judge<'_> {
         let excluded =
             text.starts_with(":!") || text.starts_with(":^") || text.starts_with(":(exclude");
         if named.contains(['*', '?']) {
-            self.spend(COST_OF_A_GLOB)?;
+            self.cx.spend(COST_OF_A_GLOB)?;
         }
         if !excluded
             && (secrets::path(Path::new(named))
@@ -241,7 +242,7 @@ impl Judge<'_> {
             }
             "rev-parse" => match call.words {
                 [one] if one.text() == Some("--show-toplevel") => {
-                    ShellOutput::Text(self.policy.workspace.to_string_lossy().into_owned())
+                    ShellOutput::Text(self.cx.policy().workspace.to_string_lossy().into_owned())
                 }
                 [one] if one.text() == Some("HEAD") => ShellOutput::Tokens,
                 // It prints one hash or nothing, as long as it is asked for nothing else.

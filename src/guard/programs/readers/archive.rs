@@ -1,11 +1,12 @@
 //! `tar`: it lists an archive, or makes one of files that are named. What it unpacks cannot be
 //! seen from its words, so that is refused.
 
+use crate::guard::context::ReadKind;
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind};
-use crate::guard::programs::ProgramCall;
-use crate::guard::programs::options::{Does, Parsed, Spec};
-use crate::guard::shell::{Env, ShellOutput, ShellValue};
+use crate::guard::programs::call::ProgramCall;
+use crate::guard::programs::options::Parsed;
+use crate::guard::programs::spec::{Does, Spec};
+use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 
 use Does::Data;
 

@@ -1,18 +1,19 @@
 //! Programs that read files and print: what their options and operands name.
 
+use crate::guard::context::{COST_OF_A_GLOB, ReadKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
-use crate::guard::judge::{COST_OF_A_GLOB, Judge, ReadKind};
 use crate::guard::secrets;
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue, widened};
+use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue, widened};
 
 mod archive;
 mod table;
 
 use std::path::{Path, PathBuf};
 
-use super::ProgramCall;
-use super::options::{Does, Parsed, Spec, lists};
+use super::call::ProgramCall;
+use super::options::Parsed;
+use super::spec::{Does, Spec, lists};
 use Does::{Data, Refused};
 use table::Operands;
 pub(super) use table::{READERS, Reader};
@@ -85,7 +86,7 @@ impl Judge<'_> {
             Operands::ThenOutput => {
                 for (index, operand) in parsed.operands.iter().enumerate() {
                     if index == 1 {
-                        self.write_value(env, operand, crate::guard::judge::WriteKind::Change)?;
+                        self.write_value(env, operand, crate::guard::context::WriteKind::Change)?;
                     } else {
                         self.read_value(env, operand, ReadKind::Content)?;
                     }
@@ -173,8 +174,8 @@ impl Judge<'_> {
             if let Some(text) = operands.first().and_then(ShellValue::text) {
                 let file = env.cwds.iter().map(|cwd| cwd.join(text)).collect::<Vec<_>>();
                 for path in file {
-                    if self.resolve(&path)?.kind == FileKind::File {
-                        self.read(&path, ReadKind::Content)?;
+                    if self.cx.resolve(&path)?.kind == FileKind::File {
+                        self.cx.read(&path, ReadKind::Content)?;
                     }
                 }
             }
@@ -209,7 +210,7 @@ impl Judge<'_> {
             (false, true, false) => ReadKind::Tree,
             (false, _, _) => ReadKind::Content,
         };
-        self.spend(globs(parsed).count() * COST_OF_A_GLOB)?;
+        self.cx.spend(globs(parsed).count() * COST_OF_A_GLOB)?;
         if !narrowed(parsed) {
             return Err(Denial::new(
                 "secret.file",
@@ -218,15 +219,15 @@ impl Judge<'_> {
         }
         if recursive && operands.is_empty() && !(git_aware && *call.stdin != ShellOutput::Opaque) {
             for cwd in env.cwds.clone() {
-                self.read(&cwd, how)?;
+                self.cx.read(&cwd, how)?;
             }
         }
         // A search for a word in tracked files is `git grep` under another name.
         let word = |value: &ShellValue| value.text().is_some_and(|text| alphanumerics(text) >= 3);
         let aimed = greps && !has_pattern && parsed.operands.first().is_some_and(word);
-        let unsifted = if aimed { std::mem::take(&mut self.unsifted) } else { Default::default() };
+        let unsifted = if aimed { self.cx.take_unsifted() } else { Default::default() };
         let judged = self.each(env, operands, how);
-        self.unsifted.extend(unsifted);
+        self.cx.put_unsifted(unsifted);
         judged?;
         let names_files =
             parsed.has(&["-l", "--files-with-matches", "-L", "--files-without-match", "--files"])
@@ -287,7 +288,8 @@ impl Judge<'_> {
             let shown = PathBuf::from(root.show());
             let Ok(folders) = self.paths(env, root) else { return true };
             folders.iter().any(|folder| {
-                self.entries(folder)
+                self.cx
+                    .entries(folder)
                     .secrets
                     .iter()
                     .any(|entry| means(&shown.join(entry.strip_prefix(folder).unwrap_or(entry))))
@@ -305,12 +307,12 @@ impl Judge<'_> {
             [] => cwd.clone(),
             [one] => match one.text() {
                 Some(text) => cwd.join(text),
-                None => self.policy.workspace.clone(),
+                None => self.cx.policy().workspace.clone(),
             },
-            _ => self.policy.workspace.clone(),
+            _ => self.cx.policy().workspace.clone(),
         };
-        match self.resolve(&root) {
-            Ok(real) if self.inside(&real.path) => ShellOutput::Listing(real.path),
+        match self.cx.resolve(&root) {
+            Ok(real) if self.cx.inside(&real.path) => ShellOutput::Listing(real.path),
             _ => ShellOutput::Opaque,
         }
     }

@@ -1,7 +1,7 @@
 //! The programs that read files and print, as data.
 
-use super::super::options::Does::{self, Data, Reads, Refused, Tree, Writes};
-use super::super::options::Spec;
+use super::super::spec::Does::{self, Data, Reads, Refused, Tree, Writes};
+use super::super::spec::Spec;
 
 /// What the operands are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

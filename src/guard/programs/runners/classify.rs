@@ -2,7 +2,7 @@
 //! another program; and how that is refused. What is done about them is decided beside it.
 
 use crate::guard::denial::Denial;
-use crate::guard::programs::options::lists;
+use crate::guard::programs::spec::lists;
 use crate::guard::shell::ShellValue;
 
 use super::tables::{INSTALLS, PUBLISH};

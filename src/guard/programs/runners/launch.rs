@@ -1,13 +1,14 @@
 //! `java`, `cmake` and what counts covered lines: tools whose words name what they run and
 //! where they write.
 
+use crate::guard::context::ReadKind;
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind};
-use crate::guard::programs::ProgramCall;
+use crate::guard::programs::call::ProgramCall;
 use crate::guard::programs::known::is_program;
-use crate::guard::programs::options::{Does, Parsed, Spec, lists};
+use crate::guard::programs::options::Parsed;
+use crate::guard::programs::spec::{Does, Spec, lists};
 use crate::guard::programs::wrappers::own_words;
-use crate::guard::shell::{Env, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 
 use super::classify::{publish, publishes, refuse_verb};
 use super::tables::RUNS;
@@ -114,13 +115,13 @@ impl Judge<'_> {
                 self.read_value(env, source, ReadKind::Tree)?;
             }
             for target in parsed.operands.iter().skip(1) {
-                self.write_value(env, target, crate::guard::judge::WriteKind::Change)?;
+                self.write_value(env, target, crate::guard::context::WriteKind::Change)?;
             }
         }
         for pair in pairs {
             let at = pair.head().find(':').unwrap_or_default();
             self.read_value(env, &ShellValue::lit(&pair.head()[..at]), ReadKind::Tree)?;
-            self.write_value(env, &pair.tail(at + 1), crate::guard::judge::WriteKind::Change)?;
+            self.write_value(env, &pair.tail(at + 1), crate::guard::context::WriteKind::Change)?;
         }
         Ok(ShellOutput::Opaque)
     }
@@ -129,8 +130,8 @@ impl Judge<'_> {
     fn included(&mut self, env: &Env, script: &ShellValue) -> Result<(), Denial> {
         self.read_value(env, script, ReadKind::Content)?;
         for path in self.paths(env, script)? {
-            let real = self.resolve(&path)?;
-            if self.inside(&real.path) {
+            let real = self.cx.resolve(&path)?;
+            if self.cx.inside(&real.path) {
                 return self.script(env, script).map(drop);
             }
         }

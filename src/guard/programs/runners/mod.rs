@@ -2,19 +2,19 @@
 //! workspace by design; what is judged is that they do nothing else: no install,
 //! no publishing, no program or configuration from elsewhere.
 
+use crate::guard::context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
-use crate::guard::judge::{Judge, ReadKind, WriteKind};
-use crate::guard::shell::{Env, Seg, ShellOutput, ShellValue};
+use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
 mod classify;
 mod launch;
 mod tables;
 mod verbs;
 
-use super::ProgramCall;
 use super::builtins::dump;
+use super::call::ProgramCall;
 use super::known::{is_program, is_refused, is_runner};
-use super::options::{Does, Spec, lists};
+use super::spec::{Does, Spec, lists};
 use classify::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, refuse_verb};
 pub(super) use classify::{destroys, installs, publish, publishes};
 use tables::{INSTALLS, THROUGH};
@@ -39,10 +39,6 @@ const RECIPES: &[(&str, &str)] = &[
     ("cargo", "makefile.toml"),
 ];
 
-/// Tools that have no table of their own.
-pub(super) const PLAIN_NAMES: &str =
-    "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake java nyc c8 sass";
-
 impl Judge<'_> {
     pub(super) fn runner(
         &mut self,
@@ -54,7 +50,9 @@ impl Judge<'_> {
         self.own_recipes(call.name)?;
         self.places_set(env)?;
         let judged = self.runs_tool(env, call, tool);
-        self.built |= judged.is_ok();
+        if judged.is_ok() {
+            self.cx.note_build();
+        }
         judged
     }
 
@@ -64,7 +62,7 @@ impl Judge<'_> {
         let lower = |path: &std::path::Path| {
             path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default()
         };
-        let written = self.changed.iter().find(|path| {
+        let written = self.cx.changed().iter().find(|path| {
             let in_cargo = path.parent().is_some_and(|folder| lower(folder) == ".cargo");
             RECIPES.iter().any(|(tools, files)| lists(tools, tool) && lists(files, &lower(path)))
                 || tool == "cargo" && in_cargo
@@ -223,7 +221,7 @@ impl Judge<'_> {
             }
         }
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
-        let before = self.changed.clone();
+        let before = self.cx.changed().clone();
         let parsed = self.options(env, call.name, own, &spec)?;
         // `-o` and its file may be one word.
         let joined =
@@ -248,7 +246,7 @@ impl Judge<'_> {
         let given =
             |word: &ShellValue| word.text() == Some("-") || word.head().starts_with("/dev/");
         if lists(COMPILERS, call.name) && before.is_empty() && !own.iter().any(given) {
-            self.changed.clear();
+            self.cx.forget_changed();
         }
         self.harmless_words(env, call.name, passed_on)?;
         if let Some(front) = classify::behind_dashes(call.name, own).filter(|_| passed_on.len() > 1)

@@ -1,6 +1,6 @@
 //! The tools that build, test, lint and format, as data.
 
-use super::super::options::Does::{self, Data, Reads, Refused, Writes};
+use super::super::spec::Does::{self, Data, Reads, Refused, Writes};
 
 /// A tool whose first word says what it does.
 pub(in crate::guard::programs) struct Tool {

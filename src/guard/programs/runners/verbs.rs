@@ -2,10 +2,10 @@
 //! publishes or changes settings.
 
 use crate::guard::denial::Denial;
-use crate::guard::judge::Judge;
 use crate::guard::programs::builtins::dump;
-use crate::guard::programs::options::{Parsed, lists};
-use crate::guard::shell::{Env, ShellValue};
+use crate::guard::programs::options::Parsed;
+use crate::guard::programs::spec::lists;
+use crate::guard::shell::{Env, Judge, ShellValue};
 
 use super::classify::{install, publish, publishes, refuse_verb};
 use super::tables::{INSTALLS, TOOLS};

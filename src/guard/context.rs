@@ -7,21 +7,18 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::model::{Access, RuleDecision, WriteScope};
+use crate::model::{Access, RuleDecision};
 
 use super::denial::Denial;
-use super::explain::ExplainedParts;
 use super::files::{FileKind, Files, Real, resolve};
-use super::places::{FILE_READS, HOME_READS, SYSTEM_READS, TASK_FILES, is_setting, is_system};
+use super::places::{FILE_READS, HOME_READS, SYSTEM_READS, is_setting, is_system};
 use super::policy::Policy;
 use super::secrets;
+use super::tracked;
 use super::trees::Tree;
-
-/// What passes instead of a change that is the human's to make.
-const LEAVE: &str = "leave it as it is, and say in progress.md what should change";
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,56 +44,55 @@ pub(super) enum ReadKind {
     Name,
 }
 
-/// The state of one decision.
-pub(super) struct Judge<'a> {
-    pub(super) policy: &'a Policy,
-    pub(super) files: &'a dyn Files,
-    seen: HashMap<PathBuf, FileKind>,
+/// What is known and noted about one call: the policy, the files it names, what it writes.
+///
+/// Programs and tools ask it about paths, tracked files and the budget; how the shell walks a
+/// line is no part of it.
+pub(super) struct Context<'a> {
+    policy: &'a Policy,
+    files: &'a dyn Files,
+    /// What stands at paths that were asked about.
+    resolved: HashMap<PathBuf, FileKind>,
     /// Folders that were looked through: a long line may name one again and again.
-    pub(super) trees: RefCell<HashMap<PathBuf, Rc<Tree>>>,
+    trees: RefCell<HashMap<PathBuf, Rc<Tree>>>,
     /// The names of all tracked files, once they were asked for.
-    pub(super) tracked: OnceCell<Option<Vec<PathBuf>>>,
+    tracked: OnceCell<Option<Vec<PathBuf>>>,
     /// Canonical paths that are written.
-    pub(super) writes: BTreeSet<PathBuf>,
+    writes: BTreeSet<PathBuf>,
     /// Those of them whose content is new: no script that was there before.
-    pub(super) changed: BTreeSet<PathBuf>,
+    changed: BTreeSet<PathBuf>,
     /// What a human has to approve, if the user's rules say so.
-    pub(super) ask: Option<Denial>,
-    /// Whether a tool of the project ran before, which may have built programs.
-    pub(super) built: bool,
+    ask: Option<Denial>,
+    /// Did a tool of the project run before, which may have built programs?
+    built: bool,
     /// Links that this call itself would make: nothing may be reached through them.
-    pub(super) links: Vec<PathBuf>,
-    /// The parts looked at, if anybody wants to know.
-    pub(super) parts: ExplainedParts,
-    /// What traps of the line run.
-    pub(super) traps: Vec<String>,
-    /// Functions of the line that are being walked.
-    pub(super) active: Vec<String>,
+    links: Vec<PathBuf>,
+    /// Folders whose listing may name secrets.
+    unsifted: BTreeSet<PathBuf>,
     /// Commands that may still be looked at.
-    pub(super) budget: usize,
-    /// Bytes that may still be parsed.
-    pub(super) bytes: usize,
-    /// Bytes that values of variables may still put into words: each use of a variable
-    /// copies it, so a few lines such as `a=$a$a` would fill the memory.
-    pub(super) expanded: usize,
-    /// Folders of which a listing was made that may name secrets.
-    pub(super) unsifted: BTreeSet<PathBuf>,
-    /// How deep in functions, substitutions and nested shells we are.
-    pub(super) depth: usize,
+    budget: usize,
 }
 
-/// What it costs to make a matcher of a pattern, in commands.
+/// What an allowed call comes to.
+pub(super) struct Noted {
+    /// Canonical paths that are written.
+    pub(super) writes: BTreeSet<PathBuf>,
+    /// What a human has to approve first.
+    pub(super) ask: Option<Denial>,
+}
+
+/// Cost of compiling a pattern, in commands.
 pub(super) const COST_OF_A_GLOB: usize = 300;
 
-/// What it costs to judge one more entry of a folder, in commands.
+/// Cost of judging one more entry of a folder, in commands.
 pub(super) const COST_OF_AN_ENTRY: usize = 4;
 
-impl<'a> Judge<'a> {
+impl<'a> Context<'a> {
     pub(super) fn new(policy: &'a Policy, files: &'a dyn Files) -> Self {
         Self {
             policy,
             files,
-            seen: HashMap::new(),
+            resolved: HashMap::new(),
             trees: RefCell::default(),
             tracked: OnceCell::new(),
             writes: BTreeSet::new(),
@@ -104,15 +100,117 @@ impl<'a> Judge<'a> {
             ask: None,
             built: false,
             links: Vec::new(),
-            parts: ExplainedParts::default(),
-            traps: Vec::new(),
-            active: Vec::new(),
-            budget: 60_000,
-            bytes: 2 * 1024 * 1024,
-            expanded: 2 * 1024 * 1024,
             unsifted: BTreeSet::new(),
-            depth: 0,
+            budget: 60_000,
         }
+    }
+
+    pub(super) fn policy(&self) -> &'a Policy {
+        self.policy
+    }
+
+    /// What stands at an absolute path, links not followed.
+    pub(super) fn kind(&self, path: &Path) -> FileKind {
+        self.files.kind(path)
+    }
+
+    /// The names in a folder, at most `most`; none if it cannot be listed.
+    pub(super) fn list(&self, folder: &Path, most: usize) -> Vec<String> {
+        self.files.list(folder, most).unwrap_or_default()
+    }
+
+    /// Takes from the budget of the decision.
+    pub(super) fn spend(&mut self, cost: usize) -> Result<(), Denial> {
+        self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
+            Denial::new("shell.too-long", "there is too much of it to look through")
+                .instead("split it into several calls")
+        })?;
+        Ok(())
+    }
+
+    /// Notes that a human has to approve the call; the first reason counts.
+    pub(super) fn ask_human(&mut self, denial: Denial) {
+        self.ask.get_or_insert(denial);
+    }
+
+    /// Notes that a tool of the project ran, which may have built programs.
+    pub(super) fn note_build(&mut self) {
+        self.built = true;
+    }
+
+    /// May programs have been built by this call?
+    pub(super) fn has_built(&self) -> bool {
+        self.built
+    }
+
+    /// Canonical paths whose content this call changes.
+    pub(super) fn changed(&self) -> &BTreeSet<PathBuf> {
+        &self.changed
+    }
+
+    /// Forgets the changed paths: a compiler made them from files that were there before.
+    pub(super) fn forget_changed(&mut self) {
+        self.changed.clear();
+    }
+
+    /// Notes a link that this call makes.
+    pub(super) fn note_link(&mut self, link: PathBuf) {
+        self.links.push(link);
+    }
+
+    /// Notes a folder whose listing may name secrets.
+    pub(super) fn note_unsifted(&mut self, folder: PathBuf) {
+        self.unsifted.insert(folder);
+    }
+
+    /// May a listing of this folder name secrets?
+    pub(super) fn is_unsifted(&self, folder: &Path) -> bool {
+        self.unsifted.contains(folder)
+    }
+
+    /// Does `work` as if no listing named secrets.
+    pub(super) fn take_unsifted(&mut self) -> BTreeSet<PathBuf> {
+        std::mem::take(&mut self.unsifted)
+    }
+
+    /// Puts back what [`Self::take_unsifted`] took.
+    pub(super) fn put_unsifted(&mut self, folders: BTreeSet<PathBuf>) {
+        self.unsifted.extend(folders);
+    }
+
+    /// All files that git tracks, if its index can be read.
+    pub(super) fn tracked(&self) -> Option<&[PathBuf]> {
+        let read = || tracked::read_index(self.files, &self.policy.workspace);
+        self.tracked.get_or_init(read).as_deref()
+    }
+
+    /// Denies a recursive read that would meet a secret. Folders that hold dependencies or
+    /// build output are not looked into, and a large tree only as far as its first entries.
+    fn read_tree(&mut self, root: &Path) -> Result<(), Denial> {
+        let tree = self.entries(root);
+        if self.policy.rules.hides() {
+            for path in &tree.paths {
+                self.ruled_path(path, Access::Read, true)?;
+            }
+        }
+        tree.secrets.first().map_or(Ok(()), |path| {
+            Err(secret(path).instead("narrow it: `rg -n PATTERN`, `git grep -n PATTERN`, a subfolder, or `--include='*.rs'`"))
+        })
+    }
+
+    /// The entries below a folder, looked at once in a decision.
+    pub(super) fn entries(&self, root: &Path) -> Rc<Tree> {
+        if let Some(tree) = self.trees.borrow().get(root) {
+            return Rc::clone(tree);
+        }
+        let tree = Rc::new(Tree::below(root, self.files));
+        self.trees.borrow_mut().insert(root.to_owned(), Rc::clone(&tree));
+        tree
+    }
+
+    /// What the call comes to, once all of it was allowed.
+    pub(super) fn noted(self) -> Noted {
+        Noted { writes: self.writes, ask: self.ask }
     }
 
     /// Where an absolute path really leads.
@@ -123,7 +221,7 @@ impl<'a> Judge<'a> {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(unclear());
         }
-        let real = resolve(path, self.files, &mut self.seen).ok_or_else(unclear)?;
+        let real = resolve(path, self.files, &mut self.resolved).ok_or_else(unclear)?;
         if self.links.iter().any(|link| real.path.starts_with(link)) {
             return Err(Denial::new(
                 "path.symlink",
@@ -168,7 +266,7 @@ impl<'a> Judge<'a> {
             .instead("work with files below the workspace"));
         }
         if read == ReadKind::Tree && real.kind == FileKind::Dir {
-            self.tree(&real.path)?;
+            self.read_tree(&real.path)?;
         }
         Ok(real)
     }
@@ -185,8 +283,8 @@ impl<'a> Judge<'a> {
             return Ok(None);
         };
         match ruling.decision {
-            RuleDecision::Deny => return Err(Denial::ruled(ruling)),
-            RuleDecision::Ask => self.ask = self.ask.take().or(Some(Denial::ruled(ruling))),
+            RuleDecision::Deny => return Err(ruling.denial()),
+            RuleDecision::Ask => self.ask_human(ruling.denial()),
             RuleDecision::Allow => {}
         }
         Ok(Some(ruling.decision))
@@ -305,164 +403,6 @@ impl<'a> Judge<'a> {
         }
         Ok(())
     }
-
-    /// Checks a canonical path inside the workspace against everything protected.
-    pub(super) fn protected(&mut self, path: &Path, write: WriteKind) -> Result<(), Denial> {
-        let relative = path.strip_prefix(&self.policy.workspace).unwrap_or(path).to_owned();
-        let shown = relative.display();
-        let parts: Vec<String> = relative
-            .components()
-            .filter_map(|part| match part {
-                Component::Normal(name) => Some(plain_name(&name.to_string_lossy())),
-                _ => None,
-            })
-            .collect();
-        let names: Vec<&str> = parts.iter().map(String::as_str).collect();
-        if names.is_empty() {
-            return Err(Denial::new("path.protected", "the workspace itself must stay as it is"));
-        }
-        let modules = names.last() == Some(&".gitmodules")
-            && (names.len() == 1
-                || self.files.kind(&path.with_file_name(".git")) != FileKind::Missing);
-        if names.contains(&".git") || modules {
-            return Err(Denial::new("path.git", format!("{shown} belongs to git itself"))
-                .instead("use git's own commands: `git add FILE`, `git commit -m '…'`"));
-        }
-        self.ruled_path(path, Access::Write, true)?;
-        let policy = self.policy;
-        if policy.in_own_task(path) {
-            self.task_folder(path, &names, write)?;
-        } else {
-            if names[0] == ".ralph" {
-                return Err(Denial::new("state.runner", format!("{shown} belongs to the runner"))
-                    .instead(LEAVE));
-            }
-            if self.of_another_task(path, &names) {
-                return Err(Denial::new("state.task", format!("{shown} belongs to another task")));
-            }
-            if policy.write_scope == WriteScope::Task {
-                return Err(Denial::new(
-                    "path.scope",
-                    format!(
-                        "{shown} is outside the task's folder, and this run may write there only"
-                    ),
-                ));
-            }
-        }
-        if is_setting(&names) {
-            return Err(Denial::new(
-                "path.settings",
-                format!("{shown} decides what agents may do; only the human changes it"),
-            )
-            .instead(LEAVE));
-        }
-        if secrets::path(&relative) {
-            return Err(secret(&relative));
-        }
-        if policy.human.iter().any(|human| path.starts_with(human) || *human == path) {
-            return Err(Denial::new(
-                "human.work",
-                format!("{shown} is the human's own unfinished work"),
-            )
-            .instead("leave it as it is and work in other files"));
-        }
-        let fixed = policy.protect_paths.iter().any(|fixed| path.starts_with(fixed));
-        if fixed || policy.protect.covers(&relative) {
-            return Err(Denial::new(
-                "path.protected",
-                format!("{shown} is protected in this task"),
-            )
-            .instead("change the code so that it passes as the file stands"));
-        }
-        Ok(())
-    }
-
-    /// Refuses to go into a folder whose files are protected: the shell may stay
-    /// there, and later names would be read from the wrong place.
-    pub(super) fn enterable(&mut self, path: &Path) -> Result<(), Denial> {
-        let names: Vec<String> = path
-            .strip_prefix(&self.policy.workspace)
-            .unwrap_or(Path::new(""))
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
-            .collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let runner = names.first() == Some(&".ralph") && !self.policy.in_own_task(path);
-        if names.contains(&".git") || runner || is_setting(&names) {
-            return Err(Denial::new(
-                "path.protected",
-                format!("{} is no place to work in", path.display()),
-            )
-            .instead("stay in the workspace's own folders"));
-        }
-        Ok(())
-    }
-
-    /// Whether a path lies in the folder of a task that is not worked on here: below
-    /// `tasks/`, all of it; anywhere else, the files that make a folder a task's.
-    fn of_another_task(&self, path: &Path, names: &[&str]) -> bool {
-        let below_tasks = names[0] == "tasks";
-        let named = names.last().is_some_and(|name| TASK_FILES.contains(name));
-        if below_tasks && names.len() == 3 && named {
-            return true;
-        }
-        if !below_tasks && !named {
-            return false;
-        }
-        let policy = self.policy;
-        let folders = path.ancestors().skip(usize::from(!below_tasks));
-        let mut folders = folders.take_while(|folder| self.inside(folder));
-        let is_task = |folder: &Path, judge: &Self| {
-            !policy.in_own_task(folder)
-                && (below_tasks && folder != policy.workspace || Some(folder) == path.parent())
-                && judge.files.kind(&folder.join("TASK.md")) != FileKind::Missing
-        };
-        folders.any(|folder| is_task(folder, self))
-    }
-
-    fn task_folder(&self, path: &Path, names: &[&str], write: WriteKind) -> Result<(), Denial> {
-        let name = names.last().copied().unwrap_or_default();
-        if name == "progress.md" && path.parent() == self.policy.task_dir.as_deref() {
-            return if write == WriteKind::Append {
-                Ok(())
-            } else {
-                Err(Denial::new("state.progress", "progress.md may only be added to")
-                    .instead("append a line: `echo \"- $(date +%F) what was done\" >> progress.md` in the task's folder"))
-            };
-        }
-        if name == "task.md" {
-            return Err(Denial::new(
-                "state.task",
-                "of TASK.md only the box of the criterion in focus may be ticked, one byte",
-            )
-            .instead("use the edit tool to change `[ ]` to `[x]` on that one line"));
-        }
-        match self.policy.write_scope {
-            WriteScope::Task
-                if Some(path) != self.policy.task_dir.as_deref() && !TASK_FILES.contains(&name) =>
-            {
-                Ok(())
-            }
-            WriteScope::Task | WriteScope::Workspace => Err(Denial::new(
-                "state.runner",
-                format!("{} belongs to the runner and the human", path.display()),
-            )
-            .instead(LEAVE)),
-        }
-    }
-}
-
-/// A name as the file systems of other machines read it, where a checkout may end up: in
-/// lower case, without characters that some of them pass over, or a dot or blank at its end.
-fn plain_name(name: &str) -> String {
-    let kept: String = name.chars().filter(|c| !is_passed_over(*c)).collect();
-    let kept = kept.trim_end_matches(['.', ' ']).to_lowercase();
-    let short = kept.strip_prefix("git~").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    if short { ".git".to_owned() } else { kept }
-}
-
-fn is_passed_over(c: char) -> bool {
-    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
 /// The denial for a path that holds secrets.
