@@ -169,7 +169,7 @@ fn mutated_lines_are_decided_and_allowed_ones_write_only_where_they_may() {
         };
         let decision = decide(&request, &policy, &OsFiles);
         // A fault of the parser is contained, and a denial.
-        let fault = decision.reason.contains("could not be looked through");
+        let fault = decision.reason.contains("could not be checked");
         assert!(!(fault && decision.allowed()), "{seed}: {line:?}");
         for path in &decision.writes {
             let below = path.strip_prefix(&repo).unwrap_or(Path::new(".git"));

@@ -138,7 +138,7 @@ impl Asks {
         let up = policy.cwd.components().any(|part| part == Component::ParentDir);
         if up || !policy.cwd.starts_with(&policy.workspace) {
             let reason = format!(
-                "Refused by rule path.outside: {} is outside the workspace. Nothing of this call \
+                "Denied (path.outside): {} is outside the workspace. Nothing \
                  was run.",
                 policy.cwd.display()
             );
@@ -177,9 +177,7 @@ pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, F
 }
 
 fn invalid(why: &dyn std::fmt::Display) -> Decision {
-    let reason = format!(
-        "Refused by rule tool.malformed: the line is no call: {why}. Nothing of this call was run."
-    );
+    let reason = format!("Denied (tool.malformed): not a tool call: {why}. Nothing was run.");
     Decision::deny("tool.malformed", reason)
 }
 

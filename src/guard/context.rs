@@ -122,7 +122,7 @@ impl<'a> Context<'a> {
     /// Takes from the budget of the decision.
     pub(super) fn spend(&mut self, cost: usize) -> Result<(), Denial> {
         self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
-            Denial::new("shell.too-long", "there is too much of it to look through")
+            Denial::new("shell.too-long", "the line is too long to check")
                 .instead("split it into several calls")
         })?;
         Ok(())
@@ -215,9 +215,8 @@ impl<'a> Context<'a> {
 
     /// Where an absolute path really leads.
     pub(super) fn resolve(&mut self, path: &Path) -> Result<Real, Denial> {
-        let unclear = || {
-            Denial::new("path.unclear", format!("it cannot be told where {} leads", path.display()))
-        };
+        let unclear =
+            || Denial::new("path.unclear", format!("cannot tell where {} leads", path.display()));
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(unclear());
         }
@@ -384,7 +383,7 @@ impl<'a> Context<'a> {
         if let Some(path) = below {
             return Err(Denial::new(
                 "path.protected",
-                format!("{} would go with it, and that is protected", path.display()),
+                format!("{} would move with it and is protected", path.display()),
             ));
         }
         if real.kind == FileKind::Dir {
@@ -394,11 +393,8 @@ impl<'a> Context<'a> {
                 self.protected(entry, write)?;
             }
             if !tree.all {
-                return Err(Denial::new(
-                    "path.too-large",
-                    "the folder is too large to be looked through",
-                )
-                .instead("move its parts one by one"));
+                return Err(Denial::new("path.too-large", "the folder is too large to check")
+                    .instead("move its parts one by one"));
             }
         }
         Ok(())

@@ -1,15 +1,15 @@
-//! Why a part of a call was refused, and what passes instead.
+//! Why a part of a call is denied, and what passes instead.
 
 use std::borrow::Cow;
 
-/// A no to one part of a call.
+/// The denial of one part of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Denial {
     /// The rule's id, as in `git.push`.
     pub(super) rule: Cow<'static, str>,
-    /// What it is about, one clause without a full stop.
+    /// The reason, a clause without a full stop; with the part as its subject it begins with `it `.
     pub(super) why: String,
-    /// The part of the call, for people; filled in by whoever knows it.
+    /// The part of the call, as people read it; filled in where it is known.
     pub(super) part: Option<String>,
     /// What passes instead.
     pub(super) instead: Option<String>,
@@ -40,17 +40,19 @@ impl Denial {
     }
 
     /// The whole text for the agent and the human.
+    ///
+    /// A reason that begins with `it ` has the denied part as its subject.
     pub(super) fn text(&self) -> String {
-        let mut text = match &self.part {
-            Some(part) => {
-                let flat = part.split_whitespace().collect::<Vec<_>>().join(" ");
-                let short: String = flat.chars().take(MOST_PART).collect();
-                let more = if short.len() < flat.len() { "…" } else { "" };
-                format!("Refused by rule {}: `{short}{more}`: {}.", self.rule, self.why)
+        let part = self.part.as_deref().map(shorten);
+        let why = match (part, self.why.strip_prefix("it ")) {
+            (Some(part), Some(does)) => format!("`{part}` {does}"),
+            (None, Some(does)) => format!("this call {does}"),
+            (Some(part), None) if !self.why.trim_start_matches('`').starts_with(&part) => {
+                format!("`{part}`: {}", self.why)
             }
-            None => format!("Refused by rule {}: {}.", self.rule, self.why),
+            (Some(_) | None, None) => self.why.clone(),
         };
-        text.push_str(" Nothing of this call was run.");
+        let mut text = format!("Denied ({}): {why}. Nothing was run.", self.rule);
         if let Some(instead) = &self.instead {
             text.push_str(" Instead: ");
             text.push_str(instead);
@@ -58,4 +60,11 @@ impl Denial {
         }
         text
     }
+}
+
+/// A part of a call on one line, cut to a length that people read.
+fn shorten(part: &str) -> String {
+    let flat = part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = flat.chars().take(MOST_PART).collect();
+    if short.len() < flat.len() { format!("{short}…") } else { short }
 }

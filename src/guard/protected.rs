@@ -12,7 +12,7 @@ use super::places::{TASK_FILES, is_setting};
 use super::secrets;
 
 /// What passes instead of a change that is the human's to make.
-const LEAVE: &str = "leave it as it is, and say in progress.md what should change";
+const LEAVE: &str = "leave it unchanged, and note in progress.md what should change";
 
 impl Context<'_> {
     /// Checks a canonical path inside the workspace against everything protected.
@@ -60,7 +60,7 @@ impl Context<'_> {
         if is_setting(&names) {
             return Err(Denial::new(
                 "path.settings",
-                format!("{shown} decides what agents may do; only the human changes it"),
+                format!("{shown} configures what agents may do, and only the human changes it"),
             )
             .instead(LEAVE));
         }
@@ -99,7 +99,7 @@ impl Context<'_> {
         if names.contains(&".git") || runner || is_setting(&names) {
             return Err(Denial::new(
                 "path.protected",
-                format!("{} is no place to work in", path.display()),
+                format!("{} is protected, and commands cannot run inside it", path.display()),
             )
             .instead("stay in the workspace's own folders"));
         }
@@ -134,14 +134,14 @@ impl Context<'_> {
             return if write == WriteKind::Append {
                 Ok(())
             } else {
-                Err(Denial::new("state.progress", "progress.md may only be added to")
+                Err(Denial::new("state.progress", "progress.md is append-only")
                     .instead("append a line: `echo \"- $(date +%F) what was done\" >> progress.md` in the task's folder"))
             };
         }
         if name == "task.md" {
             return Err(Denial::new(
                 "state.task",
-                "of TASK.md only the box of the criterion in focus may be ticked, one byte",
+                "the only change allowed in TASK.md is ticking the box of the current criterion",
             )
             .instead("use the edit tool to change `[ ]` to `[x]` on that one line"));
         }

@@ -198,7 +198,7 @@ pub(super) fn tick(policy: &Policy, files: &dyn Files, edit: &Edit) -> Result<()
     };
     let Ok(before) = String::from_utf8(bytes) else { return refuse("it is not UTF-8") };
     let Some(after) = edit.apply(&before) else {
-        return refuse("what the edit leaves cannot be told");
+        return refuse("cannot tell what the edit leaves");
     };
     let (before, after) = (before.as_bytes(), after.as_bytes());
     let ticked = before.get(focus.mark) == Some(&b' ')
@@ -212,7 +212,7 @@ pub(super) fn tick(policy: &Policy, files: &dyn Files, edit: &Edit) -> Result<()
 /// Refuses every change of progress.md but an addition at its end.
 pub(super) fn append(path: &std::path::Path, files: &dyn Files, edit: &Edit) -> Result<(), Denial> {
     let refuse = || {
-        Err(Denial::new("state.progress", "progress.md may only be added to")
+        Err(Denial::new("state.progress", "progress.md is append-only")
             .instead("append a line: `echo \"- $(date +%F) what was done\" >> progress.md` in the task's folder"))
     };
     let before = match files.read(path) {

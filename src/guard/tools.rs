@@ -74,19 +74,22 @@ impl Call<'_> {
         }
         let (decision, ask) = self.understood(input, parts)?;
         if rules.leaves_out(tool) {
-            let why = format!("the tool {tool} is none of those in allowed_tools");
+            let why = format!("the tool {tool} is not in allowed_tools");
             return Err(Denial::new("policy.not-allowed-tool", why)
-                .instead(format!("use one of those: {}", rules.allowed().join(", "))));
+                .instead(format!("use one of these: {}", rules.allowed().join(", "))));
         }
         let named = rules.asks_for(tool).map(|name| {
-            let why = format!("a human has to approve {tool} (`{name}` in ask_tools)");
+            let why = format!("{tool} needs the approval of a human (`{name}` in ask_tools)");
             Denial::new("policy.ask-tool", why)
         });
         let by_human = || {
             let changes = !matches!(decision.rule.as_str(), "path.read" | "tool.session");
             let waits = self.policy.approval == Approval::Human && changes;
             waits.then(|| {
-                Denial::new("approval.human", "a human has to approve it, and nobody was asked")
+                Denial::new(
+                    "approval.human",
+                    "it needs the approval of a human, and no one was asked",
+                )
             })
         };
         match ask.or(named).or_else(by_human) {
@@ -122,7 +125,7 @@ impl Call<'_> {
         if seen.malformed || !input.is_object() && !seen.patch {
             return Err(Denial::new(
                 "tool.malformed",
-                format!("the arguments of {tool} cannot be understood"),
+                format!("cannot parse the arguments of {tool}"),
             ));
         }
         let (files, others): (Vec<String>, Vec<String>) =
@@ -136,7 +139,7 @@ impl Call<'_> {
         if seen.keystrokes {
             return Err(Denial::new(
                 "tool.keystrokes",
-                "typing into a running shell is a command that cannot be judged alone",
+                "keystrokes for a running shell cannot be checked on their own",
             )
             .instead("run the command in a call of its own"));
         }
@@ -148,14 +151,14 @@ impl Call<'_> {
         }
         let write = seen.writes || matches!(self.family, Family::Write | Family::Move);
         let deletes = || {
-            Denial::new("program.delete", "nothing may be deleted while nobody is watching")
+            Denial::new("program.delete", "an unattended run never deletes files")
                 .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")
         };
         if seen.deletes {
             return Err(deletes());
         }
         match self.family {
-            Family::Shell => Err(Denial::new("tool.malformed", "there is no command")),
+            Family::Shell => Err(Denial::new("tool.malformed", "the call has no command")),
             Family::Delete => Err(deletes()),
             Family::Write | Family::Move | Family::Read | Family::Search if write && !viewing => {
                 self.write(input, &seen)
@@ -173,11 +176,10 @@ impl Call<'_> {
                 }
                 self.write(input, &seen)
             }
-            Family::Session | Family::Unknown | Family::Network => Err(Denial::new(
-                "tool.unknown",
-                format!("it is not known what the tool {tool} does"),
-            )
-            .instead("use the shell, view, create, edit, grep or glob")),
+            Family::Session | Family::Unknown | Family::Network => {
+                Err(Denial::new("tool.unknown", format!("unknown tool `{tool}`"))
+                    .instead("use the shell, view, create, edit, grep or glob"))
+            }
         }
     }
 
@@ -207,7 +209,7 @@ impl Call<'_> {
         let mut ask = noted.ask;
         for command in &seen.commands {
             if command.trim().is_empty() {
-                return Err(Denial::new("tool.malformed", "there is no command"));
+                return Err(Denial::new("tool.malformed", "the call has no command"));
             }
             let looked = shell::judge(command, &policy, self.files, parts)
                 .map_err(|denial| denial.within(command))?;
@@ -216,7 +218,8 @@ impl Call<'_> {
         }
         writes.sort();
         writes.dedup();
-        let mut decision = Decision::allow("shell.understood", "every part of the line is allowed");
+        let mut decision =
+            Decision::allow("shell.understood", "every command on the line is allowed");
         decision.writes = writes;
         Ok((decision, ask))
     }
@@ -224,12 +227,12 @@ impl Call<'_> {
     fn absolute(&self, path: &str) -> Result<PathBuf, Denial> {
         let path = path.strip_prefix("file://").unwrap_or(path);
         if path.is_empty() {
-            return Err(Denial::new("tool.malformed", "there is an empty path"));
+            return Err(Denial::new("tool.malformed", "a path is empty"));
         }
         if is_foreign(path) {
             return Err(Denial::new(
                 "path.unclear",
-                format!("{path} is written as on another system, and cannot be told where it is"),
+                format!("{path} is a path of another operating system"),
             )
             .instead("write paths with `/`, below the workspace"));
         }
@@ -259,7 +262,10 @@ impl Call<'_> {
         if let Some(path) = device.filter(|_| self.family == Family::Move) {
             return Err(Denial::new(
                 "program.delete",
-                format!("what is moved to {} is gone, and nothing may be deleted", path.display()),
+                format!(
+                    "moving a file to {} deletes it, and an unattended run never deletes",
+                    path.display()
+                ),
             )
             .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
         }

@@ -69,9 +69,9 @@ impl Plain {
             }
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => Vec::new(),
-                // Most reasons name the rule and the part of the call that it refuses.
-                Answer::Deny if reason.contains(rule) => {
-                    vec![format!("  denied: {}", format::sentence(reason))]
+                // The guard's own reasons name the rule and the denied part of the call.
+                Answer::Deny if reason.starts_with("Denied (") => {
+                    vec![format!("  {}", format::sentence(reason))]
                 }
                 Answer::Deny => vec![format!(
                     "  denied: {}: {} ({})",

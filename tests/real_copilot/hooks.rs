@@ -28,7 +28,7 @@ fn installed_hooks_decide_in_an_ordinary_session() {
     let told = told(&model);
     let [removed, looked, listed] = &told[..] else { panic!("{told:?}") };
     for (denied, rule) in [(removed, "program.delete"), (looked, "secret.file")] {
-        assert!(denied.contains("BLOCKED: Refused by rule ") && denied.contains(rule), "{denied}");
+        assert!(denied.contains("BLOCKED: Denied (") && denied.contains(rule), "{denied}");
     }
     assert!(listed.contains("README.md") && !listed.contains("BLOCKED"), "{listed}");
     assert!(scene.has("README.md"));

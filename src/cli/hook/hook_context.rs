@@ -99,7 +99,7 @@ impl HookContext {
         let mut policy = match policy(&workspace.root) {
             Ok(policy) => policy,
             Err(failure) => {
-                let reason = format!("{}. Nothing of this call was run.", failure.source);
+                let reason = format!("{}. Nothing was run.", failure.source);
                 return Decision::deny("config.invalid", reason);
             }
         };

@@ -27,9 +27,9 @@ impl Judge<'_> {
             let file = file.clone();
             self.script(env, &file)?;
         } else if let Some((program, rest)) = operands.split_first() {
-            let text = program
-                .text()
-                .ok_or_else(|| Denial::new("program.script", "the awk program is not known"))?;
+            let text = program.text().ok_or_else(|| {
+                Denial::new("program.script", "cannot tell what the awk program is")
+            })?;
             harmless(text).map_err(|why| {
                 Denial::new("program.script", format!("the awk program {why}"))
                     .instead("print from awk, and redirect or pipe in the shell")

@@ -197,7 +197,7 @@ impl Judge<'_> {
         {
             let name = name.text().filter(|_| flag.text() == Some("-v"));
             let name = name.ok_or_else(|| {
-                Denial::new("shell.unparsed", "printf sets a variable that is not known")
+                Denial::new("shell.unparsed", "cannot tell which variable printf sets")
             })?;
             self.names_variable(env, &ShellValue::lit(name))?;
             check_assignment(name, &ShellValue::one(Seg::Any))?;
@@ -240,7 +240,7 @@ impl Judge<'_> {
                 env.lost = true;
                 return Ok(ShellOutput::Opaque);
             }
-            _ => return Err(Denial::new("path.unknown", "it is not known where this goes")),
+            _ => return Err(Denial::new("path.unknown", "cannot tell where this goes")),
         };
         if call.name == "pushd" && target.head().starts_with(['+', '-']) {
             // Another of the folders that it was in.
@@ -254,7 +254,7 @@ impl Judge<'_> {
             }
             return Err(Denial::new(
                 "path.unknown",
-                format!("it is not known where `cd {}` goes", target.show()),
+                format!("cannot tell where `cd {}` goes", target.show()),
             )
             .instead("name the folder"));
         }
@@ -286,7 +286,7 @@ impl Judge<'_> {
     fn trap(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         let words = call.words.strip_prefix(&[ShellValue::lit("--")]).unwrap_or(call.words);
         let unknown = || {
-            Denial::new("shell.opaque", "it is not known what the trap runs")
+            Denial::new("shell.opaque", "cannot tell what the trap runs")
                 .instead("write what it runs in single quotes: `trap 'echo stopped' EXIT`")
         };
         let Some((body, signals)) = words.split_first() else { return Ok(ShellOutput::Opaque) };

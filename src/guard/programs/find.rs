@@ -49,7 +49,7 @@ impl Judge<'_> {
             if root.is_open() {
                 return Err(Denial::new(
                     "path.unknown",
-                    format!("it is not known where `{}` is", root.show()),
+                    format!("cannot tell where `{}` is", root.show()),
                 )
                 .instead("name the folder"));
             }
@@ -126,7 +126,7 @@ impl Judge<'_> {
                 _ => {
                     return Err(Denial::new(
                         "program.option",
-                        format!("it is not known what find {text} does"),
+                        format!("cannot tell what find {text} does"),
                     )
                     .instead("use -name, -type and -print"));
                 }

@@ -89,7 +89,7 @@ impl Judge<'_> {
                     return Err(inline());
                 }
                 if verb == "artisan" && destroys(task) {
-                    let why = format!("artisan {task}: by its name it deletes data");
+                    let why = format!("`artisan {task}` deletes data, judging by its name");
                     return Err(Denial::new("program.delete", why));
                 }
                 Ok(ShellOutput::Opaque)
@@ -139,7 +139,7 @@ impl Judge<'_> {
         words: &[ShellValue],
     ) -> Result<ShellOutput, Denial> {
         let refuse = |name: &str| {
-            Denial::new("program.module", format!("it is not known what the module {name} does"))
+            Denial::new("program.module", format!("cannot tell what the module {name} does"))
                 .instead("run `python -m pytest`, a linter, or a script of the repository")
         };
         let (first, rest) = words.split_first().ok_or_else(|| refuse(""))?;
@@ -154,7 +154,7 @@ impl Judge<'_> {
                     return Ok(ShellOutput::Opaque);
                 }
                 Err(Denial::new("program.install", "pip fetches and installs")
-                    .instead("work with the dependencies that are there"))
+                    .instead("use the dependencies that are installed"))
             }
             "cProfile" | "profile" => self.profiled(env, call, rest),
             "venv" | "virtualenv" => {

@@ -68,7 +68,7 @@ impl Judge<'_> {
         let Some(name) = first.text() else {
             return Err(Denial::new(
                 "shell.unknown-program",
-                format!("it is not known which program `{}` is", first.show()),
+                format!("cannot tell which program `{}` is", first.show()),
             )
             .instead("write the program's name as plain text"));
         };
@@ -227,7 +227,7 @@ impl Judge<'_> {
     fn script(&mut self, env: &Env, value: &ShellValue) -> Result<Vec<PathBuf>, Denial> {
         self.read_value(env, value, ReadKind::Content)?;
         if value.text().is_none() || env.lost {
-            return Err(Denial::new("program.script", "it is not known which script this is")
+            return Err(Denial::new("program.script", "cannot tell which script this is")
                 .instead("name the script"));
         }
         let paths = self.paths(env, value)?;
@@ -237,7 +237,7 @@ impl Judge<'_> {
             if self.cx.changed().contains(&real.path) {
                 return Err(Denial::new(
                     "program.script",
-                    "the script is written by this same call",
+                    "this call writes the script that it runs",
                 )
                 .instead(
                     "write the script first, with the create tool, and run it in a call of its own",
@@ -269,7 +269,7 @@ impl Judge<'_> {
                 self.deny_secret_args(env, call.words)?;
                 Ok(ShellOutput::Opaque)
             }
-            Some(ProgramKind::Refused(group)) => Err(group.denial(call.name)),
+            Some(ProgramKind::Refused(group)) => Err(group.denial()),
             Some(ProgramKind::Builtin) => self.builtin(env, call),
             Some(ProgramKind::Wrapper) => self.wrapper(env, call),
             Some(ProgramKind::Reader(reader)) => self.reads(env, call, reader),
@@ -280,7 +280,7 @@ impl Judge<'_> {
             Some(ProgramKind::Awk) => self.awk(env, call),
             Some(ProgramKind::Interpreter(language)) => self.interprets(env, call, language),
             Some(ProgramKind::Runner(tool)) => self.runner(env, call, tool),
-            None => Err(Denial::new("shell.unknown-program", format!("it is not known what {} does", call.name)).instead(
+            None => Err(Denial::new("shell.unknown-program", format!("unknown program `{}`", call.name)).instead(
             "use a program of the project's own toolchain, a script of the repository, or ask for it under `allow:` in TASK.md",
         ))
         }

@@ -146,7 +146,7 @@ fn option<'w>(
     parsed: &mut Parsed,
 ) -> Result<(), Denial> {
     let unknown = |name: &str| {
-        Denial::new("program.option", format!("it is not known what {program} {name} does"))
+        Denial::new("program.option", format!("cannot tell what {program} {name} does"))
             .instead(format!("run {program} without {name}"))
     };
     let head = word.head();

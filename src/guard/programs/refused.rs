@@ -16,14 +16,14 @@ pub(super) struct Group {
 pub(super) const GROUPS: &[Group] = &[
     Group {
         rule: "program.delete",
-        why: "it deletes, and nothing may be deleted while nobody is watching",
+        why: "it deletes files, and an unattended run never deletes",
         instead: "archive it: `mkdir -p _archive && mv FILE _archive/`",
         names: "rm rmdir unlink shred wipe srm trash trash-put rimraf del erase",
     },
     Group {
         rule: "privilege",
-        why: "it raises privilege or changes who owns what",
-        instead: "do without it",
+        why: "it raises privileges or changes owners",
+        instead: "do it without extra privileges",
         names: "sudo su doas pkexec runuser chroot unshare nsenter setpriv capsh chown chgrp setfacl \
             chattr setcap visudo passwd chpasswd useradd usermod userdel groupadd newgrp sg gosu \
             su-exec bwrap firejail umount mount",
@@ -40,15 +40,15 @@ pub(super) const GROUPS: &[Group] = &[
     },
     Group {
         rule: "program.install",
-        why: "it fetches and installs, and nothing may be installed while nobody is watching",
-        instead: "work with the dependencies that are there",
+        why: "it fetches and installs packages, and an unattended run never installs",
+        instead: "use the dependencies that are installed",
         names: "pip pip3 pipx easy_install apt apt-get aptitude dpkg yum dnf rpm apk pacman yay zypper \
             brew port snap flatpak gem cpan cpanm conda mamba nix nix-env nix-shell asdf mise nvm \
             pyenv rbenv sdk choco winget scoop corepack luarocks opam ghcup rustup-init volta fnm",
     },
     Group {
         rule: "container",
-        why: "a container or cluster reaches beyond the workspace",
+        why: "it starts containers or reaches a cluster, beyond the workspace",
         instead: "run the project's own tests directly",
         names: "docker docker-compose podman buildah skopeo kubectl helm kind minikube k3s k3d nerdctl \
             ctr crictl lxc lxd vagrant terraform tofu pulumi ansible ansible-playbook packer virsh \
@@ -67,7 +67,7 @@ pub(super) const GROUPS: &[Group] = &[
     },
     Group {
         rule: "program.opaque",
-        why: "what it runs cannot be seen from this line",
+        why: "it runs code that this line does not show",
         instead: "run the command itself, in a plain line",
         names: "source . alias unalias enable bind complete compgen fc history script watch \
             parallel entr expect unbuffer run-parts busybox toybox ex vi vim nvim emacs nano ed pico \
@@ -106,7 +106,7 @@ pub(super) fn only_asks(name: &str, words: &[ShellValue]) -> bool {
 
 impl Group {
     /// The denial of one of its programs.
-    pub(super) fn denial(&self, name: &str) -> Denial {
-        Denial::new(self.rule, format!("{name}: {}", self.why)).instead(self.instead)
+    pub(super) fn denial(&self) -> Denial {
+        Denial::new(self.rule, self.why).instead(self.instead)
     }
 }

@@ -15,7 +15,7 @@ struct Effects {
 }
 
 fn unclear() -> Denial {
-    Denial::new("program.script", "the sed script cannot be understood")
+    Denial::new("program.script", "cannot parse the sed script")
         .instead("use plain `s/…/…/`, `p` and `d` commands, or the edit tool")
 }
 

@@ -40,7 +40,7 @@ impl Judge<'_> {
                 continue;
             }
             names += 1;
-            let unknown = || Denial::new("env.injection", "it is not known which variable is set");
+            let unknown = || Denial::new("env.injection", "cannot tell which variable is set");
             let (name, behind) = named(head).ok_or_else(unknown)?;
             env.forget_keys(name);
             let indexed = behind > name.len();
@@ -107,7 +107,7 @@ impl Judge<'_> {
         let names: Vec<&ShellValue> = names.collect();
         let names = if names.is_empty() { default.iter().collect() } else { names };
         for name in names {
-            let unknown = || Denial::new("env.injection", "it is not known which variable is set");
+            let unknown = || Denial::new("env.injection", "cannot tell which variable is set");
             self.names_variable(env, name).map_err(|_| unknown())?;
             let name = name.text().ok_or_else(unknown)?;
             check_assignment(name, &value)?;

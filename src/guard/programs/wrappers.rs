@@ -275,8 +275,10 @@ impl Judge<'_> {
         let plain: Option<Vec<&str>> = call.words.iter().map(ShellValue::text).collect();
         match plain {
             Some(words) => self.line(env, &words.join(" ")),
-            None => Err(Denial::new("shell.opaque", "eval runs a line that is not known")
-                .instead("write the command itself")),
+            None => {
+                Err(Denial::new("shell.opaque", "`eval` runs a line that is not known in advance")
+                    .instead("write the command itself"))
+            }
         }
     }
 
@@ -429,6 +431,6 @@ fn replace(word: &ShellValue, mark: &str, value: &ShellValue) -> ShellValue {
 }
 
 fn unseen(program: &str) -> Denial {
-    Denial::new("shell.opaque", format!("what {program} runs cannot be seen"))
+    Denial::new("shell.opaque", format!("cannot see what {program} runs"))
         .instead("run the command itself")
 }

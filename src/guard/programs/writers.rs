@@ -105,11 +105,8 @@ impl Judge<'_> {
         // Two letters are added to the name: they must not make it another one.
         let name = prefix.and_then(ShellValue::text).filter(|name| name.ends_with(['-', '_']));
         let Some(name) = name else {
-            return Err(Denial::new(
-                "path.unknown",
-                "it is not known which files the parts would be",
-            )
-            .instead("let the name of the parts end in `-`, as in `split -l 100 FILE part-`"));
+            return Err(Denial::new("path.unknown", "cannot tell which files the parts would be")
+                .instead("let the name of the parts end in `-`, as in `split -l 100 FILE part-`"));
         };
         self.write_value(env, &ShellValue::lit(format!("{name}aa")), WriteKind::Change)?;
         Ok(ShellOutput::Opaque)
@@ -166,14 +163,14 @@ impl Judge<'_> {
         if target.is_open() || target.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
             return Err(Denial::new(
                 "path.unknown",
-                format!("it is not known where `{}` is", target.show()),
+                format!("cannot tell where `{}` is", target.show()),
             )
             .instead("name the target"));
         }
         if env.lost && !target.head().starts_with('/') {
             return Err(Denial::new(
                 "path.unknown",
-                "it is not known in which folder this would write",
+                "cannot tell in which folder this would write",
             ));
         }
         let paths = self.paths(env, &target)?;
@@ -201,10 +198,7 @@ impl Judge<'_> {
                 continue;
             }
             if source.is_open() || source.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
-                return Err(Denial::new(
-                    "path.unknown",
-                    "it is not known which file this would write",
-                ));
+                return Err(Denial::new("path.unknown", "cannot tell which file this would write"));
             }
             for path in self.paths(env, source)? {
                 match path.file_name() {
@@ -271,11 +265,8 @@ impl Judge<'_> {
             let tree = self.cx.entries(&real.path);
             self.cx.spend(tree.paths.len() * COST_OF_AN_ENTRY)?;
             if !tree.all {
-                return Err(Denial::new(
-                    "path.too-large",
-                    "the folder is too large to be looked through",
-                )
-                .instead("copy its parts one by one"));
+                return Err(Denial::new("path.too-large", "the folder is too large to check")
+                    .instead("copy its parts one by one"));
             }
             let contents = source.show().ends_with("/.")
                 || source.show().ends_with("..")
@@ -329,14 +320,14 @@ impl Judge<'_> {
         let refuse = |why: &str| Denial::new("path.link", why.to_owned()).instead("copy the file");
         if !parsed.has(&["-s", "--symbolic"]) {
             return Err(refuse(
-                "a hard link gives a file a second name that nothing can be told from",
+                "a hard link gives a file a second name that the guard cannot follow",
             ));
         }
         let [target, place] = parsed.operands.as_slice() else {
             return Err(refuse("a link needs one target and one name"));
         };
         let (Some(target_text), Some(_)) = (target.text(), place.text()) else {
-            return Err(refuse("it is not known what is linked"));
+            return Err(refuse("cannot tell what is linked"));
         };
         for path in self.paths(env, place)? {
             let mut path = path;
@@ -379,7 +370,7 @@ impl Judge<'_> {
         if !fine {
             return Err(Denial::new(
                 "privilege",
-                format!("the mode {} opens files to everybody or raises privilege", mode.show()),
+                format!("the mode {} opens files to everyone or raises privileges", mode.show()),
             )
             .instead("use `chmod +x FILE` or `chmod 644 FILE`"));
         }
@@ -391,8 +382,11 @@ impl Judge<'_> {
 }
 
 fn emptied(file: &str) -> Denial {
-    Denial::new("program.delete", format!("it would empty {file}, and nothing may be deleted"))
-        .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")
+    Denial::new(
+        "program.delete",
+        format!("it would empty {file}, and an unattended run never deletes"),
+    )
+    .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")
 }
 
 /// Modes that neither let others write nor set ids.

@@ -391,7 +391,7 @@ fn is_number(env: &Env, value: &ShellValue) -> bool {
 fn no_commands(text: &str) -> Result<(), Denial> {
     let operand = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let refuse = || {
-        Denial::new("shell.arithmetic", "this is no arithmetic")
+        Denial::new("shell.arithmetic", "this is not an arithmetic expression")
             .instead("write it as `n=$(( n + 1 ))`")
     };
     if text.contains(';') {

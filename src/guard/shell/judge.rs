@@ -51,7 +51,7 @@ impl<'a> Judge<'a> {
         self.bytes = self
             .bytes
             .checked_sub(bytes)
-            .ok_or_else(|| Denial::new("shell.too-long", "it is too much to look through"))?;
+            .ok_or_else(|| Denial::new("shell.too-long", "the line is too long to check"))?;
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl<'a> Judge<'a> {
         work: impl FnOnce(&mut Self) -> Result<T, Denial>,
     ) -> Result<T, Denial> {
         if self.depth >= MOST_DEPTH {
-            return Err(Denial::new("shell.too-long", "it is nested too deep"));
+            return Err(Denial::new("shell.too-long", "the line is nested too deeply"));
         }
         self.depth += 1;
         let result = work(self);

@@ -95,7 +95,7 @@ pub(super) fn judge(
         match worker.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(judged)) => judged,
             Ok(Err(_)) | Err(_) => {
-                Err(Denial::new("shell.unparsed", "the line could not be looked through"))
+                Err(Denial::new("shell.unparsed", "the line could not be checked"))
             }
         }
     })
@@ -148,8 +148,8 @@ fn parse(line: &str) -> Result<ast::Program, Denial> {
     let unparsed = |error: &dyn std::fmt::Display| {
         let text = error.to_string();
         let short: String = text.lines().next().unwrap_or_default().chars().take(120).collect();
-        Denial::new("shell.unparsed", format!("bash syntax that cannot be parsed ({short})"))
-            .instead("write it in a plainer way, one simple command a line")
+        Denial::new("shell.unparsed", format!("cannot parse this bash syntax ({short})"))
+            .instead("write it more simply, one command per line")
     };
     let tokens = brush_parser::uncached_tokenize_str(line, &options.tokenizer_options())
         .map_err(|error| unparsed(&error))?;
@@ -208,7 +208,7 @@ fn measure(tokens: &[Token]) -> Result<(), Denial> {
             },
         }
         if parens > MOST_PARENS || cases > MOST_CASES || keywords > MOST_KEYWORDS {
-            return Err(too_long("it is nested too deep"));
+            return Err(too_long("the line is nested too deeply"));
         }
     }
     Ok(())

@@ -43,7 +43,7 @@ impl Judge<'_> {
                 ReadKind::Name => Ok(()),
                 ReadKind::Content | ReadKind::Tree => Err(Denial::new(
                     "path.unknown",
-                    format!("it is not known which file `{}` is", value.show()),
+                    format!("cannot tell which file `{}` is", value.show()),
                 )
                 .instead("name the file")),
             };
@@ -54,7 +54,7 @@ impl Judge<'_> {
             if read != ReadKind::Name && value.segs.iter().any(unsifted) {
                 return Err(Denial::new(
                     "secret.file",
-                    "the listing may name files that hold secrets",
+                    "the listing may include files that hold secrets",
                 )
                 .instead(
                     "narrow it: `git ls-files '*.rs'`, a subfolder, or `git grep -n PATTERN`",
@@ -76,15 +76,12 @@ impl Judge<'_> {
                 {
                     Ok(())
                 }
-                _ => Err(Denial::new("path.unknown", "it is not known which file this is")),
+                _ => Err(Denial::new("path.unknown", "cannot tell which file this is")),
             };
         }
         if env.lost && read != ReadKind::Name && !is_absolute(value) {
-            return Err(Denial::new(
-                "path.unknown",
-                "it is not known in which folder this would read",
-            )
-            .instead("use an absolute path, or a simple `cd` first"));
+            return Err(Denial::new("path.unknown", "cannot tell in which folder this would read")
+                .instead("use an absolute path, or a simple `cd` first"));
         }
         for path in self.paths(env, value)? {
             self.cx.read(&path, read)?;
@@ -102,7 +99,7 @@ impl Judge<'_> {
         if value.is_open() {
             return Err(Denial::new(
                 "path.unknown",
-                format!("it is not known where `{}` would write", value.show()),
+                format!("cannot tell where `{}` would write", value.show()),
             )
             .instead("write to a path that is spelled out"));
         }
@@ -110,12 +107,12 @@ impl Judge<'_> {
             return self.write_listed(root.clone()).map(|()| Vec::new());
         }
         if value.segs.iter().any(|seg| matches!(seg, Seg::Listed(_))) {
-            return Err(Denial::new("path.unknown", "it is not known where this would write"));
+            return Err(Denial::new("path.unknown", "cannot tell where this would write"));
         }
         if env.lost && !is_absolute(value) {
             return Err(Denial::new(
                 "path.unknown",
-                "it is not known in which folder this would write",
+                "cannot tell in which folder this would write",
             )
             .instead("use an absolute path, or a simple `cd` first"));
         }
@@ -129,7 +126,7 @@ impl Judge<'_> {
     /// A write to any of the files that a listing found below a folder.
     fn write_listed(&mut self, root: PathBuf) -> Result<(), Denial> {
         let unclear = || {
-            Denial::new("path.unknown", "the listing may name a protected file")
+            Denial::new("path.unknown", "the listing may include a protected file")
                 .instead("name the files, or list a folder that holds none, such as `src`")
         };
         let policy = self.cx.policy();
@@ -194,7 +191,7 @@ impl Judge<'_> {
                     }
                 }
                 Seg::Listed(_) | Seg::Any => {
-                    return Err(Denial::new("path.unknown", "it is not known which file this is"));
+                    return Err(Denial::new("path.unknown", "cannot tell which file this is"));
                 }
             }
         }
@@ -260,7 +257,7 @@ impl Judge<'_> {
                     .literal_separator(true)
                     .case_insensitive(true)
                     .build()
-                    .map_err(|_| Denial::new("path.unknown", "the pattern cannot be understood"))?
+                    .map_err(|_| Denial::new("path.unknown", "cannot parse the pattern"))?
                     .compile_matcher();
                 let names = self.cx.list(folder, MOST_NAMES);
                 if names.len() >= MOST_NAMES {
@@ -309,7 +306,7 @@ fn likely_secret(pattern: &str) -> Result<(), Denial> {
         return Ok(());
     }
     let Ok(glob) = GlobBuilder::new(last).case_insensitive(true).build() else {
-        return Err(Denial::new("path.unknown", "the pattern cannot be understood"));
+        return Err(Denial::new("path.unknown", "cannot parse the pattern"));
     };
     let matcher = glob.compile_matcher();
     let hidden = last.starts_with(['.', '[']);

@@ -82,11 +82,11 @@ pub(super) enum Op {
 
 /// The denial of a word that cannot be read in one way only.
 pub(super) fn unclear(what: &str) -> Denial {
-    Denial::new("shell.unparsed", format!("{what} cannot be understood with certainty"))
-        .instead("write it in a plainer way, one simple command a line")
+    Denial::new("shell.unparsed", format!("cannot parse {what} with certainty"))
+        .instead("write it more simply, one command per line")
 }
 
 /// The denial of words nested too deep.
 pub(super) fn too_deep() -> Denial {
-    Denial::new("shell.too-long", "it is nested too deep")
+    Denial::new("shell.too-long", "the line is nested too deeply")
 }

@@ -84,7 +84,7 @@ impl Judge<'_> {
         value: &ShellValue,
     ) -> Result<(), Denial> {
         let unknown = || {
-            Denial::new("shell.arithmetic", "it is not known which variable this is")
+            Denial::new("shell.arithmetic", "cannot tell which variable this is")
                 .instead("write the variable's name as plain text")
         };
         let text = value.text().ok_or_else(unknown)?;

@@ -84,7 +84,7 @@ impl Judge<'_> {
             return if operand.is_open() {
                 Err(Denial::new(
                     "path.unknown",
-                    format!("it is not known what `{}` stages", operand.show()),
+                    format!("cannot tell what `{}` stages", operand.show()),
                 )
                 .instead("name the files"))
             } else {
@@ -231,7 +231,7 @@ impl Judge<'_> {
     fn reset(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         let refuse = || {
             Denial::new("git.destructive", "git reset beyond unstaging throws work or commits away")
-                .instead("unstage with `git reset -- FILE`, or commit a change that mends it")
+                .instead("unstage with `git reset -- FILE`, or commit a change that fixes it")
         };
         let parsed = parse("git reset", call.words, &Spec::closed(&[], "-q --quiet --mixed -N"))
             .map_err(|_| refuse())?;
@@ -257,7 +257,7 @@ impl Judge<'_> {
     fn restore(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
         let refuse = || {
             Denial::new("git.destructive", "git restore throws uncommitted work away").instead(
-                "unstage with `git restore --staged FILE`, or mend the file with the edit tool",
+                "unstage with `git restore --staged FILE`, or fix the file with the edit tool",
             )
         };
         let parsed = parse("git restore", call.words, &Spec::closed(&[], "-S --staged -q --quiet"))

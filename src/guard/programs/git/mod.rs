@@ -97,7 +97,7 @@ impl Judge<'_> {
             let text = first.text().ok_or_else(|| {
                 Denial::new(
                     "git.unknown",
-                    format!("it is not known which git command `{}` is", first.show()),
+                    format!("cannot tell which git command `{}` is", first.show()),
                 )
                 .instead("write the git command as plain text")
             })?;
@@ -170,18 +170,17 @@ impl Judge<'_> {
         let plain: Vec<Option<String>> = all.map(|word| word.text().map(str::to_owned)).collect();
         self.ruled(&plain)?;
         if name == "push" && words.iter().any(overwrites) {
-            let why = "git push: it overwrites or removes what others have";
+            let why = "it overwrites or removes commits that others have";
             return Err(Denial::new("git.push-force", why).instead(REMOTE.2));
         }
         if matches!(name, "checkout" | "switch") && self.discards(env, name, words) {
-            return Err(Denial::new("git.destructive", format!("git {name}: {}", WORK_LOST.1))
-                .instead(WORK_LOST.2));
+            return Err(Denial::new("git.destructive", WORK_LOST.1).instead(WORK_LOST.2));
         }
         if self.asks(env, name, words)? {
             return Ok(ShellOutput::Opaque);
         }
         if let Some((rule, why, instead)) = refused(name) {
-            return Err(Denial::new(rule, format!("git {name}: {why}")).instead(instead));
+            return Err(Denial::new(rule, why).instead(instead));
         }
         let call = ProgramCall { name, words, stdin };
         if let Some(judged) = self.git_query(env, &call) {
@@ -190,11 +189,8 @@ impl Judge<'_> {
         if let Some(judged) = self.git_change(env, &call) {
             return judged;
         }
-        Err(Denial::new(
-            "git.unknown",
-            format!("it is not known what `git {name}` does; it may be an alias"),
-        )
-        .instead("use status, diff, log, show, add or commit"))
+        Err(Denial::new("git.unknown", format!("unknown git command `{name}`; it may be an alias"))
+            .instead("use status, diff, log, show, add or commit"))
     }
 }
 

@@ -79,10 +79,8 @@ impl Judge<'_> {
             {
                 self.names_one(env, call, "--check --stat --numstat --summary")
             }
-            "apply" => {
-                Err(Denial::new("git.opaque", "git apply: it writes files that cannot be seen")
-                    .instead("use the edit tool, or look with `git apply --stat FILE`"))
-            }
+            "apply" => Err(Denial::new("git.opaque", "it writes files that the guard cannot see")
+                .instead("use the edit tool, or look with `git apply --stat FILE`")),
             "var" => {
                 let idents = "GIT_AUTHOR_IDENT GIT_COMMITTER_IDENT GIT_DEFAULT_BRANCH GIT_EDITOR";
                 let asks = |word: &ShellValue| word.text().is_some_and(|name| lists(idents, name));
@@ -183,7 +181,7 @@ impl Judge<'_> {
             if operand.is_open() {
                 return Err(Denial::new(
                     "path.unknown",
-                    format!("it is not known what `{}` names", operand.show()),
+                    format!("cannot tell what `{}` names", operand.show()),
                 )
                 .instead("name the file or the commit"));
             }

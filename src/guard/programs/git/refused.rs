@@ -10,13 +10,13 @@ pub(super) const WORK_LOST: Refused = (
 );
 pub(super) const REMOVES: Refused = (
     "program.delete",
-    "it deletes, and nothing may be deleted while nobody is watching",
+    "it deletes files, and an unattended run never deletes",
     "archive it: `mkdir -p _archive && git mv FILE _archive/`",
 );
 pub(super) const REMOTE: Refused =
-    ("git.push", "it sends to a remote", "commit only; the human pushes");
+    ("git.push", "it sends to a remote", "commit only; a human pushes");
 pub(super) const FETCHES: Refused =
-    ("git.network", "it talks to a remote", "work with the commits that are there");
+    ("git.network", "it talks to a remote", "use the commits that are here");
 pub(super) const INTERNALS: Refused = (
     "git.internals",
     "it changes git's own data or how git works",
@@ -24,12 +24,12 @@ pub(super) const INTERNALS: Refused = (
 );
 pub(super) const OPAQUE: Refused = (
     "git.opaque",
-    "it runs other programs or writes files that cannot be seen",
+    "it runs other programs or writes files that the guard cannot see",
     "use `git diff`, `git log` or `git show`",
 );
 pub(super) const BRANCHES: Refused = (
     "git.branch",
-    "it moves to another commit or branch, and the run stays on its own",
+    "it switches to another commit or branch, and a run stays on its own branch",
     "stay on this branch; read with `git show REV:PATH`",
 );
 

@@ -443,7 +443,7 @@ pub(in crate::guard) fn aims_at_secrets(glob: &str) -> bool {
 /// Refuses a jq or yq program that reads the environment or other files.
 fn filter_program(program: &ShellValue) -> Result<(), Denial> {
     let Some(text) = program.text() else {
-        return Err(Denial::new("shell.unknown-word", "the filter is not known"));
+        return Err(Denial::new("shell.unknown-word", "cannot tell what the filter is"));
     };
     let words =
         text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '.'));

@@ -92,18 +92,30 @@ pub(in crate::guard::programs) fn destroys(target: &str) -> bool {
 }
 
 pub(in crate::guard::programs) fn publish(tool: &str, target: &str) -> Denial {
-    Denial::new("publish", format!("{tool} {target}: by its name it publishes or installs"))
-        .instead("build and test only; the human publishes")
+    Denial::new(
+        "publish",
+        format!("`{}` publishes or installs, judging by its name", named(tool, target)),
+    )
+    .instead("build and test only; a human publishes")
+}
+
+/// A tool's command as it is typed.
+fn named(tool: &str, verb: &str) -> String {
+    format!("{tool} {verb}").trim_end().to_owned()
 }
 
 pub(super) fn install(tool: &str, verb: &str) -> Denial {
-    Denial::new("program.install", format!("{tool} {verb}: it can fetch and install, or publish"))
-        .instead(
-            "work with the dependencies that are there, or ask for it under `allow:` in TASK.md",
-        )
+    Denial::new(
+        "program.install",
+        format!("`{}` can install packages or publish", named(tool, verb)),
+    )
+    .instead("use the dependencies that are installed, or ask for it under `allow:` in TASK.md")
 }
 
 pub(super) fn refuse_verb(tool: &str, verb: &str) -> Denial {
-    Denial::new("program.verb", format!("{tool} {verb}: neither a build, a test nor a check"))
-        .instead("build, test, lint or format, or ask for it under `allow:` in TASK.md")
+    Denial::new(
+        "program.verb",
+        format!("`{}` is not a known build, test or check command", named(tool, verb)),
+    )
+    .instead("build, test, lint or format, or ask for it under `allow:` in TASK.md")
 }

@@ -71,7 +71,7 @@ impl Judge<'_> {
             None => Ok(()),
             Some(path) => Err(Denial::new(
                 "program.script",
-                format!("{tool} runs what stands in {}, which this same call writes", lower(path)),
+                format!("{tool} runs the commands in {}, which this same call writes", lower(path)),
             )
             .instead(format!("write the file first, and run {tool} in a call of its own"))),
         }
@@ -338,7 +338,7 @@ impl Judge<'_> {
                     let Some(text) = word.text() else {
                         return Err(Denial::new(
                             "shell.unknown-word",
-                            "it is not known which target is made",
+                            "cannot tell which target is made",
                         )
                         .instead("name the target"));
                     };
@@ -349,7 +349,7 @@ impl Judge<'_> {
                     if text.starts_with("db:") && destroys(text) {
                         return Err(Denial::new(
                             "program.delete",
-                            format!("{tool} {text}: by its name it deletes data"),
+                            format!("`{tool} {text}` deletes data, judging by its name"),
                         ));
                     }
                 }
@@ -386,7 +386,7 @@ impl Judge<'_> {
     fn outside(&mut self, env: &Env, tool: &str, word: &ShellValue) -> Result<(), Denial> {
         let path = word.head();
         if path.starts_with("http:") || path.starts_with("https:") || path.starts_with("git+") {
-            return Err(Denial::new("network", format!("{tool} would talk to {path}"))
+            return Err(Denial::new("network", format!("{tool} would connect to {path}"))
                 .instead("work with what is in the repository"));
         }
         // `//pkg:target` is a label there, not a path.

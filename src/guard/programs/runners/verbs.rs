@@ -28,7 +28,7 @@ impl Judge<'_> {
                     Some(None) => {
                         return Err(Denial::new(
                             "shell.unknown-word",
-                            "it is not known which script is run",
+                            "cannot tell which script is run",
                         )
                         .instead("name the script"));
                     }
