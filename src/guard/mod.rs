@@ -28,6 +28,7 @@ mod redact;
 mod rules;
 mod secrets;
 mod shell;
+mod tables;
 mod task_files;
 mod tool_input;
 mod tools;

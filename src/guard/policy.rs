@@ -12,8 +12,8 @@ use crate::model::WriteScope;
 
 use super::policy_error::PolicyError;
 use super::prefix::fits;
-use super::programs::exactly;
 use super::rules::Rules;
+use super::tables::exact::exactly;
 
 /// Everything a decision depends on besides the call itself and the files.
 #[derive(Clone, Debug)]

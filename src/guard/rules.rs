@@ -17,7 +17,7 @@ use super::denial::Denial;
 use super::families::same_kind;
 use super::policy_error::PolicyError;
 use super::prefix::fits;
-use super::programs::exactly;
+use super::tables::exact::exactly;
 
 /// Built-in rules that no configuration lifts, by the beginning of their ids, and what
 /// they keep.

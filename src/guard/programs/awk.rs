@@ -6,7 +6,7 @@ use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellOutput};
 
 use super::call::ProgramCall;
-use super::spec::{Does, Spec};
+use crate::guard::tables::spec::{Does, Spec};
 
 impl Judge<'_> {
     pub(super) fn awk(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {

@@ -8,7 +8,7 @@ use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue, check_assign
 
 use super::call::ProgramCall;
 use super::options::parse;
-use super::spec::{Does, Spec};
+use crate::guard::tables::spec::{Does, Spec};
 
 impl Judge<'_> {
     pub(super) fn builtin(

@@ -8,7 +8,7 @@ use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
 use super::call::ProgramCall;
 use super::readers::{aims_at_secrets, fits};
-use super::spec::lists;
+use crate::guard::tables::spec::lists;
 
 /// Tests and actions without a value.
 const PLAIN: &str = "-print -print0 -depth -xdev -mount -empty -readable -writable -executable -true -false \

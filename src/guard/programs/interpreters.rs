@@ -5,9 +5,10 @@ use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 
 use super::call::ProgramCall;
-use super::languages::Language;
-use super::runners::{destroys, publish, publishes};
-use super::spec::lists;
+use super::runners::publish;
+use crate::guard::tables::languages::Language;
+use crate::guard::tables::runners::{destroys, publishes};
+use crate::guard::tables::spec::lists;
 
 /// Modules that `python -m` may run, beside the runners of the same name.
 const MODULES: &str = "pytest unittest doctest mypy ruff black isort flake8 pylint pyflakes pycodestyle \
@@ -169,7 +170,7 @@ impl Judge<'_> {
                 }
                 Ok(ShellOutput::Opaque)
             }
-            _ if super::known::is_runner(name) => self.run(env, words, call.stdin),
+            _ if crate::guard::tables::known::is_runner(name) => self.run(env, words, call.stdin),
             _ if lists(MODULES, name) => {
                 self.harmless_words(env, name, rest)?;
                 if matches!(name, "json.tool" | "ast" | "tokenize" | "dis") {

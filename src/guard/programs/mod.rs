@@ -5,30 +5,21 @@
 mod awk;
 mod builtins;
 mod call;
-mod exact;
 mod find;
 mod git;
 mod interpreters;
-mod known;
-mod languages;
 mod options;
 mod overrides;
 mod readers;
-mod refused;
 mod runners;
 mod secret_args;
 mod sed;
-mod spec;
 mod variables;
 mod wrappers;
 mod writers;
 
 use call::ProgramCall;
-pub(super) use exact::exactly;
-use known::ProgramKind;
-pub(super) use known::is_program;
 pub(super) use readers::{aims_at_secrets, names};
-use spec::Spec;
 
 use std::path::{Path, PathBuf};
 
@@ -36,8 +27,10 @@ use super::context::{ReadKind, WriteKind};
 use super::denial::{Denial, blocked_pattern};
 use super::files;
 use super::rules;
-use super::shell::{Env, ShellOutput, ShellValue};
-use crate::guard::shell::Judge;
+use super::shell::{Env, Judge, ShellOutput, ShellValue};
+use super::tables::known::{self, ProgramKind, is_program};
+use super::tables::refused;
+use super::tables::spec::Spec;
 use crate::model::RuleDecision;
 
 /// Folders whose programs are the machine's own.
@@ -264,7 +257,7 @@ impl Judge<'_> {
         call: &ProgramCall<'_>,
     ) -> Result<ShellOutput, Denial> {
         match known::kind(call.name) {
-            Some(ProgramKind::Refused(_)) if refused::only_asks(call.name, call.words) => {
+            Some(ProgramKind::Refused(_)) if only_asks(call) => {
                 self.harmless_words(env, call.name, call.words)?;
                 self.deny_secret_args(env, call.words)?;
                 Ok(ShellOutput::Opaque)
@@ -285,4 +278,10 @@ impl Judge<'_> {
         ))
         }
     }
+}
+
+/// Does a command of a program that is always denied only ask for its version or the like?
+fn only_asks(call: &ProgramCall<'_>) -> bool {
+    let words: Vec<Option<&str>> = call.words.iter().map(ShellValue::text).collect();
+    refused::only_asks(call.name, &words)
 }

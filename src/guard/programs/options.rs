@@ -1,9 +1,9 @@
 //! A program's words → options and operands, each option judged by its table.
 
-use super::spec::{Does, Spec, Style, lists};
 use crate::guard::context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellValue};
+use crate::guard::tables::spec::{Does, Spec, Style, lists};
 
 /// Words told apart.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 
 use super::call::ProgramCall;
-use super::spec::{Does, Spec};
+use crate::guard::tables::spec::{Does, Spec};
 
 /// What a script does beside printing.
 #[derive(Debug, Default, PartialEq, Eq)]

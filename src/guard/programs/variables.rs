@@ -9,7 +9,7 @@ use crate::guard::shell::{
 
 use super::builtins::dump;
 use super::call::ProgramCall;
-use super::spec::{Does, Spec};
+use crate::guard::tables::spec::{Does, Spec};
 
 impl Judge<'_> {
     pub(super) fn declare(

@@ -7,7 +7,7 @@ use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
 use super::builtins::dump;
 use super::call::ProgramCall;
-use super::spec::{Does, Spec};
+use crate::guard::tables::spec::{Does, Spec};
 
 const NO_OPTIONS: Spec = Spec::closed(&[], "");
 

@@ -9,7 +9,7 @@ use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
 use super::call::ProgramCall;
 use super::options::Parsed;
-use super::spec::{Does, Spec};
+use crate::guard::tables::spec::{Does, Spec};
 
 use Does::{Data, FlagRefused, Refused};
 

@@ -136,7 +136,7 @@ impl Judge<'_> {
             ast::Command::Function(function) => {
                 let name = function.fname.value.clone();
                 // The shell may outlive this call: the next one would meet the function.
-                if crate::guard::programs::is_program(&name) {
+                if crate::guard::tables::known::is_program(&name) {
                     return Err(Denial::new(
                         "shell.shadowed",
                         format!("a function named {name} would stand in for the program"),

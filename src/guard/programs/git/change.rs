@@ -7,9 +7,9 @@ use crate::guard::context::{ReadKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::programs::call::ProgramCall;
 use crate::guard::programs::options::parse;
-use crate::guard::programs::spec::{Does, Spec};
 use crate::guard::secrets;
 use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
+use crate::guard::tables::spec::{Does, Spec};
 
 use Does::{Data, FlagRefused, Reads, Refused};
 

@@ -4,18 +4,16 @@
 mod change;
 mod listing;
 mod query;
-mod refused;
 
 use crate::guard::context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 
-pub(super) use refused::reaches;
-use refused::{REMOTE, WORK_LOST, refused};
+use crate::guard::tables::git::{REMOTE, WORK_LOST, refused};
 
 use super::call::ProgramCall;
-use super::spec::lists;
 use crate::guard::files::FileKind;
+use crate::guard::tables::spec::lists;
 
 /// Refused subcommands, as far as their first word makes them look and no more.
 const QUESTIONS: &[(&str, &str)] = &[

@@ -6,9 +6,9 @@ use crate::guard::context::{COST_OF_A_GLOB, ReadKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::programs::call::ProgramCall;
 use crate::guard::programs::options::{Parsed, parse};
-use crate::guard::programs::spec::{Does, Spec, lists};
 use crate::guard::secrets;
 use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
+use crate::guard::tables::spec::{Does, Spec, lists};
 
 use Does::{Data, FlagRefused, Reads, Refused, Writes};
 

@@ -5,8 +5,8 @@ use crate::guard::context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::programs::call::ProgramCall;
 use crate::guard::programs::options::Parsed;
-use crate::guard::programs::spec::{Does, Spec};
 use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
+use crate::guard::tables::spec::{Does, Spec};
 
 use Does::Data;
 

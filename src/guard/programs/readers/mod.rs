@@ -7,16 +7,14 @@ use crate::guard::secrets;
 use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue, widened};
 
 mod archive;
-mod table;
 
 use std::path::{Path, PathBuf};
 
 use super::call::ProgramCall;
 use super::options::Parsed;
-use super::spec::{Does, Spec, lists};
+use crate::guard::tables::readers::{Operands, Reader};
+use crate::guard::tables::spec::{Does, Spec, lists};
 use Does::{Data, Refused};
-use table::Operands;
-pub(super) use table::{READERS, Reader};
 
 impl Judge<'_> {
     pub(super) fn reads(

@@ -2,10 +2,7 @@
 //! another program; and how that is refused. What is done about them is decided beside it.
 
 use crate::guard::denial::Denial;
-use crate::guard::programs::spec::lists;
 use crate::guard::shell::ShellValue;
-
-use super::tables::{INSTALLS, PUBLISH};
 
 /// What makes programs out of files.
 pub(super) const COMPILERS: &str =
@@ -70,24 +67,6 @@ pub(super) fn inline_config(words: &[ShellValue]) -> Option<&ShellValue> {
         let behind = matches!(word.text(), Some("--config" | "-c"));
         let next = words.get(at + 1).filter(|next| behind && json(next.head()));
         (attached.is_some_and(json) || next.is_some()).then_some(word)
-    })
-}
-
-/// Whether a verb fetches or installs.
-pub(in crate::guard::programs) fn installs(verb: &str) -> bool {
-    lists(INSTALLS, verb)
-}
-
-pub(in crate::guard::programs) fn publishes(target: &str) -> bool {
-    let lower = target.to_lowercase();
-    let begins = |part: &str| ["publish", "deploy", "upload"].iter().any(|w| part.starts_with(w));
-    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part) || begins(part))
-}
-
-/// Whether a target of a database loses what is in it.
-pub(in crate::guard::programs) fn destroys(target: &str) -> bool {
-    target.split([':', '-', '_']).any(|part| {
-        matches!(part, "drop" | "reset" | "fresh" | "refresh" | "wipe" | "purge" | "truncate")
     })
 }
 

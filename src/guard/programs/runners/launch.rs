@@ -4,14 +4,14 @@
 use crate::guard::context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::programs::call::ProgramCall;
-use crate::guard::programs::known::is_program;
 use crate::guard::programs::options::Parsed;
-use crate::guard::programs::spec::{Does, Spec, lists};
 use crate::guard::programs::wrappers::own_words;
 use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
+use crate::guard::tables::known::is_program;
+use crate::guard::tables::spec::{Does, Spec, lists};
 
-use super::classify::{publish, publishes, refuse_verb};
-use super::tables::RUNS;
+use super::classify::{publish, refuse_verb};
+use crate::guard::tables::runners::{RUNS, publishes};
 use Does::{Data, Reads, Refused, Writes};
 
 impl Judge<'_> {

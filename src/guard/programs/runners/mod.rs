@@ -8,17 +8,15 @@ use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 
 mod classify;
 mod launch;
-mod tables;
 mod verbs;
 
 use super::builtins::dump;
 use super::call::ProgramCall;
-use super::known::{is_program, is_refused, is_runner};
-use super::spec::{Does, Spec, lists};
+use crate::guard::tables::known::{is_program, is_refused, is_runner};
+use crate::guard::tables::runners::{INSTALLS, THROUGH, TOOLS, Tool, destroys, publishes};
+use crate::guard::tables::spec::{Does, Spec, lists};
+pub(super) use classify::publish;
 use classify::{COMPILERS, inline_config, install, links_elsewhere, only_lists_pack, refuse_verb};
-pub(super) use classify::{destroys, installs, publish, publishes};
-use tables::{INSTALLS, THROUGH};
-pub(super) use tables::{TOOLS, Tool};
 
 /// Words that ask a tool for what it is.
 const VERSION: &str =

@@ -4,11 +4,11 @@
 use crate::guard::denial::Denial;
 use crate::guard::programs::builtins::dump;
 use crate::guard::programs::options::Parsed;
-use crate::guard::programs::spec::lists;
 use crate::guard::shell::{Env, Judge, ShellValue};
+use crate::guard::tables::spec::lists;
 
-use super::classify::{install, publish, publishes, refuse_verb};
-use super::tables::{INSTALLS, TOOLS};
+use super::classify::{install, publish, refuse_verb};
+use crate::guard::tables::runners::{INSTALLS, TOOLS, publishes};
 
 impl Judge<'_> {
     /// What a verb takes further.

@@ -1,17 +1,17 @@
 //! The interpreters, as data: which of their options are harmless.
 
 /// What is known of an interpreter.
-pub(super) struct Language {
+pub(in crate::guard) struct Language {
     /// Flags before the script that are harmless.
-    pub(super) flags: &'static str,
+    pub(in crate::guard) flags: &'static str,
     /// Options before the script whose value is data.
-    pub(super) valued: &'static str,
+    pub(in crate::guard) valued: &'static str,
     /// Option that runs a module, if there is one.
-    pub(super) module: Option<&'static str>,
+    pub(in crate::guard) module: Option<&'static str>,
     /// Options after which files are only checked, not run.
-    pub(super) checks: &'static str,
+    pub(in crate::guard) checks: &'static str,
     /// Subcommands that are judged as runners.
-    pub(super) verbs: &'static str,
+    pub(in crate::guard) verbs: &'static str,
 }
 
 const PYTHON: Language = Language {
@@ -82,7 +82,7 @@ const PLAIN: Language =
     Language { flags: "", valued: "", module: None, checks: "--version -v -V", verbs: "" };
 
 /// The interpreter of a name, versions such as `python3.12` included.
-pub(super) fn language(name: &str) -> Option<&'static Language> {
+pub(in crate::guard) fn language(name: &str) -> Option<&'static Language> {
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(match plain {
         "python" | "pypy" => &PYTHON,

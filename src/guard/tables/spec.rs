@@ -5,7 +5,7 @@
 
 /// What an option does with its value, or by being there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(in crate::guard) enum Does {
     /// Takes a value that is only data.
     Data,
     /// Reads the file its value names.
@@ -26,7 +26,7 @@ pub(super) enum Does {
 
 /// How options are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(in crate::guard) enum Style {
     /// `-abc`, `--long`.
     Gnu,
     /// `-long`, as in `go` and `java`.
@@ -34,23 +34,23 @@ pub(super) enum Style {
 }
 
 /// What is known of a program's options.
-pub(super) struct Spec {
+pub(in crate::guard) struct Spec {
     /// Options that matter, names that do the same in one string: `-o --output`.
-    pub(super) options: &'static [(&'static str, Does)],
+    pub(in crate::guard) options: &'static [(&'static str, Does)],
     /// How they are written.
-    pub(super) style: Style,
+    pub(in crate::guard) style: Style,
     /// Flags beside those, in one string; `None`: any flag is harmless.
-    pub(super) flags: Option<&'static str>,
+    pub(in crate::guard) flags: Option<&'static str>,
 }
 
 impl Spec {
     /// A table for a program whose other options are harmless flags.
-    pub(super) const fn open(options: &'static [(&'static str, Does)]) -> Self {
+    pub(in crate::guard) const fn open(options: &'static [(&'static str, Does)]) -> Self {
         Self { options, style: Style::Gnu, flags: None }
     }
 
     /// A table for a program all of whose options are listed.
-    pub(super) const fn closed(
+    pub(in crate::guard) const fn closed(
         options: &'static [(&'static str, Does)],
         flags: &'static str,
     ) -> Self {
@@ -58,12 +58,12 @@ impl Spec {
     }
 
     /// The same with options of one dash.
-    pub(super) const fn dashed(options: &'static [(&'static str, Does)]) -> Self {
+    pub(in crate::guard) const fn dashed(options: &'static [(&'static str, Does)]) -> Self {
         Self { options, style: Style::Dashed, flags: None }
     }
 
     /// The option of a name, as it is listed, and what it does.
-    pub(super) fn find(&self, name: &str) -> Option<(&'static str, Does)> {
+    pub(in crate::guard) fn find(&self, name: &str) -> Option<(&'static str, Does)> {
         let all = || {
             self.options
                 .iter()
@@ -84,7 +84,7 @@ impl Spec {
         None
     }
 
-    pub(super) fn knows(&self, flag: &str) -> bool {
+    pub(in crate::guard) fn knows(&self, flag: &str) -> bool {
         let Some(flags) = self.flags else { return true };
         let shortened =
             |known: &str| flag.len() > 3 && flag.starts_with("--") && known.starts_with(flag);
@@ -93,6 +93,6 @@ impl Spec {
 }
 
 /// Whether a word is one of the words of a string.
-pub(super) fn lists(words: &str, word: &str) -> bool {
+pub(in crate::guard) fn lists(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|known| known == word)
 }

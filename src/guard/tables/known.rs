@@ -31,7 +31,7 @@ const PLAIN_RUNNERS: &str = "uv poetry pdm pipenv rye pixi npx pnpx bunx cmake j
 
 /// Who judges a program.
 #[derive(Clone, Copy)]
-pub(super) enum ProgramKind {
+pub(in crate::guard) enum ProgramKind {
     Refused(&'static Group),
     Builtin,
     Wrapper,
@@ -69,7 +69,7 @@ static INDEX: LazyLock<HashMap<&'static str, ProgramKind>> = LazyLock::new(|| {
 });
 
 /// Who judges a program of this name; `None` if nobody knows it.
-pub(super) fn kind(name: &str) -> Option<ProgramKind> {
+pub(in crate::guard) fn kind(name: &str) -> Option<ProgramKind> {
     let known = INDEX.get(name).copied();
     known.or_else(|| languages::language(name).map(ProgramKind::Interpreter)).or_else(|| {
         // On some machines `RM` is `rm`.
@@ -84,11 +84,11 @@ pub(in crate::guard) fn is_program(name: &str) -> bool {
 }
 
 /// Whether a program is one of the project's tools.
-pub(super) fn is_runner(name: &str) -> bool {
+pub(in crate::guard) fn is_runner(name: &str) -> bool {
     matches!(kind(name), Some(ProgramKind::Runner(_)))
 }
 
 /// Whether a program is refused whatever its words.
-pub(super) fn is_refused(name: &str) -> bool {
+pub(in crate::guard) fn is_refused(name: &str) -> bool {
     matches!(kind(name), Some(ProgramKind::Refused(_)))
 }

@@ -2,18 +2,17 @@
 
 use super::spec::lists;
 use crate::guard::denial::Denial;
-use crate::guard::shell::ShellValue;
 
 /// Why a group of programs is refused, and what passes instead.
-pub(super) struct Group {
-    pub(super) rule: &'static str,
+pub(in crate::guard) struct Group {
+    pub(in crate::guard) rule: &'static str,
     why: &'static str,
     instead: &'static str,
-    pub(super) names: &'static str,
+    pub(in crate::guard) names: &'static str,
 }
 
 /// The groups.
-pub(super) const GROUPS: &[Group] = &[
+pub(in crate::guard) const GROUPS: &[Group] = &[
     Group {
         rule: "program.delete",
         why: "it deletes files, and an unattended run never deletes",
@@ -96,8 +95,8 @@ const QUESTIONS: &[(&str, &str)] = &[
 const NEVER_ASKED: &str = "source . alias unalias enable bind complete compgen fc history";
 
 /// Whether a command of a refused program only asks for its version or what it knows.
-pub(super) fn only_asks(name: &str, words: &[ShellValue]) -> bool {
-    let Some(first) = words.first().and_then(ShellValue::text) else { return false };
+pub(in crate::guard) fn only_asks(name: &str, words: &[Option<&str>]) -> bool {
+    let Some(first) = words.first().copied().flatten() else { return false };
     if first == "--version" && words.len() == 1 {
         return !lists(NEVER_ASKED, name);
     }
@@ -106,7 +105,7 @@ pub(super) fn only_asks(name: &str, words: &[ShellValue]) -> bool {
 
 impl Group {
     /// The denial of one of its programs.
-    pub(super) fn denial(&self) -> Denial {
+    pub(in crate::guard) fn denial(&self) -> Denial {
         Denial::new(self.rule, self.why).instead(self.instead)
     }
 }

@@ -1,11 +1,11 @@
 //! The programs that read files and print, as data.
 
-use super::super::spec::Does::{self, Data, Reads, Refused, Tree, Writes};
-use super::super::spec::Spec;
+use super::spec::Does::{self, Data, Reads, Refused, Tree, Writes};
+use super::spec::Spec;
 
 /// What the operands are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::guard::programs) enum Operands {
+pub(in crate::guard) enum Operands {
     /// Files whose content is shown.
     Files,
     /// Files and whole folders whose content is shown.
@@ -20,17 +20,17 @@ pub(in crate::guard::programs) enum Operands {
     Data,
 }
 
-pub(in crate::guard::programs) struct Reader {
-    pub(in crate::guard::programs) names: &'static str,
-    pub(in crate::guard::programs) spec: Spec,
-    pub(in crate::guard::programs) operands: Operands,
+pub(in crate::guard) struct Reader {
+    pub(in crate::guard) names: &'static str,
+    pub(in crate::guard) spec: Spec,
+    pub(in crate::guard) operands: Operands,
     /// Prints some of the lines it gets on standard input.
-    pub(in crate::guard::programs) filter: bool,
+    pub(in crate::guard) filter: bool,
 }
 
-pub(in crate::guard::programs) const RUNS: &str = "runs a program";
+pub(in crate::guard) const RUNS: &str = "runs a program";
 
-pub(in crate::guard::programs) const READERS: &[Reader] = &[
+pub(in crate::guard) const READERS: &[Reader] = &[
     Reader {
         names: "cat tac nl rev tsort zcat bzcat xzcat fold fmt expand unexpand column colrm pr less more \
             batcat strings look",

@@ -1,24 +1,25 @@
 //! The tools that build, test, lint and format, as data.
 
-use super::super::spec::Does::{self, Data, Reads, Refused, Writes};
+use super::spec::Does::{self, Data, Reads, Refused, Writes};
+use super::spec::lists;
 
 /// A tool whose first word says what it does.
-pub(in crate::guard::programs) struct Tool {
-    pub(in crate::guard::programs) names: &'static str,
+pub(in crate::guard) struct Tool {
+    pub(in crate::guard) names: &'static str,
     /// Verbs that pass; empty: there are no verbs.
-    pub(in crate::guard::programs) verbs: &'static str,
+    pub(in crate::guard) verbs: &'static str,
     /// Options that matter, anywhere.
-    pub(in crate::guard::programs) options: &'static [(&'static str, Does)],
+    pub(in crate::guard) options: &'static [(&'static str, Does)],
     /// Whether options are written with one dash.
-    pub(in crate::guard::programs) dashed: bool,
+    pub(in crate::guard) dashed: bool,
 }
 
-pub(in crate::guard::programs) const CONFIG: &str = "takes a configuration that can run programs";
-pub(in crate::guard::programs) const RUNS: &str = "runs a program";
-pub(in crate::guard::programs) const PUBLISH: &str = "deploy publish release push upload install uninstall login logout unpublish postinstall \
+pub(in crate::guard) const CONFIG: &str = "takes a configuration that can run programs";
+pub(in crate::guard) const RUNS: &str = "runs a program";
+pub(in crate::guard) const PUBLISH: &str = "deploy publish release push upload install uninstall login logout unpublish postinstall \
             preinstall ship distribute";
 
-pub(in crate::guard::programs) const CARGO: &[(&str, Does)] = &[
+pub(in crate::guard) const CARGO: &[(&str, Does)] = &[
     ("--manifest-path --lockfile-path", Reads),
     ("--target-dir --artifact-dir --out-dir -C", Writes),
     ("--config", Refused(CONFIG)),
@@ -32,7 +33,7 @@ pub(in crate::guard::programs) const CARGO: &[(&str, Does)] = &[
     ),
 ];
 
-pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
+pub(in crate::guard) const TOOLS: &[Tool] = &[
     Tool {
         names: "cargo",
         verbs: "build b check c test t rustc clippy fmt doc d run r bench tree metadata version help nextest \
@@ -319,7 +320,7 @@ pub(in crate::guard::programs) const TOOLS: &[Tool] = &[
 ];
 
 /// Tools that only look through to what they run: `uv run pytest`.
-pub(in crate::guard::programs) const THROUGH: &[(&str, &str)] = &[
+pub(in crate::guard) const THROUGH: &[(&str, &str)] = &[
     ("uv", "run"),
     ("poetry", "run"),
     ("pdm", "run"),
@@ -344,6 +345,25 @@ pub(in crate::guard::programs) const THROUGH: &[(&str, &str)] = &[
 ];
 
 /// Verbs that fetch or install.
-pub(in crate::guard::programs) const INSTALLS: &str = "install i in ci add update up upgrade get download fetch sync vendor remove uninstall rm \
+pub(in crate::guard) const INSTALLS: &str = "install i in ci add update up upgrade get download fetch sync vendor remove uninstall rm \
             un link dlx create init audit outdated login adduser owner search new tool nuget global \
             import require";
+
+/// Whether a verb fetches or installs.
+pub(in crate::guard) fn installs(verb: &str) -> bool {
+    lists(INSTALLS, verb)
+}
+
+/// Whether a target or a script publishes, by its name.
+pub(in crate::guard) fn publishes(target: &str) -> bool {
+    let lower = target.to_lowercase();
+    let begins = |part: &str| ["publish", "deploy", "upload"].iter().any(|w| part.starts_with(w));
+    lower.split([':', '-', '_', '.', '/']).any(|part| lists(PUBLISH, part) || begins(part))
+}
+
+/// Whether a target of a database loses what is in it.
+pub(in crate::guard) fn destroys(target: &str) -> bool {
+    target.split([':', '-', '_']).any(|part| {
+        matches!(part, "drop" | "reset" | "fresh" | "refresh" | "wipe" | "purge" | "truncate")
+    })
+}
