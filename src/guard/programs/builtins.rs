@@ -40,31 +40,7 @@ impl Judge<'_> {
             }),
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(env, call),
             "trap" => self.trap(env, call),
-            "unset" | "getopts" | "let" => {
-                let set = match call.name {
-                    "unset" => ShellValue::lit(""),
-                    "let" => ShellValue::one(Seg::Token),
-                    _ => ShellValue::one(Seg::Any),
-                };
-                for word in call.words {
-                    self.names_variable(env, word)?;
-                    if call.name == "let" {
-                        self.arithmetic(env, word.head())?;
-                    }
-                    let name: String = word
-                        .head()
-                        .chars()
-                        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-                        .collect();
-                    check_assignment(&name, &set)?;
-                    env.forget_keys(&name);
-                    if env.vars.contains_key(&name) || call.name == "getopts" {
-                        env.set(&name, ShellValue::one(Seg::Any));
-                    }
-                    // Unsetting a function lets the program of that name through again.
-                }
-                nothing
-            }
+            "unset" | "getopts" | "let" => self.sets_names(env, call),
             "set" => {
                 if call.words.is_empty() {
                     return Err(dump("set"));
@@ -78,54 +54,9 @@ impl Judge<'_> {
                 }
                 nothing
             }
-            "shopt" => {
-                let fine = [
-                    "-s",
-                    "-u",
-                    "-q",
-                    "nullglob",
-                    "globstar",
-                    "extglob",
-                    "failglob",
-                    "dotglob",
-                    "nocaseglob",
-                    "nocasematch",
-                    "inherit_errexit",
-                    "lastpipe",
-                    "pipefail",
-                    "-o",
-                ];
-                let text = |word: &ShellValue| word.text().is_some_and(|text| fine.contains(&text));
-                if !call.words.iter().all(text) {
-                    return Err(Denial::new(
-                        "shell.opaque",
-                        "this shell option changes how lines are read",
-                    ));
-                }
-                if call.words.iter().any(|word| matches!(word.text(), Some("dotglob" | "lastpipe")))
-                {
-                    return Err(Denial::new(
-                        "shell.opaque",
-                        "this shell option changes what patterns and pipes mean",
-                    ));
-                }
-                let sets = |word: &ShellValue| matches!(word.text(), Some("-s" | "-u" | "-q"));
-                if call.words.iter().any(sets) { nothing } else { Ok(ShellOutput::Opaque) }
-            }
+            "shopt" => shopt(call),
             "read" | "mapfile" | "readarray" => self.read_builtin(env, call),
-            "test" | "[" => {
-                for pair in call.words.windows(2) {
-                    if matches!(pair[0].text(), Some("-v" | "-R")) {
-                        self.names_variable(env, &pair[1])?;
-                    }
-                }
-                for word in call.words {
-                    if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
-                        self.read_value(env, word, ReadKind::Name)?;
-                    }
-                }
-                nothing
-            }
+            "test" | "[" => self.test(env, call),
             "nproc" | "factor" | "arch" => Ok(ShellOutput::Tokens),
             "seq" => Ok(counted(call.words)),
             "date" => self.date(env, call),
@@ -138,24 +69,7 @@ impl Judge<'_> {
                 }
                 Ok(ShellOutput::Opaque)
             }
-            "printenv" => {
-                let names: Vec<&str> = call
-                    .words
-                    .iter()
-                    .filter_map(ShellValue::text)
-                    .filter(|name| !name.starts_with('-'))
-                    .collect();
-                if names.is_empty()
-                    || names.len()
-                        != call.words.iter().filter(|word| !word.head().starts_with('-')).count()
-                {
-                    return Err(dump("printenv"));
-                }
-                if names.iter().any(|name| secrets::variable(name)) {
-                    return Err(Denial::new("secret.variable", "the variable may hold a secret"));
-                }
-                Ok(ShellOutput::Opaque)
-            }
+            "printenv" => printenv(call),
             "ps" => {
                 // `ps e` and `ps -E` print the environment of processes.
                 let dumps = call.words.iter().any(|word| {
@@ -181,6 +95,48 @@ impl Judge<'_> {
             "umask" | "ulimit" => Ok(ShellOutput::Tokens),
             _ => Ok(ShellOutput::Opaque),
         }
+    }
+
+    /// `unset`, `getopts` and `let`: what they set is not known afterwards.
+    fn sets_names(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+        let set = match call.name {
+            "unset" => ShellValue::lit(""),
+            "let" => ShellValue::one(Seg::Token),
+            _ => ShellValue::one(Seg::Any),
+        };
+        for word in call.words {
+            self.names_variable(env, word)?;
+            if call.name == "let" {
+                self.arithmetic(env, word.head())?;
+            }
+            let name: String = word
+                .head()
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                .collect();
+            check_assignment(&name, &set)?;
+            env.forget_keys(&name);
+            if env.vars.contains_key(&name) || call.name == "getopts" {
+                env.set(&name, ShellValue::one(Seg::Any));
+            }
+            // Unsetting a function lets the program of that name through again.
+        }
+        Ok(ShellOutput::Text(String::new()))
+    }
+
+    /// `test` and `[`: `-v` names a variable, and a pattern names files.
+    fn test(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+        for pair in call.words.windows(2) {
+            if matches!(pair[0].text(), Some("-v" | "-R")) {
+                self.names_variable(env, &pair[1])?;
+            }
+        }
+        for word in call.words {
+            if word.segs.iter().any(|seg| matches!(seg, Seg::Glob(_))) {
+                self.read_value(env, word, ReadKind::Name)?;
+            }
+        }
+        Ok(ShellOutput::Text(String::new()))
     }
 
     fn printf(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
@@ -349,6 +305,58 @@ impl Judge<'_> {
             _ => ShellOutput::Opaque,
         })
     }
+}
+
+/// `shopt`: options that do not change what a line means.
+fn shopt(call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+    let fine = [
+        "-s",
+        "-u",
+        "-q",
+        "nullglob",
+        "globstar",
+        "extglob",
+        "failglob",
+        "dotglob",
+        "nocaseglob",
+        "nocasematch",
+        "inherit_errexit",
+        "lastpipe",
+        "pipefail",
+        "-o",
+    ];
+    let text = |word: &ShellValue| word.text().is_some_and(|text| fine.contains(&text));
+    if !call.words.iter().all(text) {
+        return Err(Denial::new("shell.opaque", "this shell option changes how lines are read"));
+    }
+    if call.words.iter().any(|word| matches!(word.text(), Some("dotglob" | "lastpipe"))) {
+        return Err(Denial::new(
+            "shell.opaque",
+            "this shell option changes what patterns and pipes mean",
+        ));
+    }
+    let sets = |word: &ShellValue| matches!(word.text(), Some("-s" | "-u" | "-q"));
+    let nothing = ShellOutput::Text(String::new());
+    Ok(if call.words.iter().any(sets) { nothing } else { ShellOutput::Opaque })
+}
+
+/// `printenv`: only variables that are named and hold no secret.
+fn printenv(call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+    let names: Vec<&str> = call
+        .words
+        .iter()
+        .filter_map(ShellValue::text)
+        .filter(|name| !name.starts_with('-'))
+        .collect();
+    if names.is_empty()
+        || names.len() != call.words.iter().filter(|word| !word.head().starts_with('-')).count()
+    {
+        return Err(dump("printenv"));
+    }
+    if names.iter().any(|name| secrets::variable(name)) {
+        return Err(Denial::new("secret.variable", "the variable may hold a secret"));
+    }
+    Ok(ShellOutput::Opaque)
 }
 
 /// The denial for printing the whole environment.

@@ -20,6 +20,40 @@ const VALUED: &str = "-name -iname -path -ipath -wholename -iwholename -regex -i
             -maxdepth -mindepth -size -mtime -mmin -atime -amin -ctime -cmin -newer -newermt -perm \
             -user -group -uid -gid -links -inum -lname -ilname -printf -used -fstype -samefile";
 
+/// The tests and actions of `find`, as far as they tell which files it finds.
+#[derive(Default)]
+struct Expression {
+    /// Does a test name the files, by an ending or a part of their names?
+    named: bool,
+    /// May a test of a name fit a secret?
+    secret: bool,
+    /// Does it print nothing but paths?
+    prints_paths: bool,
+    /// Does the next test follow a `!`?
+    negated: bool,
+    /// Globs, each with whether it is about the whole path.
+    globs: Vec<(bool, String)>,
+    /// Commands of `-exec`.
+    commands: Vec<Vec<ShellValue>>,
+}
+
+impl Expression {
+    /// Takes a test of names or paths into account; `None` is a value that is not known.
+    fn name_test(&mut self, test: &str, value: Option<&str>) {
+        if test.ends_with("regex") {
+            let ends = value.and_then(endings);
+            self.named |= ends
+                .is_some_and(|ends| ends.iter().all(|end| !aims_at_secrets(&format!("*.{end}"))));
+        } else {
+            // `*` and `*.*` fit every name, and say nothing.
+            self.named |= value.is_some_and(|glob| glob.contains(char::is_alphanumeric));
+            self.secret |= value.is_none_or(aims_at_secrets);
+            let whole = !matches!(test, "-name" | "-iname");
+            self.globs.extend(value.map(|glob| (whole, glob.to_owned())));
+        }
+    }
+}
+
 impl Judge<'_> {
     pub(super) fn find(
         &mut self,
@@ -55,83 +89,8 @@ impl Judge<'_> {
             }
             self.read_value(env, root, ReadKind::Name)?;
         }
-        let mut named = false;
-        let mut secret = false;
-        let mut prints_paths = true;
-        let mut negated = false;
-        let mut globs: Vec<(bool, String)> = Vec::new();
-        let mut commands: Vec<Vec<ShellValue>> = Vec::new();
-        let mut rest = expression.iter();
-        while let Some(word) = rest.next() {
-            let text = word.text().ok_or_else(|| {
-                Denial::new(
-                    "shell.unknown-word",
-                    format!("`{}` may turn out to be an action of find", word.show()),
-                )
-            })?;
-            match text {
-                "-delete" => {
-                    return Err(Denial::new("program.delete", "find -delete deletes")
-                        .instead("archive: `mkdir -p _archive && mv FILE _archive/`"));
-                }
-                "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let command: Vec<ShellValue> = rest
-                        .by_ref()
-                        .take_while(|word| !matches!(word.text(), Some(";" | "+")))
-                        .cloned()
-                        .collect();
-                    commands.push(command);
-                    prints_paths = false;
-                }
-                "-fprint" | "-fprint0" | "-fls" | "-fprintf" | "-files0-from" => {
-                    return Err(Denial::new(
-                        "program.option",
-                        format!("find {text} writes or reads a file of its own"),
-                    )
-                    .instead("redirect the output"));
-                }
-                "-not" | "!" => negated = true,
-                _ if lists(PLAIN, text) => prints_paths &= text != "-ls",
-                _ if lists(VALUED, text) => {
-                    let value = rest.next();
-                    if matches!(
-                        text,
-                        "-name"
-                            | "-iname"
-                            | "-path"
-                            | "-ipath"
-                            | "-wholename"
-                            | "-regex"
-                            | "-iregex"
-                    ) && !negated
-                    {
-                        self.cx.spend(COST_OF_A_GLOB)?;
-                        let value = value.and_then(ShellValue::text);
-                        let whole = !matches!(text, "-name" | "-iname");
-                        if text.ends_with("regex") {
-                            let ends = value.and_then(endings);
-                            named |= ends.is_some_and(|ends| {
-                                ends.iter().all(|end| !aims_at_secrets(&format!("*.{end}")))
-                            });
-                        } else {
-                            // `*` and `*.*` fit every name, and say nothing.
-                            named |= value.is_some_and(|glob| glob.contains(char::is_alphanumeric));
-                            secret |= value.is_none_or(aims_at_secrets);
-                            globs.extend(value.map(|glob| (whole, glob.to_owned())));
-                        }
-                    }
-                    prints_paths &= text != "-printf";
-                    negated = false;
-                }
-                _ => {
-                    return Err(Denial::new(
-                        "program.option",
-                        format!("cannot tell what find {text} does"),
-                    )
-                    .instead("use -name, -type and -print"));
-                }
-            }
-        }
+        let Expression { named, mut secret, prints_paths, globs, commands, .. } =
+            self.find_expression(expression)?;
         secret |= named && self.finds_secret(env, roots, &globs);
         // A name that is given on one side of `-o` says nothing about the other.
         let alternatives =
@@ -152,6 +111,71 @@ impl Judge<'_> {
             self.run(&mut env.clone(), &words, &ShellOutput::Opaque)?;
         }
         Ok(if prints_paths { listing } else { ShellOutput::Opaque })
+    }
+
+    /// Judges the tests and actions of `find`.
+    fn find_expression(&mut self, expression: &[ShellValue]) -> Result<Expression, Denial> {
+        let mut found = Expression { prints_paths: true, ..Expression::default() };
+        let mut rest = expression.iter();
+        while let Some(word) = rest.next() {
+            let text = word.text().ok_or_else(|| {
+                Denial::new(
+                    "shell.unknown-word",
+                    format!("`{}` may turn out to be an action of find", word.show()),
+                )
+            })?;
+            match text {
+                "-delete" => {
+                    return Err(Denial::new("program.delete", "find -delete deletes")
+                        .instead("archive: `mkdir -p _archive && mv FILE _archive/`"));
+                }
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let command: Vec<ShellValue> = rest
+                        .by_ref()
+                        .take_while(|word| !matches!(word.text(), Some(";" | "+")))
+                        .cloned()
+                        .collect();
+                    found.commands.push(command);
+                    found.prints_paths = false;
+                }
+                "-fprint" | "-fprint0" | "-fls" | "-fprintf" | "-files0-from" => {
+                    return Err(Denial::new(
+                        "program.option",
+                        format!("find {text} writes or reads a file of its own"),
+                    )
+                    .instead("redirect the output"));
+                }
+                "-not" | "!" => found.negated = true,
+                _ if lists(PLAIN, text) => found.prints_paths &= text != "-ls",
+                _ if lists(VALUED, text) => {
+                    let value = rest.next();
+                    let tests_name = matches!(
+                        text,
+                        "-name"
+                            | "-iname"
+                            | "-path"
+                            | "-ipath"
+                            | "-wholename"
+                            | "-regex"
+                            | "-iregex"
+                    );
+                    if tests_name && !found.negated {
+                        self.cx.spend(COST_OF_A_GLOB)?;
+                        found.name_test(text, value.and_then(ShellValue::text));
+                    }
+                    found.prints_paths &= text != "-printf";
+                    found.negated = false;
+                }
+                _ => {
+                    return Err(Denial::new(
+                        "program.option",
+                        format!("cannot tell what find {text} does"),
+                    )
+                    .instead("use -name, -type and -print"));
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Whether a secret that is there fits all of these globs, of which some are about the

@@ -45,31 +45,7 @@ impl Judge<'_> {
                 self.through(env, call, &SPEC, 0)
             }
             "cross-env" => self.cross_env(env, call),
-            "xvfb-run" => {
-                const SPEC: Spec = Spec::closed(
-                    &[
-                        ("-n --server-num -w --wait -p --xauth-protocol", Does::Data),
-                        ("-e --error-file -f --auth-file", Does::Writes),
-                        ("-s --server-args", Does::Refused("starts the display with options")),
-                    ],
-                    "-a --auto-servernum -d --auto-display",
-                );
-                // What a screen looks like is no more than that.
-                let own = own_words(call.words, &SPEC);
-                let screen = |text: &str| {
-                    let text = text.strip_prefix("--server-args=").unwrap_or(text);
-                    text.strip_prefix("-screen ").is_some_and(|rest| {
-                        rest.bytes().all(|b| b.is_ascii_digit() || b == b'x' || b == b' ')
-                    })
-                };
-                let plain = |at: usize| call.words[at].text().is_some_and(screen);
-                let names =
-                    |at: usize| matches!(call.words[at].text(), Some("-s" | "--server-args"));
-                let dropped = |at: usize| plain(at) || names(at) && at + 1 < own && plain(at + 1);
-                let kept = (0..call.words.len()).filter(|at| *at >= own || !dropped(*at));
-                let words: Vec<ShellValue> = kept.map(|at| call.words[at].clone()).collect();
-                self.through(env, &ProgramCall { words: &words, ..*call }, &SPEC, 0)
-            }
+            "xvfb-run" => self.xvfb_run(env, call),
             "chronic" | "not" => self.through(env, call, &NO_OPTIONS, 0),
             "caffeinate" => {
                 const SPEC: Spec = Spec::closed(&[("-t", Does::Data)], "-d -i -m -s -u");
@@ -116,6 +92,32 @@ impl Judge<'_> {
             "bash" | "sh" | "dash" => self.shell(env, call),
             _ => Err(unseen(call.name)),
         }
+    }
+
+    /// `xvfb-run`: a command on a display of its own.
+    fn xvfb_run(&mut self, env: &mut Env, call: &ProgramCall<'_>) -> Result<ShellOutput, Denial> {
+        const SPEC: Spec = Spec::closed(
+            &[
+                ("-n --server-num -w --wait -p --xauth-protocol", Does::Data),
+                ("-e --error-file -f --auth-file", Does::Writes),
+                ("-s --server-args", Does::Refused("starts the display with options")),
+            ],
+            "-a --auto-servernum -d --auto-display",
+        );
+        // What a screen looks like is no more than that.
+        let own = own_words(call.words, &SPEC);
+        let screen = |text: &str| {
+            let text = text.strip_prefix("--server-args=").unwrap_or(text);
+            text.strip_prefix("-screen ").is_some_and(|rest| {
+                rest.bytes().all(|b| b.is_ascii_digit() || b == b'x' || b == b' ')
+            })
+        };
+        let plain = |at: usize| call.words[at].text().is_some_and(screen);
+        let names = |at: usize| matches!(call.words[at].text(), Some("-s" | "--server-args"));
+        let dropped = |at: usize| plain(at) || names(at) && at + 1 < own && plain(at + 1);
+        let kept = (0..call.words.len()).filter(|at| *at >= own || !dropped(*at));
+        let words: Vec<ShellValue> = kept.map(|at| call.words[at].clone()).collect();
+        self.through(env, &ProgramCall { words: &words, ..*call }, &SPEC, 0)
     }
 
     /// Skips the wrapper's own words and judges what it runs.

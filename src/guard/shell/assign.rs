@@ -118,71 +118,9 @@ impl Judge<'_> {
     }
 }
 
-/// Refuses an assignment that could make another program run.
-pub(in crate::guard) fn check(name: &str, value: &ShellValue) -> Result<(), Denial> {
-    let capitals = name.to_uppercase();
-    let any_case =
-        capitals.ends_with("_PROXY") || ANY_CASE.iter().any(|prefix| capitals.starts_with(prefix));
-    let upper = if any_case { capitals } else { name.to_owned() };
-    let refuse = || {
-        Denial::new(
-            "env.injection",
-            format!("setting {name} can make an allowed program run something else"),
-        )
-        .instead("run the command without setting it")
-    };
-    let text = value.text();
-    if text.is_some_and(runs_in_arithmetic) {
-        return Err(Denial::new(
-            "shell.arithmetic",
-            format!("arithmetic would run the command in the subscript that {name} is set to"),
-        )
-        .instead("write such a text to a file with the file tools"));
-    }
-    let number = |seg: &Seg| match seg {
-        Seg::Lit(text) => text.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte)),
-        Seg::Token => true,
-        Seg::Glob(_) | Seg::Listed(_) | Seg::Any => false,
-    };
-    if has(COUNTERS, name) && (value.splits || !value.segs.iter().all(number)) {
-        return Err(Denial::new(
-            "shell.arithmetic",
-            format!("bash evaluates what {name} is set to, and that is not known to be a number"),
-        )
-        .instead("set it to a number, or use a variable of another name"));
-    }
-    let harmless = HARMLESS
-        .iter()
-        .any(|(known, values)| *known == upper && text.is_some_and(|text| values.contains(&text)));
-    if harmless {
-        return Ok(());
-    }
-    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| DENIED.split_whitespace().collect());
-    // The ones of their prefix that name a folder, and no program.
-    let below = |text: &str| {
-        !text.starts_with(['/', '~', '.']) && !text.contains("..") && !text.contains(".git")
-    };
-    if upper == "CARGO_TARGET_DIR" && text.is_some_and(below) {
-        return Ok(());
-    }
-    // What is absolute is judged where the workspace is known.
-    let machine = |text: &str| {
-        (text.starts_with('/') && is_system(Path::new(text)))
-            || text.starts_with('~')
-            || text.contains("..")
-    };
-    if has(FOLDERS, &upper) && text.is_some_and(machine) {
-        let why = format!("{name} would make a tool write outside the workspace");
-        return Err(Denial::new("path.outside", why).instead("run the command without setting it"));
-    }
-    let shows = ["_PAGER", "_EDITOR"].iter().any(|end| upper.ends_with(end));
-    if shows
-        || NAMES.contains(upper.as_str())
-        || DENIED_PREFIXES.split_whitespace().any(|prefix| upper.starts_with(prefix))
-    {
-        return Err(refuse());
-    }
-    let checked: Option<fn(&str) -> bool> = match upper.as_str() {
+/// The check that the value of a variable has to pass, if it needs one.
+fn check_of(upper: &str) -> Option<fn(&str) -> bool> {
+    match upper {
         "NODE_OPTIONS" => Some(|text| {
             text.split_whitespace().all(|word| {
                 [
@@ -256,15 +194,81 @@ pub(in crate::guard) fn check(name: &str, value: &ShellValue) -> Result<(), Deni
                 .iter()
                 .any(|bad| text.contains(bad))
         }),
-        _ if has(COMPILERS, &upper) => Some(|text| {
+        _ if has(COMPILERS, upper) => Some(|text| {
             has(
                 KNOWN_COMPILERS,
                 text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '.'),
             )
         }),
         _ => None,
+    }
+}
+
+/// Denies an assignment that could make another program run.
+pub(in crate::guard) fn check(name: &str, value: &ShellValue) -> Result<(), Denial> {
+    let capitals = name.to_uppercase();
+    let any_case =
+        capitals.ends_with("_PROXY") || ANY_CASE.iter().any(|prefix| capitals.starts_with(prefix));
+    let upper = if any_case { capitals } else { name.to_owned() };
+    let refuse = || {
+        Denial::new(
+            "env.injection",
+            format!("setting {name} can make an allowed program run something else"),
+        )
+        .instead("run the command without setting it")
     };
-    match (checked, text) {
+    let text = value.text();
+    if text.is_some_and(runs_in_arithmetic) {
+        return Err(Denial::new(
+            "shell.arithmetic",
+            format!("arithmetic would run the command in the subscript that {name} is set to"),
+        )
+        .instead("write such a text to a file with the file tools"));
+    }
+    let number = |seg: &Seg| match seg {
+        Seg::Lit(text) => text.bytes().all(|byte| byte.is_ascii_digit() || b"-.".contains(&byte)),
+        Seg::Token => true,
+        Seg::Glob(_) | Seg::Listed(_) | Seg::Any => false,
+    };
+    if has(COUNTERS, name) && (value.splits || !value.segs.iter().all(number)) {
+        return Err(Denial::new(
+            "shell.arithmetic",
+            format!("bash evaluates what {name} is set to, and that is not known to be a number"),
+        )
+        .instead("set it to a number, or use a variable of another name"));
+    }
+    let harmless = HARMLESS
+        .iter()
+        .any(|(known, values)| *known == upper && text.is_some_and(|text| values.contains(&text)));
+    if harmless {
+        return Ok(());
+    }
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| DENIED.split_whitespace().collect());
+    // The ones of their prefix that name a folder, and no program.
+    let below = |text: &str| {
+        !text.starts_with(['/', '~', '.']) && !text.contains("..") && !text.contains(".git")
+    };
+    if upper == "CARGO_TARGET_DIR" && text.is_some_and(below) {
+        return Ok(());
+    }
+    // What is absolute is judged where the workspace is known.
+    let machine = |text: &str| {
+        (text.starts_with('/') && is_system(Path::new(text)))
+            || text.starts_with('~')
+            || text.contains("..")
+    };
+    if has(FOLDERS, &upper) && text.is_some_and(machine) {
+        let why = format!("{name} would make a tool write outside the workspace");
+        return Err(Denial::new("path.outside", why).instead("run the command without setting it"));
+    }
+    let shows = ["_PAGER", "_EDITOR"].iter().any(|end| upper.ends_with(end));
+    if shows
+        || NAMES.contains(upper.as_str())
+        || DENIED_PREFIXES.split_whitespace().any(|prefix| upper.starts_with(prefix))
+    {
+        return Err(refuse());
+    }
+    match (check_of(&upper), text) {
         (None, _) => Ok(()),
         (Some(fine), Some(text)) if fine(text) => Ok(()),
         (Some(_), _) => Err(refuse()),

@@ -12,6 +12,7 @@ mod verbs;
 
 use super::builtins::dump;
 use super::call::ProgramCall;
+use super::options::Parsed;
 use crate::guard::tables::known::{is_program, is_refused, is_runner};
 use crate::guard::tables::runners::{INSTALLS, THROUGH, TOOLS, Tool, destroys, publishes};
 use crate::guard::tables::spec::{Does, Spec, lists};
@@ -36,6 +37,10 @@ const RECIPES: &[(&str, &str)] = &[
     ("ninja", "build.ninja"),
     ("cargo", "makefile.toml"),
 ];
+
+/// Tools whose operands are targets and variables.
+const TARGETED: &[&str] =
+    &["make", "gmake", "bmake", "just", "task", "gradle", "gradlew", "rake", "ninja", "scons"];
 
 impl Judge<'_> {
     pub(super) fn runner(
@@ -167,14 +172,8 @@ impl Judge<'_> {
         if call.name == "cargo" && words.first().is_some_and(|word| word.head().starts_with('+')) {
             words = &words[1..];
         }
-        // `-p no:NAME` keeps a plugin from being loaded.
-        let kept: Vec<ShellValue>;
+        let kept = if call.name == "pytest" { without_plugins_off(words) } else { Vec::new() };
         if call.name == "pytest" {
-            let off = |word: &ShellValue| word.text().is_some_and(|text| text.starts_with("no:"));
-            let pair =
-                |at: usize| words[at].text() == Some("-p") && words.get(at + 1).is_some_and(off);
-            let at = (0..words.len()).filter(|at| !pair(*at) && (*at == 0 || !pair(at - 1)));
-            kept = at.map(|at| words[at].clone()).collect();
             words = &kept;
         }
         let asked = words.first().and_then(ShellValue::text).unwrap_or_default();
@@ -205,41 +204,13 @@ impl Judge<'_> {
             return Err(Denial::new("program.option", why)
                 .instead("use a configuration file of the repository"));
         }
-        if lists("make gmake bmake", call.name) {
-            let short = |text: &str| text.starts_with('-') && !text.starts_with("--");
-            let bundle =
-                |text: &str| short(text) && text.bytes().skip(1).all(|b| b.is_ascii_alphabetic());
-            let prints = |word: &&ShellValue| {
-                let head = word.head();
-                bundle(head) && head.contains('p') && !head.contains(['C', 'f', 'I', 'o', 'W', 'E'])
-                    || head.len() > 4 && "--print-data-base".starts_with(head)
-            };
-            if let Some(word) = own.iter().find(prints) {
-                return Err(dump(&format!("{} {}", call.name, word.show())));
-            }
+        if let Some(word) = own.iter().find(|word| prints_database(call.name, word)) {
+            return Err(dump(&format!("{} {}", call.name, word.show())));
         }
         let spec = if tool.dashed { Spec::dashed(tool.options) } else { Spec::open(tool.options) };
         let before = self.cx.changed().clone();
         let parsed = self.options(env, call.name, own, &spec)?;
-        // `-o` and its file may be one word.
-        let joined =
-            |word: &&ShellValue| word.head().starts_with("-o") && word.text() != Some("-o");
-        if lists(COMPILERS, call.name) && !matches!(call.name, "go" | "ghc" | "tsc" | "esbuild") {
-            for word in own.iter().filter(joined) {
-                self.write_value(env, &word.tail(2), WriteKind::Change)?;
-            }
-        }
-        for (name, value) in &parsed.options {
-            let Some(value) = value else { continue };
-            if name == "--cov-report"
-                && let Some((_, place)) = value.text().and_then(|text| text.split_once(':'))
-            {
-                self.write_value(env, &ShellValue::lit(place), WriteKind::Change)?;
-            }
-            if !tool.dashed && spec.find(name).is_none() {
-                self.outside(env, call.name, value)?;
-            }
-        }
+        self.option_values(env, call.name, tool, &spec, own, &parsed)?;
         // What a compiler makes of files that were there is no script of this call.
         let given =
             |word: &ShellValue| word.text() == Some("-") || word.head().starts_with("/dev/");
@@ -254,42 +225,8 @@ impl Judge<'_> {
             self.run(env, &command, call.stdin)?;
         }
         if !tool.verbs.is_empty() {
-            let Some(verb) = parsed
-                .operands
-                .first()
-                .and_then(ShellValue::text)
-                .or_else(|| version.then_some("--version"))
-            else {
-                // `yarn` alone installs, `npm` alone prints its help.
-                return Err(refuse_verb(call.name, ""));
-            };
-            // sbt takes a command with its words in quotes, and several of them.
-            let words = call.name == "sbt" && !verb.contains(';');
-            let verb = verb.split(' ').next().filter(|_| words).unwrap_or(verb);
-            if verb == "pack" && parsed.operands.len() == 1 && only_lists_pack(call.name, own) {
-                return Ok(ShellOutput::Opaque);
-            }
-            if !lists(tool.verbs, verb) {
-                return Err(if lists(INSTALLS, verb) {
-                    install(call.name, verb)
-                } else {
-                    refuse_verb(call.name, verb)
-                });
-            }
-            self.verb(env, call.name, verb, &parsed.operands[1..], &parsed)?;
-        } else if matches!(
-            call.name,
-            "make"
-                | "gmake"
-                | "bmake"
-                | "just"
-                | "task"
-                | "gradle"
-                | "gradlew"
-                | "rake"
-                | "ninja"
-                | "scons"
-        ) {
+            self.tool_verb(env, call.name, tool, own, &parsed, version.then_some("--version"))?;
+        } else if TARGETED.contains(&call.name) {
             self.targets_of(env, call.name, &parsed.operands)?;
         } else {
             let verb = parsed.operands.first().and_then(ShellValue::text).unwrap_or_default();
@@ -300,6 +237,68 @@ impl Judge<'_> {
             self.harmless_words(env, call.name, &parsed.operands)?;
         }
         Ok(ShellOutput::Opaque)
+    }
+
+    /// Judges files that the values of options name.
+    fn option_values(
+        &mut self,
+        env: &Env,
+        name: &str,
+        tool: &Tool,
+        spec: &Spec,
+        own: &[ShellValue],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        // `-o` and its file may be one word.
+        let joined =
+            |word: &&ShellValue| word.head().starts_with("-o") && word.text() != Some("-o");
+        if lists(COMPILERS, name) && !matches!(name, "go" | "ghc" | "tsc" | "esbuild") {
+            for word in own.iter().filter(joined) {
+                self.write_value(env, &word.tail(2), WriteKind::Change)?;
+            }
+        }
+        for (option, value) in &parsed.options {
+            let Some(value) = value else { continue };
+            if option == "--cov-report"
+                && let Some((_, place)) = value.text().and_then(|text| text.split_once(':'))
+            {
+                self.write_value(env, &ShellValue::lit(place), WriteKind::Change)?;
+            }
+            if !tool.dashed && spec.find(option).is_none() {
+                self.outside(env, name, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges the verb of a tool, the first of its operands.
+    fn tool_verb(
+        &mut self,
+        env: &mut Env,
+        name: &str,
+        tool: &Tool,
+        own: &[ShellValue],
+        parsed: &Parsed,
+        version: Option<&str>,
+    ) -> Result<(), Denial> {
+        let Some(verb) = parsed.operands.first().and_then(ShellValue::text).or(version) else {
+            // `yarn` alone installs, `npm` alone prints its help.
+            return Err(refuse_verb(name, ""));
+        };
+        // sbt takes a command with its words in quotes, and several of them.
+        let words = name == "sbt" && !verb.contains(';');
+        let verb = verb.split(' ').next().filter(|_| words).unwrap_or(verb);
+        if verb == "pack" && parsed.operands.len() == 1 && only_lists_pack(name, own) {
+            return Ok(());
+        }
+        if !lists(tool.verbs, verb) {
+            return Err(if lists(INSTALLS, verb) {
+                install(name, verb)
+            } else {
+                refuse_verb(name, verb)
+            });
+        }
+        self.verb(env, name, verb, &parsed.operands[1..], parsed)
     }
 
     /// Targets of make and its kind, with their variables.
@@ -479,4 +478,24 @@ impl Judge<'_> {
             Err(install(call.name, &name))
         }
     }
+}
+
+/// Words of pytest without `-p no:NAME`, which keeps a plugin from being loaded.
+fn without_plugins_off(words: &[ShellValue]) -> Vec<ShellValue> {
+    let off = |word: &ShellValue| word.text().is_some_and(|text| text.starts_with("no:"));
+    let pair = |at: usize| words[at].text() == Some("-p") && words.get(at + 1).is_some_and(off);
+    let at = (0..words.len()).filter(|at| !pair(*at) && (*at == 0 || !pair(at - 1)));
+    at.map(|at| words[at].clone()).collect()
+}
+
+/// Does a word make `make` print its database, which holds the environment?
+fn prints_database(tool: &str, word: &ShellValue) -> bool {
+    if !lists("make gmake bmake", tool) {
+        return false;
+    }
+    let short = |text: &str| text.starts_with('-') && !text.starts_with("--");
+    let bundle = |text: &str| short(text) && text.bytes().skip(1).all(|b| b.is_ascii_alphabetic());
+    let head = word.head();
+    bundle(head) && head.contains('p') && !head.contains(['C', 'f', 'I', 'o', 'W', 'E'])
+        || head.len() > 4 && "--print-data-base".starts_with(head)
 }

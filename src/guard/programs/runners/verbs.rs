@@ -11,7 +11,7 @@ use super::classify::{install, publish, refuse_verb};
 use crate::guard::tables::runners::{INSTALLS, TOOLS, publishes};
 
 impl Judge<'_> {
-    /// What a verb takes further.
+    /// Judges what a verb takes further.
     pub(super) fn verb(
         &mut self,
         env: &mut Env,
@@ -20,26 +20,49 @@ impl Judge<'_> {
         rest: &[ShellValue],
         parsed: &Parsed,
     ) -> Result<(), Denial> {
-        let second = rest.first().and_then(ShellValue::text);
-        match (tool, verb) {
-            ("npm" | "pnpm" | "yarn" | "composer", "run" | "run-script" | "rum") => {
-                let script = rest.first().map(ShellValue::text);
-                match script {
-                    Some(None) => {
-                        return Err(Denial::new(
-                            "shell.unknown-word",
-                            "cannot tell which script is run",
-                        )
-                        .instead("name the script"));
-                    }
-                    Some(Some(script)) if publishes(script) => return Err(publish(tool, script)),
-                    // Without a script of that name it is a command of theirs.
-                    Some(Some("env")) => return Err(dump(&format!("{tool} {verb} env"))),
-                    _ => {}
-                }
-                self.harmless_words(env, tool, rest)?;
+        match tool {
+            "go" => self.go_verb(env, verb, rest, parsed),
+            "cargo" => self.cargo_verb(env, verb, rest),
+            "npm" | "pnpm" | "yarn" => self.node_verb(env, tool, verb, rest),
+            "composer" if matches!(verb, "run" | "run-script" | "rum") => {
+                self.run_script(env, tool, verb, rest)
             }
-            ("go", "mod") => {
+            _ => self.other_verb(env, tool, verb, rest),
+        }
+    }
+
+    /// A script that the project's own manifest names.
+    fn run_script(
+        &mut self,
+        env: &Env,
+        tool: &str,
+        verb: &str,
+        rest: &[ShellValue],
+    ) -> Result<(), Denial> {
+        let script = rest.first().map(ShellValue::text);
+        match script {
+            Some(None) => {
+                return Err(Denial::new("shell.unknown-word", "cannot tell which script is run")
+                    .instead("name the script"));
+            }
+            Some(Some(script)) if publishes(script) => return Err(publish(tool, script)),
+            // Without a script of that name it is a command of theirs.
+            Some(Some("env")) => return Err(dump(&format!("{tool} {verb} env"))),
+            _ => {}
+        }
+        self.harmless_words(env, tool, rest)
+    }
+
+    fn go_verb(
+        &mut self,
+        env: &Env,
+        verb: &str,
+        rest: &[ShellValue],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        let second = rest.first().and_then(ShellValue::text);
+        match verb {
+            "mod" => {
                 if !matches!(
                     second,
                     Some("tidy" | "verify" | "graph" | "why" | "edit" | "init" | "vendor")
@@ -47,13 +70,13 @@ impl Judge<'_> {
                     return Err(install("go mod", second.unwrap_or_default()));
                 }
             }
-            ("go", "env") => {
+            "env" => {
                 if parsed.has(&["-w", "-u"]) {
                     return Err(refuse_verb("go env", "-w"));
                 }
             }
-            ("go", "tool") if second == Some("pprof") => self.pprof(env, &rest[1..], parsed)?,
-            ("go", "tool") => {
+            "tool" if second == Some("pprof") => self.pprof(env, &rest[1..], parsed)?,
+            "tool" => {
                 if !matches!(
                     second,
                     Some("cover" | "vet" | "compile" | "nm" | "objdump" | "doc") | None
@@ -61,7 +84,7 @@ impl Judge<'_> {
                     return Err(refuse_verb("go tool", second.unwrap_or_default()));
                 }
             }
-            ("go", "run") => {
+            "run" => {
                 for word in rest {
                     if word.head().contains('@') || word.head().starts_with("http") {
                         return Err(install("go run", &word.show()));
@@ -74,37 +97,56 @@ impl Judge<'_> {
                     }
                 }
             }
-            ("go", "work") => {
+            "work" => {
                 if !matches!(second, Some("use" | "init" | "edit")) {
                     return Err(refuse_verb("go work", second.unwrap_or_default()));
                 }
             }
-            ("npm" | "pnpm" | "yarn", "pkg") => {
-                if second != Some("get") {
-                    return Err(install("npm pkg", second.unwrap_or_default()));
-                }
-            }
-            ("rustup", "target" | "component" | "toolchain") => {
-                if second != Some("list") {
-                    return Err(install("rustup", verb));
-                }
-            }
-            ("cargo", "insta") => {
+            _ => self.harmless_words(env, "go", rest)?,
+        }
+        Ok(())
+    }
+
+    fn cargo_verb(&mut self, env: &Env, verb: &str, rest: &[ShellValue]) -> Result<(), Denial> {
+        let second = rest.first().and_then(ShellValue::text);
+        match verb {
+            "insta" => {
                 if matches!(second, Some("reject")) {
                     return Err(refuse_verb("cargo insta", "reject"));
                 }
             }
-            ("cargo", "deny") => {
+            "deny" => {
                 if !matches!(second, Some("check" | "list")) {
                     return Err(install("cargo deny", second.unwrap_or_default()));
                 }
             }
-            ("cargo", "nextest") => {
+            "nextest" => {
                 if !matches!(second, Some("run" | "r" | "list" | "show-config") | None) {
                     return Err(install("cargo nextest", second.unwrap_or_default()));
                 }
             }
-            ("npm" | "pnpm" | "yarn", "config") => {
+            "make" => self.targets_of(env, "cargo", rest)?,
+            _ => self.harmless_words(env, "cargo", rest)?,
+        }
+        Ok(())
+    }
+
+    fn node_verb(
+        &mut self,
+        env: &Env,
+        tool: &str,
+        verb: &str,
+        rest: &[ShellValue],
+    ) -> Result<(), Denial> {
+        let second = rest.first().and_then(ShellValue::text);
+        match (tool, verb) {
+            (_, "run" | "run-script" | "rum") => self.run_script(env, tool, verb, rest)?,
+            (_, "pkg") => {
+                if second != Some("get") {
+                    return Err(install("npm pkg", second.unwrap_or_default()));
+                }
+            }
+            (_, "config") => {
                 let fine = second == Some("get")
                     && rest.get(1).and_then(ShellValue::text).is_some_and(|key| {
                         !key.contains(['/', ':']) && !key.to_lowercase().contains("auth")
@@ -113,7 +155,6 @@ impl Judge<'_> {
                     return Err(refuse_verb(tool, "config"));
                 }
             }
-            ("cargo", "make") => self.targets_of(env, tool, rest)?,
             ("pnpm", "-r" | "recursive")
             | ("yarn", "workspaces" | "workspace" | "foreach")
             | ("npm", "workspaces") => {
@@ -130,6 +171,26 @@ impl Judge<'_> {
                 }
                 self.harmless_words(env, tool, rest)?;
             }
+            (_, "exec") => return Err(refuse_verb(tool, verb)),
+            _ => self.harmless_words(env, tool, rest)?,
+        }
+        Ok(())
+    }
+
+    fn other_verb(
+        &mut self,
+        env: &Env,
+        tool: &str,
+        verb: &str,
+        rest: &[ShellValue],
+    ) -> Result<(), Denial> {
+        let second = rest.first().and_then(ShellValue::text);
+        match (tool, verb) {
+            ("rustup", "target" | "component" | "toolchain") => {
+                if second != Some("list") {
+                    return Err(install("rustup", verb));
+                }
+            }
             // It counts up, commits, tags and pushes.
             ("lerna", "version") => return Err(publish(tool, verb)),
             ("lerna", "clean") => return Err(refuse_verb(tool, verb)),
@@ -145,7 +206,6 @@ impl Judge<'_> {
                 }
                 self.harmless_words(env, tool, rest)?;
             }
-            ("npm" | "pnpm" | "yarn", "exec") => return Err(refuse_verb(tool, verb)),
             ("mvn" | "mvnw" | "mvnd", _) => {
                 for word in rest {
                     let text = word.text().unwrap_or("…");
