@@ -41,16 +41,23 @@ impl Denial {
 
     /// The whole text for the agent and the human.
     ///
-    /// A reason that begins with `it ` has the denied part as its subject.
+    /// A reason that begins with `it ` has the denied part as its subject, and so has one
+    /// that begins with the first words of the part.
     pub(super) fn text(&self) -> String {
         let part = self.part.as_deref().map(shorten);
-        let why = match (part, self.why.strip_prefix("it ")) {
+        let subject = |part: &str| {
+            let (words, does) = self.why.strip_prefix('`')?.split_once("` ")?;
+            part.starts_with(words).then_some(does)
+        };
+        let why = match (&part, self.why.strip_prefix("it ")) {
             (Some(part), Some(does)) => format!("`{part}` {does}"),
             (None, Some(does)) => format!("this call {does}"),
-            (Some(part), None) if !self.why.trim_start_matches('`').starts_with(&part) => {
-                format!("`{part}`: {}", self.why)
-            }
-            (Some(_) | None, None) => self.why.clone(),
+            (Some(part), None) => match subject(part) {
+                Some(does) => format!("`{part}` {does}"),
+                None if self.why.starts_with(part) => self.why.clone(),
+                None => format!("`{part}`: {}", self.why),
+            },
+            (None, None) => self.why.clone(),
         };
         let mut text = format!("Denied ({}): {why}. Nothing was run.", self.rule);
         if let Some(instead) = &self.instead {
