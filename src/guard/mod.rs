@@ -9,10 +9,10 @@
 //! audit of what was decided, and configuration files.
 //!
 //! Order: the input's shape (`tools`), then for a command line its syntax tree
-//! (`shell`), its programs (`programs`), and in the end paths (`context`); the
+//! (`shell`), its programs (`programs`), and in the end paths (`call_context`); the
 //! first denial wins, so the strictest rule does.
 
-mod context;
+mod call_context;
 mod denial;
 mod explain;
 mod families;

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use crate::model::{Access, WriteScope};
 
-use super::context::{Context, WriteKind, secret};
+use super::call_context::{CallContext, WriteKind, secret};
 use super::denial::Denial;
 use super::files::FileKind;
 use super::places::{TASK_FILES, is_setting};
@@ -14,7 +14,7 @@ use super::secrets;
 /// What passes instead of a change that is the human's to make.
 const LEAVE: &str = "leave it unchanged, and note in progress.md what should change";
 
-impl Context<'_> {
+impl CallContext<'_> {
     /// Checks a canonical path inside the workspace against everything protected.
     pub(super) fn protected(&mut self, path: &Path, write: WriteKind) -> Result<(), Denial> {
         let relative = path.strip_prefix(&self.policy().workspace).unwrap_or(path).to_owned();

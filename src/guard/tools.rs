@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::model::{Decision, ToolRequest};
 
-use super::context::{Context, ReadKind, WriteKind};
+use super::call_context::{CallContext, ReadKind, WriteKind};
 use super::denial::{Denial, blocked_pattern};
 use super::explain::{Explained, ExplainedParts};
 use super::families::{Family, family};
@@ -189,7 +189,7 @@ impl Call<'_> {
         parts: &mut ExplainedParts,
     ) -> Result<(Decision, Option<Denial>), Denial> {
         let mut policy = self.policy.clone();
-        let mut context = Context::new(self.policy, self.files);
+        let mut context = CallContext::new(self.policy, self.files);
         if let Some(folder) = &seen.folder {
             let real = context.read(&self.absolute(folder)?, ReadKind::Name)?;
             if !context.inside(&real.path) {
@@ -269,7 +269,7 @@ impl Call<'_> {
             )
             .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
         }
-        let mut context = Context::new(self.policy, self.files);
+        let mut context = CallContext::new(self.policy, self.files);
         for source in &seen.sources {
             let source = self.absolute(source)?;
             context.read(&source, ReadKind::Content)?;
@@ -293,7 +293,7 @@ impl Call<'_> {
 
     fn write_one(
         &self,
-        context: &mut Context<'_>,
+        context: &mut CallContext<'_>,
         path: &Path,
         input: &Value,
         paths: &[PathBuf],
@@ -315,7 +315,7 @@ impl Call<'_> {
     }
 
     fn read(&self, input: &Value, seen: &ToolInput) -> Result<(Decision, Option<Denial>), Denial> {
-        let mut context = Context::new(self.policy, self.files);
+        let mut context = CallContext::new(self.policy, self.files);
         let searching = self.family == Family::Search;
         if seen.paths.is_empty() && seen.sources.is_empty() && !searching {
             return Err(Denial::new(

@@ -1,7 +1,7 @@
 //! `awk`: a program text is let through if it neither runs, writes nor reads
 //! anything by itself.
 
-use crate::guard::context::ReadKind;
+use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellOutput};
 

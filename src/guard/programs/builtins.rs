@@ -1,6 +1,6 @@
 //! The shell's own commands, and the small programs that only print.
 
-use crate::guard::context::ReadKind;
+use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::secrets;
@@ -295,7 +295,7 @@ impl Judge<'_> {
         for template in &parsed.operands {
             let relative = template.text().is_some_and(|text| !text.contains('/'));
             if !(relative && parsed.has(&["-t"])) {
-                self.write_value(env, template, crate::guard::context::WriteKind::Change)?;
+                self.write_value(env, template, crate::guard::call_context::WriteKind::Change)?;
             }
         }
         Ok(match (&self.cx.policy().tmp, parsed.operands.is_empty()) {

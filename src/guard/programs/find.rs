@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::guard::context::{COST_OF_A_GLOB, ReadKind};
+use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind};
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 

@@ -98,7 +98,7 @@ impl Judge<'_> {
             // `node --test` takes folders and patterns of tests.
             Some((first, more)) if tests && language.flags.contains("--test") => {
                 for word in std::iter::once(first).chain(more) {
-                    self.read_value(env, word, crate::guard::context::ReadKind::Name)?;
+                    self.read_value(env, word, crate::guard::call_context::ReadKind::Name)?;
                 }
                 Ok(ShellOutput::Opaque)
             }
@@ -122,7 +122,7 @@ impl Judge<'_> {
         match words.split_first() {
             Some((first, rest)) => match (first.text(), rest.split_first()) {
                 (Some("-o"), Some((file, rest))) => {
-                    self.write_value(env, file, crate::guard::context::WriteKind::Change)?;
+                    self.write_value(env, file, crate::guard::call_context::WriteKind::Change)?;
                     self.profiled(env, call, rest)
                 }
                 (Some("-s"), Some((_, rest))) => self.profiled(env, call, rest),
@@ -166,7 +166,7 @@ impl Judge<'_> {
                     )));
                 }
                 for word in rest.iter().filter(|word| !word.head().starts_with('-')) {
-                    self.write_value(env, word, crate::guard::context::WriteKind::Change)?;
+                    self.write_value(env, word, crate::guard::call_context::WriteKind::Change)?;
                 }
                 Ok(ShellOutput::Opaque)
             }
@@ -178,9 +178,17 @@ impl Judge<'_> {
                         rest.iter().filter(|word| !word.head().starts_with('-')).collect();
                     for (index, file) in files.iter().enumerate() {
                         if index == 0 || name != "json.tool" {
-                            self.read_value(env, file, crate::guard::context::ReadKind::Content)?;
+                            self.read_value(
+                                env,
+                                file,
+                                crate::guard::call_context::ReadKind::Content,
+                            )?;
                         } else {
-                            self.write_value(env, file, crate::guard::context::WriteKind::Change)?;
+                            self.write_value(
+                                env,
+                                file,
+                                crate::guard::call_context::WriteKind::Change,
+                            )?;
                         }
                     }
                 }

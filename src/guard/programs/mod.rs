@@ -23,7 +23,7 @@ pub(super) use readers::{aims_at_secrets, names};
 
 use std::path::{Path, PathBuf};
 
-use super::context::{ReadKind, WriteKind};
+use super::call_context::{ReadKind, WriteKind};
 use super::denial::{Denial, blocked_pattern};
 use super::files;
 use super::rules;

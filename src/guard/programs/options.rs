@@ -1,6 +1,6 @@
 //! A program's words → options and operands, each option judged by its table.
 
-use crate::guard::context::{ReadKind, WriteKind};
+use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellValue};
 use crate::guard::tables::spec::{Does, Spec, Style, lists};
@@ -88,7 +88,7 @@ impl Judge<'_> {
         // An expression of several words names tests.
         let expression = matches!(name, "-k" | "-m") && text.contains(' ');
         if crate::guard::secrets::path(path) && !expression {
-            return Err(crate::guard::context::secret(path));
+            return Err(crate::guard::call_context::secret(path));
         }
         // A pattern, or the lines that one finds, may well look like a path.
         let pattern = lists(

@@ -4,7 +4,7 @@
 //! Invariant: whatever a rule lifts, the floor stays below it. What the program itself does
 //! with its words cannot be told, so a word that may name a place of the floor is refused.
 
-use crate::guard::context::{ReadKind, WriteKind};
+use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, Seg, ShellValue};
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::guard::context::secret;
+use crate::guard::call_context::secret;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::secrets;

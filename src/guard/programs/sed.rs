@@ -1,6 +1,6 @@
 //! `sed`: its script is read far enough to know what it writes, reads and runs.
 
-use crate::guard::context::{ReadKind, WriteKind};
+use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 

@@ -1,7 +1,7 @@
 //! Programs that run another one: looked through, or refused where what they
 //! run cannot be seen.
 
-use crate::guard::context::WriteKind;
+use crate::guard::call_context::WriteKind;
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::guard::context::{COST_OF_AN_ENTRY, ReadKind, WriteKind};
+use crate::guard::call_context::{COST_OF_AN_ENTRY, ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use super::judge::Judge;
-use crate::guard::context::WriteKind;
+use crate::guard::call_context::WriteKind;
 use crate::guard::denial::Denial;
 use crate::guard::places::is_system;
 

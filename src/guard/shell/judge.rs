@@ -1,7 +1,7 @@
 //! The state of one walk over a line: what the call is known to do so far, and how deep and
 //! how long the walk may still go.
 
-use crate::guard::context::{Context, Noted};
+use crate::guard::call_context::{CallContext, Noted};
 use crate::guard::denial::Denial;
 use crate::guard::explain::ExplainedParts;
 
@@ -9,7 +9,7 @@ use crate::guard::explain::ExplainedParts;
 ///
 /// Programs ask `cx` about paths and files; the rest is the walk's own.
 pub(in crate::guard) struct Judge<'a> {
-    pub(in crate::guard) cx: Context<'a>,
+    pub(in crate::guard) cx: CallContext<'a>,
     /// The parts looked at, if anyone wants to know.
     pub(super) parts: ExplainedParts,
     /// Lines that traps run.
@@ -29,7 +29,7 @@ pub(in crate::guard) struct Judge<'a> {
 const MOST_DEPTH: usize = 24;
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(cx: Context<'a>, parts: ExplainedParts) -> Self {
+    pub(super) fn new(cx: CallContext<'a>, parts: ExplainedParts) -> Self {
         Self {
             cx,
             parts,

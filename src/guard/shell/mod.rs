@@ -3,7 +3,7 @@
 //! The parser is `brush-parser`; what it cannot parse is refused. Its grammar
 //! recurses and, on broken input, backtracks, so the tokens are counted before
 //! it sees them and it runs on a thread with a stack of its own size.
-//! Single programs are judged in `programs`, paths in `context`.
+//! Single programs are judged in `programs`, paths in `call_context`.
 
 mod assign;
 mod braces;
@@ -32,7 +32,7 @@ pub(super) use params::subscript_end;
 pub(super) use test_expr::subscripts;
 pub(super) use value::{Seg, ShellOutput, ShellValue};
 
-use super::context::{Context, Noted};
+use super::call_context::{CallContext, Noted};
 use super::denial::Denial;
 use super::explain::ExplainedParts;
 use super::files::Files;
@@ -84,7 +84,7 @@ pub(super) fn judge(
             .name(THREAD.to_owned())
             .stack_size(STACK + substitutions * STACK_EACH)
             .spawn_scoped(scope, || {
-                let mut judge = Judge::new(Context::new(policy, files), std::mem::take(seen));
+                let mut judge = Judge::new(CallContext::new(policy, files), std::mem::take(seen));
                 let mut env = Env::new(policy.cwd.clone());
                 let judged = judge.line(&mut env, line);
                 *seen = std::mem::take(&mut judge.parts);
@@ -103,10 +103,10 @@ pub(super) fn judge(
 
 /// Judges variables that a command is started with, each as its name and value.
 pub(super) fn assigned<'a>(
-    context: Context<'a>,
+    context: CallContext<'a>,
     env: &Env,
     variables: &[(String, String)],
-) -> Result<Context<'a>, Denial> {
+) -> Result<CallContext<'a>, Denial> {
     let mut judge = Judge::new(context, ExplainedParts::default());
     for (name, value) in variables {
         judge.assigned(env, name, &ShellValue::lit(value.clone()))?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 
 use super::judge::Judge;
-use crate::guard::context::{COST_OF_AN_ENTRY, ReadKind, WriteKind, secret};
+use crate::guard::call_context::{COST_OF_AN_ENTRY, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::secrets;

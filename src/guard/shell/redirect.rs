@@ -3,7 +3,7 @@
 use brush_parser::ast;
 
 use super::judge::Judge;
-use crate::guard::context::{ReadKind, WriteKind};
+use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 
 use super::env::Env;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::guard::context::{ReadKind, secret};
+use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::programs::call::ProgramCall;
 use crate::guard::programs::options::parse;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::guard::context::ReadKind;
+use crate::guard::call_context::ReadKind;
 use crate::guard::programs::readers::aims_at_secrets;
 use crate::guard::secrets;
 use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};

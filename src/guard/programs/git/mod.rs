@@ -5,7 +5,7 @@ mod change;
 mod listing;
 mod query;
 
-use crate::guard::context::ReadKind;
+use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, ShellOutput, ShellValue};
 

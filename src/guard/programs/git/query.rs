@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::guard::context::{COST_OF_A_GLOB, ReadKind, secret};
+use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::programs::call::ProgramCall;
 use crate::guard::programs::options::{Parsed, parse};

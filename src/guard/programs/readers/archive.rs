@@ -1,7 +1,7 @@
 //! `tar`: it lists an archive, or makes one of files that are named. What it unpacks cannot be
 //! seen from its words, so that is refused.
 
-use crate::guard::context::ReadKind;
+use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::programs::call::ProgramCall;
 use crate::guard::programs::options::Parsed;

@@ -1,6 +1,6 @@
 //! Programs that read files and print: what their options and operands name.
 
-use crate::guard::context::{COST_OF_A_GLOB, ReadKind};
+use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::secrets;
@@ -84,7 +84,11 @@ impl Judge<'_> {
             Operands::ThenOutput => {
                 for (index, operand) in parsed.operands.iter().enumerate() {
                     if index == 1 {
-                        self.write_value(env, operand, crate::guard::context::WriteKind::Change)?;
+                        self.write_value(
+                            env,
+                            operand,
+                            crate::guard::call_context::WriteKind::Change,
+                        )?;
                     } else {
                         self.read_value(env, operand, ReadKind::Content)?;
                     }

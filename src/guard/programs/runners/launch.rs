@@ -1,7 +1,7 @@
 //! `java`, `cmake` and what counts covered lines: tools whose words name what they run and
 //! where they write.
 
-use crate::guard::context::ReadKind;
+use crate::guard::call_context::ReadKind;
 use crate::guard::denial::Denial;
 use crate::guard::programs::call::ProgramCall;
 use crate::guard::programs::options::Parsed;
@@ -115,13 +115,17 @@ impl Judge<'_> {
                 self.read_value(env, source, ReadKind::Tree)?;
             }
             for target in parsed.operands.iter().skip(1) {
-                self.write_value(env, target, crate::guard::context::WriteKind::Change)?;
+                self.write_value(env, target, crate::guard::call_context::WriteKind::Change)?;
             }
         }
         for pair in pairs {
             let at = pair.head().find(':').unwrap_or_default();
             self.read_value(env, &ShellValue::lit(&pair.head()[..at]), ReadKind::Tree)?;
-            self.write_value(env, &pair.tail(at + 1), crate::guard::context::WriteKind::Change)?;
+            self.write_value(
+                env,
+                &pair.tail(at + 1),
+                crate::guard::call_context::WriteKind::Change,
+            )?;
         }
         Ok(ShellOutput::Opaque)
     }

@@ -2,7 +2,7 @@
 //! workspace by design; what is judged is that they do nothing else: no install,
 //! no publishing, no program or configuration from elsewhere.
 
-use crate::guard::context::{ReadKind, WriteKind};
+use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::shell::{Env, Judge, Seg, ShellOutput, ShellValue};
 

@@ -48,7 +48,7 @@ pub(super) enum ReadKind {
 ///
 /// Programs and tools ask it about paths, tracked files and the budget; how the shell walks a
 /// line is no part of it.
-pub(super) struct Context<'a> {
+pub(super) struct CallContext<'a> {
     policy: &'a Policy,
     files: &'a dyn Files,
     /// What stands at paths that were asked about.
@@ -87,7 +87,7 @@ pub(super) const COST_OF_A_GLOB: usize = 300;
 /// Cost of judging one more entry of a folder, in commands.
 pub(super) const COST_OF_AN_ENTRY: usize = 4;
 
-impl<'a> Context<'a> {
+impl<'a> CallContext<'a> {
     pub(super) fn new(policy: &'a Policy, files: &'a dyn Files) -> Self {
         Self {
             policy,
