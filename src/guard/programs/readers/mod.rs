@@ -38,38 +38,8 @@ impl Judge<'_> {
                 return Err(Denial::new("program.option", why).instead("`cat FILE`"));
             }
         }
-        let sums = call.name.ends_with("sum") || call.name.starts_with("md5");
-        // `-c`, `-C` and `-f` mean something harmless to the others in the row of names.
-        let listing = reader.operands == Operands::Names;
-        let parsed = if listing && !sums && call.name != "file" && call.name != "wc" {
-            let spec = Spec::open(list_options(call.name));
-            let parsed = super::options::parse(call.name, call.words, &spec)?;
-            for (name, _) in &parsed.options {
-                if let Some((_, Refused(why))) = spec.find(name) {
-                    let why = format!("{} {name} {why}", call.name);
-                    return Err(Denial::new("program.option", why));
-                }
-            }
-            parsed
-        } else if listing && call.name == "wc" {
-            self.options(
-                env,
-                call.name,
-                call.words,
-                &Spec::open(&[("--files0-from", Refused("reads files that are not named here"))]),
-            )?
-        } else if reader.operands == Operands::Files
-            && matches!(call.name, "cat" | "tac" | "nl" | "rev" | "zcat" | "strings")
-        {
-            self.options(
-                env,
-                call.name,
-                call.words,
-                &Spec::open(if call.name == "nl" { NL } else { &[] }),
-            )?
-        } else {
-            self.options(env, call.name, call.words, &reader.spec)?
-        };
+        let sums = is_sum(call.name);
+        let parsed = self.reader_options(env, call, reader)?;
         if lists(reader.names, "tar") {
             archive::only_lists(call.words, &parsed)?;
             self.each(env, &parsed.operands, ReadKind::Name)?;
@@ -123,6 +93,47 @@ impl Judge<'_> {
         })
     }
 
+    /// Judges the options of a reader, with the table that fits its name.
+    fn reader_options(
+        &mut self,
+        env: &Env,
+        call: &ProgramCall<'_>,
+        reader: &Reader,
+    ) -> Result<Parsed, Denial> {
+        let sums = is_sum(call.name);
+        // `-c`, `-C` and `-f` mean something harmless to the others in the row of names.
+        let listing = reader.operands == Operands::Names;
+        if listing && !sums && call.name != "file" && call.name != "wc" {
+            let spec = Spec::open(list_options(call.name));
+            let parsed = super::options::parse(call.name, call.words, &spec)?;
+            for (name, _) in &parsed.options {
+                if let Some((_, Refused(why))) = spec.find(name) {
+                    let why = format!("{} {name} {why}", call.name);
+                    return Err(Denial::new("program.option", why));
+                }
+            }
+            Ok(parsed)
+        } else if listing && call.name == "wc" {
+            self.options(
+                env,
+                call.name,
+                call.words,
+                &Spec::open(&[("--files0-from", Refused("reads files that are not named here"))]),
+            )
+        } else if reader.operands == Operands::Files
+            && matches!(call.name, "cat" | "tac" | "nl" | "rev" | "zcat" | "strings")
+        {
+            self.options(
+                env,
+                call.name,
+                call.words,
+                &Spec::open(if call.name == "nl" { NL } else { &[] }),
+            )
+        } else {
+            self.options(env, call.name, call.words, &reader.spec)
+        }
+    }
+
     /// Takes jq's own named arguments out: data stays, files are checked.
     fn jq_words(&mut self, env: &Env, call: &ProgramCall<'_>) -> Result<Vec<ShellValue>, Denial> {
         let mut words = Vec::new();
@@ -172,14 +183,8 @@ impl Judge<'_> {
             operands = &operands[usize::from(operands.first().is_some_and(verb))..];
             let program = |word: &&ShellValue| word.show().contains(['(', '|', '$']);
             operands.iter().filter(program).try_for_each(filter_program)?;
-            // The name of a file that is there is no program.
             if let Some(text) = operands.first().and_then(ShellValue::text) {
-                let file = env.cwds.iter().map(|cwd| cwd.join(text)).collect::<Vec<_>>();
-                for path in file {
-                    if self.cx.resolve(&path)?.kind == FileKind::File {
-                        self.cx.read(&path, ReadKind::Content)?;
-                    }
-                }
+                self.read_if_file(env, text)?;
             }
         }
         if !has_pattern && !operands.is_empty() {
@@ -251,6 +256,16 @@ impl Judge<'_> {
             return Ok(filtered(call.stdin));
         }
         Ok(ShellOutput::Opaque)
+    }
+
+    /// Judges the read of a word that is a program for `yq`, unless a file of that name exists.
+    fn read_if_file(&mut self, env: &Env, text: &str) -> Result<(), Denial> {
+        for path in env.cwds.iter().map(|cwd| cwd.join(text)).collect::<Vec<_>>() {
+            if self.cx.resolve(&path)?.kind == FileKind::File {
+                self.cx.read(&path, ReadKind::Content)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether an `--include` says which files are searched, and none of them is a secret.
@@ -339,6 +354,11 @@ impl Judge<'_> {
             ShellOutput::Opaque
         }
     }
+}
+
+/// Does a program of this name print checksums?
+fn is_sum(name: &str) -> bool {
+    name.ends_with("sum") || name.starts_with("md5")
 }
 
 fn alphanumerics(text: &str) -> usize {
