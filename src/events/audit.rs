@@ -1,9 +1,9 @@
-//! The audit: who asked for what, what was answered, and what came of it; one file a day.
+//! The audit: every request, its answer and its result, in one file per day.
 //!
 //! Invariant: a line is on its way to the disk before `write` returns, is whole, also where
 //! several processes write, and holds no secret: text is redacted whole and cut afterwards.
-//! Whoever cannot write it must not let anything run. What is asked and decided does not
-//! live here, and neither does what a secret looks like: the redaction is handed in.
+//! If a line cannot be written, nothing may run. Decisions do not live here, nor does the
+//! definition of a secret: the redaction is passed in.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -27,7 +27,7 @@ use crate::sys::clock::Clock;
 
 /// Longest text that is kept, in characters.
 const KEPT: usize = 10_000;
-/// What says that a text was cut.
+/// The mark at the end of a text that was cut.
 const TRUNCATED: &str = "\n[truncated]";
 /// Longest input or output that keeps its structure, in bytes: above, it is one text.
 const STRUCTURED: usize = 10 * KEPT;
@@ -46,7 +46,7 @@ pub struct Audit {
     folder: PathBuf,
     clock: Clock,
     redact: Arc<dyn Redact>,
-    /// What was written, by file. Lines of one process keep their order.
+    /// The lines written so far, by file. Lines of one process keep their order.
     written: Mutex<BTreeMap<PathBuf, TamperLog>>,
 }
 
@@ -76,8 +76,8 @@ struct Line {
 }
 
 impl Audit {
-    /// An audit in this folder, which is made if it is not there. That it can be written is
-    /// tried now: nothing should begin that cannot be recorded.
+    /// Opens the audit in this folder, creating it if needed. Today's file is opened at once, so
+    /// that nothing begins that cannot be recorded.
     ///
     /// # Errors
     /// If the folder or today's file cannot be made or written.
@@ -129,8 +129,8 @@ impl Audit {
         Ok(())
     }
 
-    /// Files in which somebody changed or removed what was written here. What other
-    /// processes append is theirs.
+    /// Returns the files in which lines written here were changed or removed. Lines that other
+    /// processes append do not count.
     pub fn changed(&self, read_back: ReadBack) -> Vec<PathBuf> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = written.iter_mut().filter_map(|(path, ours)| {
@@ -151,7 +151,7 @@ impl Audit {
         self.folder.join(format!("audit-{}.jsonl", self.clock.now().date_naive()))
     }
 
-    /// A value as it may be read later.
+    /// The value, redacted and cut.
     fn shown(&self, value: &Value) -> Value {
         let mut redacted = redacted::json(self.redact.as_ref(), value);
         cut(&mut redacted);
@@ -180,14 +180,14 @@ fn truncated(text: &str) -> Option<String> {
     Some(format!("{}{TRUNCATED}", &text[..end]))
 }
 
-/// Takes events down in one place and entries of the audit in the other.
+/// Records events in the journal and entries in the audit.
 pub struct WithAudit {
     events: Arc<dyn Record>,
     audit: Audit,
 }
 
 impl WithAudit {
-    /// What is recorded by `events`, and audited here.
+    /// Records events with `events`, and entries of the audit here.
     pub fn new(events: Arc<dyn Record>, audit: Audit) -> Self {
         Self { events, audit }
     }

@@ -1,7 +1,7 @@
 //! The one owner of sequence and time.
 //!
-//! Invariant: an event stands in the journal before a reporter sees it and before
-//! `record` returns; numbers have no gap; nothing follows the run's end. Every text of an
+//! Invariant: an event is in the journal before a reporter sees it and before `record` returns;
+//! numbers have no gap; nothing follows the end of the run. Every text of an
 //! event is redacted here, so that the journal and all reporters show the same words.
 
 use std::path::{Path, PathBuf};
@@ -28,13 +28,13 @@ struct Inner {
     /// The number of the last event.
     last: u64,
     journal: AppendFile,
-    /// What was written to the journal.
+    /// The lines written to the journal.
     written: TamperLog,
     reporters: Vec<Box<dyn Reporter>>,
 }
 
 impl Emitter {
-    /// Makes the journal of a new run; its folder must be there, the file must not.
+    /// Creates the journal of a new run. Its folder must exist; the file must not.
     ///
     /// # Errors
     /// If the journal is there already or cannot be made.
@@ -53,8 +53,8 @@ impl Emitter {
         Ok(Self { inner: Mutex::new(inner) })
     }
 
-    /// Lets the reporters write what they kept: called just before the state commit. The
-    /// journal is on the disk before they do.
+    /// Makes the reporters write their buffered lines, just before the state commit. The journal
+    /// is on the disk before that.
     ///
     /// # Errors
     /// If a reporter failed and the notice of it cannot be journalled.
@@ -135,7 +135,7 @@ impl Inner {
     }
 }
 
-/// The journal's failure in the words of the flow.
+/// Converts an error of the file into one of the record.
 pub(super) fn refused(journal: &Path, error: SysError) -> RecordError {
     match error {
         SysError::File { path, source, .. } => RecordError { path, source },
@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what it is fed, and fails when it is told to.
+    /// Collects events, and fails on request.
     struct Collector {
         name: &'static str,
         seen: Arc<Mutex<Vec<String>>>,

@@ -1,4 +1,4 @@
-//! What a run came to, told from its events.
+//! The state of a run, folded from its events.
 //!
 //! Invariant: pure, at constant cost per event, and the only place that draws
 //! conclusions from a journal: `status`, `log` and resume use the same view.
@@ -14,12 +14,12 @@ use crate::model::{
 };
 use crate::sys::lock::Holder;
 
-/// A run as its journal tells it.
+/// The state of a run according to its journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunView {
-    /// How it began; none before the first event.
+    /// Its start; `None` before the first event.
     pub start: Option<RunStart>,
-    /// Who the agent says it is.
+    /// The agent's name and version, as it reports them.
     pub agent: Option<AgentIdentity>,
     /// The agent's process, the last one where there were several.
     pub agent_pid: Option<u32>,
@@ -38,11 +38,11 @@ pub struct RunView {
     pub last_verdict: Option<(u32, Verdict)>,
     /// The last notice.
     pub notice: Option<String>,
-    /// What it waits for.
+    /// The wait in progress.
     pub waiting: Option<Wait>,
-    /// How it ended.
+    /// Its end.
     pub end: Option<RunEnd>,
-    /// Whether the last turn of the iteration in progress came to its own end.
+    /// Whether the last turn of the iteration in progress ended by itself.
     #[serde(skip)]
     whole: bool,
     /// Where the repository stood before the last iteration that began.
@@ -54,7 +54,7 @@ pub struct RunView {
     places: HashMap<CriterionKey, usize>,
 }
 
-/// How a run began.
+/// The start of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunStart {
     /// The run.
@@ -102,7 +102,7 @@ pub struct CurrentIteration {
     pub session: Option<SessionId>,
     /// Sums over it.
     pub counters: Counters,
-    /// Whether its verdict is known: what is missing is the record of it.
+    /// Whether its verdict is known, although its state is not committed yet.
     pub judged: bool,
 }
 
@@ -113,7 +113,7 @@ pub struct Counters {
     pub prompts: u32,
     /// Tool calls that ended.
     pub tool_calls: u64,
-    /// Times the guard said no.
+    /// Calls that the guard denied.
     pub denied: u64,
     /// Tokens, where the agent reported any.
     pub tokens: Option<u64>,
@@ -121,7 +121,7 @@ pub struct Counters {
     pub premium_requests: u32,
 }
 
-/// What this run did about a criterion.
+/// The work of this run on a criterion.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CriterionView {
     /// Which.
@@ -134,7 +134,7 @@ pub struct CriterionView {
     pub iterations: u32,
     /// Attempts that failed, those of earlier runs included.
     pub failed: u32,
-    /// What its pass was proven by.
+    /// The proof of its pass.
     pub proof: Option<Proof>,
     /// Whether it used up its attempts.
     pub blocked: bool,
@@ -147,11 +147,11 @@ pub struct CriterionView {
 pub struct Wait {
     /// Until when.
     pub until: DateTime<Utc>,
-    /// For what.
+    /// The reason.
     pub reason: String,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunEnd {
     /// When.
@@ -165,17 +165,17 @@ pub struct RunEnd {
     pub summary: RunSummary,
 }
 
-/// Where a run stands now, which its journal alone cannot tell.
+/// The status of a run. The journal alone does not tell whether a run is still alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// It works.
+    /// It is working.
     Running,
-    /// It waits.
+    /// It is waiting.
     Waiting,
-    /// It ended and said why.
+    /// It ended and recorded its outcome.
     Ended,
-    /// It is gone and never said why.
+    /// Its process is gone without recording an outcome.
     Died,
 }
 
@@ -183,38 +183,12 @@ impl RunView {
     /// Takes the next event.
     pub fn apply(&mut self, event: &Event) {
         self.last_event = Some((event.seq, event.time));
-        // Whatever happens but a notice: the wait is over.
+        // Any event but a notice ends the wait.
         if !matches!(event.kind, EventKind::Notice { .. }) {
             self.waiting = None;
         }
         match &event.kind {
-            EventKind::RunStarted {
-                task,
-                folder,
-                agent,
-                model,
-                version,
-                pid,
-                checkpoint,
-                criteria,
-                max_iterations,
-                human,
-            } => {
-                self.start = Some(RunStart {
-                    run: event.run.clone(),
-                    at: event.time,
-                    task: task.clone(),
-                    folder: folder.clone(),
-                    agent: agent.clone(),
-                    model: model.clone(),
-                    version: version.clone(),
-                    pid: *pid,
-                    checkpoint: checkpoint.clone(),
-                    criteria: *criteria,
-                    max_iterations: *max_iterations,
-                    human: *human,
-                });
-            }
+            EventKind::RunStarted { .. } => self.start = run_start(event),
             EventKind::Notice { message } => self.notice = Some(message.clone()),
             EventKind::AgentStarted { agent, pid } => {
                 self.agent.clone_from(agent);
@@ -261,17 +235,7 @@ impl RunView {
                 }
             }
             EventKind::VerdictReached { iteration, criterion, verdict, .. } => {
-                self.last_verdict = Some((*iteration, verdict.clone()));
-                if let Some(current) = &mut self.current {
-                    current.judged = true;
-                }
-                let known = self.criterion(criterion);
-                known.finding = verdict.findings.first().map(|finding| finding.message.clone());
-                match verdict.result {
-                    VerdictResult::Pass(proof) => known.proof = Some(proof),
-                    VerdictResult::Fail => known.failed += 1,
-                    VerdictResult::Inconclusive => {}
-                }
+                self.judged(*iteration, criterion, verdict)
             }
             EventKind::CriterionBlocked { criterion, .. } => {
                 self.criterion(criterion).blocked = true;
@@ -290,7 +254,7 @@ impl RunView {
                 self.waiting = Some(Wait { until: *until, reason: reason.clone() });
             }
             EventKind::RunEnded { outcome, exit_code, summary } => {
-                // The run itself knows best.
+                // The run's own count is authoritative.
                 self.iterations = summary.iterations;
                 self.end = Some(RunEnd {
                     at: event.time,
@@ -309,7 +273,7 @@ impl RunView {
         }
     }
 
-    /// Where the run stands, given who holds the working tree's lock now.
+    /// The status of the run, given the current holder of the working tree's lock.
     pub fn status(&self, holder: Option<&Holder>) -> RunStatus {
         let alive = match (&self.start, holder) {
             (Some(start), Some(holder)) => holder.run == start.run.as_str(),
@@ -320,6 +284,20 @@ impl RunView {
             (None, false, _) => RunStatus::Died,
             (None, true, Some(_)) => RunStatus::Waiting,
             (None, true, None) => RunStatus::Running,
+        }
+    }
+
+    fn judged(&mut self, iteration: u32, criterion: &CriterionKey, verdict: &Verdict) {
+        self.last_verdict = Some((iteration, verdict.clone()));
+        if let Some(current) = &mut self.current {
+            current.judged = true;
+        }
+        let known = self.criterion(criterion);
+        known.finding = verdict.findings.first().map(|finding| finding.message.clone());
+        match verdict.result {
+            VerdictResult::Pass(proof) => known.proof = Some(proof),
+            VerdictResult::Fail => known.failed += 1,
+            VerdictResult::Inconclusive => {}
         }
     }
 
@@ -347,8 +325,40 @@ impl RunView {
     }
 }
 
-/// Whether a turn came to its own end. What only its report says cannot be read or done is
-/// no reason to cut it off.
+/// The start of a run, from its first event.
+fn run_start(event: &Event) -> Option<RunStart> {
+    let EventKind::RunStarted {
+        task,
+        folder,
+        agent,
+        model,
+        version,
+        pid,
+        checkpoint,
+        criteria,
+        max_iterations,
+        human,
+    } = &event.kind
+    else {
+        return None;
+    };
+    Some(RunStart {
+        run: event.run.clone(),
+        at: event.time,
+        task: task.clone(),
+        folder: folder.clone(),
+        agent: agent.clone(),
+        model: model.clone(),
+        version: version.clone(),
+        pid: *pid,
+        checkpoint: checkpoint.clone(),
+        criteria: *criteria,
+        max_iterations: *max_iterations,
+        human: *human,
+    })
+}
+
+/// Whether a turn ended by itself. A fault that is skipped does not cut a turn off.
 fn whole(turn: &Turn) -> bool {
     match &turn.fault {
         Some(fault) => fault.class.is_skipped(),

@@ -9,11 +9,11 @@ use std::time::Duration;
 use super::{Journal, JournalError, JournalLine};
 use crate::model::EventKind;
 
-/// How often the journal is looked at.
+/// The interval between two looks at the journal.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Hands every line of the journal to `on_line`, from the first on, until the run ended
-/// (true) or `alive` says that nobody writes any more (false).
+/// (true) or `alive` returns false because the run is gone (false).
 ///
 /// # Errors
 /// As [`Journal::read_line`].
@@ -24,7 +24,7 @@ pub async fn follow(
 ) -> Result<bool, JournalError> {
     let mut journal = Journal::open(journal)?;
     loop {
-        // Asked before reading: what the run wrote before it went is then still read.
+        // Ask before reading, so that the last lines of a run that just ended are still read.
         let living = alive();
         while let Some(line) = journal.read_line()? {
             let last = matches!(&line, JournalLine::Event(event)

@@ -1,9 +1,9 @@
 //! Reading a journal back, event by event.
 //!
-//! Invariant: only whole lines count. A last line without newline is a torn record, or
-//! one that is being written: it is read again when asked again. A line in the middle
-//! that cannot be understood, or is missing, is an error with its number, never skipped;
-//! only an event of a kind that a newer version made is passed by, and said.
+//! Invariant: only whole lines count. A last line without a newline is torn or still being
+//! written, and is read again by the next call. A line in the middle that is missing or cannot
+//! be parsed is an error with its number. Only an event of a kind from a newer version is
+//! skipped, and reported as unknown.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
@@ -23,19 +23,19 @@ pub enum JournalError {
     /// The file or folder cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A line is no event.
+    /// A line is not an event.
     #[error("{path}:{line}: not an event: {source}")]
     Broken {
         /// The journal.
         path: PathBuf,
         /// 1-based line.
         line: u64,
-        /// Why.
+        /// The cause.
         source: serde_json::Error,
     },
     /// A line is missing or out of order.
@@ -97,7 +97,8 @@ impl Journal {
         })
     }
 
-    /// The next whole line; none at the end, and then again whatever came since.
+    /// Reads the next whole line. Returns `None` at the end; a later call reads what was appended
+    /// since.
     ///
     /// # Errors
     /// If the file cannot be read, or the line is broken or out of order.
@@ -107,7 +108,7 @@ impl Journal {
             if self.buffer.ends_with(b"\n") {
                 return Ok(true);
             }
-            // Not a whole line yet: the next call looks from its beginning again.
+            // Not a whole line yet: the next call starts at its beginning again.
             self.torn = length;
             self.file.seek(SeekFrom::Current(-(length as i64)))?;
             Ok(false)
@@ -127,7 +128,7 @@ impl Journal {
             line,
             source,
         })?;
-        // Whoever reads on is told of a gap once.
+        // A gap is reported once.
         self.seq = found;
         if found == expected {
             Ok(Some(parsed))
@@ -136,13 +137,13 @@ impl Journal {
         }
     }
 
-    /// Bytes behind the last whole line, as the last call saw them.
+    /// Bytes after the last whole line, as of the last call.
     pub fn torn(&self) -> usize {
         self.torn
     }
 }
 
-/// What every event has, whatever its kind.
+/// The fields that every kind of event has.
 #[derive(Deserialize)]
 struct Header {
     seq: u64,
@@ -167,7 +168,7 @@ pub fn run_id(now: DateTime<Utc>, pid: u32) -> RunId {
     RunId::new(format!("{}-{pid}", now.format("%Y%m%dT%H%M%S%.3fZ")))
 }
 
-/// The journal of the newest run below `.ralph/runs`; none where nothing ever ran.
+/// Returns the journal of the newest run below `.ralph/runs`, or `None` if there is no run.
 ///
 /// # Errors
 /// [`JournalError::Read`] if the folder is there and cannot be read.
@@ -175,8 +176,7 @@ pub fn newest(runs: &Path) -> Result<Option<PathBuf>, JournalError> {
     Ok(journals(runs)?.into_iter().next())
 }
 
-/// The journals of the runs below `.ralph/runs`, the newest first; none where nothing ever
-/// ran.
+/// Returns the journals of the runs below `.ralph/runs`, the newest first.
 ///
 /// # Errors
 /// [`JournalError::Read`] if the folder is there and cannot be read.

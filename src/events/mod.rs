@@ -1,9 +1,9 @@
-//! The journal, and the fold that reads it back.
+//! The journal of a run, the fold that reads it back, and the audit.
 //!
-//! Invariant: one emitter gives every event of a run its number and its time and writes
-//! it to the journal before anybody else learns of it; what a run came to is told from
-//! its journal alone, by one fold. The audit stands beside it: one file a day, over all runs.
-//! How it is told to people does not live here.
+//! Invariant: one emitter numbers and dates every event of a run, redacts it, and writes it to
+//! the journal before any reporter sees it. The state of a run is derived from its journal alone,
+//! by one fold. The audit is separate: one file per day, across all runs. How events are shown to
+//! people does not live here.
 
 mod audit;
 mod emitter;

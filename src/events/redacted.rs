@@ -1,4 +1,4 @@
-//! Redaction of what is recorded, and the bounds of it.
+//! Redacts and bounds the texts that are recorded.
 //!
 //! Invariant: a text is redacted whole and cut afterwards, since half a secret is not
 //! recognized as one. A text on which the redaction fails is not shown at all.

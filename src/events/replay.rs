@@ -1,7 +1,7 @@
-//! What the journal of a run that died still tells, damaged or not.
+//! Reads the journal of a run that died, damaged or not.
 //!
-//! Invariant: what can be read is read; the first damage is told, and nothing that stood in
-//! a damaged line is made up. What follows from it does not live here.
+//! Invariant: every readable line is used, the first damage is reported, and nothing is guessed
+//! about a damaged line. Resuming the run does not live here.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -10,13 +10,13 @@ use std::path::Path;
 use super::{Journal, JournalError, JournalLine, RunView};
 use crate::model::Event;
 
-/// Bytes at the end of a journal among which its last event is looked for.
+/// Bytes at the end of a journal that are searched for its last event.
 const LAST: u64 = 1 << 20;
 
-/// A journal, told as far as it can be read.
+/// The readable part of a journal.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// What the events come to.
+    /// The state of the run.
     pub view: RunView,
     /// The highest number of an iteration that any event names.
     pub iteration: u32,
@@ -26,8 +26,8 @@ pub struct Replay {
     pub damage: Option<String>,
 }
 
-/// Reads a journal and hands every event on. Lines that cannot be understood are passed by
-/// and told of.
+/// Reads a journal and passes every event to `each`. Lines that cannot be parsed are skipped and
+/// reported as damage.
 ///
 /// # Errors
 /// [`JournalError::Read`] if the file cannot be read.
@@ -51,7 +51,7 @@ pub fn replay(path: &Path, mut each: impl FnMut(&Event)) -> Result<Replay, Journ
     }
 }
 
-/// The first event; none if it is not there or cannot be understood.
+/// Returns the first event; `None` if it is missing or cannot be parsed.
 ///
 /// # Errors
 /// [`JournalError::Read`] if the file cannot be read.
@@ -64,8 +64,8 @@ pub fn first(path: &Path) -> Result<Option<Event>, JournalError> {
     }
 }
 
-/// The last event, read from the end of the file; none if it is torn, very long or cannot
-/// be understood.
+/// Returns the last event, read from the end of the file; `None` if it is torn, very long, or
+/// cannot be parsed.
 ///
 /// # Errors
 /// [`JournalError::Read`] if the file cannot be read.
@@ -115,7 +115,7 @@ mod tests {
         let damage = told.damage.expect("damage");
         assert!(damage.starts_with(&format!("{}:2: not an event", path.display())), "{damage}");
         assert_eq!((told.iteration, told.unknown), (7, true));
-        // The fourth stands where the third belongs: it is told of and not handed on.
+        // The fourth is in the place of the third: it counts as damage.
         assert_eq!(seen, [1, 6]);
         assert_eq!(first(&path).expect("read").map(|event| event.seq), Some(1));
         assert_eq!(last(&path).expect("read").map(|event| event.seq), Some(6));

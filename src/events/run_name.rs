@@ -1,15 +1,15 @@
-//! The name of a run that begins.
+//! The name of a new run.
 //!
-//! Invariant: sorted by name, runs are sorted by their beginning, whatever the wall clock did
-//! between them: which run was the last one is read from the names.
+//! Invariant: runs sorted by name are sorted by start time, even if the wall clock was set back
+//! between them, because the last run is found by name.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
 use super::run_id;
 use crate::model::RunId;
 
-/// The name of a run that begins now, after the run named `last`. Where the clock was put back
-/// since then, the name is told a millisecond after the last one's.
+/// Returns the name of a run that begins now, after the run named `last`. If the clock was set
+/// back since then, the name is one millisecond after the last one.
 pub fn run_id_after(last: Option<&str>, now: DateTime<Utc>, pid: u32) -> RunId {
     let after =
         last.and_then(began).and_then(|at| at.checked_add_signed(TimeDelta::milliseconds(1)));

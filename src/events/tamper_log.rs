@@ -2,7 +2,7 @@
 //!
 //! Invariant: a line that was cut, edited or removed, and a file that was replaced or
 //! removed, is noticed by the next check and stays noticed. Lines that other processes append
-//! are theirs. What follows from a change does not live here.
+//! are theirs. The reaction to a change does not live here.
 //!
 //! A check costs one `stat` as long as nobody touched the file. The stamp that each write of
 //! ours leaves (file, length, times of change) is compared with the one before the next write
@@ -36,18 +36,18 @@ pub(super) enum Writers {
 #[derive(Debug)]
 pub(super) struct TamperLog {
     writers: Writers,
-    /// Ours, in order; between them stands what others wrote.
+    /// Our lines, in order; other processes wrote what is between them.
     spans: Vec<Span>,
     /// The file after our last write, or when it was last read back.
     stamp: Stamp,
-    /// Somebody else touched the file since it was last read back.
+    /// Another process touched the file since it was last read back.
     touched: bool,
     /// A change was found.
     changed: bool,
     /// Bytes of ours, and how many of them the file held when it was last read back.
     written: u64,
     read_back: u64,
-    /// A key that nobody outside this process knows, so that no other line can be made to fit.
+    /// A key known only to this process, so that no other line can be made to fit.
     key: RandomState,
 }
 
@@ -65,7 +65,7 @@ impl Span {
     }
 }
 
-/// What every change of a file changes.
+/// Metadata that every change of a file changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     /// Device and number.
@@ -100,7 +100,7 @@ impl TamperLog {
         }
     }
 
-    /// Takes note of what was just appended, with the file's metadata before and after.
+    /// Adds the bytes that were just appended, with the file's metadata before and after.
     pub(super) fn wrote(&mut self, bytes: &[u8], before: &Metadata, after: &Metadata) {
         let length = bytes.len() as u64;
         let start = after.len().saturating_sub(length);
@@ -160,7 +160,7 @@ impl TamperLog {
             if !alone || !open().and_then(|file| self.stands_in(file)).unwrap_or(false) {
                 return self.found();
             }
-            // What happens while it is read makes another stamp.
+            // A change during the read makes another stamp.
             (self.stamp, self.touched, self.read_back) = (now, false, self.written);
         }
         false

@@ -1,4 +1,4 @@
-//! What the audit says about one call of a hook.
+//! An entry of the audit.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Answer, Asked, SessionId};
 
-/// What was going on. The names are those of the audit's key `hookType`.
+/// The kind of an entry. The names are the values of the audit's key `hookType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookType {
@@ -25,26 +25,26 @@ pub enum HookType {
     Error,
 }
 
-/// One line of the audit before it is redacted and cut: what makes the line does both.
+/// One line of the audit, before it is redacted and cut.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditEntry {
-    /// What was going on.
+    /// The kind.
     pub hook: HookType,
-    /// The session, where it is known.
+    /// The session, if known.
     pub session: Option<SessionId>,
     /// The tool.
     pub tool: Option<String>,
     /// Its arguments, or the prompt.
     pub input: Option<Value>,
-    /// What came of it, or the error's words.
+    /// The result, or the error message.
     pub output: Option<Value>,
-    /// What it took: the decision's time before a call, the call's own time after it.
+    /// The time for the decision before a call, or of the call itself after it.
     pub elapsed: Option<Duration>,
-    /// What was decided.
+    /// The decision.
     pub decision: Option<AuditDecision>,
 }
 
-/// A decision as the audit tells it.
+/// A decision, as the audit shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditDecision {
     /// Yes or no.
@@ -53,7 +53,7 @@ pub struct AuditDecision {
     pub rule: String,
     /// Why.
     pub reason: String,
-    /// Which layer asked, where there are two.
+    /// The layer that asked, if there are two.
     pub asked: Option<Asked>,
 }
 

@@ -1,4 +1,4 @@
-//! What became of a verify command when the runner itself ran it.
+//! The result of a verify command that the runner ran.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct CheckResult {
     /// The criteria it belongs to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<CriterionKey>,
-    /// The task as a whole asks for it too (`verify` in the front matter).
+    /// It is also a command of the whole task (`verify` in the front matter).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole_task: bool,
     /// How it went.
@@ -31,7 +31,7 @@ impl CheckResult {
     }
 }
 
-/// How a verify command ended.
+/// The way in which a verify command ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {

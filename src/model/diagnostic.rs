@@ -1,18 +1,18 @@
-//! A remark on a file of the user's, with the place it points at.
+//! A remark on a file of the user, with its place.
 
 use serde::{Deserialize, Serialize};
 
-/// How much a diagnostic weighs.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// The file cannot be used as it is.
     Error,
-    /// The file can be used, but probably does not say what was meant.
+    /// The file can be used, but probably has a mistake.
     Warning,
 }
 
-/// One remark: where, what, and one hint on what to do.
+/// One remark: place, message, and one hint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// Error or warning.
@@ -21,12 +21,12 @@ pub struct Diagnostic {
     pub line: usize,
     /// 1-based column, counted in characters.
     pub column: usize,
-    /// What is wrong, one sentence without a full stop.
+    /// The problem, one sentence without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Byte range in the source that the caret stands under.
+    /// Byte range in the source that the carets mark.
     #[serde(skip)]
     pub span: std::ops::Range<usize>,
 }

@@ -11,7 +11,7 @@ use super::{
     SessionId, StepStatus, Turn, Verdict,
 };
 
-/// One thing that happened, in order.
+/// One event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// 1 for the first event of a run, then one more each.
@@ -20,7 +20,7 @@ pub struct Event {
     pub time: DateTime<Utc>,
     /// The run.
     pub run: RunId,
-    /// What happened.
+    /// The kind, with its fields.
     #[serde(flatten)]
     pub kind: EventKind,
 }
@@ -34,7 +34,7 @@ pub struct Totals {
     pub open: usize,
 }
 
-/// Who the agent says it is.
+/// The agent's name and version, as it reports them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentIdentity {
     /// Its name, as in `Copilot`.
@@ -48,11 +48,11 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// What happened.
+/// The kind of an event, with its fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
-    /// The run begins: everything before the agent is in order.
+    /// The run begins, and everything before the agent's start succeeded.
     RunStarted {
         /// The task's name.
         task: String,
@@ -77,19 +77,19 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "is_none")]
         human: usize,
     },
-    /// Something the human should know, no more.
+    /// A remark for the human, without consequences.
     Notice {
         /// One sentence.
         message: String,
     },
     /// The verify commands before any work.
     BaselineChecked {
-        /// Each once.
+        /// Each command once.
         checks: Vec<CheckResult>,
     },
-    /// The agent's process answers.
+    /// The agent's process answered.
     AgentStarted {
-        /// Who it says it is.
+        /// Its name and version, as it reports them.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<AgentIdentity>,
         /// Its process id.
@@ -105,7 +105,7 @@ pub enum EventKind {
         line: usize,
         /// 1 for the first attempt.
         attempt: u32,
-        /// Where the repository stands.
+        /// The branch and commit before it.
         checkpoint: Checkpoint,
     },
     /// A prompt was sent.
@@ -116,7 +116,7 @@ pub enum EventKind {
         session: SessionId,
         /// Length in bytes.
         bytes: usize,
-        /// What was left out.
+        /// The parts that were cut.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cuts: Vec<Cut>,
         /// A continuation after a denial cut the turn short.
@@ -129,7 +129,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         premium: bool,
     },
-    /// The guard decided a tool call. LayerSettings before the answer is sent.
+    /// The guard decided a tool call. Written before the answer is sent.
     ToolDecided {
         /// The iteration.
         iteration: u32,
@@ -142,9 +142,9 @@ pub enum EventKind {
         tool: String,
         /// Its arguments, redacted and bounded.
         input: Value,
-        /// Which layer asked.
+        /// The layer that asked.
         asked: Asked,
-        /// Yes or no.
+        /// The answer.
         answer: Answer,
         /// The rule.
         rule: String,
@@ -162,7 +162,7 @@ pub enum EventKind {
         #[serde(flatten)]
         call: ExecutedCall,
     },
-    /// A criterion's recipe is run in the place of a prompt.
+    /// A criterion's recipe is run instead of a prompt.
     RecipeStarted {
         /// The iteration.
         iteration: u32,
@@ -179,7 +179,7 @@ pub enum EventKind {
         iteration: u32,
         /// The step's name, redacted.
         step: String,
-        /// Where it stands.
+        /// Its status.
         status: StepStatus,
     },
     /// The recipe ended.
@@ -188,9 +188,9 @@ pub enum EventKind {
         iteration: u32,
         /// The recipe.
         recipe: RecipeName,
-        /// How many steps the runner told of in its answer.
+        /// The number of steps in the runner's answer.
         steps: usize,
-        /// Why it did not succeed; absent where it did.
+        /// The error; absent on success.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<RecipeFault>,
         /// Milliseconds it took.
@@ -200,7 +200,7 @@ pub enum EventKind {
     TurnEnded {
         /// The iteration.
         iteration: u32,
-        /// What it came to.
+        /// The result.
         turn: Turn,
     },
     /// The agent wanted to end its turn, and its work was checked before it could.
@@ -209,7 +209,7 @@ pub enum EventKind {
         iteration: u32,
         /// The session.
         session: SessionId,
-        /// What would fail the verdict; empty if nothing would, or nothing could be said.
+        /// Findings that would fail the verdict; empty if there are none, or if it is unclear.
         findings: Vec<Finding>,
         /// The findings were sent back to the agent, which goes on in the same prompt.
         sent_back: bool,
@@ -223,7 +223,7 @@ pub enum EventKind {
     CheckFinished {
         /// The iteration.
         iteration: u32,
-        /// What it came to.
+        /// The result.
         check: CheckResult,
     },
     /// The verdict, with the evidence it rests on.
@@ -232,15 +232,15 @@ pub enum EventKind {
         iteration: u32,
         /// The criterion.
         criterion: CriterionKey,
-        /// What was seen.
+        /// The evidence.
         evidence: Box<Evidence>,
-        /// What it proves.
+        /// The verdict.
         verdict: Verdict,
         /// Repairs that were made.
         #[serde(default, rename = "mended", skip_serializing_if = "Vec::is_empty")]
         repairs: Vec<Repair>,
     },
-    /// A lesson was written to guardrails.md.
+    /// A sign was written to guardrails.md.
     SignAdded {
         /// The criterion that caused it.
         criterion: CriterionKey,
@@ -251,7 +251,7 @@ pub enum EventKind {
     CriterionBlocked {
         /// Which.
         criterion: CriterionKey,
-        /// What is done about it.
+        /// The consequence.
         then: OnStuck,
         /// The ref that keeps the attempt, if one was made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -277,7 +277,7 @@ pub enum EventKind {
     Waiting {
         /// Until when.
         until: DateTime<Utc>,
-        /// For what.
+        /// The reason.
         reason: String,
     },
     /// The run ends; always the last event.
@@ -287,13 +287,13 @@ pub enum EventKind {
         outcome: Outcome,
         /// The process's exit code.
         exit_code: u8,
-        /// Where everything stands.
+        /// The final state.
         summary: RunSummary,
     },
 }
 
 impl EventKind {
-    /// The names of all kinds, as they stand in the JSON field `event`.
+    /// The names of all kinds, as in the JSON field `event`.
     pub const NAMES: [&'static str; 21] = [
         "run_started",
         "notice",
@@ -345,7 +345,7 @@ impl EventKind {
         }
     }
 
-    /// The name of this kind, as it stands in the JSON field `event`.
+    /// The name of this kind, as in the JSON field `event`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::RunStarted { .. } => "run_started",
@@ -386,13 +386,13 @@ pub struct RecordError {
 /// When a check for changes reads a whole file again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadBack {
-    /// If its metadata tells that somebody else touched it, and from time to time.
+    /// If its metadata shows that another process touched it, and from time to time.
     IfTouched,
     /// In any case.
     Always,
 }
 
-/// Whatever takes events down. The journal does it in a run; tests collect them.
+/// Records events. The journal does it in a run; tests collect them.
 pub trait Record: Send + Sync {
     /// Writes the event before it returns.
     ///
@@ -409,7 +409,7 @@ pub trait Record: Send + Sync {
         Ok(())
     }
 
-    /// Files in which somebody else changed or removed what was written through this.
+    /// Returns the files in which other processes changed or removed recorded lines.
     fn changed(&self, _read_back: ReadBack) -> Vec<std::path::PathBuf> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! What the runner saw with its own eyes, as data for the judge.
+//! The runner's own observations of a turn, as data for the judge.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::{CheckResult, CriterionKey, Oid};
 
-/// Where the repository stood before the turn.
+/// The branch and commit before the turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
     /// The commit that HEAD pointed to.
@@ -15,21 +15,21 @@ pub struct Checkpoint {
     pub branch: String,
 }
 
-/// What a turn left behind, compared with the checkpoint.
+/// The state after a turn, compared with the checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The criterion that was asked for.
     pub focus: CriterionKey,
-    /// What happened to TASK.md.
+    /// The change of TASK.md.
     pub task_file: TaskFileChange,
-    /// What happened to the branch.
+    /// The change of the branch.
     pub history: History,
     /// A merge, rebase or the like that was begun and is not finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_progress: Option<String>,
     /// Commits since the checkpoint, oldest first.
     pub commits: Vec<CommitSeen>,
-    /// Files that these commits add and whose names say that they hold secrets.
+    /// Files with secrets, judged by their names, that these commits add.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<PathChange>,
     /// An earlier attempt at this same criterion left a commit that counts as work.
@@ -42,11 +42,11 @@ pub struct Evidence {
     pub protected: Vec<PathChange>,
     /// Tests outside the protected set that were changed or removed.
     pub tests: Vec<PathChange>,
-    /// What the human left in the tree and the agent committed, changed or removed.
+    /// Files that the human left in the tree and the agent committed, changed or removed.
     pub human: Vec<PathChange>,
     /// Files of the task folder that only the runner writes and that differ.
     pub state_files: Vec<PathChange>,
-    /// What happened to guardrails.md.
+    /// The change of guardrails.md.
     #[serde(default)]
     pub guardrails: SignsChange,
     /// State files with changes that no commit holds.
@@ -64,21 +64,21 @@ pub struct Evidence {
     /// for the others the best result of this run, so that a break is not forgiven
     /// because it was there one iteration ago. Empty where there is no baseline.
     pub before: Vec<CheckResult>,
-    /// Executed tool calls that nobody decided.
+    /// Executed tool calls without a decision.
     pub undecided: Vec<String>,
     /// Criteria whose passing had been proven before, with their commands that passed.
     pub proven: Vec<CriterionKey>,
 }
 
-/// Who changed TASK.md.
+/// The author of a change to TASK.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attribution {
-    /// Nobody.
+    /// Unchanged.
     Unchanged,
     /// A call or a commit of the agent.
     Agent,
-    /// Nobody we watched: the human.
+    /// Neither a call nor a commit of the agent, so the human.
     Human,
 }
 
@@ -89,7 +89,7 @@ pub struct TaskEdit {
     pub before: Vec<u8>,
     /// The bytes after.
     pub after: Vec<u8>,
-    /// A command was running of which nobody knows what it writes.
+    /// A command with unknown writes was running.
     pub unseen: bool,
 }
 
@@ -148,7 +148,7 @@ impl TaskFileChange {
     }
 }
 
-/// What became of the branch since the checkpoint.
+/// The change of the branch since the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum History {

@@ -1,11 +1,11 @@
-//! Why a run ended.
+//! The outcome of a run.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{CriterionKey, Fault, Proof};
 
-/// Why a run ended. Each has one exit code, and only `Proven` is success.
+/// The reason for the end of a run. Each has one exit code, and only `Proven` is success.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
@@ -18,26 +18,26 @@ pub enum Outcome {
     },
     /// A criterion used up its attempts, or the run finished with criteria skipped.
     Stuck {
-        /// What it hangs on.
+        /// The cause.
         reason: String,
     },
     /// The agent cannot be used.
     AgentUnusable {
-        /// What went wrong.
+        /// The fault.
         fault: Fault,
     },
-    /// Rate limited beyond the patience.
+    /// Rate limited for longer than `--max-wait`.
     RateLimited {
         /// The agent's words.
         message: String,
         /// When to go on.
         resume_at: DateTime<Utc>,
-        /// Whether `resume_at` is our guess.
+        /// Whether `resume_at` is estimated.
         estimated: bool,
     },
-    /// Something worked against the guard.
+    /// Tampering was detected.
     Tampered {
-        /// What was seen.
+        /// The finding.
         reason: String,
     },
     /// Ended by a signal.
@@ -45,16 +45,16 @@ pub enum Outcome {
         /// The signal's number.
         signal: i32,
     },
-    /// Something that a run cannot do without failed it on the way.
+    /// A part that a run cannot do without failed.
     CannotGoOn {
-        /// What.
+        /// The kind of obstacle.
         obstacle: Obstacle,
-        /// In words.
+        /// The explanation.
         reason: String,
     },
 }
 
-/// What a run cannot do without.
+/// A part that a run cannot do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
@@ -110,7 +110,7 @@ pub enum Limit {
     Tokens,
 }
 
-/// What stands at the end of a run, for the table.
+/// The final state of a run, for the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Criteria in the order of the file.
@@ -124,7 +124,7 @@ pub struct RunSummary {
     /// Tokens of this run, where the agent reported them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// What to do next, in the user's terms.
+    /// The next steps, in the user's terms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<String>,
 }
@@ -141,7 +141,7 @@ pub struct CriterionSummary {
     pub checked: bool,
     /// Whether it used up its attempts.
     pub blocked: bool,
-    /// What it was proven by; none for a tick that was there before.
+    /// Its proof; `None` for a tick without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
     /// Failed attempts.

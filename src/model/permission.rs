@@ -1,4 +1,4 @@
-//! What an agent wants to do, and what the guard says to it.
+//! A tool call that an agent requests, and the guard's decision.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::SessionId;
 
-/// Which of the two layers asked.
+/// The layer that asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {
@@ -34,7 +34,7 @@ pub struct ToolRequest {
     pub asked: Asked,
 }
 
-/// Yes or no; there is no third answer while nobody is watching.
+/// The answer to a tool call. An unattended run has no third one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -55,7 +55,7 @@ pub enum Decided {
     NotNeeded,
     /// It failed before it was asked for: nothing was done.
     NotAsked,
-    /// It ran, and nobody had allowed it.
+    /// It ran without permission.
     Missing,
 }
 
@@ -66,20 +66,20 @@ impl Decided {
     }
 }
 
-/// The guard's answer, with what made it.
+/// The guard's answer, with the rule and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// The answer.
     pub answer: Answer,
     /// The id of the rule that decided, as in `git.push`.
     pub rule: String,
-    /// For the agent and the human: what was refused and what to do instead.
-    /// For an allowed call: what it was understood to do.
+    /// For a denied call: the refused part and the alternative, for the agent and the human.
+    /// For an allowed call: its effect.
     pub reason: String,
-    /// Canonical paths that an allowed call writes, as far as its input tells.
+    /// Canonical paths that an allowed call writes, as far as its input shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<PathBuf>,
-    /// Refused only because nobody is watching: a human who is may say yes.
+    /// Denied only because the run is unattended: a human at the terminal may approve it.
     #[serde(skip)]
     pub for_a_human: bool,
 }

@@ -1,7 +1,6 @@
-//! What the user's configuration says about tools, commands and paths: plain data.
+//! The user's rules for tools, commands and paths, as plain data.
 //!
-//! What the rules mean, and which of the built-in ones they cannot widen, is decided in
-//! the guard.
+//! The guard applies the rules, and knows the built-in ones that they cannot widen.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyRules {
-    /// What happens to a tool or program that nobody knows.
+    /// The decision for an unknown tool or program.
     pub default: Option<PolicyDefault>,
     /// Tools that may be used, where any are named: no others then.
     pub allowed_tools: Vec<Pattern>,
@@ -28,7 +27,7 @@ pub struct PolicyRules {
     pub path: Vec<PathRule>,
 }
 
-/// What happens to what no rule knows.
+/// The decision for a call that matches no rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyDefault {
@@ -38,7 +37,7 @@ pub enum PolicyDefault {
     Deny,
 }
 
-/// What a rule says.
+/// The decision of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleDecision {
@@ -50,7 +49,7 @@ pub enum RuleDecision {
     Deny,
 }
 
-/// What a path rule is about.
+/// The access that a path rule applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -67,18 +66,18 @@ pub enum Access {
 pub struct CommandRule {
     /// Its name, in denials.
     pub id: String,
-    /// What it says.
+    /// Its decision.
     pub decision: RuleDecision,
-    /// The first words; `*` stands for any one word.
+    /// The first words; `*` matches any one word.
     pub command: String,
     /// Why, for the agent and the human.
     pub reason: String,
-    /// Commands that it is about.
+    /// Commands that it matches.
     pub r#match: Vec<String>,
-    /// Commands that it is not about.
+    /// Commands that it does not match.
     #[serde(default)]
     pub not_match: Vec<String>,
-    /// Where it stands.
+    /// Its place in the file.
     #[serde(skip)]
     pub place: Option<RulePlace>,
 }
@@ -89,21 +88,21 @@ pub struct CommandRule {
 pub struct PathRule {
     /// Its name, in denials.
     pub id: String,
-    /// What it says.
+    /// Its decision.
     pub decision: RuleDecision,
     /// Globs, relative to the repository, absolute, or below `~/`.
     pub paths: Vec<String>,
-    /// What it is about.
+    /// The access that it applies to.
     #[serde(default)]
     pub access: Access,
     /// Why, for the agent and the human.
     pub reason: String,
-    /// Paths that it is about.
+    /// Paths that it matches.
     pub r#match: Vec<String>,
-    /// Paths that it is not about.
+    /// Paths that it does not match.
     #[serde(default)]
     pub not_match: Vec<String>,
-    /// Where it stands.
+    /// Its place in the file.
     #[serde(skip)]
     pub place: Option<RulePlace>,
 }
@@ -114,7 +113,7 @@ pub struct PathRule {
 pub struct Pattern {
     /// As it is written.
     pub text: String,
-    /// Where it stands.
+    /// Its place in the file.
     pub place: Option<RulePlace>,
 }
 
@@ -130,7 +129,7 @@ impl From<Pattern> for String {
     }
 }
 
-/// Where a rule stands in a file.
+/// The place of a rule in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulePlace {
     /// The file.

@@ -1,4 +1,4 @@
-//! What is sent to the agent.
+//! A prompt for the agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Prompt {
     /// The text.
     pub text: String,
-    /// What had to be left out to stay within the bound.
+    /// The parts that were cut to stay within the bound.
     pub cuts: Vec<Cut>,
 }
 

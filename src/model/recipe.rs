@@ -1,4 +1,4 @@
-//! Recipes: their names, and what a runner says of their steps.
+//! Recipes: their names, and the results of their steps.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 /// Longest name that is not a path, in bytes.
 const LONGEST_NAME: usize = 128;
 
-/// Folders of a repository in which a runner looks for recipes by name. What lies there is
-/// run as it stands, so that no agent may change it.
+/// Folders of a repository in which a runner looks for recipes by name. Their content is run as
+/// it is, so no agent may change it.
 pub const RECIPE_FOLDERS: [&str; 3] =
     ["amplifier-bundle/recipes", "src/amplihack/amplifier-bundle/recipes", ".claude/recipes"];
 
-/// What a recipe is called: letters, digits, `_`, `/` and `-`, at most 128 of them, or an
+/// The name of a recipe: letters, digits, `_`, `/` and `-`, at most 128 of them, or an
 /// absolute path. It is never an option of the runner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RecipeName(String);
 
-/// Why a text is no recipe's name.
+/// The reason why a text is not a recipe's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecipeNameError {
     /// Nothing at all.
@@ -93,7 +93,7 @@ impl From<RecipeName> for String {
     }
 }
 
-/// Where a step of a recipe stands, in the runner's words.
+/// The status of a step, in the runner's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
@@ -111,20 +111,20 @@ pub enum StepStatus {
     Degraded,
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecipeStep {
     /// Its name in the recipe.
     pub step_id: String,
-    /// Where it stands.
+    /// Its status.
     pub status: StepStatus,
-    /// What it printed.
+    /// Its output.
     #[serde(default)]
     pub output: String,
-    /// What went wrong; empty where nothing did.
+    /// Its error; empty on success.
     #[serde(default)]
     pub error: String,
-    /// Seconds it took, where the runner tells.
+    /// Seconds it took, if the runner reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<f64>,
 }

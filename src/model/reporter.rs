@@ -1,11 +1,11 @@
-//! Whatever tells people and programs what happens.
+//! Reporters: they show events to people and programs.
 
 use std::io;
 
 use super::Event;
 
-/// A reporter could not write. It is said once, and the reporter is switched off: the
-/// journal, not a reporter, is what a run depends on.
+/// A reporter could not write. This is reported once, and the reporter is switched off: the
+/// run depends on the journal, not on a reporter.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {target}: {source}")]
 pub struct ReportError {
@@ -15,20 +15,20 @@ pub struct ReportError {
     pub source: io::Error,
 }
 
-/// Whatever tells people and programs what happens. Fed with every event, in order,
-/// after it stands in the journal.
+/// Shows events to people or programs. Receives every event, in order, after it was written to
+/// the journal.
 pub trait Reporter: Send {
     /// Its name, for the notice when it fails.
     fn name(&self) -> &'static str;
 
-    /// Takes an event. A reporter whose file lies in the working tree only keeps what it
-    /// will write: the tree must not change under the agent's turn.
+    /// Takes an event. A reporter whose file is in the working tree only buffers its lines,
+    /// because the tree must not change during the agent's turn.
     ///
     /// # Errors
     /// If it cannot write; it is then not called again.
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError>;
 
-    /// Writes what it kept, just before the state is committed.
+    /// Writes the buffered lines, just before the state is committed.
     ///
     /// # Errors
     /// If it cannot write; it is then not called again.

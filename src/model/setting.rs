@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What happens when a criterion has used up its attempts.
+/// The reaction to a criterion that used up its attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnStuck {
@@ -64,7 +64,7 @@ impl fmt::Display for Via {
     }
 }
 
-/// Whether the operating system confines what the agent writes.
+/// Whether the operating system confines the agent's writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
@@ -90,7 +90,7 @@ impl fmt::Display for Sandbox {
     }
 }
 
-/// What a prompt costs.
+/// The cost of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Premium {
     /// One of GitHub's premium requests.

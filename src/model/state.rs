@@ -1,4 +1,4 @@
-//! state.json: what must outlive a machine. Committed with the state update.
+//! state.json: the state that must outlive the machine. Committed with the state update.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,10 @@ pub struct TaskState {
     pub criteria: Vec<CriterionState>,
 }
 
-/// What is remembered of a criterion.
+/// The memory of a criterion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriterionState {
-    /// Which.
+    /// The criterion.
     #[serde(flatten)]
     pub key: CriterionKey,
     /// Failed attempts since the last `retry`.
@@ -34,7 +34,7 @@ pub struct CriterionState {
     /// machine, needs no other as long as the branch has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worked: Option<Oid>,
-    /// What its pass was proven by.
+    /// The proof of its pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
     /// The iteration that proved it.
@@ -43,7 +43,7 @@ pub struct CriterionState {
 }
 
 impl TaskState {
-    /// What is remembered of a criterion, if anything.
+    /// The memory of a criterion, if there is any.
     pub fn find(&self, key: &CriterionKey) -> Option<&CriterionState> {
         self.criteria.iter().find(|entry| entry.key == *key)
     }

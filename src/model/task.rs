@@ -7,7 +7,7 @@ use super::{Diagnostic, OnStuck, PolicyRules, RecipeName, WriteScope};
 /// A task: a folder with a TASK.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The folder's name; it stands in commit messages and refs.
+    /// The folder's name, used in commit messages and refs.
     pub name: String,
     /// The first heading, if there is one.
     pub title: Option<String>,
@@ -25,12 +25,11 @@ impl Task {
     /// The name of the file that makes a folder a task.
     pub const FILE_NAME: &str = "TASK.md";
 
-    /// A TASK.md with more bytes than this was written by no human, and fits into no
-    /// prompt: it is not read.
+    /// The maximum size of a TASK.md. A larger file fits into no prompt and is not read.
     pub const MOST_BYTES: u64 = 16 * 1024 * 1024;
 }
 
-/// What tells one criterion from another across edits of the file: its text as
+/// The identity of a criterion across edits of the file: its text as
 /// written, and which of several equal texts it is (0 for the first).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CriterionKey {
@@ -88,7 +87,7 @@ pub struct TaskSettings {
     pub max_premium_requests: Option<u32>,
     /// Attempts on a criterion before it counts as stuck.
     pub stuck_threshold: Option<u32>,
-    /// What to do then.
+    /// The reaction to that.
     pub on_stuck: Option<OnStuck>,
     /// The agent's model.
     pub model: Option<String>,

@@ -1,4 +1,4 @@
-//! What one prompt came to, as the client saw it.
+//! The result of one prompt, as the client saw it.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub struct Turn {
     pub usage: Option<Usage>,
     /// The end of the agent's own text, redacted and bounded.
     pub said: String,
-    /// What really went wrong, where a structured channel or, last, the text tells.
+    /// The actual fault, from a structured channel or else from the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
     /// Milliseconds from prompt to answer.
@@ -67,7 +67,7 @@ pub enum TurnEnd {
         /// The guard's reason, for the next prompt.
         reason: String,
     },
-    /// The stream was lost: the agent ended, or it cancelled what nobody asked it to.
+    /// The stream was lost: the agent ended, or it canceled by itself.
     Lost,
     /// We cancelled it because it was stuck.
     Stuck(Stuck),
@@ -121,9 +121,9 @@ pub struct ExecutedCall {
     pub title: String,
     /// The raw arguments, redacted and bounded.
     pub input: Value,
-    /// Where it stands.
+    /// Its status.
     pub status: CallStatus,
-    /// A shell command's exit code, where the agent tells.
+    /// A shell command's exit code, if the agent reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i64>,
 }
@@ -153,20 +153,20 @@ pub struct Usage {
     pub total: u64,
 }
 
-/// What went wrong with the agent or its model.
+/// A failure of the agent or its model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// Which kind.
     pub class: FaultClass,
     /// The agent's words, redacted and bounded.
     pub message: String,
-    /// When it passes by itself, where that is known.
+    /// When it passes by itself, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<Reset>,
 }
 
 impl Fault {
-    /// A failure of which nobody knows when it passes.
+    /// A failure of unknown duration.
     pub fn new(class: FaultClass, message: impl Into<String>) -> Self {
         Self { class, message: message.into(), reset: None }
     }
@@ -176,7 +176,7 @@ impl Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reset {
-    /// So many seconds after it was told.
+    /// This many seconds after the report.
     After(u64),
     /// At this time.
     At(DateTime<Utc>),
@@ -188,7 +188,7 @@ pub enum Reset {
 pub enum FaultClass {
     /// The agent's program is missing or cannot be started.
     NotFound,
-    /// Nobody is logged in, or the provider refuses the key.
+    /// Not logged in, or the provider refuses the key.
     Auth,
     /// The provider does not know the model.
     ModelUnavailable,
@@ -206,13 +206,12 @@ pub enum FaultClass {
     Died,
     /// The agent does not speak the protocol.
     Protocol,
-    /// Anything else: nothing is known that would mend it.
+    /// Anything else, with no known remedy.
     Fatal,
 }
 
 impl FaultClass {
-    /// Whether it is noted and passed over: what it kept the agent from doing is seen in the
-    /// evidence.
+    /// Whether it is only noted: its consequences show in the evidence.
     pub fn is_skipped(self) -> bool {
         match self {
             Self::FileNotFound | Self::PermissionDenied => true,

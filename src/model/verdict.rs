@@ -1,23 +1,23 @@
-//! What the evidence proves.
+//! The judge's verdict on an iteration.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The judge's word on one iteration.
+/// The verdict on one iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Pass, fail or inconclusive.
     pub result: VerdictResult,
-    /// What was found, the weightiest first.
+    /// The findings, the weightiest first.
     pub findings: Vec<Finding>,
-    /// What the runner does about it.
+    /// The repairs that the runner makes.
     #[serde(rename = "mends")]
     pub repairs: Vec<Repair>,
 }
 
 impl Verdict {
-    /// Whether somebody worked against the guard: the run must end.
+    /// Whether tampering was found, which ends the run.
     pub fn tampered(&self) -> bool {
         self.findings.iter().any(|finding| finding.weight == Weight::Tampering)
     }
@@ -27,15 +27,15 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictResult {
-    /// Proven, and by what.
+    /// Proven, with the kind of proof.
     Pass(Proof),
     /// Not proven; costs an attempt.
     Fail,
-    /// Nothing can be said; costs no attempt.
+    /// Undecidable; costs no attempt.
     Inconclusive,
 }
 
-/// What a pass rests on.
+/// The proof of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -43,7 +43,7 @@ pub enum Proof {
     /// commit besides.
     Check,
     /// A commit only: it has no verify command of its own, or that was green already, or
-    /// nobody looked before the work.
+    /// there is no baseline.
     Commit,
 }
 
@@ -52,23 +52,23 @@ pub enum Proof {
 pub struct Finding {
     /// Which.
     pub kind: FindingKind,
-    /// What it does to the verdict.
+    /// Its effect on the verdict.
     pub weight: Weight,
     /// One sentence for the human and the next prompt.
     pub message: String,
 }
 
-/// What a finding does to the verdict.
+/// The effect of a finding on the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
-    /// The run must end: somebody works against the guard.
+    /// Tampering: the run must end.
     Tampering,
     /// The criterion is not proven.
     Fails,
     /// Nothing can be concluded.
     Unclear,
-    /// Said, and no more.
+    /// Reported, without effect.
     Said,
 }
 
@@ -130,7 +130,7 @@ pub enum FindingKind {
     RecordsTampered,
     /// Hooks or agent settings were changed.
     SettingsChanged,
-    /// A tool call ran that nobody decided.
+    /// A tool call ran without a decision.
     UndecidedCall,
     /// The runner had to end the turn: it hung, or did the same thing again and again.
     TurnStuck,

@@ -1,5 +1,4 @@
-//! activity.log: one JSON object a line for each operation, for whoever asks later what
-//! was done, by which rule, and what came of it.
+//! activity.log: one JSON object per operation, with the rule that decided it and its result.
 //!
 //! Invariant: appended only, when the state is about to be committed; every decision of
 //! the guard is on some line, and two layers that were asked about one call share it.
@@ -25,7 +24,7 @@ struct Entry {
     timestamp: String,
     iteration: u32,
     /// The tool's name; `check` for a verify command and `recipe` for a recipe that the
-    /// runner ran, `stop_check` for what it found when the agent wanted to end its turn.
+    /// runner ran, `stop_check` for its findings when the agent wanted to end its turn.
     operation: String,
     args: Value,
     approved: bool,
@@ -48,7 +47,7 @@ struct Entry {
     state: State,
 }
 
-/// What an entry may still be joined with.
+/// The events that may still be joined with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Approved, and its result was not seen yet.
@@ -59,7 +58,7 @@ enum State {
     Done,
 }
 
-/// The two words for what came of an operation.
+/// The result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Success {
@@ -82,7 +81,7 @@ impl ActivityLog {
         Self { kept: BufferedFile::new(path, Tail::Torn), clock, entries: Vec::new() }
     }
 
-    /// Writes only what is not in the file yet: for the events of a run that died.
+    /// Writes only lines that the file does not have yet, for the events of a run that died.
     #[must_use]
     pub fn only_missing(mut self) -> Self {
         self.kept.only_missing();
@@ -148,7 +147,7 @@ impl ActivityLog {
             entry.state = State::Done;
             return;
         }
-        // A call that was denied is told of twice: by the guard and, then, by the agent.
+        // A denied call is reported twice: by the guard, and then by the agent.
         if result == Success::Failed
             && let Some(entry) = self.find(State::Denied, Some(&call.id), &call.input)
         {

@@ -1,4 +1,4 @@
-//! Lines for a file in the task folder, kept until they may be written.
+//! A file in the task folder whose lines are buffered until they may be written.
 //!
 //! Invariant: the working tree does not change under the agent's turn; the file is only
 //! appended to, by whole lines.
@@ -11,7 +11,7 @@ use crate::sys::append::{AppendFile, Tail, aside, rotate};
 use crate::sys::{FileMode, SysError};
 
 /// Bytes at which a log of ours is moved aside. It is committed again with every iteration,
-/// so this is also what an iteration costs at most.
+/// so this also bounds the cost of an iteration.
 const FULL: u64 = 256 << 10;
 
 /// Lines that will be appended to a file.
@@ -20,7 +20,7 @@ pub(super) struct BufferedFile {
     path: PathBuf,
     tail: Tail,
     lines: String,
-    /// Only what is not in the file yet is written.
+    /// Write only lines that the file does not have yet.
     missing: bool,
 }
 
@@ -29,8 +29,8 @@ impl BufferedFile {
         Self { path, tail, lines: String::new(), missing: false }
     }
 
-    /// From now on writes a line only as often as it is missing in the file: what a run that
-    /// died had kept is told again from its first event on.
+    /// From now on writes only lines that the file does not have yet: the events of a run that
+    /// died are replayed from the first one.
     pub(super) fn only_missing(&mut self) {
         self.missing = true;
     }
@@ -40,7 +40,7 @@ impl BufferedFile {
         self.lines.push('\n');
     }
 
-    /// Appends what was kept; touches nothing if that is nothing.
+    /// Appends the buffered lines; does not touch the file if there are none.
     pub(super) fn write(&mut self) -> Result<(), ReportError> {
         if self.lines.is_empty() {
             return Ok(());
@@ -50,7 +50,7 @@ impl BufferedFile {
         }
         let rotated = match self.tail {
             Tail::Torn => rotate(&self.path, FULL),
-            // What people write too stays where they wrote it.
+            // A file that people also write to is not moved.
             Tail::Open => Ok(()),
         };
         let opened =
@@ -77,7 +77,7 @@ impl BufferedFile {
     }
 
     fn leave_out_what_is_there(&mut self) {
-        // A file that cannot be read is one that cannot be appended to, which is told then.
+        // If the file cannot be read, appending fails too, and that error is reported.
         // Bytes, since a line may be torn within a letter, and people write in any encoding.
         let read = |path| std::fs::read(path).unwrap_or_default();
         let there = match self.tail {

@@ -101,7 +101,7 @@ impl Console {
         style.force_styling(self.colors == Colors::On).apply_to(text).to_string()
     }
 
-    /// Begins a live line; `lead` stands before its message.
+    /// Begins a live line; `lead` precedes its message.
     fn begin(&mut self, lead: &str, since: DateTime<Utc>, iteration: Option<Iteration>) {
         self.end();
         let clock = self.clock;
@@ -251,7 +251,7 @@ impl Reporter for Console {
             EventKind::IterationEnded { .. } => self.end(),
             EventKind::RunEnded { outcome, summary, .. } => {
                 self.end();
-                // Whoever is still asked something: this is the last that is printed.
+                // The summary is printed even if a question still waits.
                 self.terminal.resume().map_err(gone)?;
                 let table = summary::render(outcome, summary, self.terminal.columns());
                 self.write(&format!("\n{}", table.trim_end()))?;

@@ -38,7 +38,7 @@ impl CostLog {
         Self { kept: BufferedFile::new(path, Tail::Torn), clock, model: None, asked: None }
     }
 
-    /// Writes only what is not in the file yet: for the events of a run that died.
+    /// Writes only lines that the file does not have yet, for the events of a run that died.
     #[must_use]
     pub fn only_missing(mut self) -> Self {
         self.kept.only_missing();

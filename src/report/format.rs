@@ -19,9 +19,8 @@ const CRITERION: usize = 100;
 /// Columns that a finding, a command or a reason may take in a line.
 const SENTENCE: usize = 240;
 
-/// One line without control characters: white space becomes one space, what would steer a
-/// terminal is shown as its picture (`␛`), and what would turn the reading direction
-/// becomes U+FFFD.
+/// Makes one line without control characters: white space becomes one space, control characters
+/// become their pictures (`␛`), and characters that change the reading direction become U+FFFD.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(1024));
     let mut space = false;
@@ -38,13 +37,13 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// The same for a text of several lines, which keeps its lines and its spaces.
+/// Replaces control characters in a text of several lines; line breaks and tabs stay.
 pub fn harmless(text: &str) -> String {
     let kept = |letter| matches!(letter, '\n' | '\t');
     text.chars().map(|letter| if kept(letter) { letter } else { picture(letter) }).collect()
 }
 
-/// What is shown of a letter.
+/// The visible form of a character.
 fn picture(letter: char) -> char {
     match letter {
         '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}'),
@@ -58,7 +57,7 @@ fn picture(letter: char) -> char {
     }
 }
 
-/// One line of at most `width` columns; what is cut off is told by `…`.
+/// Makes one line of at most `width` columns; a cut is marked with `…`.
 pub(super) fn shown(text: &str, width: usize) -> String {
     // A letter takes at most four bytes, and hardly one takes no column at all: this
     // bounds the work on a text of any length.
@@ -133,7 +132,7 @@ pub(super) fn call(tool: &str, input: &Value) -> String {
     format!("{} `{}`", shown(tool, 40), shown(&text, CRITERION))
 }
 
-/// The word for what a pass rests on.
+/// The word for a proof.
 pub(super) fn proof(proof: Proof) -> &'static str {
     match proof {
         Proof::Check => "check",
@@ -141,7 +140,7 @@ pub(super) fn proof(proof: Proof) -> &'static str {
     }
 }
 
-/// What an iteration came to, without its number:
+/// The result of an iteration, without its number:
 /// `PASS "criterion" (check passed, 2 commits, 41 s; added the missing progress line)` or
 /// `FAIL "criterion" (12 s): the first finding`.
 pub(super) fn result(
@@ -189,7 +188,7 @@ pub(super) fn result(
     text
 }
 
-/// What a repair was.
+/// A repair, as a phrase.
 fn repaired(repair: &Repair) -> String {
     match repair {
         Repair::RestoreTask { keep_tick: true } => {
@@ -204,7 +203,7 @@ fn repaired(repair: &Repair) -> String {
     }
 }
 
-/// What a turn came to that had no verdict.
+/// The result of a turn without a verdict.
 pub(super) fn turn(turn: &Turn) -> String {
     if let Some(fault) = &turn.fault {
         return sentence(&fault.message);
@@ -219,7 +218,7 @@ pub(super) fn turn(turn: &Turn) -> String {
     }
 }
 
-/// A step of a recipe that ended: `step greet completed`. One that begins is not told of.
+/// A finished step of a recipe: `step greet completed`. A step that begins has no line.
 pub(super) fn step(name: &str, status: StepStatus) -> Vec<String> {
     let word = match status {
         StepStatus::Pending | StepStatus::Running => return Vec::new(),
@@ -270,7 +269,7 @@ pub(super) fn baseline(checks: &[CheckResult]) -> Vec<String> {
     [format!("Baseline: {said}")].into_iter().chain(odd).collect()
 }
 
-/// A criterion that used up its attempts, and what becomes of it.
+/// A criterion that used up its attempts, and the consequence.
 pub(super) fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>) -> String {
     let then = match then {
         OnStuck::Stop => "stopping the run",

@@ -1,6 +1,6 @@
 //! The event stream as JSON lines.
 //!
-//! Invariant: what is written is what stands in the journal, line by line.
+//! Invariant: the output is the same as the journal, line by line.
 
 use std::io::Write;
 

@@ -1,8 +1,8 @@
-//! The terminal of a run: lines that stay, and below them one live line.
+//! The terminal of a run: permanent lines, and below them one live line.
 //!
-//! Invariant: nothing is drawn or printed while somebody else uses the terminal; the lines of
-//! that time are printed afterwards. Drawing the live line never fails, since indicatif panics
-//! where it does; that the terminal is gone is learned when a line that stays is written.
+//! Invariant: nothing is drawn or printed while a question uses the terminal; lines from that
+//! time are printed afterwards. Drawing the live line never fails, because indicatif panics on
+//! an error; a closed terminal is noticed when a permanent line is written.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ const FREE: u16 = 4;
 pub struct LiveLine {
     terminal: Arc<dyn TermLike>,
     bars: MultiProgress,
-    /// Lines that wait; none while nobody else uses the terminal.
+    /// Lines that wait for the end of a question; `None` if there is no question.
     held: Arc<Mutex<Option<Vec<String>>>>,
 }
 
@@ -72,7 +72,7 @@ impl LiveLine {
         }
     }
 
-    /// Draws and prints again, whoever uses the terminal.
+    /// Draws and prints again, even if a question still waits.
     pub(super) fn resume(&self) -> io::Result<()> {
         let Some(held) = self.held().take() else { return Ok(()) };
         self.bars.set_draw_target(target(&self.terminal));

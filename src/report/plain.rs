@@ -9,7 +9,8 @@ use chrono::{DateTime, Utc};
 
 use super::{format, summary};
 use crate::model::{
-    Answer, Event, EventKind, Finding, FindingKind, Repair, ReportError, Reporter, TurnEnd, Weight,
+    Answer, Event, EventKind, Finding, FindingKind, Repair, ReportError, Reporter, Turn, TurnEnd,
+    Verdict, Weight,
 };
 use crate::sys::clock::Clock;
 
@@ -19,7 +20,7 @@ pub struct Plain {
     clock: Clock,
     width: usize,
     since: Option<DateTime<Utc>>,
-    /// What the agent was told when it wanted to stop, in this iteration.
+    /// The findings that were last sent back to the agent in this iteration.
     sent_back: Option<String>,
 }
 
@@ -33,23 +34,7 @@ impl Plain {
     /// The lines for an event, without the time.
     fn lines(&mut self, event: &Event) -> Vec<String> {
         match &event.kind {
-            EventKind::RunStarted { task, folder, agent, model, version, criteria, .. } => {
-                let model = model.as_deref().map_or_else(
-                    || "its default model".to_owned(),
-                    |model| format!("model {}", format::sentence(model)),
-                );
-                vec![
-                    format!(
-                        "run {}: {} ({}), {} of {} criteria open, ralph-copilot {version}",
-                        event.run,
-                        format::sentence(task),
-                        format::sentence(folder),
-                        criteria.open,
-                        criteria.total
-                    ),
-                    format!("agent: {}, {model}", format::sentence(agent)),
-                ]
-            }
+            EventKind::RunStarted { .. } => run_started(event),
             EventKind::Notice { message } => vec![format!("note: {}", format::sentence(message))],
             EventKind::BaselineChecked { checks } => format::baseline(checks),
             EventKind::AgentStarted { agent, pid } => {
@@ -103,22 +88,8 @@ impl Plain {
             EventKind::VerdictReached { iteration, criterion, evidence, verdict, repairs } => {
                 let millis = format::millis(self.since.unwrap_or(event.time), event.time);
                 let said = format::result(criterion, verdict, evidence, repairs, millis);
-                let mut lines = vec![format!("iteration {iteration}: {said}")];
-                // The line above already has the first finding against the criterion.
-                let mut told = false;
-                // So does the repair of a missing progress line.
-                let mended_line = |finding: &&Finding| {
-                    finding.kind == FindingKind::NoProgressEntry
-                        && repairs.contains(&Repair::ProgressLine)
-                };
-                for finding in verdict.findings.iter().filter(|it| !mended_line(it)) {
-                    let first =
-                        finding.weight != Weight::Said && !std::mem::replace(&mut told, true);
-                    if !first {
-                        lines.push(format!("  {}", format::sentence(&finding.message)));
-                    }
-                }
-                lines
+                let more = more_findings(verdict, repairs);
+                [format!("iteration {iteration}: {said}")].into_iter().chain(more).collect()
             }
             EventKind::SignAdded { sign, .. } => {
                 vec![format!("sign added to guardrails.md: {}", format::sentence(sign))]
@@ -135,24 +106,62 @@ impl Plain {
                 format::duration(format::millis(event.time, *until)),
                 format::sentence(reason)
             )],
-            EventKind::TurnEnded { turn, .. } => match (&turn.fault, &turn.end) {
-                (None, TurnEnd::EndTurn) => Vec::new(),
-                // The line above has the denial.
-                (None, TurnEnd::CutByDenial { .. }) => {
-                    vec!["  the denial ended the turn".to_owned()]
-                }
-                (Some(_), TurnEnd::EndTurn | TurnEnd::CutByDenial { .. })
-                | (
-                    _,
-                    TurnEnd::Lost | TurnEnd::Stuck(_) | TurnEnd::Interrupted | TurnEnd::Other(_),
-                ) => vec![format!("  {}", format::turn(turn))],
-            },
+            EventKind::TurnEnded { turn, .. } => turn_ended(turn).into_iter().collect(),
             EventKind::PromptSent { .. }
             | EventKind::ToolFinished { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::RunEnded { .. } => Vec::new(),
         }
     }
+}
+
+fn run_started(event: &Event) -> Vec<String> {
+    let EventKind::RunStarted { task, folder, agent, model, version, criteria, .. } = &event.kind
+    else {
+        return Vec::new();
+    };
+    let model = model.as_deref().map_or_else(
+        || "its default model".to_owned(),
+        |model| format!("model {}", format::sentence(model)),
+    );
+    vec![
+        format!(
+            "run {}: {} ({}), {} of {} criteria open, ralph-copilot {version}",
+            event.run,
+            format::sentence(task),
+            format::sentence(folder),
+            criteria.open,
+            criteria.total
+        ),
+        format!("agent: {}, {model}", format::sentence(agent)),
+    ]
+}
+
+/// The line of a turn, if it did not simply end.
+fn turn_ended(turn: &Turn) -> Option<String> {
+    match (&turn.fault, &turn.end) {
+        (None, TurnEnd::EndTurn) => None,
+        // The line above has the denial.
+        (None, TurnEnd::CutByDenial { .. }) => Some("  the denial ended the turn".to_owned()),
+        (Some(_), TurnEnd::EndTurn | TurnEnd::CutByDenial { .. })
+        | (_, TurnEnd::Lost | TurnEnd::Stuck(_) | TurnEnd::Interrupted | TurnEnd::Other(_)) => {
+            Some(format!("  {}", format::turn(turn)))
+        }
+    }
+}
+
+/// The lines of the findings that the result line does not show. It shows the first one against
+/// the criterion, and the repair of a missing progress line.
+fn more_findings(verdict: &Verdict, repairs: &[Repair]) -> Vec<String> {
+    let is_repaired = |finding: &Finding| {
+        finding.kind == FindingKind::NoProgressEntry && repairs.contains(&Repair::ProgressLine)
+    };
+    let mut findings: Vec<&Finding> =
+        verdict.findings.iter().filter(|finding| !is_repaired(finding)).collect();
+    if let Some(first) = findings.iter().position(|finding| finding.weight != Weight::Said) {
+        findings.remove(first);
+    }
+    findings.iter().map(|finding| format!("  {}", format::sentence(&finding.message))).collect()
 }
 
 impl Reporter for Plain {

@@ -23,15 +23,15 @@ impl Default for PremiumTable {
 }
 
 impl PremiumTable {
-    /// Whether a request to this model costs a premium request. A model that stands in
-    /// neither list counts as one that does, as does the agent's own default (none): a
-    /// budget that is spent too early is the safe mistake. So does one in both lists.
+    /// Whether a request to this model costs a premium request. A model in neither list or in
+    /// both counts as premium, and so does the agent's default model (`None`): spending a budget
+    /// too early is the safe mistake.
     pub fn is_premium(&self, model: Option<&str>) -> bool {
         let listed = |list: &[String]| model.is_some_and(|model| list.iter().any(|m| m == model));
         listed(&self.premium) || !listed(&self.free)
     }
 
-    /// Whether this model stands in the list of those that cost one.
+    /// Whether this model is in the list of premium models.
     pub fn lists(&self, model: &str) -> bool {
         self.premium.iter().any(|listed| listed == model)
     }
@@ -51,7 +51,7 @@ mod tests {
             assert!(table.is_premium(Some(premium)), "{premium}");
         }
         assert!(table.is_premium(None));
-        // Listed is what is known, and not what is only feared.
+        // Only known premium models are listed.
         assert!(table.lists("gpt-5") && !table.lists("gpt-6") && !table.lists(""));
     }
 

@@ -1,7 +1,7 @@
-//! The runner's own lines in progress.md: one for what an iteration came to, newest last.
+//! The runner's own lines in progress.md: one per iteration, newest last.
 //!
 //! Invariant: appended only, and only when the state is about to be committed. The
-//! agent's lines are its own; whether it wrote one is evidence and no concern of this.
+//! agent's lines are its own.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub fn line(clock: &Clock, time: DateTime<Utc>, text: &str) -> String {
     format!("- {} {}", clock.local(time).format("%F %H:%M"), format::one_line(text))
 }
 
-/// Writes what each iteration came to.
+/// Writes the result of each iteration.
 #[derive(Debug)]
 pub struct ProgressMd {
     kept: BufferedFile,
@@ -26,13 +26,13 @@ pub struct ProgressMd {
     open: Option<Open>,
 }
 
-/// An iteration that nothing was written about yet.
+/// An iteration without a line yet.
 #[derive(Debug)]
 struct Open {
     iteration: u32,
     criterion: CriterionKey,
     since: DateTime<Utc>,
-    /// What the last turn came to, and when.
+    /// The time and result of the last turn.
     turn: Option<(DateTime<Utc>, String)>,
 }
 
@@ -42,7 +42,7 @@ impl ProgressMd {
         Self { kept: BufferedFile::new(path, Tail::Open), clock, open: None }
     }
 
-    /// Writes only what is not in the file yet: for the events of a run that died.
+    /// Writes only lines that the file does not have yet, for the events of a run that died.
     #[must_use]
     pub fn only_missing(mut self) -> Self {
         self.kept.only_missing();

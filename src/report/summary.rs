@@ -8,14 +8,14 @@ use std::fmt::Write as _;
 use super::format;
 use crate::model::{CriterionSummary, Outcome, Proof, RunSummary};
 
-/// Criteria that are listed; what comes after them is counted.
+/// The number of criteria that are listed; the rest are counted.
 const LISTED: usize = 20;
 /// Columns of `proof` and of `attempts` with the spaces before them.
 const RIGHT: usize = 8 + 10;
-/// Narrower than this, lines run over: there is no sense in cutting further.
+/// The minimum width. On a narrower terminal, lines run over.
 const NARROWEST: usize = 40;
 
-/// What a row says of its criterion.
+/// The mark and the proof in a criterion's row.
 fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
     match (criterion.checked, criterion.proof, criterion.blocked) {
         (_, _, true) => ("✗", "stuck"),
@@ -25,8 +25,8 @@ fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
     }
 }
 
-/// Renders the table: criteria and their proof, attempts, then what the run cost, why it
-/// stopped, and what to do next. `width` is in columns. Ends with a newline.
+/// Renders the table of criteria with proof and attempts, then the cost of the run, its outcome,
+/// and the next steps. `width` is in columns. Ends with a newline.
 pub fn render(outcome: &Outcome, summary: &RunSummary, width: usize) -> String {
     let width = width.max(NARROWEST);
     let mut text = String::new();

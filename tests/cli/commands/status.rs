@@ -27,6 +27,15 @@ fn before_any_run() {
 }
 
 #[test]
+fn a_tick_without_a_verdict_is_not_called_a_human_s() {
+    let repo = Repo::new(&THREE.replacen("[ ]", "[x]", 1));
+    let ran = repo.ralph(&["status", "demo"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let line = ran.stdout.lines().nth(1).expect("the first criterion").trim();
+    assert_eq!(line, "3  [x] a is there  ticked but not proven");
+}
+
+#[test]
 fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
     let repo = Repo::new(THREE);
     let script = HONEST.replace("{write: {path: b.txt, text: b}}, ", "");
