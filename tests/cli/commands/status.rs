@@ -50,7 +50,7 @@ fn after_a_run_that_proved_one_and_got_stuck_on_the_next() {
             7  [ ] c is there
 
         run [run]: ended
-          iteration 3: No commit of this turn changes anything but the task's state files: there is no work in it. Commit the work with `git commit -m 'ralph(demo): …'`.
+          iteration 3: `test -e b.txt` ended with exit code 1.
           exit code 4
           3 iterations, 10 tool calls, 0 denied
         ");

@@ -116,12 +116,12 @@ fn skipped_criteria_are_put_aside_with_all_that_was_done_and_the_rest_goes_on() 
     let ran = repo.run(&script, &["--on-stuck", "skip", "--stuck-threshold", "2"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
     iteration 1: fail
-      fails: not_ticked
       fails: check_failed
+      fails: not_ticked
     iteration 2: fail
+      fails: check_failed
       fails: not_ticked
       fails: uncommitted
-      fails: check_failed
       mended: state_commit
     blocked: a is there, refs/ralph/demo/attempts/1
     iteration 3: pass check
