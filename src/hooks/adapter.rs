@@ -1,8 +1,8 @@
-//! What a hook of the CLI is asked without a run, and what it answers.
+//! The input and output of the CLI's hooks outside a run.
 //!
-//! Invariant: a denial names its reason in every key that any reader looks at, and the
-//! reason begins with `BLOCKED: `. What does NOT live here: who decides (the project's own
-//! hooks, or the guard) and the run's own hook, which asks the runner.
+//! Invariant: a denial has its reason in every key that any reader uses, and the reason begins
+//! with `BLOCKED: `. What does NOT live here: the decision (by the project's own hooks or the
+//! guard) and the hook of a run, which asks the runner.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
@@ -10,19 +10,19 @@ use serde_json::{Map, Value, json};
 
 use super::wire::{HookCall, WireError, denial, read_call};
 
-/// The hooks that work without a run.
+/// A hook that works outside a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookKind {
-    /// Before a tool call: it may be denied.
+    /// Called before a tool call, which it may deny.
     PreToolUse,
-    /// After a tool call: it is logged.
+    /// Called after a tool call, which it logs.
     PostToolUse,
-    /// The contract of the XPIA defender.
+    /// Checks a shell command with the XPIA defender.
     Xpia,
 }
 
 impl HookKind {
-    /// Reads a type by its exact name.
+    /// Reads a hook type by its exact name.
     pub fn read(name: &str) -> Option<Self> {
         match name {
             "preToolUse" => Some(Self::PreToolUse),
@@ -33,29 +33,29 @@ impl HookKind {
     }
 }
 
-/// The log that `postToolUse` appends to, below the working directory.
+/// The log of `postToolUse`, relative to the working directory.
 pub const SESSION_EVENTS: &str = "logs/session-events.jsonl";
 
-/// How a hook is called.
+/// The usage line for a missing or unknown hook type.
 pub const HOOK_USAGE: &str = "Usage: ralph-copilot hook <preToolUse|postToolUse|xpia>";
 
-/// A tool call as the CLI hands it to a hook, in whichever of its forms.
+/// The input of `preToolUse`, in any of the CLI's formats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookInput {
     /// The call.
     pub call: HookCall,
-    /// The session's working directory, where it says one.
+    /// The session's working directory, if the input names one.
     pub cwd: Option<String>,
     /// The whole input.
     pub whole: Map<String, Value>,
 }
 
-/// Reads `preToolUse` in Copilot's form (`toolName` with `toolArgs`, a string or an object,
-/// or `toolInput`) or in Claude's (`tool_name`, `tool_input`), as the CLI sends it for events
-/// that are written `PreToolUse`.
+/// Reads the input of `preToolUse` in Copilot's format (`toolName` with `toolArgs`, a string or
+/// an object, or `toolInput`) or in Claude's (`tool_name`, `tool_input`), which the CLI sends
+/// for events spelled `PreToolUse`.
 ///
 /// # Errors
-/// If it is not JSON, names no tool, or its arguments are no object.
+/// If it is not JSON, names no tool, or the arguments are not an object.
 pub fn read_hook_input(input: &[u8]) -> Result<HookInput, WireError> {
     let whole: Map<String, Value> = serde_json::from_slice(input)?;
     let either = |names: &[&str]| {
@@ -76,7 +76,7 @@ pub fn blocked(reason: &str) -> String {
     denial(&blocked_reason(reason))
 }
 
-/// A reason as every denial of ours begins.
+/// The reason with the prefix `BLOCKED: `, which is not repeated.
 pub fn blocked_reason(reason: &str) -> String {
     const MARK: &str = "BLOCKED:";
     let reason = reason.trim();
@@ -93,8 +93,8 @@ pub fn ask_human(reason: &str) -> String {
     .to_string()
 }
 
-/// A line of `logs/session-events.jsonl`, in the order in which `hooks/core/log-event.sh`
-/// writes its keys and takes its arguments.
+/// A line of `logs/session-events.jsonl`. The fields are in the order of the keys and
+/// arguments of `hooks/core/log-event.sh`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionEvent {
     timestamp: String,
@@ -109,8 +109,8 @@ pub struct SessionEvent {
 }
 
 impl SessionEvent {
-    /// What `postToolUse` says about a call that ended. What it does not say is `unknown`:
-    /// that something ran is worth a line all the same.
+    /// Reads the input of `postToolUse`. Missing fields become `unknown`, since every call
+    /// gets a line.
     pub fn read(input: &[u8], at: DateTime<Utc>) -> Self {
         let input: Value = serde_json::from_slice(input).unwrap_or_default();
         let text = |pointers: [&str; 2]| {
@@ -133,13 +133,13 @@ impl SessionEvent {
         }
     }
 
-    /// The line, without its end.
+    /// The line, without its newline.
     pub fn line(&self) -> String {
-        // Strings and numbers alone: nothing that JSON could not hold.
+        // Only strings and numbers, which always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The arguments that `hooks/core/log-event.sh` takes.
+    /// The arguments for `hooks/core/log-event.sh`.
     pub fn arguments(&self) -> [String; 8] {
         [
             self.agent.to_owned(),
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_is_its_exact_name() {
+    fn a_hook_type_is_read_by_its_exact_name() {
         assert_eq!(HookKind::read("preToolUse"), Some(HookKind::PreToolUse));
         for name in ["", "PreToolUse", "pretooluse", "preToolUse ", "sessionStart", "XPIA"] {
             assert_eq!(HookKind::read(name), None, "{name:?}");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_call_is_the_same_call() {
+    fn every_input_format_gives_the_same_call() {
         let expected = json!({"command": "ls"});
         for input in [
             r#"{"toolName":"bash","toolArgs":"{\"command\":\"ls\"}","cwd":"/w"}"#,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_an_error() {
+    fn input_without_a_call_is_an_error() {
         for input in
             ["", "x", "[]", "{}", r#"{"toolName":7}"#, r#"{"toolName":"bash","toolArgs":"ls"}"#]
         {
@@ -194,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_marked_once() {
+    fn a_reason_is_prefixed_once() {
         assert_eq!(blocked_reason("no"), "BLOCKED: no");
         assert_eq!(blocked_reason(" BLOCKED: no\n"), "BLOCKED: no");
     }
 
     #[test]
-    fn a_line_of_the_log_is_written_as_json_whatever_stands_in_it() {
+    fn a_log_line_is_valid_json_with_any_input() {
         let at = "2026-11-21T23:59:50.123Z".parse().expect("time");
         let input = json!({
             "timestamp": 1_704_614_700_000_u64,

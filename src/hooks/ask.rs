@@ -1,8 +1,8 @@
-//! The hook process: hands its input to the running runner and repeats the answer.
+//! Asks the runner on behalf of a hook: passes on the hook's input and returns the answer.
 //!
-//! It is started by the CLI for every tool call, so it does nothing else: no
-//! runtime, no configuration. Whatever goes wrong is an [`AskError`], and its
-//! caller turns it into a denial.
+//! The CLI starts a hook process for every tool call, so this is all that the process does:
+//! no async runtime, no configuration. Every failure is an [`AskError`], which the caller
+//! turns into a denial.
 
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
@@ -10,25 +10,39 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the runner may take to decide a call. Below the limit that the CLI sets to
-/// the hook, since the CLI lets a call pass whose hook ran out of time.
+/// Time limit for the runner to decide a call. It is below the CLI's limit for hooks, because
+/// the CLI lets a call pass if its hook times out.
 pub const ASK_LIMIT: Duration = Duration::from_secs(20);
-/// How long it may take to take a report: the CLI waits for that.
+/// Time limit for the runner to accept a report, during which the CLI waits.
 const REPORT: Duration = Duration::from_secs(5);
-/// How long it may take to check the work of a turn that is about to end. Its own limit,
-/// [`STOP_CHECK_LIMIT`], is below this.
+/// Time limit for the runner to answer `agentStop`. It leaves room for a check that uses up
+/// [`STOP_CHECK_LIMIT`].
 const STOP: Duration = Duration::from_secs(90);
 
-/// How long the runner checks the work of a turn that is about to end.
+/// Time limit for the check of the work when the agent wants to end its turn.
 pub const STOP_CHECK_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long the runner may take to answer a hook.
+/// Time limit for the runner to answer a hook.
 pub fn ask_limit(event: &str) -> Duration {
     match event {
         "agentStop" => STOP,
-        event if super::observes(event) => REPORT,
+        event if observes(event) => REPORT,
         _ => ASK_LIMIT,
     }
+}
+
+/// Whether a hook only reports. If the runner cannot be asked, such a hook does nothing; all
+/// others, including unknown ones, deny.
+pub fn observes(event: &str) -> bool {
+    matches!(
+        event,
+        "permissionRequest"
+            | "postToolUse"
+            | "postToolUseFailure"
+            | "errorOccurred"
+            | "agentStop"
+            | "sessionEnd"
+    )
 }
 
 /// The runner cannot be asked.
@@ -44,7 +58,7 @@ pub struct AskError {
 /// Sends a hook's name and input and returns the runner's answer.
 ///
 /// # Errors
-/// If there is no runner, or it says nothing within [`ask_limit`].
+/// If there is no runner, or it does not answer within [`ask_limit`].
 pub fn ask(socket: &Path, event: &str, input: &[u8]) -> Result<String, AskError> {
     let failed = |source| AskError { socket: socket.to_owned(), source };
     exchange(socket, event, input).map_err(failed)
@@ -72,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_check_has_time_for_its_answer_and_a_report_holds_nobody_up() {
+    fn a_check_fits_its_limit_and_a_report_has_a_short_one() {
         assert!(STOP_CHECK_LIMIT < ask_limit("agentStop"));
         assert!(ask_limit("postToolUse") < ask_limit("preToolUse"));
         assert_eq!(ask_limit("unknown"), ask_limit("preToolUse"));

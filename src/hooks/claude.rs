@@ -1,9 +1,7 @@
-//! Claude's hooks of a project: which of them look at a call, what they are told, and what
-//! their end means.
+//! Claude's hooks in a project: which ones match a call, their input, and their answers.
 //!
-//! Invariant: pure, and closed: a matcher that is not understood matches, a hook that fails
-//! denies, and one that only Claude could run decides nothing. Running them does NOT live
-//! here.
+//! Invariant: pure, and fails closed: an invalid matcher matches, and a failed hook denies. A
+//! hook that only Claude can run decides nothing. Running hooks does NOT live here.
 
 use std::path::Path;
 
@@ -18,9 +16,9 @@ use super::wire::HookCall;
 
 /// The project's settings cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("the project's hooks in {file} are not understood: {source}")]
+#[error("cannot read the project's hooks in {file}: {source}")]
 pub struct ClaudeError {
-    /// The file, relative to the project.
+    /// Its path in the project.
     file: String,
     /// Why.
     source: serde_json::Error,
@@ -29,18 +27,19 @@ pub struct ClaudeError {
 /// A hook of the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaudeHook {
-    /// The shell line.
+    /// The shell command.
     pub command: String,
-    /// Its own limit, in seconds.
+    /// Its own time limit, in seconds.
     pub timeout: Option<u64>,
 }
 
-/// The hooks that look at a call.
+/// The hooks that match a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MatchingHooks {
-    /// Those that can be run.
+    /// The hooks that we can run.
     pub hooks: Vec<ClaudeHook>,
-    /// There is one that only Claude can run: somebody else must look at the call too.
+    /// Whether there is one that only Claude can run, so that the call must be checked
+    /// otherwise, too.
     pub foreign: bool,
 }
 
@@ -78,7 +77,7 @@ struct Entry {
     timeout: Option<f64>,
 }
 
-/// What Claude calls a tool of Copilot's.
+/// Claude's name for a tool of Copilot.
 fn claude_name(tool: &str) -> &str {
     match tool {
         "bash" | "shell" => "Bash",
@@ -93,11 +92,11 @@ fn claude_name(tool: &str) -> &str {
     }
 }
 
-/// The hooks of the given settings files (name and text) that look at this call, in order,
-/// each once.
+/// The hooks of the settings files (name and text) that match a call, in order and without
+/// repetitions.
 ///
 /// # Errors
-/// If a file is not understood: there may be a hook in it that would deny.
+/// If a file cannot be parsed: a hook in it may deny.
 pub fn matching_hooks(
     files: &[(&str, String)],
     call: &HookCall,
@@ -109,7 +108,7 @@ pub fn matching_hooks(
         let settings: Settings = serde_json::from_str(text).map_err(failed)?;
         disabled |= settings.disable_all_hooks;
         let groups = settings.hooks.unwrap_or_default().pre_tool_use;
-        for group in groups.iter().filter(|group| looks_at(group.matcher.as_deref(), call)) {
+        for group in groups.iter().filter(|group| matches(group.matcher.as_deref(), call)) {
             for entry in &group.hooks {
                 found.add(entry);
             }
@@ -125,7 +124,7 @@ impl MatchingHooks {
                 let timeout = entry.timeout.filter(|limit| *limit >= 1.0);
                 let hook = ClaudeHook {
                     command: command.clone(),
-                    // Fractions do not matter, and what is longer than ours is cut to ours.
+                    // Fractions do not matter, and our own limit is shorter than a day.
                     timeout: timeout.map(|limit| limit.min(86_400.0) as u64),
                 };
                 if !self.hooks.iter().any(|other| other.command == hook.command) {
@@ -137,9 +136,9 @@ impl MatchingHooks {
     }
 }
 
-/// Whether a matcher means this tool, by Claude's name or by Copilot's. None, an empty one
-/// and `*` mean every tool.
-fn looks_at(matcher: Option<&str>, call: &HookCall) -> bool {
+/// Whether a matcher matches the call's tool by Claude's or Copilot's name. A missing or empty
+/// one and `*` match every tool.
+fn matches(matcher: Option<&str>, call: &HookCall) -> bool {
     let Some(matcher) = matcher.map(str::trim) else { return true };
     if matcher.is_empty() || matcher == "*" {
         return true;
@@ -150,13 +149,13 @@ fn looks_at(matcher: Option<&str>, call: &HookCall) -> bool {
         let mut words = matcher.split('|').map(str::trim);
         return words.any(|word| names.iter().any(|name| name.eq_ignore_ascii_case(word)));
     }
-    // Anything else is an expression, which Claude looks for anywhere in the name.
+    // Anything else is a regular expression, which Claude searches for in the name.
     let anywhere = RegexBuilder::new(matcher).case_insensitive(true).build();
     anywhere.map_or(true, |anywhere| names.iter().any(|name| anywhere.is_match(name)))
 }
 
-/// What a hook of Claude's is told about a call. `folder` is the project's, for a CLI that
-/// names no working directory.
+/// The input of a Claude hook for a call. `folder`, the project's, is the working directory if
+/// the CLI names none.
 pub fn claude_input(asked: &HookInput, folder: &Path) -> Value {
     let cwd = asked.cwd.clone().unwrap_or_else(|| folder.display().to_string());
     json!({
@@ -168,8 +167,7 @@ pub fn claude_input(asked: &HookInput, folder: &Path) -> Value {
     })
 }
 
-/// The arguments by Claude's names, beside Copilot's own: a hook that looks for either
-/// finds it.
+/// The call's arguments under Copilot's and Claude's names.
 fn claude_arguments(call: &HookCall) -> Value {
     let pairs: &[(&str, &str)] = match claude_name(&call.tool) {
         "Read" => &[("path", "file_path")],
@@ -188,26 +186,26 @@ fn claude_arguments(call: &HookCall) -> Value {
     arguments
 }
 
-/// What a hook decided.
+/// The decision of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookAnswer {
-    /// Nothing speaks against the call.
+    /// The call may run.
     Allow,
-    /// A human is to decide.
+    /// A human decides, for this reason.
     Ask(String),
-    /// No.
+    /// The call is denied, for this reason.
     Deny(String),
 }
 
-/// What a hook's end means: 0 allows, unless its output says otherwise as JSON; 2 denies
-/// with what it complained about; anything else is a hook that failed, and denies.
+/// Reads the decision of a hook. Exit 0 allows, unless its output has another decision as JSON;
+/// exit 2 denies with its error message as the reason; anything else is a failure, and denies.
 pub fn read_answer(hook: &str, ran: &ScriptRun) -> HookAnswer {
     match &ran.end {
         ScriptEnd::Exited(0) if ran.cut => {
-            HookAnswer::Deny(format!("the hook `{hook}` printed more than can be understood"))
+            HookAnswer::Deny(format!("the hook `{hook}` printed too much"))
         }
         ScriptEnd::Exited(0) if !is_text(&ran.stdout) => {
-            HookAnswer::Deny(format!("what the hook `{hook}` printed is no text in UTF-8"))
+            HookAnswer::Deny(format!("the output of the hook `{hook}` is not UTF-8"))
         }
         ScriptEnd::Exited(0) => from_output(hook, &ran.stdout),
         ScriptEnd::Exited(2) => {
@@ -222,8 +220,7 @@ pub fn read_answer(hook: &str, ran: &ScriptRun) -> HookAnswer {
     }
 }
 
-/// Claude's hooks may also end with 0 and say their decision as JSON, among other lines or
-/// not.
+/// The strictest decision among the JSON objects in the output.
 fn from_output(hook: &str, stdout: &str) -> HookAnswer {
     strictest(objects(stdout).iter().map(|(_, output)| from_object(hook, output)))
 }
@@ -245,18 +242,18 @@ fn from_object(hook: &str, output: &Map<String, Value>) -> HookAnswer {
         _ => None,
     };
     let unknown = |decision: &Value| {
-        let what = "which is no decision that is known";
+        let what = "which is not a known decision";
         HookAnswer::Deny(format!("the hook `{hook}` decided {decision}, {what}"))
     };
     let permissions = said("permissionDecision").map(|it| read(it).unwrap_or_else(|| unknown(it)));
-    // The older key is any program's word: a line of a log may have it, too.
+    // Log lines of any program may have the older key `decision`, so unknown values are ignored.
     let decisions = said("decision").filter_map(read);
     let stopped = (output.get("continue") == Some(&Value::Bool(false)))
         .then(|| HookAnswer::Deny(because("ended the turn")));
     strictest(permissions.chain(decisions).chain(stopped))
 }
 
-/// What several hooks decided together: the strictest wins, the first of its kind.
+/// The strictest of several decisions; the first of its kind wins.
 pub fn strictest(said: impl IntoIterator<Item = HookAnswer>) -> HookAnswer {
     let mut strictest = HookAnswer::Allow;
     for one in said {
@@ -284,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn matchers_mean_tools_by_either_name() {
+    fn matchers_know_tools_by_either_name() {
         for (matcher, tool, means) in [
             ("Bash", "bash", true),
             ("bash", "bash", true),
@@ -297,7 +294,7 @@ mod tests {
             ("Edit", "NotebookEdit", false),
             ("Edit|Read", "NotebookEdit", false),
             ("Edit | Write", "create", true),
-            // What is no list of names is looked for, as Claude does.
+            // Anything but a list of names is a regular expression.
             ("^Notebook", "NotebookEdit", true),
             ("book.*", "NotebookEdit", true),
             ("^Edit$", "NotebookEdit", false),
@@ -327,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_are_not_understood_are_an_error_and_foreign_hooks_are_noted() {
+    fn invalid_settings_are_an_error_and_foreign_hooks_are_noted() {
         for text in ["", "{", r#"{"hooks": {"PreToolUse": [{"hooks": "x"}]}}"#] {
             let error = matching_hooks(&[("settings.json", text.to_owned())], &call("bash"));
             assert!(error.expect_err(text).to_string().contains("settings.json"), "{text}");
@@ -338,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_told_in_claude_s_words() {
+    fn the_input_has_claude_s_names() {
         let input = r#"{"sessionId":"s","cwd":"/w","toolName":"edit",
             "toolArgs":"{\"path\":\"a\",\"old_str\":\"x\",\"new_str\":\"y\"}"}"#;
         let asked = read_hook_input(input.as_bytes()).expect("a call");
@@ -358,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_allow_deny_or_ask() {
+    fn every_way_of_ending_is_allow_deny_or_ask() {
         let ran = |end, stdout: &str, stderr: &str| ScriptRun {
             end,
             stdout: stdout.to_owned(),
@@ -380,7 +377,7 @@ mod tests {
                 ran(ScriptEnd::Exited(1), "", "oops"),
                 deny("the hook `h` ended with exit code 1: oops"),
             ),
-            (ran(ScriptEnd::Signalled(9), "", ""), deny("the hook `h` was ended by signal 9")),
+            (ran(ScriptEnd::Signalled(9), "", ""), deny("the hook `h` was killed by signal 9")),
             (ran(ScriptEnd::TimedOut(25), "", ""), deny("the hook `h` did not answer within 25 s")),
             (zero(r#"{"decision":"block","reason":"no"}"#), deny("no")),
             (zero(r#"{"continue":false,"stopReason":"enough"}"#), deny("enough")),
@@ -400,16 +397,16 @@ mod tests {
             (zero(r#"{"permissionDecision":"Deny"}"#), deny("the hook `h` denied the call")),
             (
                 zero(r#"{"permissionDecision":"perhaps"}"#),
-                deny("the hook `h` decided \"perhaps\", which is no decision that is known"),
+                deny("the hook `h` decided \"perhaps\", which is not a known decision"),
             ),
             (
                 zero(r#"{"hookSpecificOutput":{"permissionDecision":["deny"]}}"#),
-                deny("the hook `h` decided [\"deny\"], which is no decision that is known"),
+                deny("the hook `h` decided [\"deny\"], which is not a known decision"),
             ),
             (zero("\u{feff}{\"decision\":\"BLOCK\",\"reason\":\"no\"}"), deny("no")),
             (
                 zero("{\0\"\0d\0\"\0:\0\"\0b\0\"\0}\0"),
-                deny("what the hook `h` printed is no text in UTF-8"),
+                deny("the output of the hook `h` is not UTF-8"),
             ),
             (zero("{ tool: 'Bash' }\n"), HookAnswer::Allow),
             (zero(r#"{"decision":"fine"}"#), HookAnswer::Allow),

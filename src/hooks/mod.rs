@@ -1,9 +1,8 @@
 //! The CLI's hooks: wire forms, the guard's plugin, and the hook process itself.
 //!
-//! Invariant: every failure of ours is a denial, where a hook decides; a hook that only
-//! reports never holds up the CLI. During a run the hook process asks the running runner and
-//! repeats its answer; without one the project's own hooks are asked, in the words that they
-//! expect. This room decides nothing by itself.
+//! Invariant: if a hook that decides fails, it denies; a hook that only reports never holds up
+//! the CLI. During a run the hook process asks the runner and prints its answer. Without a run
+//! it asks the project's own hooks, in their own formats. This room makes no decisions.
 
 mod adapter;
 mod ask;
@@ -21,13 +20,13 @@ pub use adapter::{
     HOOK_USAGE, HookInput, HookKind, SESSION_EVENTS, SessionEvent, ask_human, blocked,
     blocked_reason, read_hook_input,
 };
-pub use ask::{ASK_LIMIT, AskError, STOP_CHECK_LIMIT, ask, ask_limit};
+pub use ask::{ASK_LIMIT, AskError, STOP_CHECK_LIMIT, ask, ask_limit, observes};
 pub use claude::{
     ClaudeError, ClaudeHook, HookAnswer, MatchingHooks, claude_input, matching_hooks, read_answer,
     strictest,
 };
 pub use engine::{ENGINE_VARIABLE, HookEngine, HookEngineError, find_engine, find_program};
-pub use plugin::{PERMIT, Plugin, PluginError, PluginUse, observes};
+pub use plugin::{PERMIT, Plugin, PluginError, PluginUse};
 pub use precedence::{Payload, combine, payload_of};
 pub use script::{ScriptEnd, ScriptRun, run_script};
 pub use staging::{

@@ -1,28 +1,27 @@
-//! The JSON in what a hook printed.
+//! The JSON objects in a hook's output.
 //!
-//! Invariant: an object is found whether it stands alone, on several lines or among others,
-//! and behind the mark that some systems begin a text with; what may hold one and cannot be
-//! read is told from what holds none. What an object decides does NOT live here.
+//! Invariant: finds an object on one line or several, among other text, and after a byte order
+//! mark; output with a broken object is told apart from output without one. The meaning of an
+//! object does NOT live here.
 
 use serde_json::{Map, Value};
 
-/// The mark of byte order, which some systems begin a text with.
+/// The byte order mark, with which some systems begin a text.
 const MARK: char = '\u{feff}';
 
-/// Whether what was printed is a text in UTF-8: of UTF-16 the bytes are not, or they are full
-/// of zeros, and nobody can tell what it says.
+/// Whether the output is UTF-8 text. UTF-16 is either invalid as UTF-8 or full of zero bytes.
 pub(super) fn is_text(output: &str) -> bool {
     !output.contains(['\0', char::REPLACEMENT_CHARACTER])
 }
 
-/// Whether a text of which some lines look like JSON has any that could be read.
+/// Whether the output has a JSON object, or no line that looks like one.
 pub(super) fn is_understood(output: &str) -> bool {
     let space = |letter: char| letter.is_whitespace() || letter == MARK;
     !objects(output).is_empty()
         || !output.lines().any(|line| line.trim_start_matches(space).starts_with('{'))
 }
 
-/// The JSON objects that begin at the beginning of a line, each with its text.
+/// The JSON objects that start at the beginning of a line, each with its text.
 pub(super) fn objects(output: &str) -> Vec<(&str, Map<String, Value>)> {
     let mut found = Vec::new();
     let mut at = 0;

@@ -1,26 +1,24 @@
 //! The plugin folder that mounts the guard in the Copilot CLI.
 //!
-//! The CLI reads it at every `session/new` and never reports what is wrong with
-//! it: a folder that is missing or broken leaves the session unguarded. So it is
-//! checked before each session, and a session counts as guarded only once its
-//! `userPromptSubmitted` has reached the run's socket.
+//! The CLI reads it at every `session/new` and ignores errors in it: a missing or broken
+//! folder leaves the session unguarded. So the folder is checked before each session, and a
+//! session counts as guarded only after its `userPromptSubmitted` reached the run's socket.
 //!
-//! Each hook is started without a shell (`exec`), which costs least and leaves no
-//! PATH, alias or profile in between. The CLI lets a call pass whose hook ran out
-//! of time, so its limit is far above ours: our own watchdog denies first, and a
-//! hook that is stopped altogether holds the call instead of letting it pass.
+//! Hooks start without a shell (`exec`), which is fastest and avoids PATH, aliases and
+//! profiles. The CLI lets a call pass if its hook times out, so the limit set here is far above
+//! ours: our own watchdog denies first, and a stopped hook process holds the call.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// The limit that the CLI sets to a hook, in seconds.
+/// The CLI's time limit for each hook, in seconds.
 const HOOK_LIMIT: u64 = 86_400;
 
-/// The hook that decides.
+/// The hook that decides a call.
 const DECIDING: &str = "preToolUse";
 
-/// The hooks that the guard listens to: the first two hold, the others only tell.
+/// The hooks that the guard uses: the first two can stop the agent, the others only report.
 const EVENTS: [&str; 8] = [
     DECIDING,
     "userPromptSubmitted",
@@ -32,46 +30,32 @@ const EVENTS: [&str; 8] = [
     "sessionEnd",
 ];
 
-/// Whether a hook that cannot ask the runner only passes on what it is about to see. For
-/// every other hook, also those that nobody knows, that is a denial.
-pub fn observes(event: &str) -> bool {
-    matches!(
-        event,
-        "permissionRequest"
-            | "postToolUse"
-            | "postToolUseFailure"
-            | "errorOccurred"
-            | "agentStop"
-            | "sessionEnd"
-    )
-}
-
-/// The hook that sees permission requests. Over ACP they come to the runner itself, and the
-/// hook only watches.
+/// The hook for permission requests. Over ACP the runner gets them itself, and the hook only
+/// observes them.
 const PERMISSION: &str = "permissionRequest";
 
-/// The hook that sees the end of a turn.
+/// The hook for the end of a turn.
 const STOP: &str = "agentStop";
 
-/// What the hook of permission requests asks where nobody else answers it: in `copilot -p`.
+/// The question of the permission hook where the guard must answer: in `copilot -p`.
 pub const PERMIT: &str = "permit";
 
-/// What the CLI that the plugin is mounted in is used for.
+/// The use of the CLI in which the plugin is mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PluginUse {
     /// An ACP session of a run: its permission requests come to the runner itself.
     Acp,
-    /// A prompt of a run, in `copilot -p`: its permission requests are answered here.
+    /// A prompt of a run, in `copilot -p`: the hook answers its permission requests.
     Prompt,
-    /// A launch inside something else: as a prompt, and nobody checks the work at its end.
+    /// A nested launch: like a prompt, but its work is not checked at the end.
     Launch,
-    /// The same, whose caller says with flags what is permitted: permission requests are
-    /// the CLI's own business.
+    /// A nested launch whose caller passed permission flags: the CLI answers permission
+    /// requests itself.
     NarrowLaunch,
 }
 
 impl PluginUse {
-    /// What the hook of an event asks; nothing, if there is none.
+    /// The question that the hook of an event asks; none if the hook is not mounted.
     fn asks(self, event: &'static str) -> Option<&'static str> {
         match (self, event) {
             (Self::Prompt | Self::Launch, PERMISSION) => Some(PERMIT),
@@ -84,15 +68,15 @@ impl PluginUse {
 /// The plugin cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    /// A file of it cannot be written or read.
-    #[error("the guard's plugin: {path}: {source}")]
+    /// A file of the plugin cannot be written or read.
+    #[error("cannot use the guard's plugin: {path}: {source}")]
     File {
         /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// A file of it is not what was written: somebody changed it.
+    /// A file of the plugin was changed after it was written.
     #[error("the guard's plugin was changed: {path}")]
     Changed {
         /// The file.
@@ -108,7 +92,7 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// Writes the plugin to `folder`. Its hooks start `program` and ask at `socket`.
+    /// Writes the plugin to `folder`. Its hooks start `program`, which asks at `socket`.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
@@ -151,10 +135,10 @@ impl Plugin {
         &self.folder
     }
 
-    /// Makes sure that the next session will be guarded.
+    /// Checks that the next session will be guarded.
     ///
     /// # Errors
-    /// If a file is gone or is not what was written.
+    /// If a file is missing or was changed.
     pub fn check(&self) -> Result<(), PluginError> {
         for (path, text) in &self.files {
             let found = std::fs::read_to_string(path)
@@ -178,6 +162,7 @@ fn hook(program: &Path, event: &str, socket: &Path) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ask::{ask_limit, observes};
     use super::*;
 
     fn written() -> (tempfile::TempDir, Plugin) {
@@ -192,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn every_hook_is_started_without_a_shell_and_cannot_run_out_of_time_first() {
+    fn every_hook_starts_without_a_shell_and_our_own_limit_comes_first() {
         let (_folder, plugin) = written();
         let text = std::fs::read_to_string(plugin.folder().join("hooks.json")).expect("hooks");
         let hooks: Value = serde_json::from_str(&text).expect("JSON");
@@ -202,12 +187,12 @@ mod tests {
             assert_eq!(hook["exec"], "/bin/ralph");
             assert_eq!(hook["args"], json!(["hook", event, "--socket", "/s"]));
             let limit = hook["timeoutSec"].as_u64().expect("a positive number");
-            assert!(limit > super::super::ask_limit(event).as_secs() * 10);
+            assert!(limit > ask_limit(event).as_secs() * 10);
         }
     }
 
     #[test]
-    fn what_is_not_known_to_observe_decides() {
+    fn unknown_hooks_are_not_observers() {
         let observers: Vec<_> = EVENTS.into_iter().filter(|event| observes(event)).collect();
         assert_eq!(observers, EVENTS[2..]);
         for event in ["preToolUse", "userPromptSubmitted", "PostToolUse", "", "preCompact"] {
@@ -216,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn permission_requests_are_answered_only_where_nobody_else_is_asked() {
+    fn permission_requests_are_answered_only_where_the_runner_does_not_get_them() {
         let folder = tempfile::tempdir().expect("temp dir");
         for (used, permission, stop) in [
             (PluginUse::Acp, PERMISSION, true),
@@ -231,11 +216,11 @@ mod tests {
             assert_eq!(hooks.get(STOP).is_some(), stop, "{used:?}");
             assert_eq!(hooks[DECIDING][0]["args"][1], DECIDING, "{used:?}");
         }
-        assert!(!observes(PERMIT), "without an answer nothing is permitted");
+        assert!(!observes(PERMIT), "a missing answer must not permit");
     }
 
     #[test]
-    fn a_plugin_that_was_changed_or_removed_is_noticed() {
+    fn a_changed_or_removed_plugin_is_detected() {
         let (_folder, plugin) = written();
         plugin.check().expect("untouched");
         std::fs::write(plugin.folder().join("hooks.json"), "{}").expect("write");

@@ -1,7 +1,7 @@
-//! Two stacks of hooks, one answer: XPIA before amplihack.
+//! Combines the answers of the XPIA hook and the amplihack hook; XPIA comes first.
 //!
-//! Invariant: the table below and nothing else; an answer that one of them gave is passed
-//! on byte by byte, but for a denial in capitals, which the CLI would not know.
+//! Invariant: exactly the table below. The chosen answer is passed on unchanged, except that
+//! the decision is put in lower case, which the CLI requires.
 //!
 //! | priority | source | accepted signal | result |
 //! |---|---|---|---|
@@ -10,8 +10,7 @@
 //! | 3 | amplihack | `block: true` | a denial with its message |
 //! | 4 | none | no decision | `{}` |
 //!
-//! A script that is not there decides nothing; one that fails has denied. What does NOT live
-//! here: running them.
+//! A missing hook decides nothing; a failed one denies. Running the hooks does NOT live here.
 
 use serde_json::{Map, Value, json};
 
@@ -19,10 +18,10 @@ use super::adapter::{blocked, blocked_reason};
 use super::output::{is_text, is_understood, objects};
 use super::script::{ScriptEnd, ScriptRun};
 
-/// What amplihack's block says where it gives no message.
+/// The message of an amplihack block that has none.
 const BLOCKED_BY_AMPLIHACK: &str = "Blocked by amplihack pre-tool-use hook.";
 
-/// A JSON object that a hook printed, with the text that it stands in.
+/// A JSON object from a hook's output, with its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
     text: String,
@@ -30,8 +29,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// An object that was printed. A no is a no in capitals too, and is passed on as the word
-    /// that the CLI knows; a yes must be that word.
+    /// Takes an object from the output. `deny` and `ask` count in any case and are changed to
+    /// lower case, which the CLI requires; `allow` counts only in lower case.
     fn new(text: &str, mut value: Map<String, Value>) -> Self {
         let said = value.get("permissionDecision").and_then(Value::as_str).unwrap_or_default();
         let word = said.trim().to_lowercase();
@@ -42,13 +41,13 @@ impl Payload {
         Self { text: Value::Object(value.clone()).to_string(), value }
     }
 
-    /// `permissionDecision`, if it is one of the accepted ones.
+    /// The `permissionDecision`, if it is an accepted one.
     fn decision(&self) -> Option<&str> {
         let decision = self.value.get("permissionDecision")?.as_str()?;
         ["allow", "deny", "ask"].contains(&decision).then_some(decision)
     }
 
-    /// Whether it blocks in amplihack's way. Any value that is not plainly a no is a yes.
+    /// Whether `block` is set, as amplihack does. Only clearly negative values count as no.
     fn blocks(&self) -> bool {
         match self.value.get("block") {
             None | Some(Value::Null | Value::Bool(false)) => false,
@@ -73,8 +72,8 @@ impl Payload {
     }
 }
 
-/// What a hook's run says: of the JSON objects in its output (a whole one, or one a line) the
-/// last that decides, a denial before anything else; a denial where the hook failed.
+/// The decision of a hook: the last denial in its output, else the last object that decides. A
+/// hook that failed, or whose output cannot be read, denies.
 pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
     let found = objects(&ran.stdout);
     let found: Vec<Payload> =
@@ -85,9 +84,7 @@ pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
         ScriptEnd::Exited(0) if !ran.cut && is_text(&ran.stdout) && is_understood(&ran.stdout) => {
             found.into_iter().rev().find(Payload::decides)
         }
-        ScriptEnd::Exited(0) => {
-            Some(Payload::denial(&format!("the output of {name} is not understood")))
-        }
+        ScriptEnd::Exited(0) => Some(Payload::denial(&format!("cannot read the output of {name}"))),
         ScriptEnd::Exited(_)
         | ScriptEnd::Signalled(_)
         | ScriptEnd::TimedOut(_)
@@ -95,7 +92,7 @@ pub fn payload_of(name: &str, ran: &ScriptRun) -> Option<Payload> {
     }
 }
 
-/// The table. None is its last row: nobody decided.
+/// Applies the table. Returns none for its last row: no decision.
 pub fn combine(xpia: Option<&Payload>, amplihack: Option<&Payload>) -> Option<String> {
     let decided = |payload: &&Payload| payload.decision().is_some();
     if let Some(payload) = xpia.filter(decided).or_else(|| amplihack.filter(decided)) {
@@ -122,7 +119,7 @@ mod tests {
         ScriptRun { end, stdout: stdout.to_owned(), stderr: String::new(), cut: false }
     }
 
-    /// The answer to what both printed, as JSON.
+    /// The combined answer to the output of both hooks.
     fn answer(xpia: &str, amplihack: &str) -> Option<String> {
         let (xpia, amplihack) =
             (payload_of("x", &ran(0, xpia)), payload_of("a", &ran(0, amplihack)));
@@ -163,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_objects_the_last_that_decides_wins_and_a_deny_survives() {
+    fn the_last_decision_in_the_output_wins_and_a_denial_always() {
         let deny = r#"{"permissionDecision":"deny","message":"no"}"#;
         let allow = r#"{"permissionDecision":"allow"}"#;
         let ask = r#"{"permissionDecision":"ask"}"#;
@@ -197,17 +194,17 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_that_fails_has_denied() {
+    fn a_failed_hook_denies() {
         let deny = r#"{"permissionDecision":"deny","message":"mine"}"#;
         let allow = r#"{"permissionDecision":"allow"}"#;
         let says = |ran: &ScriptRun| payload_of("xpia", ran).expect("a payload").text;
-        assert_eq!(says(&ran(1, deny)), deny, "its own words are kept");
+        assert_eq!(says(&ran(1, deny)), deny, "its own message is kept");
         for failed in [
             ran(1, allow),
             ran(2, ""),
             ran(0, "{\"permissionDecision\": \"den"),
             ran(0, "\u{feff}{\"permissionDecision\": \"den"),
-            // In UTF-16, without its mark and with it.
+            // UTF-16, without and with its byte order mark.
             ran(0, &deny.replace("", "\0")),
             ran(0, &format!("\u{fffd}\u{fffd}{}", deny.replace("", "\0"))),
             ran(0, &format!("{allow}\n\u{fffd}")),

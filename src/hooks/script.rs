@@ -1,8 +1,8 @@
-//! A hook script of the project: run with an input, a limit, and bounded output.
+//! Runs a hook script of the project with an input, a time limit, and bounded output.
 //!
-//! Invariant: when the result is there, nothing that the script started is alive, however
-//! it ended; a script that does not read its input and one that writes without end keep
-//! nobody waiting. What its output means does NOT live here.
+//! Invariant: when the result is returned, no process of the script is alive. A script that
+//! does not read its input, or writes endless output, blocks nothing. The meaning of the
+//! output does NOT live here.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
@@ -14,38 +14,38 @@ use tokio::time::timeout;
 
 use crate::sys::process::{Ladder, Supervised};
 
-/// How much of each stream is kept, in bytes; what comes after it is read and forgotten.
+/// Size up to which each stream is kept, in bytes; the rest is read and dropped.
 const KEPT: usize = 1 << 20;
 
-/// How long output is read after the script has ended.
+/// Time for reading output after the script has ended.
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// How a script ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptEnd {
-    /// By itself, with this exit code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signalled(i32),
-    /// At its limit, in seconds: it was killed with everything it had started.
+    /// It exceeded this limit, in seconds, and was killed with everything it had started.
     TimedOut(u64),
-    /// It never began, or its end is not known.
+    /// It could not be started, or its exit status is unknown.
     NotRun(String),
 }
 
 impl ScriptEnd {
-    /// As the second half of a sentence that begins with the script's name.
+    /// A predicate for a sentence that begins with the script's name.
     pub fn describe(&self) -> String {
         match self {
             Self::Exited(code) => format!("ended with exit code {code}"),
-            Self::Signalled(signal) => format!("was ended by signal {signal}"),
+            Self::Signalled(signal) => format!("was killed by signal {signal}"),
             Self::TimedOut(limit) => format!("did not answer within {limit} s"),
             Self::NotRun(why) => format!("could not be run: {why}"),
         }
     }
 }
 
-/// What became of a script.
+/// The result of running a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptRun {
     /// How it ended.
@@ -54,18 +54,18 @@ pub struct ScriptRun {
     pub stdout: String,
     /// The beginning of its standard error.
     pub stderr: String,
-    /// There was more output than is kept.
+    /// Whether there was more output than is kept.
     pub cut: bool,
 }
 
 impl ScriptRun {
-    /// What it complained about: standard error, or standard output where that is empty.
+    /// Its error message: standard error or, if that is empty, standard output.
     pub fn complaint(&self) -> &str {
         let said = self.stderr.trim();
         if said.is_empty() { self.stdout.trim() } else { said }
     }
 
-    /// How the script of this name failed, with what it complained about.
+    /// A sentence that says how the script failed, with its error message.
     pub fn failure(&self, name: &str) -> String {
         let said = self.complaint();
         let said = if said.is_empty() { String::new() } else { format!(": {said}") };
@@ -73,9 +73,9 @@ impl ScriptRun {
     }
 }
 
-/// Runs a script to its end, or to the limit. Its processes carry `run`.
+/// Runs a script until it ends or `limit` is over. Its processes are marked with `run`.
 ///
-/// Call it from a thread that lives as long as the runtime.
+/// Call this from a thread that lives as long as the runtime.
 pub async fn run_script(
     mut command: Command,
     input: &[u8],
@@ -108,7 +108,7 @@ pub async fn run_script(
         Ok(Err(error)) => ScriptEnd::NotRun(error.to_string()),
         Err(_elapsed) => ScriptEnd::TimedOut(limit.as_secs_f64().round() as u64),
     };
-    // Whoever inherited the streams is ended here, so that their end is seen.
+    // This ends processes that inherited the streams, so that reading them comes to an end.
     let stopping = child.stop(Ladder::AT_ONCE);
     let draining = timeout(DRAIN, async { tokio::join!(out.read(), err.read()) });
     let (_report, _drained) = tokio::join!(stopping, draining);
@@ -116,10 +116,10 @@ pub async fn run_script(
     ScriptRun { end, stdout: out.text(), stderr: err.text(), cut }
 }
 
-/// Hands the input over; a script that does not want it has closed its end.
+/// Writes the input; a script that does not read it has closed its end.
 async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
-        // It is the exit code that counts, not whether it read everything.
+        // The exit code counts, not whether the script read everything.
         let _written = stdin.write_all(input).await;
     }
 }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ends_are_told_apart() {
+    async fn a_signal_and_a_failed_start_are_told_apart() {
         assert_eq!(run("kill -9 $$", b"", LONG).await.end, ScriptEnd::Signalled(9));
         let none = run_script(Command::new("/no/such/hook"), b"", LONG, "hook-test").await;
         assert!(matches!(none.end, ScriptEnd::NotRun(_)), "{none:?}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn input_that_nobody_reads_keeps_nobody_waiting() {
+    async fn input_that_is_not_read_does_not_block() {
         let ran = run("exit 0", &vec![b'x'; 4 << 20], LONG).await;
         assert_eq!(ran.end, ScriptEnd::Exited(0));
     }
@@ -228,7 +228,7 @@ mod tests {
         assert!(gone(ran.stdout.trim()), "{ran:?}");
     }
 
-    /// Whether a process is gone, or is but a status that nobody has asked for.
+    /// Whether a process is gone or a zombie.
     fn gone(pid: &str) -> bool {
         let ps = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid]).output();
         let state = String::from_utf8_lossy(&ps.expect("ps").stdout).trim().to_owned();

@@ -1,21 +1,20 @@
 //! Copilot's hook JSON, in and out.
 //!
-//! Older versions of the CLI hand `toolArgs` over as a JSON string, newer ones as
-//! an object; both are read. Nothing is guessed: what does not fit is an error,
-//! and the caller denies.
+//! Older versions of the CLI pass `toolArgs` as a JSON string, newer ones as an object; both
+//! are read. Unexpected input is an error, and the caller denies.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The one tool of the CLI that takes a text, and no arguments by name.
+/// The only tool of the CLI that takes free text instead of named arguments.
 const FREEFORM: &str = "apply_patch";
 
 /// A tool call as `preToolUse` and `postToolUse` describe it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookCall {
-    /// The CLI's session, which is ACP's too; empty where the CLI says none.
+    /// The session's id, the same as over ACP; empty if the input has none.
     pub session: String,
     /// The tool's name.
     pub tool: String,
@@ -28,7 +27,7 @@ pub struct HookCall {
 pub struct HookResult {
     /// The call.
     pub call: HookCall,
-    /// What the model is told about it.
+    /// The result that the model gets.
     pub output: Value,
 }
 
@@ -37,33 +36,33 @@ pub struct HookResult {
 pub struct AgentStop {
     /// The CLI's session.
     pub session: String,
-    /// Why the turn ends; `end_turn` where the agent thinks that it is finished.
+    /// The stop reason; `end_turn` if the agent considers itself done.
     pub reason: String,
 }
 
-/// What `errorOccurred` reports.
+/// An error, as `errorOccurred` reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorReport {
     /// The CLI's session.
     pub session: String,
-    /// Where it happened, as in `model_call`.
+    /// The CLI's name for the failed step, such as `model_call`.
     pub context: String,
-    /// The CLI's words.
+    /// The CLI's message.
     pub message: String,
 }
 
-/// Input that is no hook input.
+/// Invalid input of a hook.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// Not JSON, or not of the expected shape.
-    #[error("the hook's input is not understood: {0}")]
+    #[error("cannot read the hook's input: {0}")]
     Shape(#[from] serde_json::Error),
     /// `toolArgs` is neither an object nor a string that holds one.
-    #[error("`toolArgs` of {tool} is no object: {found}")]
+    #[error("`toolArgs` of {tool} must be an object, but is {found}")]
     Arguments {
         /// The tool.
         tool: String,
-        /// What it is instead.
+        /// The type of its value.
         found: String,
     },
 }
@@ -122,7 +121,7 @@ struct Named {
 /// Reads the input of `preToolUse`.
 ///
 /// # Errors
-/// If it is not JSON, names no tool, or its arguments are no object.
+/// If it is not JSON, names no tool, or the arguments are not an object.
 pub fn read_call(input: &[u8]) -> Result<HookCall, WireError> {
     let call: Call = serde_json::from_slice(input)?;
     let arguments = match call.tool_args {
@@ -141,11 +140,11 @@ pub fn read_call(input: &[u8]) -> Result<HookCall, WireError> {
     Ok(HookCall { session: call.session_id, tool: call.tool_name, input: arguments })
 }
 
-/// Reads the input of `permissionRequest`, which shows a call in a form of its own: without
-/// the description, and an edit as a diff.
+/// Reads the input of `permissionRequest`, which describes a call differently: without the
+/// description, and an edit as a diff.
 ///
 /// # Errors
-/// If it is not JSON, names no tool, or its arguments are no object.
+/// If it is not JSON, names no tool, or the arguments are not an object.
 pub fn read_permission(input: &[u8]) -> Result<HookCall, WireError> {
     let Permission { session_id, tool_name, tool_input } = serde_json::from_slice(input)?;
     if !tool_input.is_object() {
@@ -190,7 +189,7 @@ pub fn read_end(input: &[u8]) -> Result<(String, String), WireError> {
 /// Reads the input of `errorOccurred`.
 ///
 /// # Errors
-/// If it is not JSON of that shape.
+/// If it is not JSON of the expected shape.
 pub fn read_error(input: &[u8]) -> Result<ErrorReport, WireError> {
     let occurred: Occurred = serde_json::from_slice(input)?;
     let message = match &occurred.error {
@@ -200,7 +199,7 @@ pub fn read_error(input: &[u8]) -> Result<ErrorReport, WireError> {
     Ok(ErrorReport { session: occurred.session_id, context: occurred.error_context, message })
 }
 
-/// Reads the session's name from the input of any other hook.
+/// Reads the session's id and working directory from the input of any other hook.
 ///
 /// # Errors
 /// If it is not JSON or names no session.
@@ -209,7 +208,7 @@ pub fn read_session(input: &[u8]) -> Result<(String, Option<PathBuf>), WireError
     Ok((session_id, cwd))
 }
 
-/// The output that denies a call. The model reads the reason and goes on.
+/// The output that denies a call. The model gets the reason and continues.
 pub fn denial(reason: &str) -> String {
     json!({
         "permissionDecision": "deny",
@@ -219,18 +218,17 @@ pub fn denial(reason: &str) -> String {
     .to_string()
 }
 
-/// The output that leaves the call to ACP's permission request, the second layer.
+/// The output without a decision: an ACP permission request, the second layer, decides.
 pub fn pass() -> String {
     "{}".to_owned()
 }
 
-/// The same with other arguments: the CLI runs the call with these.
+/// The output without a decision that replaces the call's arguments.
 pub fn replace(arguments: &Value) -> String {
     json!({ "modifiedArgs": arguments }).to_string()
 }
 
-/// The output of `permissionRequest` that allows the call; whatever else is printed, or
-/// nothing, denies it.
+/// The output of `permissionRequest` that allows the call; any other output denies it.
 pub fn permit() -> String {
     json!({ "behavior": "allow" }).to_string()
 }
@@ -240,8 +238,8 @@ pub fn forbid(reason: &str) -> String {
     json!({ "behavior": "deny", "message": reason }).to_string()
 }
 
-/// The output of `userPromptSubmitted` that ends the prompt before any model is asked, and
-/// of `agentStop` that sends the reason to the model as the next message of the prompt.
+/// The output of `userPromptSubmitted` that rejects the prompt before a model gets it, and of
+/// `agentStop` that keeps the turn going with the reason as the next message.
 pub fn turn_back(reason: &str) -> String {
     json!({ "decision": "block", "reason": reason }).to_string()
 }
@@ -283,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hook_input_is_an_error() {
+    fn invalid_hook_input_is_an_error() {
         for input in [
             &b""[..],
             b"[]",
@@ -297,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permission_request_is_read_and_answered_in_its_own_form() {
+    fn a_permission_request_is_read_and_answered_in_its_own_format() {
         let input = br#"{"hookName":"permissionRequest","sessionId":"s","toolName":"edit","toolInput":{"file_path":"/w/x"},"permissionSuggestions":[]}"#;
         let expected = HookCall {
             session: "s".into(),
@@ -312,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_is_what_the_model_is_told() {
+    fn a_result_is_the_text_for_the_model() {
         let ended = |rest: &str| {
             let input = format!(r#"{{"sessionId":"s","toolName":"view","toolArgs":{{}}{rest}}}"#);
             read_result(input.as_bytes()).expect("a result").output
@@ -325,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_and_an_end_say_why() {
+    fn a_stop_and_an_end_have_reasons() {
         let stop = br#"{"sessionId":"s","stopReason":"end_turn","stop_hook_active":true}"#;
         let expected = AgentStop { session: "s".to_owned(), reason: "end_turn".to_owned() };
         assert_eq!(read_stop(stop).expect("a stop"), expected);

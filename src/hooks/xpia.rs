@@ -1,7 +1,7 @@
-//! The XPIA contract: what is asked, what the defender's answer means, and its audit.
+//! The XPIA contract: the hook's input, the defender's verdict, and the audit.
 //!
-//! Invariant: closed: only an answer that plainly says valid and at most medium risk allows.
-//! What does NOT live here: running `xpia-defend` and writing the audit.
+//! Invariant: only a verdict of "valid" with at most medium risk allows a command; everything
+//! else denies. What does NOT live here: running `xpia-defend` and writing the audit.
 
 use chrono::{DateTime, FixedOffset, SecondsFormat};
 use serde::Serialize;
@@ -14,38 +14,39 @@ use super::wire::pass;
 /// The defender's program.
 pub const DEFENDER: &str = "xpia-defend";
 
-/// How many characters of a command the audit keeps.
+/// Length at which the audit cuts off a command, in characters.
 const KEPT: usize = 100;
 
-/// What the hook is to look at.
+/// The hook's input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum XpiaInput {
-    /// Nothing that concerns it: another tool, or no command.
+    /// Nothing to check: another tool, or no command.
     Nothing,
     /// A shell line.
     Command {
         /// The line.
         command: String,
-        /// The session, `unknown` where none is named.
+        /// The session's id, or `unknown`.
         session: String,
     },
 }
 
-/// The hook's input is not understood.
+/// Invalid input of the hook.
 #[derive(Debug, thiserror::Error)]
 pub enum XpiaError {
-    /// It is no JSON object.
-    #[error("the hook's input is not understood: {0}")]
+    /// Not a JSON object.
+    #[error("cannot read the hook's input: {0}")]
     Shape(#[from] serde_json::Error),
-    /// A field is not what it must be.
-    #[error("`{0}` of the hook's input is not what it must be")]
+    /// A field has the wrong type or is missing.
+    #[error("`{0}` in the hook's input is missing or has the wrong type")]
     Field(&'static str),
 }
 
-/// Reads the input, by Claude's names or by Copilot's; empty input asks nothing.
+/// Reads the input with Claude's or Copilot's field names; there is nothing to check in empty
+/// input.
 ///
 /// # Errors
-/// If it is no JSON object, or a command's place holds something else.
+/// If it is not a JSON object, or a field has the wrong type.
 pub fn read_xpia(input: &[u8]) -> Result<XpiaInput, XpiaError> {
     if input.trim_ascii().is_empty() {
         return Ok(XpiaInput::Nothing);
@@ -75,28 +76,28 @@ pub fn read_xpia(input: &[u8]) -> Result<XpiaInput, XpiaError> {
         Some(_) => return Err(XpiaError::Field("command")),
     };
     if shell.is_none() {
-        // There is a command, and nobody says whose.
+        // There is a command, but no tool's name.
         return Err(XpiaError::Field("tool_name"));
     }
     let session = either("session_id", "sessionId").and_then(Value::as_str);
     Ok(XpiaInput::Command { command, session: session.unwrap_or("unknown").to_owned() })
 }
 
-/// What the defender said.
+/// The defender's verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XpiaVerdict {
-    /// Whether it holds the command to be valid.
+    /// Whether the defender considers the command valid.
     pub valid: bool,
-    /// `none`, `low`, `medium`, `high`, `critical`, or a word of its own.
+    /// The risk level: `none`, `low`, `medium`, `high`, `critical`, or an unknown word.
     pub risk: String,
-    /// What it found, in its own words.
+    /// The descriptions of the threats that it found.
     pub threats: Vec<String>,
-    /// Why there is no answer of its own.
+    /// The failure of the defender, if it gave no verdict.
     pub failure: Option<String>,
 }
 
 impl XpiaVerdict {
-    /// No answer: invalid, and critical.
+    /// The verdict if the defender failed: invalid and critical.
     pub fn failed(why: impl Into<String>) -> Self {
         Self {
             valid: false,
@@ -106,7 +107,7 @@ impl XpiaVerdict {
         }
     }
 
-    /// What a run of the defender says.
+    /// Reads the verdict from a run of the defender.
     pub fn of(ran: &ScriptRun) -> Self {
         let code = match &ran.end {
             ScriptEnd::Exited(code @ (0 | 1)) => *code,
@@ -118,7 +119,7 @@ impl XpiaVerdict {
             }
         };
         if ran.stdout.trim().is_empty() {
-            return Self::failed(format!("{DEFENDER} said nothing"));
+            return Self::failed(format!("{DEFENDER} printed nothing"));
         }
         let Ok(Value::Object(said)) = serde_json::from_str(&ran.stdout) else {
             return Self::failed(format!("{DEFENDER} did not answer in JSON"));
@@ -130,7 +131,7 @@ impl XpiaVerdict {
             described.unwrap_or("a threat without a description").to_owned()
         });
         Self {
-            // Its exit code 1 says blocked, whatever else it says.
+            // Exit code 1 means blocked, even if the output says otherwise.
             valid: code == 0 && said.get("is_valid") == Some(&Value::Bool(true)),
             risk: risk.to_ascii_lowercase(),
             threats: threats.collect(),
@@ -157,14 +158,11 @@ impl XpiaVerdict {
         } else {
             format!(" Threats: {}.", threats.join(", "))
         };
-        blocked(&format!(
-            "XPIA: the command is held to be of {} risk.{threats} Nothing ran.",
-            self.risk
-        ))
+        blocked(&format!("XPIA: the command has {} risk.{threats} Nothing ran.", self.risk))
     }
 }
 
-/// A line of the audit.
+/// A line of the XPIA audit.
 #[derive(Clone, Debug, Serialize)]
 pub struct XpiaAudit {
     timestamp: String,
@@ -185,7 +183,7 @@ struct XpiaData {
 }
 
 impl XpiaAudit {
-    /// The line on a decision. `command` must hold no secrets any more.
+    /// Makes the line for a verdict. `command` must already be redacted.
     pub fn new(
         command: &str,
         session: &str,
@@ -207,13 +205,13 @@ impl XpiaAudit {
         }
     }
 
-    /// The line, without its end.
+    /// The line, without its newline.
     pub fn line(&self) -> String {
-        // Strings, numbers and booleans alone: nothing that JSON could not hold.
+        // Only strings, numbers and booleans, which always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The file of a day.
+    /// The name of the day's audit file.
     pub fn file(at: DateTime<FixedOffset>) -> String {
         format!("rust_security_{}.log", at.format("%Y%m%d"))
     }
@@ -224,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_commands_of_the_shell_are_looked_at() {
+    fn only_shell_commands_are_checked() {
         let command = |text: &str, session: &str| XpiaInput::Command {
             command: text.to_owned(),
             session: session.to_owned(),
@@ -262,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_plain_yes_allows() {
+    fn only_a_valid_verdict_of_low_risk_allows() {
         let ran = |code, stdout: &str| ScriptRun {
             end: ScriptEnd::Exited(code),
             stdout: stdout.to_owned(),
@@ -301,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_audit_has_these_keys() {
+    fn an_audit_line_has_the_documented_keys() {
         let at = DateTime::parse_from_rfc3339("2026-11-21T23:59:50+01:00").expect("time");
         let verdict = XpiaVerdict {
             valid: false,

@@ -151,7 +151,7 @@ fn what_is_no_call_is_denied() {
     let mut whole = Project::new();
     whole.set("COPILOT_AUDIT_LOG_DIR", whole.beside("audit").display().to_string());
     let reason = whole.hook(&["preToolUse", "{"], "").denied();
-    assert!(reason.contains("not understood"), "{reason}");
+    assert!(reason.contains("cannot read"), "{reason}");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn the_end_of_a_claude_hook_is_the_decision() {
         ),
         (
             "kill -KILL $$",
-            Some("BLOCKED: the hook `hooks/core/pre-tool-use.sh` was ended by signal 9"),
+            Some("BLOCKED: the hook `hooks/core/pre-tool-use.sh` was killed by signal 9"),
         ),
         (
             r#"echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}'"#,

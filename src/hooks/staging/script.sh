@@ -11,17 +11,17 @@ if [ "$engine" = rust ]; then
     done
 fi
 
-# has SCRIPT SUBCOMMAND: whether there is something to run.
+# has SCRIPT SUBCOMMAND: succeeds if the hook exists.
 has() {
     [ -f "$hooks/$1" ] || native "$2"
 }
 
-# native SUBCOMMAND: whether the Rust engine runs it.
+# native SUBCOMMAND: succeeds if the Rust engine has the hook.
 native() {
     [ -n "$rust" ] && [ -n "$1" ]
 }
 
-# run SCRIPT SUBCOMMAND ARGUMENT...: becomes the hook.
+# run SCRIPT SUBCOMMAND ARGUMENT...: execs the hook.
 run() {
     script=$hooks/$1
     subcommand=$2
@@ -29,7 +29,7 @@ run() {
     if native "$subcommand"; then
         exec "$rust" "$subcommand" "$@"
     fi
-    # A script that names its interpreter and may be executed is; any other is Python.
+    # Executable scripts with a #! line run as they are, all others with Python.
     IFS= read -r first <"$script" || :
     case $first in
         '#!'*) if [ -x "$script" ]; then exec "$script" "$@"; fi ;;

@@ -13,7 +13,7 @@ def main():
     program = PROGRAM if known else shutil.which("ralph-copilot")
     try:
         if program is None:
-            raise OSError("ralph-copilot is not found")
+            raise OSError("ralph-copilot was not found")
         os.execv(program, [program, "hook", "xpia", *sys.argv[1:]])
     except (OSError, ValueError) as error:
         reason = f"BLOCKED: XPIA: {error}. Nothing ran."

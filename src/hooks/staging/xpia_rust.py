@@ -1,4 +1,4 @@
-"""The historical name of the XPIA hook: pre_tool_use.py beside this file is it."""
+"""The historical name of the XPIA hook: runs pre_tool_use.py beside this file."""
 
 import os
 import runpy
