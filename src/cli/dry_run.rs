@@ -6,29 +6,24 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::args::RunArgs;
+use super::assemble::{self, Plan};
 use super::command_names::next_commands;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::paths::temporary;
 use super::print::{say, say_json};
-use super::{assemble, confine, environment, launch};
-use crate::agent::AgentCommand;
-use crate::config::Settings;
+use super::{confine, environment, launch};
 use crate::engine::{NextStep, Spent, next, require_checks};
-use crate::model::{Criterion, Outcome, Task, TaskState};
-use crate::prompt::{IterationValues, Templates};
+use crate::model::{Criterion, Outcome, TaskState};
+use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
-use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, Preflight, TASK, plan};
+use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, TASK, plan};
 
-/// A run that could start, as far as that can be told without starting it.
+/// A run that could start.
 struct DryRun<'t> {
     at: &'t TaskContext,
-    task: &'t Task,
+    plan: &'t Plan,
     state: TaskState,
-    settings: Settings,
-    preflight: Preflight,
-    command: AgentCommand,
-    templates: Templates,
 }
 
 /// Shows what a run would do, with the exit code of a run that would end at once.
@@ -37,20 +32,17 @@ pub(super) fn dry_run(
     directory: Option<&std::path::Path>,
     args: &RunArgs,
 ) -> Result<u8, Failure> {
-    let task = &at.usable()?;
-    let settings = assemble::settings(&at.place, args, task)?;
-    let preflight = assemble::preflight(at, &settings)?;
-    let command = launch::find_agent(&settings)?;
-    let templates = assemble::templates(&at.place)?;
-    assemble::rules(at, &settings, &preflight, &temporary())?;
+    let plan = &Plan::of(at, args)?;
+    let Plan { task, settings, preflight, command, .. } = plan;
+    assemble::rules(at, settings, preflight, &temporary())?;
     launch::environment(command.kind, &temporary(), &[])?;
     confine::check(settings.sandbox)?;
     let state = super::status::read_state(at)?;
     if settings.require_checks {
         require_checks(task, &state, &at.layout.file(TASK), &[])?;
     }
-    let limits = assemble::limits(&settings);
-    let dry = DryRun { at, task, state, settings, preflight, command, templates };
+    let limits = assemble::limits(settings);
+    let dry = DryRun { at, plan, state };
     let first = match next(task, &dry.state, &Spent::default(), &limits) {
         NextStep::Work(criterion) => Ok(criterion),
         NextStep::Stop(outcome) => Err(outcome),
@@ -83,7 +75,7 @@ pub(super) fn dry_run(
 impl DryRun<'_> {
     /// The open criteria that used up their attempts.
     fn blocked(&self) -> Vec<&str> {
-        let blocked = self.task.criteria.iter().filter(|criterion| {
+        let blocked = self.plan.task.criteria.iter().filter(|criterion| {
             !criterion.checked && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
         });
         blocked.map(|criterion| criterion.key.text.as_str()).collect()
@@ -91,7 +83,7 @@ impl DryRun<'_> {
 
     /// The verify commands that run before the work.
     fn checks(&self) -> Vec<String> {
-        let planned = plan(self.task, CheckPhase::Baseline, &BTreeMap::new());
+        let planned = plan(&self.plan.task, CheckPhase::Baseline, &BTreeMap::new());
         planned.into_iter().map(|check| check.command).collect()
     }
 
@@ -103,34 +95,34 @@ impl DryRun<'_> {
         };
         let own = criterion.verify.iter().map(|verify| verify.command.clone());
         let attempts = self.state.find(&criterion.key).map_or(0, |entry| entry.attempts);
-        let human = self.preflight.human.paths();
+        let human = self.plan.preflight.human.paths();
         let values = IterationValues {
             iteration: self.state.iteration + 1,
-            task_name: self.task.name.clone(),
+            task_name: self.plan.task.name.clone(),
             task_folder: self.at.layout.folder().display().to_string(),
-            task_content: self.task.source.clone(),
+            task_content: self.plan.task.source.clone(),
             guardrails_content: read(GUARDRAILS),
             progress_content: read(PROGRESS),
             next_criterion: criterion.key.text.clone(),
             next_line: criterion.line,
-            verify_commands: own.chain(self.task.settings.verify.iter().cloned()).collect(),
+            verify_commands: own.chain(self.plan.task.settings.verify.iter().cloned()).collect(),
             feedback: Vec::new(),
             project_context: std::env::var("COPILOT_PROJECT_CONTEXT").ok(),
             human_changes: human.map(|path| path.display().to_string()).collect(),
             attempt: attempts + 1,
-            max_attempts: self.settings.stuck_threshold.get(),
+            max_attempts: self.plan.settings.stuck_threshold.get(),
             date: Clock::system().today(),
         };
-        Ok(self.templates.iteration(&values, environment::redactor().as_ref())?.text)
+        Ok(self.plan.templates.iteration(&values, environment::redactor().as_ref())?.text)
     }
 
     fn as_json(&self, first: Option<&Criterion>, prompt: Option<&str>) -> Value {
         json!({
-            "task": self.task.name,
-            "branch": self.preflight.checkpoint.branch,
-            "head": self.preflight.checkpoint.head,
-            "agent": { "program": self.command.program, "args": self.command.args },
-            "model": launch::model(&self.settings, self.command.kind),
+            "task": self.plan.task.name,
+            "branch": self.plan.preflight.checkpoint.branch,
+            "head": self.plan.preflight.checkpoint.head,
+            "agent": { "program": self.plan.command.program, "args": self.plan.command.args },
+            "model": launch::model(&self.plan.settings, self.plan.command.kind),
             "next": first.map(|criterion| json!({
                 "line": criterion.line,
                 "text": criterion.key.text,
@@ -143,10 +135,11 @@ impl DryRun<'_> {
     }
 
     fn as_text(&self, first: Option<&Criterion>) -> String {
-        let (branch, head) = (&self.preflight.checkpoint.branch, &self.preflight.checkpoint.head);
-        let command = &self.command;
+        let (branch, head) =
+            (&self.plan.preflight.checkpoint.branch, &self.plan.preflight.checkpoint.head);
+        let command = &self.plan.command;
         let mut lines = vec![
-            format!("task    {} on {branch} at {}", self.task.name, head.short()),
+            format!("task    {} on {branch} at {}", self.plan.task.name, head.short()),
             format!("agent   {} {}", command.program.display(), command.args.join(" ")),
         ];
         lines.extend(self.checks().iter().map(|check| format!("check   {check}")));

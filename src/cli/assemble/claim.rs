@@ -1,0 +1,123 @@
+//! Takes a working tree for a run, and cleans up after the run before it.
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::last::{end_the_last_run, last_run, put_in_order};
+use super::notices::Untold;
+use super::plan::settings;
+use super::run_guards::at_once;
+use crate::agent::AgentError;
+use crate::cli::args::RunArgs;
+use crate::cli::context::{RepoContext, TaskContext};
+use crate::cli::failure::Failure;
+use crate::cli::{audit, environment, screen};
+use crate::engine::Resumed;
+use crate::events::run_id_after;
+use crate::hooks::SESSION_EVENTS;
+use crate::model::RunId;
+use crate::recipe::RecipeError;
+use crate::report::LiveLine;
+use crate::sys::clock::Clock;
+use crate::sys::depth::Depth;
+use crate::sys::lock::TreeLock;
+use crate::sys::shutdown::Shutdown;
+use crate::verify::{ExcludesWatch, Identity, Layout, Repo as _};
+
+/// A working tree that belongs to one run. Its fields are dropped in this order.
+pub(super) struct Claim {
+    pub(super) untold: Untold,
+    pub(super) excludes: ExcludesWatch,
+    pub(super) lock: TreeLock,
+    pub(super) run: RunId,
+    /// The folder of all runs.
+    pub(super) runs: PathBuf,
+    /// The folder of this run, not made yet.
+    pub(super) folder: PathBuf,
+    pub(super) stop: Shutdown,
+    pub(super) depth: Depth,
+    /// Who commits, if git knows.
+    pub(super) identity: Option<Identity>,
+    pub(super) resumed: Resumed,
+    /// The audit's folder, and its path in the repository if it lies there.
+    pub(super) audited: PathBuf,
+    pub(super) audited_here: Option<String>,
+}
+
+/// Takes the lock, ends what the last run left running, and restores what it left unrecorded.
+pub(super) async fn claim(
+    at: &TaskContext,
+    args: &RunArgs,
+    clock: Clock,
+    live: Option<&LiveLine>,
+) -> Result<Claim, Failure> {
+    let runs = at.place.runs();
+    let found = match at.usable() {
+        // A run that was killed may have left half a TASK.md, or none: it is restored below.
+        Err(_) if last_run(&runs)?.is_some() => at.load().or_else(|_| at.committed())?,
+        found => found?,
+    };
+    // Settings that do not fit together are refused before anything is changed.
+    settings(&at.place, args, &found)?;
+    let audited = audit::folder(at.place.root(), &at.place.cwd);
+    let audited_here = audit::inside(&audited, at.place.root())?.map(str::to_owned);
+    make_private(&runs)?;
+    let last = last_run(&runs)?;
+    let run = run_id_after(last.as_deref(), clock.now(), std::process::id());
+    // From here on a signal ends the run in good order instead of killing this process.
+    let stop = Shutdown::default();
+    let run_of_signal = run.clone();
+    let live = live.cloned();
+    stop.listen(move |signal| at_once(&run_of_signal, live.as_ref(), signal))?;
+    let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
+    // Only once the tree is ours: another run watches git's settings.
+    let excludes = watch_excludes(&at.place, audited_here.as_deref())?;
+    let mut untold = Untold::default();
+    untold.add(end_the_last_run(&runs).await?);
+    let depth = Depth::current().map_err(|error| Failure::from(RecipeError::from(error)))?;
+    let identity = at.place.repo.identity(&environment::variable)?;
+    let mut resumed = Resumed::default();
+    let reporters = |layout: &Layout| screen::catching_up(at.place.root(), layout, clock);
+    let ordered = put_in_order(at, &runs, identity.as_ref(), reporters, &mut resumed);
+    untold.add(resumed.notices.drain(..));
+    ordered?;
+    let folder = runs.join(run.as_str());
+    Ok(Claim {
+        untold,
+        excludes,
+        lock,
+        run,
+        runs,
+        folder,
+        stop,
+        depth,
+        identity,
+        resumed,
+        audited,
+        audited_here,
+    })
+}
+
+/// Lets git ignore what the runner writes in the repository, and keeps git's list of ignored
+/// files from being changed by other commands of ours while the run lasts.
+fn watch_excludes(
+    place: &RepoContext,
+    audited_here: Option<&str>,
+) -> Result<ExcludesWatch, Failure> {
+    let audited_here = audited_here.map(|here| format!("/{here}/"));
+    // Installed hooks log there, but leave git's list alone during a run.
+    let logged = format!("/{SESSION_EVENTS}");
+    let own = [".ralph/runs/", ".ralph/audit/", &logged];
+    let patterns: Vec<&str> = own.into_iter().chain(audited_here.as_deref()).collect();
+    Ok(place.repo.watch_excludes(&patterns)?)
+}
+
+/// Makes a folder that only this user can enter.
+pub(super) fn make_private(folder: &Path) -> Result<(), Failure> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| {
+        let error = AgentError::Prepare { path: folder.to_owned(), source };
+        Failure::from(error)
+            .hint("the runner keeps its journal below .ralph/runs/ and must be able to write there")
+    })
+}

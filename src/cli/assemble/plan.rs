@@ -1,0 +1,79 @@
+//! A run as far as it can be planned without changing anything: `--dry-run` stops here.
+
+use crate::agent::AgentCommand;
+use crate::cli::args::RunArgs;
+use crate::cli::context::{RepoContext, TaskContext};
+use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::launch;
+use crate::config::{Settings, resolve};
+use crate::engine::Limits;
+use crate::model::Task;
+use crate::prompt::Templates;
+use crate::verify::{Branch, Dirt, Preflight, Repo as _};
+
+/// A run that the task, the settings and the repository allow.
+pub(in crate::cli) struct Plan {
+    pub(in crate::cli) task: Task,
+    pub(in crate::cli) settings: Settings,
+    pub(in crate::cli) preflight: Preflight,
+    pub(in crate::cli) templates: Templates,
+    pub(in crate::cli) command: AgentCommand,
+}
+
+impl Plan {
+    /// Reads the task and the settings, and looks at the repository and the agent's program.
+    pub(in crate::cli) fn of(at: &TaskContext, args: &RunArgs) -> Result<Self, Failure> {
+        let task = at.usable()?;
+        let settings = settings(&at.place, args, &task)?;
+        let preflight = preflight(at, &settings)?;
+        let templates = templates(&at.place)?;
+        let command = launch::find_agent(&settings)?;
+        Ok(Self { task, settings, preflight, templates, command })
+    }
+}
+
+/// The settings of a run, if they fit together.
+pub(in crate::cli) fn settings(
+    place: &RepoContext,
+    args: &RunArgs,
+    task: &Task,
+) -> Result<Settings, Failure> {
+    let settings = resolve(&place.layers(args.settings.layer(), Some(task))?);
+    if settings.require_checks && !settings.baseline {
+        return Err(Failure::new(
+            FailureKind::Usage,
+            "--require-checks and --no-baseline exclude each other",
+        )
+        .hint("a check proves something only if it was seen red before the work"));
+    }
+    Ok(settings)
+}
+
+/// The limits of a run.
+pub(in crate::cli) fn limits(settings: &Settings) -> Limits {
+    Limits {
+        iterations: settings.max_iterations.get(),
+        duration: settings.max_duration.map(|span| span.0),
+        premium_requests: settings.max_premium_requests,
+        tokens: settings.max_tokens,
+        attempts: settings.stuck_threshold.get(),
+        on_stuck: settings.on_stuck,
+    }
+}
+
+/// Looks at the repository.
+pub(in crate::cli) fn preflight(
+    at: &TaskContext,
+    settings: &Settings,
+) -> Result<Preflight, Failure> {
+    let branch = settings.branch.as_deref().map_or(Branch::Current, Branch::Named);
+    let dirt = if settings.allow_dirty { Dirt::Protect } else { Dirt::Refuse };
+    Ok(at.place.repo.preflight(&at.layout, branch, dirt)?)
+}
+
+/// The templates, ours or the repository's.
+pub(in crate::cli) fn templates(place: &RepoContext) -> Result<Templates, Failure> {
+    let folder = place.templates();
+    let loaded = if folder.is_dir() { Templates::load(&folder) } else { Templates::builtin() };
+    Ok(loaded?)
+}
