@@ -1,4 +1,5 @@
-//! What comes next: pure, over the task, its state, what is spent and what is allowed.
+//! The next step of a run, and the consequence of a verdict. Pure functions over the task, its
+//! state, the use so far and the limits.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::model::{
 /// Inconclusive verdicts in a row that end a run.
 const UNCLEAR: u32 = 3;
 
-/// What a run may use.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Iterations.
@@ -19,15 +20,15 @@ pub struct Limits {
     pub duration: Option<Duration>,
     /// Premium requests.
     pub premium_requests: Option<u32>,
-    /// Tokens, as far as the agent reports them.
+    /// Tokens, if the agent reports them.
     pub tokens: Option<u64>,
     /// Attempts on one criterion.
     pub attempts: u32,
-    /// What to do with a criterion that used them up.
+    /// What happens to a criterion that used them up.
     pub on_stuck: OnStuck,
 }
 
-/// What a run has used.
+/// The use of a run so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Iterations that counted.
@@ -36,7 +37,7 @@ pub struct Spent {
     pub duration: Duration,
     /// Premium requests.
     pub premium_requests: u32,
-    /// Tokens, where the agent reported them.
+    /// Tokens, if the agent reported them.
     pub tokens: Option<u64>,
     /// Inconclusive verdicts in a row.
     pub unclear: u32,
@@ -47,7 +48,7 @@ pub struct Spent {
 pub enum NextStep<'a> {
     /// Work on this criterion.
     Work(&'a Criterion),
-    /// Nothing is left to work on: prove what is ticked.
+    /// Nothing is left to work on: prove the ticked criteria.
     Prove,
     /// End the run.
     Stop(Outcome),
@@ -89,10 +90,10 @@ pub(super) fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
     None
 }
 
-/// What a verdict leads to.
+/// The consequence of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consequence {
-    /// Go on.
+    /// Continue.
     Continue,
     /// The criterion used up its attempts.
     Block(OnStuck),
@@ -100,8 +101,7 @@ pub enum Consequence {
     Stop(Outcome),
 }
 
-/// Draws the consequence of a verdict. `entry` has the attempt counted already, and
-/// `spent` the inconclusive verdict.
+/// The consequence of a verdict. `entry` and `spent` already count it.
 pub fn after(
     verdict: &Verdict,
     entry: &CriterionState,

@@ -1,4 +1,4 @@
-//! Why the loop itself cannot go on. A task that failed is an outcome, not an error.
+//! Errors that stop the loop itself. A task that failed is an outcome, not an error.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::sys;
 use crate::task::TaskError;
 use crate::verify::VerifyError;
 
-/// The run cannot go on.
+/// The reason why a run cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The journal cannot be written.
@@ -35,8 +35,8 @@ pub enum EngineError {
         /// A line for each: where it stands, and why.
         refused: String,
     },
-    /// TASK.md is not there any more after a run that died, and was not put back.
-    #[error("{path} is gone, and the run before this one died in iteration {iteration}")]
+    /// TASK.md was deleted during or after a run that died.
+    #[error("{path} is gone, and the last run died in iteration {iteration}")]
     TaskGone {
         /// The file, relative to the repository.
         path: PathBuf,
@@ -45,10 +45,10 @@ pub enum EngineError {
         /// The commit before it, which holds the file.
         commit: Oid,
     },
-    /// A prompt cannot be made.
+    /// A prompt cannot be rendered.
     #[error(transparent)]
     Prompt(#[from] PromptError),
-    /// The guard's rules cannot be made.
+    /// The guard's rules are invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// The sandbox cannot be started or ended.
@@ -65,44 +65,45 @@ pub enum EngineError {
     StateRead {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// state.json is no state.
-    #[error("{path} is not understood: {source}")]
+    /// state.json is broken.
+    #[error("cannot parse {path}: {source}")]
     StateBroken {
         /// The file.
         path: PathBuf,
         /// The same, relative to the repository.
         file: PathBuf,
-        /// Where and why.
+        /// The position and the cause.
         source: serde_json::Error,
     },
     /// The journal of an earlier run cannot be read.
     #[error(transparent)]
     Journal(#[from] crate::events::JournalError),
-    /// A recipe cannot be given what it needs.
+    /// A recipe cannot be run.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
-    /// The journal of a run that died does not tell for sure what is its work.
+    /// The journal of a run that died is damaged, so that its work cannot be told from the
+    /// human's.
     #[error(
-        "the run before this one died in iteration {iteration}, and its journal cannot be relied on ({damage}): what it left cannot be told from your work"
+        "the last run died in iteration {iteration}, and its journal is damaged ({damage}): its leftovers cannot be told from your work"
     )]
     Damaged {
         /// The iteration.
         iteration: u32,
-        /// The first line that cannot be read.
+        /// The first damaged line.
         damage: String,
         /// The run's folder.
         folder: PathBuf,
     },
-    /// The agent's side failed in a way that is ours to mend.
+    /// The agent could not be prepared or started.
     #[error(transparent)]
     Agent(AgentError),
 }
 
 impl EngineError {
-    /// What the run cannot do without and lacks.
+    /// The kind of problem, which decides the exit code.
     pub fn obstacle(&self) -> Obstacle {
         match self {
             Self::Record(_) | Self::State(_) | Self::StateRead { .. } => Obstacle::Write,
@@ -143,20 +144,19 @@ impl EngineError {
         }
     }
 
-    /// The way out, where there is one to tell.
+    /// The next step for the human, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Verify(error) => error.hint(),
-            Self::Task(_) => Some(
-                "put TASK.md back (git log -- TASK.md tells of it), then start it again".into(),
-            ),
+            Self::Task(_) => {
+                Some("restore TASK.md (see git log -- TASK.md), then start again".into())
+            }
             Self::TaskGone { path, commit, .. } => Some(format!(
-                "bring it back as it was before that: git restore --source={} -- {}, then start \
-                 it again",
+                "restore it: git restore --source={} -- {}, then start again",
                 commit.short(),
                 path.display()
             )),
-            Self::TaskInvalid { .. } => Some("put it right, then start it again".into()),
+            Self::TaskInvalid { .. } => Some("fix these errors, then start again".into()),
             Self::ChecksRequired { .. } => Some(
                 "give each a verify command that fails today, or run without --require-checks"
                     .into(),
@@ -169,13 +169,13 @@ impl EngineError {
             }
             Self::Recipe(error) => error.hint(),
             Self::StateBroken { file, .. } => Some(format!(
-                "take the last good one from git (git log -- {}), or remove it: attempts and \
-                 proofs are then forgotten",
+                "restore the last good version from git (git log -- {}), or delete it, which \
+                 forgets attempts and proofs",
                 file.display()
             )),
             Self::Damaged { folder, .. } => Some(format!(
-                "look at the last commits and the working tree, then remove {}: the next run \
-                 begins with what is there",
+                "check the last commits and the working tree, then delete {}: the next run starts \
+                 from what is there",
                 folder.display()
             )),
             Self::Sandbox(_) => {

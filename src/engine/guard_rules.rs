@@ -7,7 +7,7 @@ use crate::agent::Focus;
 use crate::guard::{Allow, Approval, Globs, Policy, PolicyError, Rules, TickRule};
 use crate::model::{Criterion, WriteScope};
 
-/// What stays the same over a run.
+/// The rules that stay the same over a run.
 #[derive(Clone, Debug)]
 pub struct GuardRules {
     /// The repository's root, canonical.
@@ -18,26 +18,26 @@ pub struct GuardRules {
     pub home: Option<PathBuf>,
     /// The agent's TMPDIR.
     pub tmp: PathBuf,
-    /// Where it may write.
+    /// Where the agent may write.
     pub write_scope: WriteScope,
-    /// Commands allowed on top.
+    /// Commands allowed besides the built-in list.
     pub allow: Vec<String>,
-    /// Globs that must not be changed.
+    /// Globs of paths that must not change.
     pub protect: Vec<String>,
     /// Paths that the human left uncommitted, canonical.
     pub human: Vec<PathBuf>,
     /// The user's own rules.
     pub rules: Rules,
-    /// Who approves.
+    /// Who approves calls that the rules leave open.
     pub approval: Approval,
 }
 
 impl GuardRules {
-    /// The rules for one criterion. `named` are files that verify commands name,
-    /// relative to the workspace.
+    /// The policy for one criterion. `named` are files that verify commands name, relative to
+    /// the workspace.
     ///
     /// # Errors
-    /// If a glob or an allowed command is not understood.
+    /// If a glob or an allowed command is invalid.
     pub fn policy_for<'p>(
         &self,
         iteration: u32,
@@ -50,10 +50,10 @@ impl GuardRules {
         Ok(Focus { iteration, policy: Arc::new(policy) })
     }
 
-    /// The rules with nothing in focus.
+    /// The policy without a criterion in focus.
     ///
     /// # Errors
-    /// If a glob or an allowed command is not understood.
+    /// If a glob or an allowed command is invalid.
     pub fn policy(&self) -> Result<Policy, PolicyError> {
         let mut policy = Policy::new(&self.workspace, &self.task_dir);
         policy.home.clone_from(&self.home);

@@ -1,7 +1,7 @@
-//! Locks of git that whoever died left behind.
+//! Stale lock files of git.
 //!
-//! Invariant: only a run removes any, and only what came to be in its time, or in that of the
-//! last one. How it is known that nobody holds one lives in `verify`.
+//! Invariant: a run removes only locks that were created during itself or the last run. How a
+//! lock is known to be stale lives in `verify`.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use super::EngineError;
 use super::run::Run;
 
 impl Run {
-    /// Removes them, and says so.
+    /// Removes stale locks, and says so.
     pub(super) fn unlock(&self) -> Result<(), EngineError> {
         self.tell_unlocked(&self.parts.repo.unlock(None)?)
     }
 
-    /// Says which were removed.
+    /// Reports removed locks.
     pub(super) fn tell_unlocked(&self, locks: &[PathBuf]) -> Result<(), EngineError> {
         unlocked(locks).map_or(Ok(()), |message| self.notice(&message))
     }
 }
 
-/// What the human is told of locks that were removed.
+/// The message about removed locks, if there are any.
 pub(super) fn unlocked(locks: &[PathBuf]) -> Option<String> {
     let names: Vec<_> = locks.iter().map(|lock| lock.display().to_string()).collect();
     let told =
-        || format!("removed, since the git that left it behind is gone: {}", names.join(", "));
+        || format!("removed stale git locks, whose processes are gone: {}", names.join(", "));
     (!names.is_empty()).then(told)
 }

@@ -1,16 +1,22 @@
-//! The loop: select, prompt, watch, verify, judge, record, decide.
+//! The loop: select a criterion, run a turn, verify, judge, record, decide.
 //!
-//! Invariant: nothing is believed that the evidence does not show, every step is in
-//! the journal before it is acted upon, and whatever the run changed is committed
-//! with the state update. How each verb works lives in its own room; what is typed
-//! and shown lives in `cli` and `report`.
+//! Invariant: only evidence counts, every step is in the journal before it is acted on, and
+//! the run's own changes are committed with the state update. How each verb works lives in its
+//! own room; commands and output live in `cli` and `report`.
 
+mod begin;
+mod cancellable_checks;
+mod dead_run;
 mod decide;
 mod error;
 mod evaluate;
+mod evidence;
+mod finish;
 mod guard_rules;
 mod iterate;
+mod iteration;
 mod locks;
+mod past_runs;
 mod prompt_inputs;
 mod prove;
 mod recipe;
@@ -18,23 +24,29 @@ mod recover;
 mod require_checks;
 mod restart_delay;
 mod resume;
+mod resumed;
 mod run;
 mod state;
 mod state_files;
+mod stop_check;
+mod stuck;
 mod supervisor;
-#[cfg(test)]
-mod tests;
 mod turn;
 mod unjudged;
-mod until_stopped;
 
+#[cfg(test)]
+mod tests;
+
+pub use dead_run::ResumeContext;
 pub use decide::{Consequence, Limits, NextStep, Spent, after, next};
 pub use error::EngineError;
 pub use guard_rules::GuardRules;
+pub use past_runs::{BEAT, PULSE, dead_run_task};
 pub use recover::{
     Advice, FailureCounts, Recovery, RecoveryAction, RetryLimits, RetryPolicy, advise, recover,
 };
 pub use require_checks::require_checks;
-pub use resume::{BEAT, PULSE, ResumeContext, Resumed, dead_run_task, resume};
+pub use resume::resume;
+pub use resumed::Resumed;
 pub use run::{BaselineRun, NextCommands, PremiumOf, Run, RunParts, Starter};
 pub use state::{BrokenState, StoredState, load as load_state};

@@ -1,10 +1,11 @@
 //! The values of the prompts. The templates redact them.
 
 use super::EngineError;
-use super::iterate::Iteration;
+use super::iteration::Iteration;
 use super::run::Run;
 use crate::model::{Finding, Prompt, Weight};
 use crate::prompt::{ContinuationValues, IterationValues, StopValues};
+use crate::verify::{GUARDRAILS, Layout, PROGRESS};
 
 impl Run {
     /// The prompt of an iteration.
@@ -24,8 +25,8 @@ impl Run {
             task_name: parts.layout.task().to_owned(),
             task_folder: folder_of(&parts.layout),
             task_content: iteration.task.source.clone(),
-            guardrails_content: text_of(crate::verify::GUARDRAILS),
-            progress_content: text_of(crate::verify::PROGRESS),
+            guardrails_content: text_of(GUARDRAILS),
+            progress_content: text_of(PROGRESS),
             next_criterion: criterion.key.text.clone(),
             next_line: criterion.line,
             verify_commands: verify_commands.cloned().collect(),
@@ -39,7 +40,7 @@ impl Run {
         Ok(parts.templates.iteration(&values, parts.gate.redactor().as_ref())?)
     }
 
-    /// The prompt that goes on after a denial of ours ended the turn.
+    /// The prompt after a denial cut the turn short.
     pub(super) fn continuation_for(
         &self,
         iteration: &Iteration,
@@ -58,8 +59,8 @@ impl Run {
         Ok(parts.templates.continuation(&values, parts.gate.redactor().as_ref())?)
     }
 
-    /// What sends the agent back to work when it wants to end its turn.
-    pub(super) fn stop_for(
+    /// The prompt that sends the agent back to work when it wants to end its turn.
+    pub(super) fn stop_prompt_for(
         &self,
         iteration: &Iteration,
         findings: &[Finding],
@@ -78,17 +79,12 @@ impl Run {
 }
 
 /// The task's folder as prompts and events name it.
-pub(super) fn folder_of(layout: &crate::verify::Layout) -> String {
+pub(super) fn folder_of(layout: &Layout) -> String {
     let folder = layout.folder().to_string_lossy().into_owned();
     if folder.is_empty() { ".".to_owned() } else { folder }
 }
 
-/// As in `3 attempts`.
-pub(super) fn attempts(number: u32) -> String {
-    format!("{number} attempt{}", if number == 1 { "" } else { "s" })
-}
-
-/// The findings that tell an agent what to do better.
+/// The findings that an agent can act on.
 fn useful(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings.iter().filter(|finding| match finding.weight {
         Weight::Fails | Weight::Tampering | Weight::Unclear => true,

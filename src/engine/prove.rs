@@ -1,11 +1,10 @@
-//! The end of the work: everything that is ticked must hold in a clean checkout.
+//! The proof at the end: every ticked criterion must hold in a clean checkout.
 
 use super::EngineError;
-use super::iterate::Iteration;
 use super::run::Run;
 use crate::model::{
-    CheckResult, CheckStatus, CriterionKey, EventKind, Finding, FindingKind, OnStuck, Outcome,
-    Record as _, Task, Weight,
+    CheckResult, CheckStatus, CriterionKey, EventKind, Finding, FindingKind, Outcome, Record as _,
+    Task, Weight,
 };
 use crate::task::{self, Tick};
 use crate::verify::{CheckPhase, PlannedCheck, not_reproducible, plan, run_clean};
@@ -18,13 +17,13 @@ struct Broken {
 }
 
 impl Run {
-    /// Runs every check in a clean worktree of HEAD. Criteria whose checks fail there are
-    /// open again; gives the outcome if none is.
+    /// Runs every check in a clean checkout of HEAD, and opens criteria whose checks fail there.
+    /// Returns the outcome if no criterion was opened.
     pub(super) async fn prove(&mut self, task: &Task) -> Result<Option<Outcome>, EngineError> {
         let planned = plan(task, CheckPhase::End, self.baseline.millis());
         let broken = self.broken(&planned).await?;
         if let Some(outcome) = self.interrupted() {
-            // Checks that were ended with the run say nothing about the work.
+            // The checks were ended early, which says nothing about the work.
             return Ok(Some(outcome));
         }
         let mut unproven = Vec::new();
@@ -33,7 +32,7 @@ impl Run {
             let owners = self.owners(broken);
             if owners.is_empty() {
                 if self.was_red(&broken.check.command) && broken.check.criteria.is_empty() {
-                    self.notice(&format!("{} It was red before the work, too.", broken.reason))?;
+                    self.notice(&format!("{} It also failed before the work.", broken.reason))?;
                 } else {
                     unproven.push(broken.reason.clone());
                 }
@@ -55,33 +54,28 @@ impl Run {
         let blocked: Vec<_> =
             blocked.map(|criterion| format!("`{}`", criterion.key.text)).collect();
         if !blocked.is_empty() {
-            unproven.insert(0, format!("put aside: {}.", blocked.join(", ")));
+            unproven.insert(0, format!("blocked: {}.", blocked.join(", ")));
         }
-        unproven.extend(self.ticked_by_nobody(task));
+        unproven.extend(self.ticked_without_proof(task));
         if unproven.is_empty() {
             return Ok(Some(Outcome::Proven));
         }
         Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
     }
 
-    /// Boxes that were open when the run began and are ticked now, although no verdict
-    /// proved them: a human's hand, or something that nobody saw.
-    fn ticked_by_nobody(&self, task: &Task) -> Option<String> {
+    /// Boxes that were ticked during the run although no verdict proved them.
+    fn ticked_without_proof(&self, task: &Task) -> Option<String> {
         let unproven = task.criteria.iter().filter(|criterion| {
             criterion.checked
                 && self.open_before.contains(&criterion.key)
                 && self.state.find(&criterion.key).is_none_or(|entry| entry.proof.is_none())
         });
         let names: Vec<_> = unproven.map(|criterion| format!("`{}`", criterion.key.text)).collect();
-        (!names.is_empty()).then(|| {
-            format!(
-                "ticked during the run by nobody that was watched, and proven by nothing: {}.",
-                names.join(", ")
-            )
-        })
+        (!names.is_empty())
+            .then(|| format!("ticked, but no verdict proved it: {}.", names.join(", ")))
     }
 
-    /// The checks that fail.
+    /// Runs the checks, and returns those that fail.
     async fn broken(&mut self, planned: &[PlannedCheck]) -> Result<Vec<Broken>, EngineError> {
         let parts = &self.parts;
         let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
@@ -90,7 +84,7 @@ impl Run {
         }
         let options = self.check_options(repo.root());
         let environment = &parts.preflight.environment;
-        self.notice("at the end every check runs again, in a clean checkout of HEAD")?;
+        self.notice("running every check again in a clean checkout of HEAD")?;
         let (clean, notes) =
             run_clean(repo, checks, planned, &options, &parts.layout, environment).await?;
         for check in &clean {
@@ -100,7 +94,7 @@ impl Run {
         let red = |planned: &&PlannedCheck| {
             clean.iter().any(|check| check.command == planned.command && !check.passed())
         };
-        // Those that are red there are run here too: that tells the reason.
+        // Run the failing ones in the working tree, too, to find out why they fail.
         let again: Vec<_> = planned.iter().filter(red).cloned().collect();
         let here = self.run_checks(checks, &again, &repo.status()?).await?;
         let only_there: Vec<_> = not_reproducible(&here.results, &clean).cloned().collect();
@@ -124,8 +118,8 @@ impl Run {
         Ok(clean.into_iter().filter(|check| !check.passed()).map(describe).collect())
     }
 
-    /// The criteria that a failing check opens again: those that it had proven, else, for
-    /// a check of the whole task, the one that was proven last.
+    /// The criteria that a failing check opens again: those that it had proven, or, for a check
+    /// of the whole task, the one that was proven last.
     fn owners(&self, broken: &Broken) -> Vec<CriterionKey> {
         let proven =
             |key: &&CriterionKey| self.state.find(key).is_some_and(|entry| entry.proof.is_some());
@@ -170,34 +164,14 @@ impl Run {
         if attempts < self.parts.limits.attempts {
             return Ok(None);
         }
-        let Some(criterion) = task::find(task, key) else { return Ok(None) };
-        let entry = self.state.entry(key);
-        entry.blocked = true;
-        self.sign(&criterion.key, self.state.iteration, attempts, &broken.reason)?;
-        let then = self.parts.limits.on_stuck;
-        self.parts.events.record(EventKind::CriterionBlocked {
-            criterion: key.clone(),
-            then,
-            kept: None,
-        })?;
-        Ok(match then {
-            OnStuck::Skip => None,
-            OnStuck::Stop => Some(Outcome::Stuck { reason: broken.reason.clone() }),
-        })
-    }
-
-    /// The sign for a criterion in its iteration.
-    pub(super) fn add_sign(
-        &mut self,
-        iteration: &Iteration,
-        attempts: u32,
-        why: &str,
-    ) -> Result<(), EngineError> {
-        self.sign(&iteration.criterion.key, iteration.number, attempts, why)
+        if task::find(task, key).is_none() {
+            return Ok(None);
+        }
+        self.block_criterion(key, self.state.iteration, &broken.reason, None)
     }
 }
 
-/// How a check ended, in a few words.
+/// The end of a check in a few words.
 fn status_of(check: &CheckResult) -> String {
     match &check.status {
         CheckStatus::Passed => "passed".to_owned(),

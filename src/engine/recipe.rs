@@ -1,6 +1,6 @@
-//! A criterion's recipe, run in the place of a prompt.
+//! A criterion's recipe, run instead of a prompt.
 //!
-//! Invariant: what comes out is a turn like any other: a claim, judged by the same evidence.
+//! Invariant: the result is a turn like any other: a claim, judged by the same evidence.
 //! A runner that cannot be used ends the run; a recipe that fails is a failed attempt.
 
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::time::Instant;
 
 use super::EngineError;
-use super::iterate::{Iteration, Turned};
+use super::iteration::{Iteration, TurnResult};
 use super::prompt_inputs::folder_of;
 use super::run::Run;
 use crate::model::{
@@ -20,9 +20,8 @@ use crate::recipe::{
     read_line,
 };
 
-/// What the runner runs as it stands, relative to the root: the folders in which it finds
-/// recipes, and the files that the task names. A folder that merely has a recipe's name is
-/// no recipe.
+/// The recipe files that must not change, relative to the root: the folders in which the runner
+/// finds recipes, and the files that the task names. A folder with a recipe's name is none.
 pub(super) fn protected(task: &Task, root: &Path) -> Vec<PathBuf> {
     let names: Vec<&RecipeName> =
         task.criteria.iter().filter_map(|criterion| criterion.recipe.as_ref()).collect();
@@ -39,12 +38,14 @@ pub(super) fn protected(task: &Task, root: &Path) -> Vec<PathBuf> {
 }
 
 impl Run {
-    /// Runs the criterion's recipe until it is over. What is looked at afterwards must not
-    /// change any more.
-    pub(super) async fn recipe(&mut self, iteration: &Iteration) -> Result<Turned, EngineError> {
-        // Nothing that asked for no recipe gets here.
+    /// Runs the criterion's recipe to its end.
+    pub(super) async fn recipe(
+        &mut self,
+        iteration: &Iteration,
+    ) -> Result<TurnResult, EngineError> {
+        // Only criteria with a recipe get here.
         let Some(name) = iteration.criterion.recipe.clone() else {
-            return Ok(Turned::Ended(Turn::default()));
+            return Ok(TurnResult::Ended(Turn::default()));
         };
         let request = self.request_for(iteration, &name)?;
         let stop = self.parts.stop.token().clone();
@@ -53,7 +54,7 @@ impl Run {
             () = stop.cancelled() => Err(RecipeError::Stopped),
             found = self.parts.recipes.runner() => found,
         };
-        let turned = match found {
+        let result = match found {
             Ok(runner) => {
                 let report = self.run_recipe(iteration, &request, &runner).await?;
                 self.turn_of(iteration, report)
@@ -64,7 +65,7 @@ impl Run {
         if let Some(broken) = self.parts.gate.take_broken() {
             return Err(broken.into());
         }
-        turned
+        result
     }
 
     fn request_for(
@@ -94,7 +95,7 @@ impl Run {
             recipe_dirs: Vec::new(),
             context,
             mode: RecipeMode::Run,
-            // What the human left in the tree is not to be staged.
+            // The human's uncommitted files must not be staged.
             auto_stage: AutoStage::Off,
             progress: ShowProgress::Shown,
         })
@@ -147,8 +148,12 @@ impl Run {
         Ok(report)
     }
 
-    /// What a report comes to as a turn.
-    fn turn_of(&self, iteration: &Iteration, report: RecipeReport) -> Result<Turned, EngineError> {
+    /// A recipe's report as a turn.
+    fn turn_of(
+        &self,
+        iteration: &Iteration,
+        report: RecipeReport,
+    ) -> Result<TurnResult, EngineError> {
         let last = report.steps.last();
         let said = last.map(|step| step.output.trim().to_owned()).unwrap_or_default();
         let mut turn = Turn { said, millis: report.millis, ..Turn::default() };
@@ -186,8 +191,8 @@ impl Run {
         let ended = EventKind::TurnEnded { iteration: iteration.number, turn: turn.clone() };
         self.parts.events.record(ended)?;
         Ok(match outcome {
-            None => Turned::Ended(turn),
-            Some(outcome) => Turned::Stopped(Some(turn), outcome),
+            None => TurnResult::Ended(turn),
+            Some(outcome) => TurnResult::Stopped(Some(turn), outcome),
         })
     }
 }

@@ -1,5 +1,5 @@
-//! What to do when the agent or its model failed: pure. Such a failure is never an
-//! attempt on the criterion and costs no iteration.
+//! What to do after a failure of the agent or its model. Pure functions. Such a failure is never
+//! an attempt at the criterion and costs no iteration.
 
 use std::time::Duration;
 
@@ -11,19 +11,18 @@ use crate::model::{Fault, FaultClass, Outcome, Reset};
 
 /// Failures of the agent's process in a row that end the run.
 const DEATHS: u32 = 3;
-/// The pauses before the network is tried again; the agent has tried several times by
-/// itself before each.
+/// The delays before the network is tried again. The agent itself retries several times before
+/// each.
 const RECONNECT: [Duration; 3] =
     [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(30)];
 /// Retries after a failure of the provider's server.
 const TRANSIENT: u32 = 2;
-/// No failure passes later than in a hundred years, whatever a provider says: no calendar
-/// ends before that.
+/// The longest wait, in case a provider names an absurd time: a date that far still exists.
 const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-/// What a run says that has tried often enough.
+/// The message after the last retry.
 const USED_UP: &str = "Failed after max retries";
 
-/// What is done about a failure.
+/// The action after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryAction {
@@ -33,37 +32,37 @@ pub enum RecoveryAction {
     Retry,
     /// Start the agent anew after a while.
     Restart,
-    /// Go on with the next model.
+    /// Continue with the next model.
     Fallback,
-    /// Note it and go on: nothing depends on it.
+    /// Report it and continue: nothing depends on it.
     Skip,
-    /// End the run: only a human can mend it, or it was tried often enough.
+    /// End the run: only a human can fix it, or it was retried often enough.
     Fail,
-    /// End the run: nothing is known that would mend it.
+    /// End the run: the cause is unknown.
     Abort,
 }
 
-/// What is done about a failure, and when.
+/// The action after a failure, and its delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// What.
+    /// The action.
     pub action: RecoveryAction,
-    /// How long is waited before.
+    /// The wait before it.
     pub wait: Duration,
-    /// In one sentence.
+    /// The reason, in one sentence.
     pub reason: &'static str,
 }
 
-/// What may be tried.
+/// The limits of retrying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetryLimits {
-    /// How often a failure is tried again at most, where the user says so.
+    /// How often a failure is retried at most, if the user sets a limit.
     pub most: Option<u32>,
-    /// Whether there is another model to go on with.
+    /// Is there another model to fall back to?
     pub fallback: bool,
 }
 
-/// Advises on a failure that was tried again `retry` times before.
+/// Advises on a failure that was retried `retry` times before.
 pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Utc>) -> Advice {
     let most = |ours: u32| allowed.most.map_or(ours, |most| most.min(ours));
     let advice = |action, wait, reason| Advice { action, wait, reason };
@@ -74,7 +73,7 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Ut
             match (allowed.most.is_none_or(|most| retry < most), known) {
                 (false, _) => advice(RecoveryAction::Fail, none, USED_UP),
                 (true, Some(_)) => {
-                    advice(RecoveryAction::Wait, wait, "rate limited; it is known when that passes")
+                    advice(RecoveryAction::Wait, wait, "rate limited; the reset time is known")
                 }
                 (true, None) => advice(RecoveryAction::Wait, wait, "rate limited"),
             }
@@ -107,22 +106,20 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Ut
             advice(RecoveryAction::Fail, none, "the model is not available")
         }
         FaultClass::Auth => {
-            advice(RecoveryAction::Fail, none, "nobody is logged in, or the key is refused")
+            advice(RecoveryAction::Fail, none, "not logged in, or the key was rejected")
         }
         FaultClass::NotFound => {
-            advice(RecoveryAction::Fail, none, "the agent's program is not there")
+            advice(RecoveryAction::Fail, none, "the agent's program was not found")
         }
-        FaultClass::FileNotFound => advice(RecoveryAction::Skip, none, "a file is not there"),
-        FaultClass::PermissionDenied => {
-            advice(RecoveryAction::Skip, none, "something is not allowed")
-        }
+        FaultClass::FileNotFound => advice(RecoveryAction::Skip, none, "a file was not found"),
+        FaultClass::PermissionDenied => advice(RecoveryAction::Skip, none, "permission denied"),
         FaultClass::Fatal => {
-            advice(RecoveryAction::Abort, none, "no failure that waiting would mend")
+            advice(RecoveryAction::Abort, none, "the cause is unknown, and waiting would not help")
         }
     }
 }
 
-/// What was borne since something last went well.
+/// Failures since the last success.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailureCounts {
     limits: u32,
@@ -133,7 +130,7 @@ pub struct FailureCounts {
 }
 
 impl FailureCounts {
-    /// Counts a failure; gives how many of its kind were borne before.
+    /// Counts a failure, and returns how many of its kind came before.
     fn count(&mut self, class: FaultClass) -> u32 {
         let counter = match class {
             FaultClass::RateLimit => &mut self.limits,
@@ -153,31 +150,31 @@ impl FailureCounts {
     }
 }
 
-/// How much a run bears.
+/// How often and how long a run retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// What may be tried.
+    /// The limits of retrying.
     pub retries: RetryLimits,
-    /// What may be waited in all, in a row.
+    /// The total of waits in a row.
     pub max_wait: Duration,
 }
 
-/// What a run does.
+/// What a run does after a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// Start the agent anew after a while.
     Restart(Duration),
     /// Wait for the rate limit or the network, with the same agent.
     Wait(Duration),
-    /// Go on with the next model.
+    /// Continue with the next model.
     Fallback,
-    /// Go on as if nothing had happened.
+    /// Continue as if nothing had happened.
     Skip,
     /// End the run.
     Stop(Outcome),
 }
 
-/// Decides it, and counts what is borne.
+/// Decides what a run does after a failure, and counts the failure.
 pub fn recover(
     fault: &Fault,
     failures: &mut FailureCounts,
@@ -203,7 +200,7 @@ pub fn recover(
     }
 }
 
-/// The outcome of a run that bears no more.
+/// The outcome of a run that gives up.
 fn given_up(fault: &Fault, before: u32, action: RecoveryAction, now: DateTime<Utc>) -> Outcome {
     let used_up =
         |fault: &Fault| Fault { message: format!("{USED_UP}: {}", fault.message), ..fault.clone() };
@@ -218,7 +215,7 @@ fn given_up(fault: &Fault, before: u32, action: RecoveryAction, now: DateTime<Ut
                 estimated: known.is_none(),
             }
         }
-        // As often as it may be, or for as long: both are the end of what is tried.
+        // Retried often enough, or waited long enough: both say so.
         (FaultClass::Network | FaultClass::Transient, _) => {
             Outcome::AgentUnusable { fault: used_up(fault) }
         }
@@ -226,11 +223,11 @@ fn given_up(fault: &Fault, before: u32, action: RecoveryAction, now: DateTime<Ut
     }
 }
 
-/// How long it takes until a failure passes by itself, where that is known and ahead.
+/// The time until a failure passes by itself, if that is known and in the future.
 fn passes_in(reset: Option<Reset>, now: DateTime<Utc>) -> Option<Duration> {
     let wait = match reset? {
         Reset::After(seconds) => Duration::from_secs(seconds),
-        // Rounded up: a wait that ends too early meets the limit again.
+        // Rounded up: a wait that ends too early hits the limit again.
         Reset::At(time) => Duration::from_millis(
             u64::try_from((time - now).num_milliseconds()).unwrap_or(0).div_ceil(1000) * 1000,
         ),
@@ -263,7 +260,7 @@ mod tests {
         (advice.action, advice.wait.as_secs())
     }
 
-    /// What a run does about the same failure again and again, until it ends.
+    /// What a run does after the same failure again and again, until it gives up.
     fn recoveries(fault: &Fault, policy: &RetryPolicy) -> (Vec<Recovery>, Outcome) {
         let (mut done, mut failures) = (Vec::new(), FailureCounts::default());
         loop {

@@ -1,4 +1,4 @@
-//! The loop, on one screen, and what it works with.
+//! The loop, on one screen, and the parts that it works with.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::cancellable_checks::CancellableChecks;
 use super::decide::{Limits, NextStep, Spent, next};
-use super::until_stopped::UntilStopped;
 use super::{EngineError, FailureCounts, GuardRules};
 use crate::agent::{Agent, AgentError, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
@@ -22,7 +22,7 @@ use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
 use crate::verify::{Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, Repo};
 
-/// Starts the agent, as often as it takes, with this model if one is named.
+/// Starts the agent, as often as needed, with this model if one is named.
 pub type Starter =
     Box<dyn FnMut(Option<String>) -> BoxFuture<'static, Result<Box<dyn Agent>, AgentError>> + Send>;
 
@@ -43,7 +43,7 @@ pub struct RunParts {
     pub gate: Arc<Gate>,
     /// The journal and the reporters.
     pub events: Arc<Emitter>,
-    /// Makes the prompts.
+    /// Renders the prompts.
     pub templates: Templates,
     /// Wall time.
     pub clock: Clock,
@@ -59,23 +59,23 @@ pub struct RunParts {
     pub identity: Identity,
     /// The guard's rules.
     pub rules: GuardRules,
-    /// What the run may use.
+    /// The run's limits.
     pub limits: Limits,
-    /// What a turn may take.
+    /// One turn's limits.
     pub turn: TurnLimits,
-    /// What is waited for rate limits in all.
+    /// How long the run may wait for rate limits and the network, in a row.
     pub max_wait: Duration,
-    /// How often a failure of the model is tried again, where the user says so.
+    /// How often a failure of the model is retried, if the user sets a limit.
     pub max_retries: Option<u32>,
-    /// One verify command's limit.
+    /// The time limit of one verify command.
     pub verify_limit: Duration,
-    /// What others' commands may cost in an iteration.
+    /// The time that other criteria's commands may take in an iteration.
     pub regression_budget: Duration,
-    /// Variables that verify commands get.
+    /// Variables for verify commands.
     pub check_environment: Vec<(String, String)>,
-    /// Whether the verify commands run before the work.
+    /// Do the verify commands run before the work?
     pub baseline: BaselineRun,
-    /// What a commit alone proves.
+    /// Does a commit alone prove a criterion?
     pub commits_alone: CommitsAlone,
     /// Whether a prompt costs a premium request; asked for each, as a fallback changes the model.
     pub premium: PremiumOf,
@@ -83,19 +83,19 @@ pub struct RunParts {
     pub agent_command: String,
     /// The model that is asked for.
     pub model: Option<String>,
-    /// Models to go on with, in this order, where one is not available.
+    /// Models to fall back to, in this order, if one is not available.
     pub fallbacks: VecDeque<String>,
-    /// What the human wants said in every prompt.
+    /// The user's text for every prompt.
     pub project_context: Option<String>,
-    /// The last number of an iteration that an earlier run used, as far as journals tell.
+    /// The last iteration number in the journals of earlier runs.
     pub iteration: u32,
     /// Criteria at which an earlier run left a commit that counts.
     pub worked: Vec<(CriterionKey, Oid)>,
-    /// Turns that the agent wants to end.
+    /// Hooks that ask whether a turn may end.
     pub stops: mpsc::Receiver<StopHook>,
     /// What the user types next.
     pub commands: NextCommands,
-    /// Things to tell before the work.
+    /// Messages for the human before the work.
     pub notices: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ pub struct NextCommands {
     pub review: String,
 }
 
-/// Whether the verify commands run before the work.
+/// Do the verify commands run before the work?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BaselineRun {
     /// Yes.
@@ -128,15 +128,15 @@ pub struct Run {
     pub(super) artefacts: BTreeSet<PathBuf>,
     /// The commit before the first attempt of this run at a criterion.
     pub(super) origins: HashMap<CriterionKey, Oid>,
-    /// What the last verdict on a criterion found.
+    /// The last verdict's findings on each criterion.
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
     pub(super) agent: Option<Box<dyn Agent>>,
     pub(super) started: Instant,
     /// Criteria whose boxes were open when the run began.
     pub(super) open_before: BTreeSet<CriterionKey>,
-    /// Something was recorded in the task's folder.
+    /// An iteration has begun, so that there is state to commit.
     pub(super) worked_at_all: bool,
-    /// Failures of the agent since something last went well.
+    /// Failures of the agent since the last success.
     pub(super) failures: FailureCounts,
 }
 
@@ -151,7 +151,11 @@ impl Run {
         for (key, commit) in &parts.worked {
             state.entry(key).worked = Some(commit.clone());
         }
-        parts.checks = Arc::new(UntilStopped { checks: parts.checks, stop: parts.stop.clone() });
+        parts.checks = Arc::new(CancellableChecks {
+            checks: parts.checks,
+            token: parts.stop.token().clone(),
+            reason: "the run was ended",
+        });
         Ok(Self {
             state,
             spent: Spent::default(),
@@ -168,7 +172,7 @@ impl Run {
         })
     }
 
-    /// Works until there is a reason to end.
+    /// Works until there is a reason to stop, and returns it.
     ///
     /// # Errors
     /// If the run itself cannot go on; the agent is stopped all the same.
@@ -179,7 +183,7 @@ impl Run {
         match worked.and_then(|outcome| self.tidy_up(outcome)) {
             Ok(outcome) => self.end(outcome),
             Err(error) => {
-                // The journal says why it ends here, where it can still be written.
+                // Record why the run ends, if the journal can still be written.
                 if let Err(unwritten) = self.end_for(&error) {
                     tracing::debug!(%unwritten, "the journal does not know why the run ended");
                 }

@@ -1,8 +1,7 @@
-//! state.json: read, written, and taken from git where it is broken.
+//! state.json: read, written, and restored from git if it is broken.
 //!
-//! Invariant: a state that cannot be understood is never replaced by an empty one: the one
-//! that was committed last is used, or nobody goes on. What stands in it does not live
-//! here.
+//! Invariant: a broken file is never replaced by an empty state. The last committed one is
+//! used, or the run stops. The state's fields live in `model`.
 
 use std::path::Path;
 
@@ -11,32 +10,32 @@ use crate::model::TaskState;
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::{Layout, Repo, STATE};
 
-/// Its format.
+/// The version of the format.
 const VERSION: u32 = 1;
 
-/// What is known of a task.
+/// A task's state as read from disk or git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredState {
     /// The state.
     pub state: TaskState,
-    /// The file is broken and this is what was committed last.
+    /// Set if the file is broken, and `state` is the last committed one.
     pub broken: Option<BrokenState>,
 }
 
-/// A state.json that was of no use.
+/// A state.json that could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenState {
-    /// For the human.
+    /// The message for the human.
     pub notice: String,
-    /// What stood there.
+    /// The file's content.
     pub bytes: Vec<u8>,
 }
 
-/// Reads state.json; a missing one is the state of a task that was never worked on.
+/// Reads state.json. A missing file is the state of a new task.
 ///
 /// # Errors
-/// [`EngineError::StateRead`] if it cannot be read; [`EngineError::StateBroken`] if it is
-/// broken and the last commit holds no better one.
+/// [`EngineError::StateRead`] if it cannot be read; [`EngineError::StateBroken`] if it is broken
+/// and so is the last committed one.
 pub fn load(repo: &dyn Repo, layout: &Layout) -> Result<StoredState, EngineError> {
     let file = layout.file(STATE);
     let path = repo.root().join(&file);
@@ -57,15 +56,13 @@ pub fn load(repo: &dyn Repo, layout: &Layout) -> Result<StoredState, EngineError
     let Some(state) = committed else {
         return Err(EngineError::StateBroken { path, file, source });
     };
-    let notice = format!(
-        "{} was not understood ({source}): the one that was committed last is taken",
-        file.display()
-    );
+    let notice =
+        format!("{} cannot be parsed ({source}): using the last committed one", file.display());
     Ok(StoredState { state, broken: Some(BrokenState { notice, bytes }) })
 }
 
-/// Replaces a broken state.json by what was committed last, and keeps the broken one below
-/// `.ralph/runs`. Gives what to tell.
+/// Replaces a broken state.json with the last committed one, and saves the broken one below
+/// `.ralph/runs`. Returns the message for the human.
 pub(super) fn repair(
     repo: &dyn Repo,
     layout: &Layout,
@@ -76,13 +73,13 @@ pub(super) fn repair(
     if !bytes.is_empty() {
         let kept = runs.join("broken-state.json");
         atomic::write(&kept, &bytes, Durability::Process, FileMode::Owner)?;
-        notice.push_str(&format!("; the broken one is kept as {}", kept.display()));
+        notice.push_str(&format!("; the broken file is saved as {}", kept.display()));
     }
     write(repo.root(), layout, &state)?;
     Ok(Some(notice))
 }
 
-/// Replaces state.json as a whole.
+/// Writes state.json.
 pub(super) fn write(root: &Path, layout: &Layout, state: &TaskState) -> Result<(), EngineError> {
     let file = layout.file(STATE);
     let path = root.join(&file);

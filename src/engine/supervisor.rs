@@ -1,8 +1,8 @@
-//! The agent over a run: started when it is needed, stopped when it cannot be relied on,
-//! borne when it or its model fails.
+//! The agent's process over a run: start, stop, and what follows a failure of the agent or its
+//! model.
 //!
-//! Invariant: an agent that may still be at work is stopped before anything it did is
-//! looked at; no wait outlives the run's own end.
+//! Invariant: an agent that may still be at work is stopped before its work is looked at; no
+//! wait is longer than the run's own limit.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::agent::{AgentError, Session};
 use crate::model::{EventKind, Fault, Outcome, Record as _};
 
 impl Run {
-    /// A fresh session of the running agent, which is started if there is none.
+    /// Opens a session, after starting the agent if it is not running.
     pub(super) async fn session(&mut self) -> Result<Box<dyn Session>, AgentError> {
         let agent = match &mut self.agent {
             Some(agent) => agent,
@@ -31,25 +31,25 @@ impl Run {
         agent.open().await
     }
 
-    /// Ends the agent and all it started; the next session starts it anew.
+    /// Stops the agent and its children. The next session starts it again.
     pub(super) async fn stop_agent(&mut self) {
         if let Some(agent) = self.agent.take() {
             agent.stop().await;
         }
     }
 
-    /// The outcome of a run that is ended from outside, if it is.
+    /// The outcome after a signal, if there was one.
     pub(super) fn interrupted(&self) -> Option<Outcome> {
         self.parts.stop.signal().map(|signal| Outcome::Interrupted { signal })
     }
 
-    /// When the run's time is up; never, where that is further away than time is counted.
+    /// The end of the run's time. `None` without a limit, or if it is too far away to represent.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.parts.limits.duration.and_then(|limit| self.started.checked_add(limit))
     }
 
-    /// Bears a failure of the agent: waits, restarts it or takes another model. Gives the
-    /// outcome if the run ends with it.
+    /// Handles a failure of the agent: waits, restarts it, or falls back to another model.
+    /// Returns the outcome if the run ends with it.
     pub(super) async fn handle_failure(
         &mut self,
         fault: &Fault,
@@ -63,7 +63,8 @@ impl Run {
         let delay = match recover(fault, &mut self.failures, &policy, now) {
             Recovery::Stop(outcome) => return Ok(Some(outcome)),
             Recovery::Fallback => return self.fall_back().await,
-            // What was skipped in a turn is never brought here: there was no turn.
+            // A skipped failure in a turn ends the turn and never gets here; without a turn
+            // there is nothing to go on with.
             Recovery::Skip => return Ok(Some(Outcome::AgentUnusable { fault: fault.clone() })),
             Recovery::Wait(delay) => delay,
             Recovery::Restart(delay) => {
@@ -81,18 +82,18 @@ impl Run {
         Ok(None)
     }
 
-    /// Goes on with the next model of the list.
+    /// Continues with the next model of the list.
     async fn fall_back(&mut self) -> Result<Option<Outcome>, EngineError> {
         if let Some(next) = self.parts.fallbacks.pop_front() {
             let missing = self.parts.model.as_deref().unwrap_or("the agent's own model");
-            self.notice(&format!("{missing} is not available: going on with {next}"))?;
+            self.notice(&format!("{missing} is not available: continuing with {next}"))?;
             self.parts.model = Some(next);
             self.stop_agent().await;
         }
         Ok(None)
     }
 
-    /// As much of a wait as the run has time for.
+    /// Shortens a wait to the time that the run has left.
     fn within_the_run(&self, delay: Duration) -> Duration {
         let left = self.deadline().map(|deadline| deadline.duration_since(Instant::now()));
         left.map_or(delay, |left| left.min(delay))

@@ -1,38 +1,146 @@
-//! A turn while it lasts: the run's own end, and the check of the work when the agent
-//! wants to stop.
+//! A turn: prompts in one session until the agent is done, fails, or runs out of time.
 //!
-//! Invariant: the check only tells. It repairs nothing, counts nothing and passes nothing: the
-//! verdict after the turn looks anew. Only what the agent can still put in order is sent
-//! back, a bounded number of times; whatever the check cannot say in its time is left to
-//! the verdict, and so is everything else.
+//! Invariant: when a turn is over, the agent no longer changes anything. An agent that may
+//! still be at work is stopped.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::EngineError;
-use super::evaluate::{Completion, worth_checking};
-use super::iterate::Iteration;
+use super::decide::reached;
+use super::iteration::{Iteration, TurnResult};
 use super::run::Run;
-use crate::agent::{AgentError, Session, StopHook, TurnLimits};
+use crate::agent::{AgentError, Closed, Session, StopHook, TurnLimits};
 use crate::model::{
-    CheckResult, CheckStatus, EventKind, Finding, FindingKind, Prompt, Record as _, SessionId,
-    Turn, VerdictResult, Weight,
+    EventKind, Fault, FaultClass, Limit, Outcome, Premium, Prompt, Record as _, Turn, TurnEnd,
 };
-use crate::verify::{CheckOptions, Checks, JudgeRules, judge};
 
-/// How often the agent is sent back to work in one iteration.
-const SENT_BACK: u32 = 2;
-/// How long the verify commands may take there: below what the asking hook waits.
-const LIMIT: Duration = Duration::from_secs(45);
+/// Prompts in one turn: the first, and those after a denial cut it short.
+const PROMPTS: u32 = 4;
+/// How long a session may take to close.
+const CLOSE: Duration = Duration::from_secs(5);
+/// How long the in-turn check may take. The CLI's hook waits longer than this.
+const STOP_CHECK_LIMIT: Duration = Duration::from_secs(45);
 
 impl Run {
-    /// Prompts, answers the question whether the turn may end, and ends it when the run's
-    /// time is up.
-    pub(super) async fn prompt_and_watch(
+    /// Opens a session to prompt in, or returns why there is none.
+    pub(super) async fn fresh_session(
+        &mut self,
+    ) -> Result<Result<Box<dyn Session>, TurnResult>, EngineError> {
+        let stop = self.parts.stop.token().clone();
+        let opened = tokio::select! {
+            biased;
+            () = stop.cancelled() => None,
+            opened = self.session() => Some(opened),
+        };
+        match opened {
+            Some(Ok(session)) => Ok(Ok(session)),
+            Some(Err(error)) => {
+                if error.is_final() {
+                    self.stop_agent().await;
+                }
+                agent_failure(error).map(Err)
+            }
+            None => {
+                // The agent may be in the middle of opening a session.
+                self.stop_agent().await;
+                let outcome = self.interrupted().unwrap_or(Outcome::Interrupted { signal: 2 });
+                Ok(Err(TurnResult::Stopped(None, outcome)))
+            }
+        }
+    }
+
+    /// Prompts the agent in a fresh session until the turn is over, then closes the session.
+    pub(super) async fn run_turn(
+        &mut self,
+        mut session: Box<dyn Session>,
+        iteration: &mut Iteration,
+    ) -> Result<TurnResult, EngineError> {
+        let result = match self.prompt_for(iteration) {
+            Ok(prompt) => self.converse(session.as_mut(), iteration, prompt).await,
+            Err(error) => Err(error),
+        };
+        self.parts.gate.rest();
+        self.close_session(session).await;
+        if let Some(broken) = self.parts.gate.take_broken() {
+            return Err(broken.into());
+        }
+        if let Ok(TurnResult::Failed(Some(turn), _)) = &result
+            && turn.end == TurnEnd::Lost
+        {
+            self.stop_agent().await;
+        }
+        result
+    }
+
+    /// Closes a session, and stops the agent if it does not confirm. After a signal the agent
+    /// is stopped at once: the whole run has 7 s to end.
+    pub(super) async fn close_session(&mut self, session: Box<dyn Session>) {
+        let ended = self.interrupted().is_some();
+        let limit = if ended { Duration::ZERO } else { CLOSE };
+        match session.close(limit).await {
+            Closed::Confirmed if !ended => {}
+            Closed::Confirmed | Closed::Unanswered => self.stop_agent().await,
+        }
+    }
+
+    /// Sends prompts until one is not cut short by a denial.
+    async fn converse(
+        &mut self,
+        session: &mut dyn Session,
+        iteration: &mut Iteration,
+        mut prompt: Prompt,
+    ) -> Result<TurnResult, EngineError> {
+        let mut whole: Option<Turn> = None;
+        for number in 1..=PROMPTS {
+            self.record_prompt(session, iteration, &prompt, number > 1)?;
+            let turn = match self.prompt_and_watch(session, &prompt, iteration).await? {
+                Ok(turn) => turn,
+                Err(error) => return agent_failure(error),
+            };
+            self.record_turn(iteration, &turn)?;
+            let end = turn.end.clone();
+            let turn = merge(whole.take(), turn);
+            if let Some(outcome) = self.interrupted() {
+                return Ok(TurnResult::Stopped(Some(turn), outcome));
+            }
+            if end == TurnEnd::Interrupted && turn.undecided.is_empty() {
+                let outcome = Outcome::LimitReached { limit: self.limit_within_a_turn() };
+                return Ok(TurnResult::Stopped(Some(turn), outcome));
+            }
+            match turn.fault.clone() {
+                Some(fault) if fault.class.is_skipped() => {
+                    self.notice(&format!("skipped: {}", fault.message))?;
+                    return Ok(TurnResult::Ended(turn));
+                }
+                Some(fault) => return Ok(TurnResult::Failed(Some(turn), fault)),
+                None => {}
+            }
+            match end {
+                TurnEnd::CutByDenial { reason } if number < PROMPTS && !self.budget_is_used() => {
+                    prompt = self.continuation_for(iteration, &reason)?;
+                    whole = Some(turn);
+                }
+                TurnEnd::Lost => {
+                    let message = "the agent reported a cancellation that was not requested";
+                    let fault = Fault::new(FaultClass::Died, message);
+                    return Ok(TurnResult::Failed(Some(turn), fault));
+                }
+                TurnEnd::CutByDenial { .. }
+                | TurnEnd::EndTurn
+                | TurnEnd::Stuck(_)
+                | TurnEnd::Interrupted
+                | TurnEnd::Other(_) => return Ok(TurnResult::Ended(turn)),
+            }
+        }
+        // The last prompt always returns above.
+        Ok(TurnResult::Ended(whole.unwrap_or_default()))
+    }
+
+    /// Sends one prompt, answers the hook that asks whether the turn may end, and cancels the
+    /// turn when the run's time is up.
+    async fn prompt_and_watch(
         &mut self,
         session: &mut dyn Session,
         prompt: &Prompt,
@@ -44,7 +152,7 @@ impl Run {
         let limits = TurnLimits { tokens, ..self.parts.turn };
         let answer = session.prompt(prompt, &limits, &stop);
         tokio::pin!(answer);
-        let end = up(self.deadline());
+        let end = run_deadline(self.deadline());
         tokio::pin!(end);
         loop {
             let StopHook { session, answer: waiting } = tokio::select! {
@@ -56,17 +164,17 @@ impl Run {
                 }
                 Some(asked) = self.parts.stops.recv() => asked,
             };
-            // The check ends with the turn, and tidies up after itself even then.
+            // The check ends with the turn, and cleans up after itself even then.
             let over = stop.child_token();
-            let check = self.may_stop(iteration, &session, &over);
+            let check = self.check_before_stop(iteration, &session, &over);
             tokio::pin!(check);
-            let limit = tokio::time::sleep(LIMIT);
+            let limit = sleep(STOP_CHECK_LIMIT);
             tokio::pin!(limit);
             let mut turn = None;
-            let told = loop {
+            let reply = loop {
                 tokio::select! {
                     biased;
-                    told = &mut check => break told?,
+                    reply = &mut check => break reply?,
                     ended = &mut answer, if turn.is_none() => {
                         turn = Some(ended);
                         over.cancel();
@@ -78,138 +186,103 @@ impl Run {
             if let Some(turn) = turn {
                 return Ok(turn);
             }
-            // Where nobody waits any more, the turn has ended by itself.
-            drop(waiting.send(told));
+            // A hook that no longer waits has let the turn end by itself.
+            drop(waiting.send(reply));
         }
     }
 
-    /// Looks at the work as the verdict will, and gives what the agent should put in order
-    /// before its turn ends, if it can.
-    async fn may_stop(
-        &mut self,
-        iteration: &mut Iteration,
-        session: &SessionId,
-        over: &CancellationToken,
-    ) -> Result<Option<String>, EngineError> {
-        if iteration.sent_back >= SENT_BACK || over.is_cancelled() {
-            return Ok(None);
-        }
-        let began = Instant::now();
-        let mut collected = self.look(iteration, &Turn::default())?;
-        let rules = JudgeRules {
-            layout: &self.parts.layout.clone(),
-            commits_alone: self.parts.commits_alone,
-        };
-        let mut verdict = judge(&collected.evidence, &rules);
-        let hopeless = |finding: &Finding| {
-            finding.weight < Weight::Fails
-                || finding.weight == Weight::Fails && !can_be_fixed(finding.kind)
-        };
-        if worth_checking(&collected.evidence, Completion::Whole)
-            && !verdict.findings.iter().any(hopeless)
-        {
-            let checks = UntilOver { checks: Arc::clone(&self.parts.checks), over: over.clone() };
-            self.check_work(iteration, &mut collected, &checks).await?;
-            // A check that was not run to its end says nothing.
-            let checks = &mut collected.evidence.checks;
-            if checks.iter().any(|check| matches!(check.status, CheckStatus::NotRun(_))) {
-                checks.clear();
-            } else {
-                verdict = judge(&collected.evidence, &rules);
-            }
-        }
-        let fails = verdict.result == VerdictResult::Fail;
-        let findings: Vec<Finding> = verdict
-            .findings
-            .into_iter()
-            .filter(|finding| finding.weight <= Weight::Fails)
-            .collect();
-        let told = fails && !findings.iter().any(hopeless) && !over.is_cancelled();
-        let text = if told { Some(self.stop_for(iteration, &findings)?.text) } else { None };
-        iteration.sent_back += u32::from(told);
-        self.parts.events.record(EventKind::StopChecked {
+    fn record_prompt(
+        &self,
+        session: &dyn Session,
+        iteration: &Iteration,
+        prompt: &Prompt,
+        again: bool,
+    ) -> Result<(), EngineError> {
+        self.parts.events.record(EventKind::PromptSent {
             iteration: iteration.number,
-            session: session.clone(),
-            findings,
-            sent_back: told,
-            checks: collected.evidence.checks,
-            millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            session: session.id().clone(),
+            bytes: prompt.text.len(),
+            cuts: prompt.cuts.clone(),
+            again,
+            model: self.parts.model.clone(),
+            premium: self.is_premium(),
         })?;
-        Ok(text)
+        Ok(())
+    }
+
+    /// Records a turn, and counts its tokens and its premium request.
+    fn record_turn(&mut self, iteration: &mut Iteration, turn: &Turn) -> Result<(), EngineError> {
+        let ended = EventKind::TurnEnded { iteration: iteration.number, turn: turn.clone() };
+        self.parts.events.record(ended)?;
+        if self.is_premium() && turn.reached_model() {
+            iteration.premium_requests += 1;
+            self.spent.premium_requests += 1;
+        }
+        if let Some(usage) = turn.usage {
+            let before = self.spent.tokens.unwrap_or(0);
+            self.spent.tokens = Some(before.saturating_add(usage.total));
+        }
+        Ok(())
+    }
+
+    /// Does a prompt to the model in use cost a premium request?
+    fn is_premium(&self) -> bool {
+        (self.parts.premium)(self.parts.model.as_deref()) == Premium::Counted
+    }
+
+    fn budget_is_used(&mut self) -> bool {
+        self.spent.duration = self.started.elapsed();
+        matches!(
+            reached(&self.spent, &self.parts.limits),
+            Some(Limit::Duration | Limit::PremiumRequests | Limit::Tokens)
+        )
+    }
+
+    /// The limit for which a turn was cancelled.
+    fn limit_within_a_turn(&self) -> Limit {
+        match self.deadline() {
+            Some(deadline) if Instant::now() >= deadline => Limit::Duration,
+            Some(_) | None => Limit::Tokens,
+        }
     }
 }
 
-/// Returns when the run's time is up; never, where it has no limit.
-async fn up(deadline: Option<Instant>) {
+/// Returns when the run's time is up, or never if it has no limit.
+async fn run_deadline(deadline: Option<Instant>) {
     match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
     }
 }
 
-/// Whether an agent can still put this in order, in the same turn and with what it may do.
-fn can_be_fixed(kind: FindingKind) -> bool {
-    match kind {
-        FindingKind::NotTicked
-        | FindingKind::NoCommit
-        | FindingKind::EmptyCommit
-        | FindingKind::Uncommitted
-        | FindingKind::CheckFailed
-        | FindingKind::RedBefore
-        | FindingKind::Regression => true,
-        // What was changed that must not be: the runner puts it back, and the turn has
-        // failed. History only grows, so that a commit cannot be taken back either.
-        FindingKind::OthersTicked
-        | FindingKind::Unticked
-        | FindingKind::CriteriaChanged
-        | FindingKind::VerifyChanged
-        | FindingKind::TaskTextChanged
-        | FindingKind::TaskUnreadable
-        | FindingKind::WrongPrefix
-        | FindingKind::HistoryRewritten
-        | FindingKind::OperationInProgress
-        | FindingKind::SecretCommitted
-        | FindingKind::WrongBranch
-        | FindingKind::ProtectedChanged
-        | FindingKind::HumanWorkTouched
-        | FindingKind::StateRewritten
-        | FindingKind::RecordsTampered
-        | FindingKind::SettingsChanged
-        | FindingKind::UndecidedCall
-        // What nobody but the human can change.
-        | FindingKind::TaskChangedByHuman
-        | FindingKind::CheckRequired
-        | FindingKind::GreenBefore
-        // What is not looked at here, or never fails.
-        | FindingKind::NotReproducible
-        | FindingKind::TurnStuck
-        | FindingKind::RecipeFailed
-        | FindingKind::TestChanged
-        | FindingKind::NoProgressEntry => false,
+/// A failure of the agent outside of a turn.
+fn agent_failure(error: AgentError) -> Result<TurnResult, EngineError> {
+    if let AgentError::Guard(guard) = &error {
+        let outcome = Outcome::Tampered { reason: guard.to_string() };
+        return Ok(TurnResult::Stopped(None, outcome));
+    }
+    match error.fault() {
+        Some(fault) => Ok(TurnResult::Failed(None, fault)),
+        None => Err(match error {
+            AgentError::Record(error) => error.into(),
+            other => EngineError::Agent(other),
+        }),
     }
 }
 
-/// Verify commands that end when the check's time is over.
-struct UntilOver {
-    checks: Arc<dyn Checks>,
-    over: CancellationToken,
-}
-
-#[async_trait]
-impl Checks for UntilOver {
-    async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
-        tokio::select! {
-            biased;
-            // Dropping the other branch ends the command with all its children.
-            () = self.over.cancelled() => CheckResult {
-                command: command.to_owned(),
-                criteria: Vec::new(),
-                whole_task: false,
-                status: CheckStatus::NotRun("the turn's time for it was over".to_owned()),
-                millis: 0,
-                output: String::new(),
-            },
-            result = self.checks.run(command, options) => result,
-        }
+/// Several prompts of one session as one turn.
+fn merge(before: Option<Turn>, now: Turn) -> Turn {
+    let Some(before) = before else { return now };
+    let mut calls = before.calls;
+    calls.extend(now.calls);
+    let mut undecided = before.undecided;
+    undecided.extend(now.undecided);
+    Turn {
+        calls,
+        undecided,
+        denied: before.denied + now.denied,
+        updates: before.updates + now.updates,
+        millis: before.millis + now.millis,
+        ..now
     }
 }

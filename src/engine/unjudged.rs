@@ -1,24 +1,22 @@
-//! Ticks that nobody judged are opened again before anything is chosen.
+//! Opens boxes again that were ticked without a verdict, before a criterion is chosen.
 //!
-//! Invariant: one byte of TASK.md for each, and nothing else of the tree; no attempt is
-//! counted. Which ticks these are is told by a dead run's journal (`resume`), or, where
-//! there is none as in a fresh clone, by the history: the runner commits the state of an
-//! iteration after it is judged, so a commit that carries the task's prefix and comes after
-//! the newest of those is an agent's whose run died. A tick in any other commit is a human's
-//! word.
+//! Invariant: changes one byte of TASK.md for each, and nothing else; counts no attempt. A dead
+//! run's journal names these ticks (`dead_run`). Without one, as in a fresh clone, the history
+//! does: the runner commits the state after each verdict, so a later commit with the task's
+//! prefix belongs to an agent whose run died. A tick in any other commit is the human's.
 
 use std::collections::BTreeSet;
 
 use super::EngineError;
-use super::resume::Resumed;
+use super::resumed::Resumed;
 use super::state;
 use crate::model::{Checkpoint, CriterionKey, Oid, TaskState};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 use crate::verify::{Ancestor, Layout, Repo, STATE, StateFiles, TASK, left_work};
 
-/// Opens what an agent ticked in a commit after which nothing was judged. Work that it
-/// committed stays, and counts as it would on the machine where its run died.
+/// Opens boxes that an agent ticked in a commit without a later verdict. Its committed work
+/// stays, and counts as it would on the machine where its run died.
 pub(super) fn open_unjudged(
     repo: &dyn Repo,
     layout: &Layout,
@@ -26,7 +24,7 @@ pub(super) fn open_unjudged(
 ) -> Result<(), EngineError> {
     let Some(Unjudged { before, ticked, judged }) = unjudged(repo, layout)? else { return Ok(()) };
     let state = state::load(repo, layout)?.state;
-    // A judgement that is written down and not committed yet is one, too.
+    // A verdict that is in state.json and not yet committed counts, too.
     let since = |key: &CriterionKey| {
         let entry = state.find(key).filter(|entry| entry.proof.is_some());
         entry.and_then(|entry| entry.iteration).is_some_and(|iteration| iteration > judged)
@@ -48,7 +46,7 @@ pub(super) fn open_unjudged(
     Ok(())
 }
 
-/// Opens the boxes of these criteria, where they are ticked now.
+/// Opens the boxes of these criteria if they are ticked.
 pub(super) fn open_again(
     repo: &dyn Repo,
     layout: &Layout,
@@ -57,7 +55,7 @@ pub(super) fn open_again(
 ) -> Result<(), EngineError> {
     let file = layout.file(TASK);
     let files = StateFiles::read(repo.root(), layout)?;
-    // Without a TASK.md the run ends soon enough, and says so.
+    // Without TASK.md the run ends soon, with its own message.
     let Some(before) = files.bytes(&file) else { return Ok(()) };
     let mut bytes = before.to_vec();
     for key in keys {
@@ -65,7 +63,7 @@ pub(super) fn open_again(
         let Some(ticked) = task::find(&now, &key).filter(|now| now.checked) else { continue };
         bytes = task::tick(&bytes, ticked.mark, Tick::Open)?;
         notices.push(format!(
-            "`{}` was ticked in an iteration that died before it was judged: it is open again",
+            "`{}` was ticked in an iteration that died before its verdict: its box is open again",
             key.text
         ));
     }
@@ -76,19 +74,19 @@ pub(super) fn open_again(
     Ok(())
 }
 
-/// Commits of agents that nobody judged.
+/// Commits of agents without a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Unjudged {
-    /// The commit before the first of them; none where the history begins with it, as that of
-    /// a shallow clone can.
+    /// The commit before the first of them; `None` if the history begins with it, as in a
+    /// shallow clone.
     before: Option<Oid>,
-    /// Criteria that they ticked, and that are ticked in HEAD.
+    /// Criteria that they ticked and that are still ticked in HEAD.
     ticked: BTreeSet<CriterionKey>,
-    /// The last iteration whose judgement was committed before them; 0 where that is not known.
+    /// The last iteration whose verdict was committed before them; 0 if unknown.
     judged: u32,
 }
 
-/// Looks for them; none, if everything was judged.
+/// Finds them. Returns `None` if everything was judged.
 fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, EngineError> {
     let prefix = layout.prefix();
     let agents = |commit: &Ancestor| {
@@ -122,14 +120,14 @@ fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, Engine
     Ok(Some(Unjudged { before, ticked, judged }))
 }
 
-/// Whether a commit of the runner's tells of one more iteration. One that only commits what
-/// was prepared, or clears attempts, says nothing of what came before it.
+/// Does a state commit record one more iteration? One that only commits prepared files, or
+/// clears attempts, is no verdict on the commits before it.
 fn judges(repo: &dyn Repo, layout: &Layout, commit: &Ancestor) -> Result<bool, EngineError> {
     let now = iteration_at(repo, layout, Some(&commit.id))?;
     Ok(now > iteration_at(repo, layout, commit.parent.as_ref())?)
 }
 
-/// The last iteration that state.json tells of in a commit.
+/// The last iteration in a commit's state.json.
 fn iteration_at(
     repo: &dyn Repo,
     layout: &Layout,

@@ -381,10 +381,20 @@ impl Case<'_> {
 
     /// Weighs what was found.
     fn close(mut self, proof: Proof) -> Verdict {
-        // A red check says what is wrong with the work, an open box only that it is not done:
-        // people and the next prompt read the first finding first.
+        // The first finding is what people and the next prompt read first. A red check says what
+        // is wrong with the work; an open box or a missing commit only that it is not done.
         let red = |kind| matches!(kind, FindingKind::CheckFailed | FindingKind::Regression);
-        self.findings.sort_by_key(|finding| (finding.weight, !red(finding.kind)));
+        let unfinished = |kind| {
+            matches!(
+                kind,
+                FindingKind::NotTicked
+                    | FindingKind::NoCommit
+                    | FindingKind::EmptyCommit
+                    | FindingKind::Uncommitted
+            )
+        };
+        let any_red = self.findings.iter().any(|finding| red(finding.kind));
+        self.findings.sort_by_key(|finding| (finding.weight, any_red && unfinished(finding.kind)));
         let has = |weight| self.findings.iter().any(|finding| finding.weight == weight);
         let result = if has(Weight::Tampering) {
             VerdictResult::Fail

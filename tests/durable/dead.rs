@@ -37,7 +37,7 @@ fn a_task_that_went_with_a_killed_run_is_put_back_and_that_is_told() {
         gone(&dead.repo);
         let ran = dead.repo.run(HONEST, &[]);
         assert_eq!(ran.code, Some(0), "{number}: {} {}", ran.stdout, ran.stderr);
-        let said = "the last run died in iteration 2: what it left is kept under refs/ralph/demo/attempts/1";
+        let said = "the last run died in iteration 2: its leftovers are saved under refs/ralph/demo/attempts/1";
         assert!(ran.stdout.contains(said), "{number}: {}", ran.stdout);
         assert_eq!(dead.repo.task(), TWO.replace("[ ]", "[x]"), "{number}");
         assert_eq!(dead.repo.status(), "", "{number}");
@@ -81,7 +81,7 @@ fn what_was_put_in_order_is_told_although_no_run_begins() {
     let dead = Dead::new();
     let ran = dead.repo.ralph(&["run", "demo", "--agent", "/no/such/agent"]);
     assert_eq!(ran.code, Some(5), "{}", ran.stderr);
-    let said = "notice: the last run died in iteration 2: what it left is kept under refs/ralph/demo/attempts/1";
+    let said = "notice: the last run died in iteration 2: its leftovers are saved under refs/ralph/demo/attempts/1";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     // Of a run that begins they are events.
     let dead = Dead::new();
@@ -111,7 +111,7 @@ fn work_of_the_human_after_a_death_stays_and_the_tick_that_nobody_judged_does_no
         let before = dead.repo.task();
         let ran = dead.repo.run(HONEST, &[]);
         assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
-        let said = "`b is there` was ticked in an iteration that died before it was judged";
+        let said = "`b is there` was ticked in an iteration that died before its verdict";
         assert!(ran.stdout.contains(said), "{name}: {}", ran.stdout);
         assert_eq!(dead.repo.task(), before, "{name}");
         assert_eq!(dead.repo.state()["criteria"][1]["iteration"], 3, "{name}");

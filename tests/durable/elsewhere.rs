@@ -4,7 +4,7 @@
 use super::{Dead, HONEST, TWO, cloned, iterations, run_in};
 use crate::repo::Repo;
 
-const OPEN_AGAIN: &str = "was ticked in an iteration that died before it was judged: it is open";
+const OPEN_AGAIN: &str = "was ticked in an iteration that died before its verdict: its box is open";
 const TICKS: &str = "turns: [{steps: [{tick: \"{criterion}\"}]}]";
 const AGENTS: &str = "ralph(demo): [a is there] done";
 const STATE: &str = "ralph(demo): state update";

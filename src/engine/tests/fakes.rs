@@ -165,9 +165,9 @@ impl Checks for FileChecks {
     }
 }
 
-pub(super) struct EventCollector(pub(super) Arc<Mutex<Vec<Event>>>);
+pub(super) struct RecordedEvents(pub(super) Arc<Mutex<Vec<Event>>>);
 
-impl Reporter for EventCollector {
+impl Reporter for RecordedEvents {
     fn name(&self) -> &'static str {
         "collector"
     }

@@ -269,7 +269,7 @@ async fn a_stuck_turn_costs_an_attempt() {
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_task_in_the_middle_of_a_run_is_an_error_that_the_journal_tells() {
     let breaking = act(|place| {
-        // By nobody that was watched: the human's, and so not put back.
+        // No call and no commit did it: it is the human's, and not put back.
         let text = place.read("tasks/demo/TASK.md");
         place.write("tasks/demo/TASK.md", &format!("---\nnonsense: 1\n---\n{text}"));
     });

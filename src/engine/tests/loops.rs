@@ -51,7 +51,7 @@ async fn a_criterion_that_is_skipped_is_kept_under_its_ref_and_the_next_one_is_w
     let mut scene = TestRun::new(TASK, acts);
     scene.limits().on_stuck = OnStuck::Skip;
     let outcome = scene.run().await.expect("an outcome");
-    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("put aside: `one`")));
+    assert!(matches!(&outcome, Outcome::Stuck { reason } if reason.contains("blocked: `one`")));
     let blocked = only(&scene.told(), &["blocked", "sign", "run ended"]);
     assert_eq!(blocked.len(), 3, "{blocked:?}");
     assert!(blocked[1].starts_with("blocked: one, skip, refs/ralph/demo/attempts/"), "{blocked:?}");

@@ -266,7 +266,7 @@ fn a_rate_limit_beyond_the_patience() {
     // To the second: a minute that is cut would be too early.
     let next = last["summary"]["next"][0].as_str().expect("a next step");
     let at = resume.format("%Y-%m-%d %H:%M:%S UTC").to_string();
-    assert!(next.starts_with(&format!("start it again after {at}: ")), "{next} {at}");
+    assert!(next.starts_with(&format!("run again after {at}: ")), "{next} {at}");
 }
 
 /// However it is said, and whatever was said before: with one iteration allowed, none is used.

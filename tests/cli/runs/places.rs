@@ -127,7 +127,7 @@ fn what_was_prepared_in_the_tasks_folder_is_committed() {
     commit: ralph(demo): state update
     commit: ralph(demo): state update
     ");
-    assert!(ran.stdout.contains("committing what was prepared"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("committing the prepared task files"), "{}", ran.stdout);
 }
 
 #[test]
@@ -244,8 +244,8 @@ fn state_that_is_not_understood() {
     let repo = Repo::with(THREE, &[("tasks/demo/state.json", "{\"version\": 1,")]);
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     7
-    error: REPO/tasks/demo/state.json is not understood: EOF while parsing a value at line 1 column 14
-    hint: take the last good one from git (git log -- tasks/demo/state.json), or remove it: attempts and proofs are then forgotten
+    error: cannot parse REPO/tasks/demo/state.json: EOF while parsing a value at line 1 column 14
+    hint: restore the last good version from git (git log -- tasks/demo/state.json), or delete it, which forgets attempts and proofs
     ");
 }
 

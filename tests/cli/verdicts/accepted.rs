@@ -157,12 +157,9 @@ fn required_checks_that_are_missing_or_pass_already_are_refused_before_the_first
         assert!(ran.stderr.contains("give each a verify command"), "{}", ran.stderr);
         assert_eq!(repo.task(), task);
     }
-    let dry = Repo::new("# Demo\n\n- [ ] notes exist\n").ralph(&[
-        "run",
-        "demo",
-        "--require-checks",
-        "--dry-run",
-    ]);
+    let repo = Repo::new("# Demo\n\n- [ ] notes exist\n");
+    let dry =
+        crate::repo::finish(repo.run_command("turns: []\n", &["--require-checks", "--dry-run"]));
     assert_eq!(dry.code, Some(7), "{}{}", dry.stdout, dry.stderr);
 }
 

@@ -29,8 +29,8 @@ fn ticks_the_box_without_work() {
     let (_, story) = once(&repo, r#"turns: [{steps: [{tick: "{criterion}"}, {say: Done}]}]"#);
     insta::assert_snapshot!(story, @r#"
     iteration 1: fail
-      fails: no_commit
       fails: check_failed
+      fails: no_commit
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line
@@ -55,8 +55,8 @@ fn ticks_and_commits_the_tick_as_its_only_work() {
     );
     insta::assert_snapshot!(story, @r#"
     iteration 1: fail
-      fails: empty_commit
       fails: check_failed
+      fails: empty_commit
       mended: restore_task {"keep_tick":false}
     exit 3: limit_reached
     - [ ] out.txt says hello
@@ -80,8 +80,8 @@ fn an_empty_commit() {
     );
     insta::assert_snapshot!(story, @r#"
     iteration 1: fail
-      fails: empty_commit
       fails: check_failed
+      fails: empty_commit
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line
@@ -242,8 +242,8 @@ fn deletes_the_task() {
     insta::assert_snapshot!(story, @r#"
     iteration 1: fail
       fails: task_unreadable
-      fails: empty_commit
       fails: check_failed
+      fails: empty_commit
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line

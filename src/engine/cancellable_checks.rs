@@ -1,33 +1,35 @@
-//! Verify commands that end with the run.
+//! Verify commands that end when a token is cancelled.
 //!
-//! Invariant: a command that was ended because the run ends is no evidence: whoever asks
-//! for results looks at the stop signal before they are judged.
+//! Invariant: a cancelled command is no evidence: its result is [`CheckStatus::NotRun`], and
+//! the caller looks at the token before it judges.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
 use crate::model::{CheckResult, CheckStatus};
-use crate::sys::shutdown::Shutdown;
 use crate::verify::{CheckOptions, Checks};
 
-/// Runs commands until the run is ended from outside.
-pub(super) struct UntilStopped {
+/// Runs commands until a token is cancelled.
+pub(super) struct CancellableChecks {
     pub(super) checks: Arc<dyn Checks>,
-    pub(super) stop: Shutdown,
+    pub(super) token: CancellationToken,
+    /// Why a cancelled command was not run, in a few words.
+    pub(super) reason: &'static str,
 }
 
 #[async_trait]
-impl Checks for UntilStopped {
+impl Checks for CancellableChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
         tokio::select! {
             biased;
             // Dropping the other branch ends the command with all its children.
-            () = self.stop.token().cancelled() => CheckResult {
+            () = self.token.cancelled() => CheckResult {
                 command: command.to_owned(),
                 criteria: Vec::new(),
                 whole_task: false,
-                status: CheckStatus::NotRun("the run was ended".to_owned()),
+                status: CheckStatus::NotRun(self.reason.to_owned()),
                 millis: 0,
                 output: String::new(),
             },

@@ -1,0 +1,191 @@
+//! The evidence of a turn: git, the state files, the guard's records, and the checks.
+//!
+//! Invariant: the verdict and the in-turn check use the same functions, so that a human's edit
+//! is kept in both.
+
+use std::path::{Path, PathBuf};
+
+use super::EngineError;
+use super::iteration::{Completion, Iteration};
+use super::run::Run;
+use crate::guard::secret_name;
+use crate::model::{
+    Attribution, ChangeKind, CriterionKey, Evidence, History, PathChange, ReadBack, TaskEdit,
+    TaskFileChange, Turn, Verdict,
+};
+use crate::task;
+use crate::verify::{
+    CheckOptions, CheckPhase, CheckRun, Checks, Collected, Inputs, JudgeRules, PlannedCheck,
+    StateFiles, Status, collect, edited_meanwhile, judge, keep_list, plan, run_checks,
+};
+
+impl Run {
+    /// Gathers the evidence of a turn. The checks run later, in [`Self::check_work`].
+    pub(super) fn collect_evidence(
+        &self,
+        iteration: &Iteration,
+        turn: &Turn,
+    ) -> Result<Collected, EngineError> {
+        let parts = &self.parts;
+        let focus = &iteration.criterion.key;
+        let proven = self.state.criteria.iter().filter(|entry| entry.proof.is_some());
+        let proven: Vec<_> = proven.map(|entry| entry.key.clone()).collect();
+        let left = self.state.find(focus).and_then(|entry| entry.worked.as_ref());
+        let worked_before = match left {
+            Some(commit) => parts.repo.reaches(commit)?,
+            None => false,
+        };
+        let mut collected = collect(
+            parts.repo.as_ref(),
+            &Inputs {
+                layout: &parts.layout,
+                focus,
+                checkpoint: &iteration.checkpoint,
+                origin: &iteration.origin,
+                state: &iteration.files,
+                settings: &iteration.settings,
+                human: &parts.preflight.human,
+                artefacts: &self.artefacts,
+                protection: &iteration.protection,
+                writes: &self.writes(iteration),
+                edits: &self.edits(iteration),
+                undecided: &turn.undecided,
+                secret: &secret_name,
+                date: &iteration.date.to_string(),
+                before: &self.baseline.before(),
+                proven: &proven,
+                worked_before,
+                compare: &self.compare(focus),
+            },
+        )?;
+        collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
+        Ok(collected)
+    }
+
+    /// Runs the checks of the criterion in focus and adds their results to the evidence. If a
+    /// human edits TASK.md while they run, the edit is kept and becomes part of the evidence.
+    pub(super) async fn check_work(
+        &mut self,
+        iteration: &Iteration,
+        collected: &mut Collected,
+        checks: &dyn Checks,
+    ) -> Result<(), EngineError> {
+        let focus = &iteration.criterion.key;
+        let phase = CheckPhase::Iteration { focus, others: self.parts.regression_budget };
+        let planned = plan(&iteration.task, phase, self.baseline.millis());
+        let before = StateFiles::read(self.parts.repo.root(), &self.parts.layout)?;
+        let ran = self.run_checks(checks, &planned, &collected.status).await?;
+        let after = StateFiles::read(self.parts.repo.root(), &self.parts.layout)?;
+        let edited = edited_meanwhile(
+            &self.compare(focus),
+            &self.parts.layout,
+            &iteration.files,
+            &before,
+            &after,
+        );
+        if let Some(edited) = edited {
+            collected.evidence.task_file = edited;
+        }
+        collected.evidence.checks = ran.results;
+        // Files that the commands left behind are not blamed on the agent later.
+        self.artefacts.extend(ran.artefacts);
+        Ok(())
+    }
+
+    /// The run's own records that someone else changed.
+    pub(super) fn changed_records(&self, read_back: ReadBack) -> Vec<PathChange> {
+        let root = self.parts.repo.root();
+        let changed =
+            self.parts.gate.changed_records(read_back).into_iter().map(|path| PathChange {
+                kind: if path.exists() { ChangeKind::Modified } else { ChangeKind::Deleted },
+                path: path.strip_prefix(root).map(Path::to_owned).unwrap_or(path),
+            });
+        changed.collect()
+    }
+
+    /// Compares TASK.md before and after, in terms of criteria.
+    fn compare(
+        &self,
+        focus: &CriterionKey,
+    ) -> impl Fn(&[u8], &[u8], Attribution) -> TaskFileChange {
+        let name = self.parts.layout.task();
+        move |before, after, by| {
+            task::compare(&task::parse(name, before), &task::parse(name, after), focus, by)
+        }
+    }
+
+    /// The paths that the turn wrote. A recipe's steps are not decided one by one, so that they
+    /// may have written any state file.
+    fn writes(&self, iteration: &Iteration) -> Vec<PathBuf> {
+        let parts = &self.parts;
+        let mut writes = parts.gate.writes();
+        if iteration.criterion.recipe.is_some() {
+            let root = parts.repo.root();
+            writes.extend(parts.layout.state_files().into_iter().map(|path| root.join(path)));
+        }
+        writes
+    }
+
+    /// The changes to TASK.md during the turn. During a recipe each may be the recipe's.
+    fn edits(&self, iteration: &Iteration) -> Vec<TaskEdit> {
+        let mut edits = self.parts.gate.task_edits();
+        for edit in &mut edits {
+            edit.unseen |= iteration.criterion.recipe.is_some();
+        }
+        edits
+    }
+
+    /// Runs verify commands in the working tree, and restores files that they changed.
+    pub(super) async fn run_checks(
+        &self,
+        checks: &dyn Checks,
+        planned: &[PlannedCheck],
+        status: &Status,
+    ) -> Result<CheckRun, EngineError> {
+        let parts = &self.parts;
+        let options = self.check_options(parts.repo.root());
+        let repo = parts.repo.as_ref();
+        let keep = keep_list(repo.root(), &parts.preflight.human, parts.layout.peoples_files())?;
+        let ran = run_checks(repo, checks, planned, &options, status, &keep).await?;
+        self.tell_unlocked(&ran.unlocked)?;
+        if let Some(tree) = &ran.as_it_was {
+            let paths: Vec<_> = ran.put_back.iter().map(|it| it.display().to_string()).collect();
+            self.notice(&format!(
+                "restored, because it changed while verify commands ran: {}; to see the change: \
+                 git show {}:PATH",
+                paths.join(", "),
+                tree.short()
+            ))?;
+        }
+        Ok(ran)
+    }
+
+    pub(super) fn check_options(&self, dir: &Path) -> CheckOptions {
+        CheckOptions {
+            dir: dir.to_owned(),
+            limit: self.parts.verify_limit,
+            env: self.parts.check_environment.clone(),
+        }
+    }
+
+    /// Judges evidence by this run's rules.
+    pub(super) fn judge(&self, evidence: &Evidence) -> Verdict {
+        let parts = &self.parts;
+        let rules = JudgeRules { layout: &parts.layout, commits_alone: parts.commits_alone };
+        judge(evidence, &rules)
+    }
+}
+
+/// Can the checks change the verdict? Only if there is work on the right branch; otherwise
+/// everything is put back whatever they say.
+pub(super) fn worth_checking(evidence: &Evidence, ending: Completion) -> bool {
+    if evidence.history != History::Straight || evidence.in_progress.is_some() {
+        return false;
+    }
+    let ticked = evidence.task_file.focus_ticked;
+    let worked = !evidence.commits.is_empty() || evidence.worked_before;
+    match ending {
+        Completion::Whole => ticked || worked,
+        Completion::CutOff => ticked && worked,
+    }
+}

@@ -1,0 +1,184 @@
+//! The end of a run: leftovers, the last state commit, and the summary.
+
+use super::EngineError;
+use super::run::{NextCommands, Run};
+use crate::model::{
+    CriterionSummary, EventKind, Obstacle, Outcome, ReadBack, Record as _, RunSummary,
+};
+use crate::task;
+use crate::verify::{GUARDRAILS, keep_list};
+
+impl Run {
+    /// Ends a run that cannot go on.
+    pub(super) fn end_for(&mut self, error: &EngineError) -> Result<Outcome, EngineError> {
+        let obstacle = error.obstacle();
+        match obstacle {
+            Obstacle::Invalid | Obstacle::Agent => self.try_to_tidy_up()?,
+            // A repository that the human is changing, or a full disk, is left as it is.
+            Obstacle::Repository | Obstacle::Write => {}
+        }
+        let reason = error.to_string();
+        self.end(Outcome::CannotGoOn { obstacle, reason })
+    }
+
+    /// Verifies the run's own records a last time. Commands that ran after the last verdict,
+    /// such as the checks at the end, may have changed them.
+    pub(super) fn verify_records(&self, outcome: Outcome) -> Outcome {
+        let changed = self.changed_records(ReadBack::Always);
+        if changed.is_empty() || matches!(outcome, Outcome::Tampered { .. }) {
+            return outcome;
+        }
+        let paths: Vec<_> = changed.iter().map(|it| it.path.display().to_string()).collect();
+        let reason =
+            format!("The runner's own records changed before its end: {}.", paths.join(", "));
+        Outcome::Tampered { reason }
+    }
+
+    /// Leaves the working tree as the outcome promises, before the journal says so.
+    pub(super) fn tidy_up(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
+        match &outcome {
+            // Everything stays as it is, for the human to look at.
+            Outcome::Tampered { .. } | Outcome::CannotGoOn { .. } => {}
+            Outcome::Proven | Outcome::Stuck { .. } => {
+                if self.worked_at_all {
+                    self.ready()?;
+                }
+            }
+            Outcome::LimitReached { .. }
+            | Outcome::AgentUnusable { .. }
+            | Outcome::RateLimited { .. } => {
+                if self.worked_at_all {
+                    self.ready()?;
+                }
+                self.keep_leftovers()?;
+            }
+            // A signal keeps its exit code, whatever is in the way.
+            Outcome::Interrupted { .. } => {
+                self.try_to_tidy_up()?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Saves unfinished work, or says why it stays in the working tree.
+    fn try_to_tidy_up(&mut self) -> Result<(), EngineError> {
+        match self.ready().and_then(|()| self.keep_leftovers()) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.notice(&format!("unfinished work stays in the working tree: {error}"))
+            }
+        }
+    }
+
+    /// Does everything that comes after the last iteration.
+    pub(super) fn end(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
+        // A run without an iteration leaves no commit behind.
+        if self.worked_at_all {
+            match &outcome {
+                Outcome::Tampered { .. } => {}
+                Outcome::Proven
+                | Outcome::LimitReached { .. }
+                | Outcome::Stuck { .. }
+                | Outcome::AgentUnusable { .. }
+                | Outcome::RateLimited { .. } => self.commit_state()?,
+                // If the state cannot be committed now, the next run does it when it begins.
+                Outcome::Interrupted { .. } | Outcome::CannotGoOn { .. } => {
+                    if let Err(error) = self.commit_state() {
+                        tracing::debug!(%error, "the state stays uncommitted");
+                    }
+                }
+            }
+        }
+        // Recorded last: a journal with this event needs no recovery.
+        let summary = self.summary(&outcome);
+        self.parts.events.record(EventKind::RunEnded {
+            exit_code: outcome.exit_code(),
+            outcome: outcome.clone(),
+            summary,
+        })?;
+        Ok(outcome)
+    }
+
+    /// Saves the agent's uncommitted work under a ref and puts the working tree back, so that
+    /// the next run starts on a clean one.
+    fn keep_leftovers(&mut self) -> Result<(), EngineError> {
+        let parts = &self.parts;
+        let human = &parts.preflight.human;
+        let left = parts.repo.status()?.all().into_iter().any(|change| {
+            !parts.layout.is_state_file(&change.path)
+                && !human.contains(&change.path)
+                && !self.artefacts.contains(&change.path)
+        });
+        if !left {
+            return Ok(());
+        }
+        let message = format!("{}unfinished", parts.layout.prefix());
+        let number = self.state.attempt_refs.max(1);
+        let saved = parts.repo.save_attempt(&parts.layout, number, &message, human)?;
+        let keep = keep_list(parts.repo.root(), human, parts.layout.state_files())?;
+        let left = parts.repo.back_to(&parts.repo.checkpoint()?, &keep)?;
+        self.tell_left(&left)?;
+        self.state.attempt_refs = saved.number.saturating_add(1);
+        self.notice(&format!("uncommitted work is saved under {}", saved.name))
+    }
+
+    fn summary(&self, outcome: &Outcome) -> RunSummary {
+        let criteria = task::load(&self.parts.folder).map(|task| task.criteria).unwrap_or_default();
+        let criteria = criteria.into_iter().map(|criterion| {
+            let entry = self.state.find(&criterion.key);
+            CriterionSummary {
+                line: criterion.line,
+                checked: criterion.checked,
+                blocked: entry.is_some_and(|entry| entry.blocked),
+                proof: entry.and_then(|entry| entry.proof),
+                attempts: entry.map_or(0, |entry| entry.attempts),
+                key: criterion.key,
+            }
+        });
+        RunSummary {
+            criteria: criteria.collect(),
+            iterations: self.spent.iterations,
+            millis: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            premium_requests: self.spent.premium_requests,
+            tokens: self.spent.tokens,
+            next: self.next_steps(outcome),
+        }
+    }
+
+    /// The next steps for the human.
+    fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
+        let NextCommands { start: again, retry, review } = &self.parts.commands;
+        match outcome {
+            Outcome::Proven => vec![format!("review the commits: {review}")],
+            Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
+                vec![format!("continue where it stopped: {again}")]
+            }
+            Outcome::Stuck { .. } if self.state.criteria.iter().any(|entry| entry.blocked) => {
+                let signs = self.parts.layout.file(GUARDRAILS);
+                let signs = signs.display();
+                vec![
+                    format!("fix the criterion or its check (see {signs})"),
+                    format!("then run: {retry} && {again}"),
+                ]
+            }
+            Outcome::Stuck { .. } => {
+                vec![format!("fix what is named above, then run: {again}")]
+            }
+            Outcome::AgentUnusable { fault } => {
+                vec![crate::agent::hint(fault.class).to_owned()]
+            }
+            Outcome::RateLimited { resume_at, .. } => {
+                vec![format!(
+                    "run again after {}: {again}",
+                    resume_at.format("%Y-%m-%d %H:%M:%S UTC")
+                )]
+            }
+            Outcome::CannotGoOn { .. } => {
+                vec![format!("fix the problem above, then run: {again}")]
+            }
+            Outcome::Tampered { .. } => {
+                vec!["look at what changed first: ralph-copilot log".to_owned()]
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Earlier runs, read from their journals and the files beside them.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::EngineError;
+use crate::events::{first, journals, last, replay};
+use crate::model::{Event, EventKind, Obstacle, Outcome};
+use crate::sys::FileMode;
+use crate::sys::append::{AppendFile, Tail};
+use crate::verify::Layout;
+
+/// The file in a run's folder whose modification time is the run's last sign of life.
+pub const PULSE: &str = "pulse";
+/// How often the file is touched.
+pub const BEAT: Duration = Duration::from_secs(2);
+/// A file changed this long after a dead run's last sign of life was changed by someone else.
+/// The run may have lived until the next beat, and its children a moment longer.
+pub(super) const AFTER: Duration = Duration::from_secs(6);
+
+/// The task of the last run, if that died. Its TASK.md may be gone.
+///
+/// # Errors
+/// If the journals cannot be read.
+pub fn dead_run_task(runs: &Path) -> Result<Option<Layout>, EngineError> {
+    let mut journals = journals(runs)?.into_iter();
+    let Some(journal) = journals.find(|journal| has_events(journal)) else { return Ok(None) };
+    if ending(&journal).is_some() {
+        return Ok(None);
+    }
+    Ok(first(&journal)?.and_then(|event| match &event.kind {
+        EventKind::RunStarted { task, folder, .. } => Some(layout_of(task, folder)),
+        _ => None,
+    }))
+}
+
+/// Did a run record anything? One without an event changed nothing.
+pub(super) fn has_events(journal: &Path) -> bool {
+    journal.metadata().is_ok_and(|meta| meta.len() > 0)
+}
+
+/// The run's last sign of life.
+pub(super) fn last_sign_of_life(journal: &Path) -> Option<SystemTime> {
+    journal.with_file_name(PULSE).metadata().and_then(|meta| meta.modified()).ok()
+}
+
+/// Removes an incomplete record from a journal's end. Returns the message for the human.
+pub(super) fn cut_torn_record(journal: &Path) -> Result<Option<String>, EngineError> {
+    let cut = AppendFile::open(journal, FileMode::Owner, Tail::Torn)?.cut();
+    let notice =
+        || format!("the last run's journal ended in the middle of a record: removed {cut} bytes");
+    Ok((cut > 0).then(notice))
+}
+
+/// The last iteration number of a task in its journals, which may be ahead of state.json.
+pub(super) fn last_iteration(journals: &[PathBuf], layout: &Layout) -> Result<u32, EngineError> {
+    for journal in journals {
+        let of_this_task = |event: Event| matches!(&event.kind, EventKind::RunStarted { task, folder, .. } if is(layout, task, folder));
+        if !first(journal).ok().flatten().is_some_and(of_this_task) {
+            continue;
+        }
+        if committed(journal) {
+            return Ok(0);
+        }
+        let number = replay(journal, |_| {})?.iteration;
+        if number > 0 {
+            return Ok(number);
+        }
+    }
+    Ok(0)
+}
+
+fn is(layout: &Layout, task: &str, folder: &str) -> bool {
+    *layout == layout_of(task, folder)
+}
+
+/// A task's layout from the names in its journal.
+pub(super) fn layout_of(task: &str, folder: &str) -> Layout {
+    Layout::new(task, if folder == "." { "" } else { folder })
+}
+
+/// Did a run end with its state committed? After tampering nothing is committed.
+fn committed(journal: &Path) -> bool {
+    ending(journal).is_some_and(|outcome| !matches!(outcome, Outcome::Tampered { .. }))
+}
+
+/// The outcome of a run; `None` if it died. A run that could no longer write left everything as
+/// it was, as if it had died.
+pub(super) fn ending(journal: &Path) -> Option<Outcome> {
+    match last(journal) {
+        Ok(Some(Event { kind: EventKind::RunEnded { outcome, .. }, .. })) => {
+            Some(outcome).filter(|outcome| {
+                !matches!(outcome, Outcome::CannotGoOn { obstacle: Obstacle::Write, .. })
+            })
+        }
+        Ok(_) | Err(_) => None,
+    }
+}

@@ -1,0 +1,114 @@
+//! A criterion that used up its attempts: its sign, its saved attempts, and the end of the run
+//! or the next criterion.
+
+use super::EngineError;
+use super::iteration::Iteration;
+use super::run::Run;
+use crate::model::{CriterionKey, EventKind, OnStuck, Outcome, Record as _};
+use crate::sys::{Durability, FileMode, atomic};
+use crate::verify::GUARDRAILS;
+
+impl Run {
+    /// Blocks the criterion of an iteration. Returns the outcome if the run stops.
+    pub(super) fn block(
+        &mut self,
+        iteration: &Iteration,
+        then: OnStuck,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let key = &iteration.criterion.key;
+        let why = self.feedback.get(key).and_then(|findings| findings.first());
+        let why = why.map_or_else(|| "it was not proven".to_owned(), |it| it.message.clone());
+        let saved = match then {
+            OnStuck::Stop => None,
+            OnStuck::Skip => Some(self.stash_attempt(iteration)?),
+        };
+        self.block_criterion(key, iteration.number, &why, saved)
+    }
+
+    /// Blocks a criterion: writes its sign, and records where its attempts were `saved`.
+    /// Returns the outcome if the run stops.
+    pub(super) fn block_criterion(
+        &mut self,
+        key: &CriterionKey,
+        iteration: u32,
+        why: &str,
+        saved: Option<String>,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let entry = self.state.entry(key);
+        entry.blocked = true;
+        let attempts = entry.attempts;
+        self.sign(key, iteration, attempts, why)?;
+        let then = self.parts.limits.on_stuck;
+        let criterion = key.clone();
+        self.parts.events.record(EventKind::CriterionBlocked { criterion, then, kept: saved })?;
+        Ok(match then {
+            OnStuck::Skip => None,
+            OnStuck::Stop => {
+                let times = count(attempts, "time");
+                let reason = format!("`{}` failed {times}; last: {why}", key.text);
+                Some(Outcome::Stuck { reason })
+            }
+        })
+    }
+
+    /// Saves all attempts at a criterion under a ref, and puts the branch back to the commit
+    /// before the first of them. The task's state files stay.
+    fn stash_attempt(&mut self, iteration: &Iteration) -> Result<String, EngineError> {
+        let parts = &self.parts;
+        let repo = parts.repo.as_ref();
+        let message = format!("{}attempts at a blocked criterion", parts.layout.prefix());
+        let number = self.state.attempt_refs.max(1);
+        let saved = repo.save_attempt(&parts.layout, number, &message, &parts.preflight.human)?;
+        let files = self.read_state_files()?;
+        let mut origin = iteration.checkpoint.clone();
+        origin.head = iteration.origin.clone();
+        let left = repo.back_to(&origin, &parts.preflight.human)?;
+        self.tell_left(&left)?;
+        self.write_state_files(&files)?;
+        self.state.attempt_refs = saved.number.saturating_add(1);
+        self.origins.remove(&iteration.criterion.key);
+        self.state.entry(&iteration.criterion.key).worked = None;
+        Ok(saved.name)
+    }
+
+    /// Writes a sign to guardrails.md, once per criterion.
+    fn sign(
+        &mut self,
+        key: &CriterionKey,
+        iteration: u32,
+        attempts: u32,
+        why: &str,
+    ) -> Result<(), EngineError> {
+        let path = self.parts.repo.root().join(self.parts.layout.file(GUARDRAILS));
+        // As bytes: an editor may have written something other than UTF-8.
+        let mut text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                b"# Guardrails\n".to_vec()
+            }
+            Err(source) => return Err(EngineError::StateRead { path, source }),
+        };
+        let redact = |text: &str| self.parts.gate.redactor().redact_str(text).into_owned();
+        let mark = redact(&format!("Criterion '{}' caused loop", key.text));
+        if String::from_utf8_lossy(&text).contains(&mark) {
+            return Ok(());
+        }
+        let date = self.parts.clock.today();
+        let why = redact(why).replace('\n', " ");
+        let attempts = count(attempts, "attempt");
+        let sign = format!("- {mark} ({date}, iteration {iteration}, {attempts} failed): {why}");
+        if !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        text.extend_from_slice(sign.as_bytes());
+        text.push(b'\n');
+        atomic::write(&path, &text, Durability::Machine, FileMode::Umask)?;
+        self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
+        Ok(())
+    }
+}
+
+/// A number with its unit, as in `3 attempts`.
+fn count(number: u32, unit: &str) -> String {
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
