@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 pub(super) use self::bounds::rules;
 use self::claim::{Claim, claim, make_private};
 pub(super) use self::notices::unknown_variables as about_unknown;
-pub(super) use self::plan::{Plan, limits, preflight, templates};
+pub(super) use self::plan::{RunPlan, limits, preflight, templates};
 use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;
@@ -62,7 +62,7 @@ pub(super) async fn assemble(
     let (screen, live) = screen::screen(show, clock);
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now TASK.md is what the human left, or what was proven.
-    let plan = Plan::of(&at, args)?;
+    let plan = RunPlan::of(&at, args)?;
     make_private(&claim.folder)?;
     for folder in [&claim.folder, &at.folder.dir, at.place.repo.git_dir()] {
         atomic::probe(folder, ROOM)?;
@@ -84,7 +84,7 @@ pub(super) async fn assemble(
 /// A run whose tree is taken and whose journal is open.
 struct Prepared {
     claim: Claim,
-    plan: Plan,
+    plan: RunPlan,
     scratch: TempDir,
     heartbeat: Heartbeat,
     recording: Recording,
@@ -99,7 +99,7 @@ async fn finish(
 ) -> Result<Assembled, Failure> {
     let Prepared { mut claim, plan, scratch, heartbeat, recording, clock } = prepared;
     let Recording { events, gate, mut notices } = recording;
-    let Plan { task, settings, preflight, templates, command } = plan;
+    let RunPlan { task, settings, preflight, templates, command } = plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = settings.stop_check.then_some(ask_stop);
@@ -220,7 +220,7 @@ struct Recording {
 fn record(
     at: &TaskContext,
     claim: &Claim,
-    plan: &Plan,
+    plan: &RunPlan,
     scratch: &Path,
     screen: Screen,
 ) -> Result<Recording, Failure> {
@@ -241,7 +241,7 @@ fn record(
         Asks::LeftToHuman | Asks::Everything => ask::at_the_terminal(live),
     };
     let unattended = human.is_none();
-    let Plan { settings, preflight, command, .. } = plan;
+    let RunPlan { settings, preflight, command, .. } = plan;
     let shells = bounds::shells(at, settings, preflight, command, scratch, redactor)?;
     let gate = Gate::new(record, Arc::clone(redactor), Box::new(OsFiles))
         .with_human(human)

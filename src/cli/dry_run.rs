@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::args::RunArgs;
-use super::assemble::{self, Plan};
+use super::assemble::{self, RunPlan};
 use super::command_names::next_commands;
 use super::context::TaskContext;
 use super::failure::Failure;
@@ -22,7 +22,7 @@ use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, TASK, plan};
 /// A run that could start.
 struct DryRun<'t> {
     at: &'t TaskContext,
-    plan: &'t Plan,
+    plan: &'t RunPlan,
     state: TaskState,
 }
 
@@ -32,8 +32,8 @@ pub(super) fn dry_run(
     directory: Option<&std::path::Path>,
     args: &RunArgs,
 ) -> Result<u8, Failure> {
-    let plan = &Plan::of(at, args)?;
-    let Plan { task, settings, preflight, command, .. } = plan;
+    let plan = &RunPlan::of(at, args)?;
+    let RunPlan { task, settings, preflight, command, .. } = plan;
     assemble::rules(at, settings, preflight, &temporary())?;
     launch::environment(command.kind, &temporary(), &[])?;
     confine::check(settings.sandbox)?;

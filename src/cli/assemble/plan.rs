@@ -12,7 +12,7 @@ use crate::prompt::Templates;
 use crate::verify::{Branch, Dirt, Preflight, Repo as _};
 
 /// A run that the task, the settings and the repository allow.
-pub(in crate::cli) struct Plan {
+pub(in crate::cli) struct RunPlan {
     pub(in crate::cli) task: Task,
     pub(in crate::cli) settings: Settings,
     pub(in crate::cli) preflight: Preflight,
@@ -20,7 +20,7 @@ pub(in crate::cli) struct Plan {
     pub(in crate::cli) command: AgentCommand,
 }
 
-impl Plan {
+impl RunPlan {
     /// Reads the task and the settings, and looks at the repository and the agent's program.
     pub(in crate::cli) fn of(at: &TaskContext, args: &RunArgs) -> Result<Self, Failure> {
         let task = at.usable()?;
