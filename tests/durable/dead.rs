@@ -56,7 +56,7 @@ fn a_task_that_is_gone_after_a_death_and_a_humans_work_is_named_with_the_way_bac
     assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("tasks/demo/TASK.md is gone"), "{}", ran.stderr);
     // What was done before it failed is told.
-    assert!(ran.stderr.contains("notice: removed, since the git"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("notice: removed stale git locks"), "{}", ran.stderr);
     assert!(ran.stderr.contains("died in iteration 2"), "{}", ran.stderr);
     let way = ran.stderr.split_once("git restore ").expect("the way back").1;
     let way: Vec<&str> = way.split([',', '\n']).next().expect("arguments").split(' ').collect();

@@ -165,9 +165,9 @@ impl Checks for FileChecks {
     }
 }
 
-pub(super) struct RecordedEvents(pub(super) Arc<Mutex<Vec<Event>>>);
+pub(super) struct ReportedEvents(pub(super) Arc<Mutex<Vec<Event>>>);
 
-impl Reporter for RecordedEvents {
+impl Reporter for ReportedEvents {
     fn name(&self) -> &'static str {
         "collector"
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::sync::mpsc;
 
-use super::fakes::{Fake, FakeScript, FileChecks, RecordedEvents};
+use super::fakes::{Fake, FakeScript, FileChecks, ReportedEvents};
 use super::format::told;
 use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, Gate, StopHook, TurnLimits};
@@ -71,7 +71,7 @@ impl TestRun {
         let clock = Clock::jumping(start(), set);
         let events = Arc::default();
         let journal = base.join("events.jsonl");
-        let collector: Box<dyn Reporter> = Box::new(RecordedEvents(Arc::clone(&events)));
+        let collector: Box<dyn Reporter> = Box::new(ReportedEvents(Arc::clone(&events)));
         let emitter = Emitter::create(
             &journal,
             RunId::new("r1"),
