@@ -13,7 +13,8 @@ use crate::sandbox::SandboxError;
 use crate::verify::VerifyError;
 
 /// What to do where nothing can be written.
-pub(crate) const MAKE_ROOM: &str = "make room or give the right to write, then start it again";
+pub(crate) const MAKE_ROOM: &str =
+    "free some space or fix the permissions, then run the same command again";
 
 /// Which exit code a failure has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -164,9 +164,9 @@ impl EngineError {
             Self::Record(_)
             | Self::State(_)
             | Self::StateRead { .. }
-            | Self::Recipe(RecipeError::Spill { .. }) => {
-                Some("make room or give the right to write, then start it again".into())
-            }
+            | Self::Recipe(RecipeError::Spill { .. }) => Some(
+                "free some space or fix the permissions, then run the same command again".into(),
+            ),
             Self::Recipe(error) => error.hint(),
             Self::StateBroken { file, .. } => Some(format!(
                 "restore the last good version from git (git log -- {}), or delete it, which \

@@ -100,21 +100,21 @@ impl VerifyError {
             ),
             Self::OtherBranch { expected, .. } => {
                 let name = expected.strip_prefix("refs/heads/").unwrap_or(expected);
-                Some(format!("change back with git switch {name}, then start it again"))
+                Some(format!("change back with git switch {name}, then run the same command again"))
             }
             Self::NoBranch { .. } => {
-                Some("change to the run's branch: git switch NAME, then start it again".into())
+                Some("change to the run's branch: git switch NAME, then run the same command again".into())
             }
             Self::InProgress { abort, .. } => {
-                Some(format!("finish it, or end it: {abort}; then start it again"))
+                Some(format!("finish it, or end it: {abort}; then run the same command again"))
             }
-            Self::Moved { .. } => Some("look at git log, then start it again".into()),
+            Self::Moved { .. } => Some("look at git log, then run the same command again".into()),
             Self::Git { .. } => Some("see what git says about it: git status, git fsck".into()),
             Self::Io { .. } => {
-                Some("make room or give the right to write, then start it again".into())
+                Some("free some space or fix the permissions, then run the same command again".into())
             }
             Self::ExcludesWatched { .. } => Some(
-                "wait until the run in the other worktree has ended, then start it again".into(),
+                "wait until the run in the other worktree has ended, then run the same command again".into(),
             ),
             Self::Glob { .. } => None,
         }

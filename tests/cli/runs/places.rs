@@ -235,7 +235,7 @@ fn a_state_that_cannot_be_written() {
     insta::assert_snapshot!(format!("{:?}\n{text}", ran.code), @"
     Some(11)
     error: cannot read REPO/tasks/demo/state.json: Is a directory (os error 21)
-    hint: make room or give the right to write, then start it again
+    hint: free some space or fix the permissions, then run the same command again
     ");
 }
 
