@@ -209,7 +209,8 @@ fn a_flipped_bit_is_told_of_and_no_claim_is_taken_for_proven() {
             match copy.put_in_order() {
                 Ok(notices) => {
                     let told = notices.iter().any(|it| it.contains("is damaged: "));
-                    let cut = notices.iter().any(|it| it.contains("ended in the middle of a record"));
+                    let cut =
+                        notices.iter().any(|it| it.contains("ended in the middle of a record"));
                     assert!(told || cut, "{at}: {notices:?}");
                     assert_eq!(copy.git(&["status", "--short"]), "", "{line}");
                     let task = std::fs::read_to_string(copy.root.join("tasks/demo/TASK.md"));
@@ -283,7 +284,11 @@ fn a_broken_state_that_git_does_not_know_better_stops_the_run() {
         let ran = repo.run(HONEST, &[]);
         assert_eq!(ran.code, Some(7), "{}", ran.stderr);
         assert!(ran.stderr.contains("state.json: EOF while parsing"), "{}", ran.stderr);
-        assert!(ran.stderr.contains("hint: restore the last good version from git"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("hint: restore the last good version from git"),
+            "{}",
+            ran.stderr
+        );
     }
     assert_eq!(repo.read("tasks/demo/state.json"), "{");
 }

@@ -69,3 +69,13 @@ fn a_program_that_cannot_be_confined_or_started_is_not_run() {
     let ran = finish(command);
     assert_eq!(ran.code, Some(if can_confine().is_ok() { 0 } else { 126 }), "{}", ran.stderr);
 }
+
+#[test]
+fn a_sandbox_for_shell_commands_is_refused_where_the_agent_has_no_hooks() {
+    let repo = Repo::new(TASK);
+    let outside = repo.beside("outside.txt");
+    let ran = repo.run(&script(&outside), &["--sandbox=full"]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    assert!(ran.stderr.contains("use --sandbox=required"), "{}", ran.stderr);
+    assert!(!outside.exists());
+}

@@ -36,9 +36,9 @@ impl Drop for Git {
 /// The locks that a run says it removed.
 fn removed(ran: &Ran) -> Vec<String> {
     let told = ran.events().into_iter().filter_map(|event| match event.kind {
-        EventKind::Notice { message } => {
-            Some(message.split_once("the git that left it behind is gone: ")?.1.to_owned())
-        }
+        EventKind::Notice { message } => Some(
+            message.split_once("removed stale git locks, whose processes are gone: ")?.1.to_owned(),
+        ),
         _ => None,
     });
     told.collect()

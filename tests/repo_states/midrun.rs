@@ -217,8 +217,11 @@ fn what_is_saved_while_verify_commands_run_is_not_lost() {
     let repo = with_a_hand_between("echo '# mine' >> README.md");
     let ran = repo.run(HONEST, &["--no-baseline", "--max-iterations", "1"]);
     ended(&repo, &ran);
-    let told =
-        ran.stdout.lines().find(|line| line.contains("to see the change: git show ")).expect("told");
+    let told = ran
+        .stdout
+        .lines()
+        .find(|line| line.contains("to see the change: git show "))
+        .expect("told");
     let tree = told.split("git show ").nth(1).and_then(|it| it.split(':').next()).expect("a tree");
     assert_eq!(repo.git(&["show", &format!("{tree}:README.md")]), "# A project\n# mine\n");
 }

@@ -74,9 +74,12 @@ pub(super) fn shells(
 ) -> Result<Option<Shells>, Failure> {
     match (settings.sandbox, command.kind) {
         (Sandbox::Full, AgentKind::Copilot) => {}
-        (Sandbox::Full | Sandbox::Off | Sandbox::Required | Sandbox::BestEffort, _) => {
-            return Ok(None);
+        (Sandbox::Full, AgentKind::Other) => {
+            let text = "--sandbox=full is for the Copilot CLI: other agents have no hooks";
+            return Err(Failure::new(FailureKind::Invalid, text)
+                .hint("use --sandbox=required to limit where this agent writes"));
         }
+        (Sandbox::Off | Sandbox::Required | Sandbox::BestEffort, _) => return Ok(None),
     }
     let bubblewrap = shells::bubblewrap().ok_or_else(|| {
         Failure::new(
