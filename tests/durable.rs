@@ -389,7 +389,7 @@ fn without_room_it_does_not_begin() {
         let ran = run_limited(&repo, HONEST, signal, blocks);
         assert_eq!(ran.code, Some(11), "{signal}{blocks}: {}", ran.stderr);
         assert!(ran.stderr.contains("File too large"), "{}", ran.stderr);
-        assert!(ran.stderr.contains("hint: make room"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("hint: free some space"), "{}", ran.stderr);
         assert_eq!(journals(&repo.root()), Vec::<PathBuf>::new(), "no agent without a journal");
         assert_eq!(repo.status(), "");
         assert_eq!(repo.run(HONEST, &[]).code, Some(0));

@@ -228,7 +228,7 @@ mod tests {
         let value = RecipeError::Value { argument: "a=b".to_owned(), why: "it is too long" };
         let missing = RecipeError::NotFound { looked: vec!["PATH".to_owned()] };
         for (error, obstacle, hint) in [
-            (spill, Obstacle::Write, Some("make room")),
+            (spill, Obstacle::Write, Some("free some space")),
             (value, Obstacle::Invalid, None),
             (missing, Obstacle::Agent, Some("ralph-copilot recipe install")),
         ] {
