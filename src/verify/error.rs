@@ -1,40 +1,39 @@
-//! What can go wrong: the repository cannot be read or written, or it is in a state in
-//! which a run must not begin.
+//! Errors: the repository cannot be read or written, or is in a state in which a run must not
+//! begin.
 //!
-//! Invariant: each names the operation and the path. What does NOT live here: findings;
-//! an agent that did not do its work is no error.
+//! Invariant: each names the operation and the path. Findings about an agent's work are no
+//! errors and live in `judge`.
 
 use std::path::PathBuf;
 
 use crate::model::{Oid, PathChange};
 use crate::sys;
 
-/// Git or the file system refused.
+/// An operation of git or the file system that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// Git could not do it.
+    /// Git failed.
     #[error("cannot {operation} in {path}: {source}")]
     Git {
         /// What was attempted, as in `read the index`.
         operation: &'static str,
         /// The repository or the file.
         path: PathBuf,
-        /// Git's own words.
+        /// Git's message.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Another git process held its lock all the while that it was waited for, or died and
-    /// left it behind.
+    /// Another git process holds its lock, or died and left it behind.
     #[error("cannot {operation} in {path}: {source}")]
     Locked {
         /// What was attempted, as in `write the index`.
         operation: &'static str,
         /// The repository.
         path: PathBuf,
-        /// Git's own words, with the lock's path.
+        /// Git's message, with the lock's path.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// HEAD is not where the run works.
-    #[error("HEAD is on {found} now, and the run works on {expected}: nothing is committed there")]
+    #[error("HEAD is on {found}, but the run works on {expected}: nothing is committed there")]
     OtherBranch {
         /// The run's branch, in full.
         expected: String,
@@ -56,15 +55,15 @@ pub enum VerifyError {
         operation: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Somebody else committed between our look and our write.
-    #[error("{branch} moved while it was being written: expected {expected}, it is elsewhere now")]
+    /// Another commit was made at the same time.
+    #[error("{branch} moved during the commit: it is no longer at {expected}")]
     Moved {
         /// The branch.
         branch: String,
-        /// Where it should have been.
+        /// The expected commit.
         expected: Oid,
     },
     /// HEAD is on no branch, or the branch is gone.
@@ -79,37 +78,36 @@ pub enum VerifyError {
         /// The file.
         path: PathBuf,
     },
-    /// A glob of `protect` is no glob.
-    #[error("cannot understand the glob {glob} in `protect`: {source}")]
+    /// A glob of `protect` is invalid.
+    #[error("invalid glob {glob} in `protect`: {source}")]
     Glob {
         /// As written.
         glob: String,
-        /// Why.
+        /// The cause.
         source: globset::Error,
     },
 }
 
 impl VerifyError {
-    /// The way out, where there is one to tell.
+    /// The next step for the human, if one is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Locked { .. } => Some(
-                "wait for the other git process; if there is none, remove the lock file that \
-                 is named above"
+                "wait for the other git process; if there is none, delete the lock file named above"
                     .into(),
             ),
             Self::OtherBranch { expected, .. } => {
                 let name = expected.strip_prefix("refs/heads/").unwrap_or(expected);
-                Some(format!("change back with git switch {name}, then run the same command again"))
+                Some(format!("switch back: git switch {name}, then run the same command again"))
             }
             Self::NoBranch { .. } => {
-                Some("change to the run's branch: git switch NAME, then run the same command again".into())
+                Some("switch to the run's branch: git switch NAME, then run the same command again".into())
             }
             Self::InProgress { abort, .. } => {
-                Some(format!("finish it, or end it: {abort}; then run the same command again"))
+                Some(format!("finish it or abort it ({abort}), then run the same command again"))
             }
-            Self::Moved { .. } => Some("look at git log, then run the same command again".into()),
-            Self::Git { .. } => Some("see what git says about it: git status, git fsck".into()),
+            Self::Moved { .. } => Some("check git log, then run the same command again".into()),
+            Self::Git { .. } => Some("run git status and git fsck for details".into()),
             Self::Io { .. } => {
                 Some("free some space or fix the permissions, then run the same command again".into())
             }
@@ -121,12 +119,12 @@ impl VerifyError {
     }
 }
 
-/// What git says, in the system's words, where nothing can be written any more.
+/// The system's messages, quoted by git, if nothing can be written any more.
 const UNWRITABLE: [&str; 4] =
     ["No space left on device", "File too large", "Read-only file system", "Disk quota exceeded"];
 
 impl VerifyError {
-    /// Whether the disk is full or read-only.
+    /// Is the disk full or read-only?
     pub fn cannot_write(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() != std::io::ErrorKind::NotFound,
@@ -160,27 +158,27 @@ impl From<sys::SysError> for VerifyError {
     }
 }
 
-/// Why a run cannot begin in this repository (exit 8).
+/// The reason why a run cannot begin in this repository (exit code 8).
 #[derive(Debug, thiserror::Error)]
 pub enum RepoProblem {
-    /// There is none.
-    #[error("{from} is in no git repository")]
+    /// There is no repository.
+    #[error("{from} is not inside a git repository")]
     None {
-        /// Where it was looked for.
+        /// The folder where the search began.
         from: PathBuf,
     },
-    /// It belongs to somebody else, so git does not trust it.
+    /// It belongs to another user, so git does not trust it.
     #[error("the repository at {path} belongs to another user")]
     NotOwned {
         /// Where.
         path: PathBuf,
     },
-    /// It uses something that this program cannot read.
+    /// It uses a feature that this program cannot read.
     #[error("the repository at {path} cannot be read: {reason}")]
     Unsupported {
         /// Where.
         path: PathBuf,
-        /// Git's own words.
+        /// Git's message.
         reason: String,
     },
     /// It has no working tree.
@@ -206,8 +204,8 @@ pub enum RepoProblem {
         /// What git calls to end it.
         abort: &'static str,
     },
-    /// Another git process holds what a commit needs, or died while it did.
-    #[error("{path} exists: another git process is at work, or one died")]
+    /// A lock file of another git process, running or dead, is in the way.
+    #[error("{path} exists: another git process is running, or one died")]
     Locked {
         /// The lock file.
         path: PathBuf,
@@ -218,22 +216,22 @@ pub enum RepoProblem {
         /// What is not committed, outside the task's folder.
         changes: Vec<PathChange>,
     },
-    /// The task does not lie in this repository.
-    #[error("the task's folder {folder} lies outside the repository {root}")]
+    /// The task is not in this repository.
+    #[error("the task's folder {folder} is outside the repository {root}")]
     TaskOutside {
         /// The task's folder.
         folder: PathBuf,
         /// The repository's root.
         root: PathBuf,
     },
-    /// `--branch` names something git does not take as a branch.
-    #[error("`{name}` is no name for a branch")]
+    /// `--branch` names no valid branch.
+    #[error("`{name}` is not a valid branch name")]
     BranchName {
         /// As given.
         name: String,
     },
     /// `--branch` names a branch with other content than what is checked out.
-    #[error("the branch {name} exists at {at}, with other content than what is checked out")]
+    #[error("the branch {name} exists at {at}, and its content differs from HEAD")]
     BranchElsewhere {
         /// As given.
         name: String,
@@ -241,15 +239,13 @@ pub enum RepoProblem {
         at: Oid,
     },
     /// `--branch` names a branch that a remote has, with other content.
-    #[error(
-        "the branch {name} is not here, and {remote} has it at {at}, with other content than what is checked out"
-    )]
+    #[error("the branch {name} exists only at {remote} ({at}), and its content differs from HEAD")]
     BranchAtRemote {
         /// As given.
         name: String,
         /// The remote's name.
         remote: String,
-        /// Where it points there, as far as was fetched.
+        /// Where it points there, as of the last fetch.
         at: Oid,
     },
     /// `--branch` names a branch that another worktree has checked out.
@@ -264,11 +260,12 @@ pub enum RepoProblem {
 }
 
 impl RepoProblem {
-    /// The way out, in one sentence.
+    /// The next step for the human, in one sentence.
     pub fn hint(&self) -> String {
         match self {
             Self::None { .. } => {
-                "change into a repository, or make one: git init && git add . && git commit".into()
+                "change into a repository, or create one: git init && git add . && git commit"
+                    .into()
             }
             Self::NotOwned { path } => {
                 format!(
@@ -278,34 +275,36 @@ impl RepoProblem {
             }
             Self::Unsupported { reason, .. } => unsupported(reason).into(),
             Self::Bare { .. } => "add a working tree: git worktree add ../work".into(),
-            Self::Unborn => "make the first commit: git add . && git commit".into(),
+            Self::Unborn => "create the first commit: git add . && git commit".into(),
             Self::Detached { .. } => {
-                "name a branch with --branch NAME, or change to one: git switch NAME".into()
+                "name a branch with --branch NAME, or switch to one: git switch NAME".into()
             }
-            Self::InProgress { abort, .. } => format!("finish it, or end it: {abort}"),
+            Self::InProgress { abort, .. } => format!("finish it or abort it: {abort}"),
             Self::Locked { path } => {
                 format!("wait for the other process; if there is none: rm {}", path.display())
             }
-            Self::Dirty { .. } => "commit it, put it away with git stash -u, or go on beside it \
-                                   with --allow-dirty: it is then never committed, reset or lost"
+            Self::Dirty { .. } => "commit it, stash it with git stash -u, or keep it with \
+                                   --allow-dirty: a run then never commits, resets or loses it"
                 .into(),
             Self::TaskOutside { .. } => "move the task's folder into the repository".into(),
-            Self::BranchName { .. } => "take letters, digits, `-`, `_` and `/`".into(),
+            Self::BranchName { .. } => "use letters, digits, `-`, `_` and `/`".into(),
             Self::BranchElsewhere { name, .. } => {
-                format!("change to it first: git switch {name}; or name another branch")
+                format!("switch to it first: git switch {name}; or name another branch")
             }
             Self::BranchAtRemote { name, remote, .. } => {
-                format!("take it first: git switch --track {remote}/{name}; or name another branch")
+                format!(
+                    "switch to it first: git switch --track {remote}/{name}; or name another branch"
+                )
             }
             Self::BranchInUse { .. } => "work there, or name another branch".into(),
             Self::Failed(error) => {
-                error.hint().unwrap_or_else(|| "see what git says about it: git status".into())
+                error.hint().unwrap_or_else(|| "run git status for details".into())
             }
         }
     }
 }
 
-/// The way out of what git's library cannot read, by the words that it has for it.
+/// The hint for a repository that git's library cannot read, by its message.
 fn unsupported(reason: &str) -> &'static str {
     let says = |word: &str| reason.to_lowercase().contains(word);
     if says("'link'") {
@@ -317,7 +316,7 @@ fn unsupported(reason: &str) -> &'static str {
     } else if says("refstorage") || says("reftable") {
         "reftable repositories are not supported: git refs migrate --ref-format=files"
     } else {
-        "see what git says about it: git status, git fsck"
+        "run git status and git fsck for details"
     }
 }
 

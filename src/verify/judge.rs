@@ -1,9 +1,8 @@
-//! What the evidence proves: a pure function.
+//! The verdict on the evidence of a turn: a pure function.
 //!
-//! Invariant: a criterion passes only if nothing speaks against it; what is missing never
-//! counts in its favour. A human's edit makes the verdict inconclusive and costs no
-//! attempt; tampering outweighs everything. What does NOT live here: looking at anything,
-//! and acting on the verdict.
+//! Invariant: a criterion passes only if nothing speaks against it; missing evidence never
+//! counts in its favor. A human's edit makes the verdict inconclusive and costs no attempt;
+//! tampering outweighs everything. Collecting evidence and acting on a verdict live elsewhere.
 
 mod checks;
 
@@ -14,16 +13,16 @@ use crate::model::{
     SignsChange, TaskFileChange, Verdict, VerdictResult, Weight,
 };
 
-/// What the user asked for.
+/// The rules of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct JudgeRules<'a> {
     /// The task's name and folder.
     pub layout: &'a Layout,
-    /// What a commit alone proves.
+    /// Does a commit alone prove a criterion?
     pub commits_alone: CommitsAlone,
 }
 
-/// Whether a criterion passes that only a commit proves.
+/// Does a criterion pass that only a commit proves?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitsAlone {
     /// Yes; the summary says so.
@@ -61,8 +60,8 @@ impl Case<'_> {
         self.findings.push(Finding { kind, weight, message: message.into() });
     }
 
-    /// Whoever goes round the guard ends the run; what was done to the records stays as
-    /// it is, for a human to look at.
+    /// Bypassing the guard ends the run; changed records stay as they are, for a human to look
+    /// at.
     fn guard(&mut self) {
         let evidence = self.evidence;
         if !evidence.undecided.is_empty() {
@@ -70,7 +69,7 @@ impl Case<'_> {
             self.find(
                 FindingKind::UndecidedCall,
                 Weight::Tampering,
-                format!("Tool calls ran that nobody decided: {calls}."),
+                format!("Tool calls ran without a decision of the guard: {calls}."),
             );
         }
         if !evidence.settings.is_empty() {
@@ -91,15 +90,14 @@ impl Case<'_> {
         }
     }
 
-    /// Where a merge or a rebase is left half done, nothing that follows can be judged,
-    /// and nothing be committed.
+    /// In the middle of a merge or a rebase nothing can be judged or committed.
     fn operation(&mut self) {
         let Some(what) = &self.evidence.in_progress else { return };
         self.find(
             FindingKind::OperationInProgress,
             Weight::Fails,
             format!(
-                "A {what} was begun and is not finished. Only add commits; never merge, rebase, \
+                "A {what} is in progress. Only add commits; never merge, rebase, \
                  cherry-pick, revert or bisect."
             ),
         );
@@ -117,9 +115,8 @@ impl Case<'_> {
             FindingKind::SecretCommitted,
             Weight::Fails,
             format!(
-                "Files were committed whose names say that they hold secrets: {paths}. The \
-                 commits are taken back; commit your own files by name, and put such files \
-                 into .gitignore."
+                "Files with the names of secrets were committed: {paths}. The commits are undone; \
+                 commit your own files by name, and add such files to .gitignore."
             ),
         );
         self.repairs.push(Repair::BackToCheckpoint);
@@ -159,15 +156,14 @@ impl Case<'_> {
                 self.find(
                     FindingKind::TaskChangedByHuman,
                     Weight::Unclear,
-                    "TASK.md changed, and no call and no commit of the agent did it: it is read \
-                     again, and nothing is concluded.",
+                    "A human edited TASK.md: it is read again, and this turn has no verdict.",
                 );
                 if change.focus_ticked {
                     self.find(
                         FindingKind::TaskChangedByHuman,
                         Weight::Said,
-                        "The box of the criterion in focus was ticked by nobody that was \
-                         watched: the tick is taken back.",
+                        "The box of the criterion in focus was ticked outside of the turn: the tick \
+                         is removed.",
                     );
                     self.repairs.push(Repair::Untick);
                 }
@@ -176,14 +172,14 @@ impl Case<'_> {
         }
     }
 
-    /// What the agent did to TASK.md; all but its own tick is put back.
+    /// The agent's changes to TASK.md; all but its own tick are undone.
     fn ticks(&mut self, change: &TaskFileChange) {
         let fails = Weight::Fails;
         if let Some(why) = &change.unreadable {
             self.find(
                 FindingKind::TaskUnreadable,
                 fails,
-                format!("TASK.md cannot be understood any more: {why}. Only tick the box."),
+                format!("TASK.md can no longer be read: {why}. Only tick the box."),
             );
         } else if !change.focus_ticked {
             self.find(
@@ -226,14 +222,17 @@ impl Case<'_> {
             self.find(
                 FindingKind::CriteriaChanged,
                 fails,
-                format!("Criteria of TASK.md changed; {}. They are the human's.", what.join("; ")),
+                format!(
+                    "Criteria of TASK.md changed; {}. Only the human may change them.",
+                    what.join("; ")
+                ),
             );
         }
         if change.verify_changed {
             self.find(
                 FindingKind::VerifyChanged,
                 fails,
-                "Verify commands in TASK.md were changed or removed. They are the human's.",
+                "Verify commands in TASK.md were changed or removed. Only the human may change them.",
             );
         }
         if change.text_changed {
@@ -253,15 +252,15 @@ impl Case<'_> {
                 FindingKind::StateRewritten,
                 Weight::Unclear,
                 format!(
-                    "{GUARDRAILS} has a new sign, and no call and no commit of the agent wrote \
-                     it: it counts from the next prompt on, and nothing is concluded."
+                    "A human added a sign to {GUARDRAILS}: it counts from the next prompt on, and this \
+                     turn has no verdict."
                 ),
             ),
             SignsChange::Rewritten => {
                 self.find(
                     FindingKind::StateRewritten,
                     Weight::Fails,
-                    format!("{GUARDRAILS} was changed. It is put back; leave it alone."),
+                    format!("{GUARDRAILS} was changed. It is restored; do not edit it."),
                 );
                 self.restore(GUARDRAILS);
             }
@@ -270,7 +269,7 @@ impl Case<'_> {
             self.find(
                 FindingKind::StateRewritten,
                 Weight::Fails,
-                format!("Old lines of {PROGRESS} were changed. It is put back; only append to it."),
+                format!("Old lines of {PROGRESS} were changed. It is restored; only append to it."),
             );
             self.restore(PROGRESS);
         }
@@ -305,8 +304,8 @@ impl Case<'_> {
                 FindingKind::WrongPrefix,
                 Weight::Fails,
                 format!(
-                    "Commits do not begin with `{prefix}`: {}. Every commit of a turn has to; if a \
-                     human made them meanwhile, they cannot be told apart from the agent's.",
+                    "Commit messages do not begin with `{prefix}`: {}. Every commit of a turn must; a \
+                     human's commits during a turn cannot be told from the agent's.",
                     words::list(&foreign)
                 ),
             );
@@ -349,8 +348,8 @@ impl Case<'_> {
                 FindingKind::ProtectedChanged,
                 Weight::Fails,
                 format!(
-                    "Protected files changed: {paths}. They are put back; make the criterion true \
-                     without touching them."
+                    "Protected files changed: {paths}. They are restored; meet the criterion without \
+                     changing them."
                 ),
             );
             for change in &evidence.protected {
@@ -363,9 +362,8 @@ impl Case<'_> {
                 FindingKind::HumanWorkTouched,
                 Weight::Fails,
                 format!(
-                    "Files that were uncommitted before the run, and are the human's, were \
-                     committed, changed or removed: {paths}. Leave them alone, and commit your \
-                     own files by name."
+                    "The human's uncommitted files were committed, changed or removed: {paths}. Do not \
+                     touch them, and commit your own files by name."
                 ),
             );
         }
@@ -374,12 +372,12 @@ impl Case<'_> {
             self.find(
                 FindingKind::TestChanged,
                 Weight::Said,
-                format!("Tests that were there before differ: {paths}. A human should look."),
+                format!("Existing tests changed: {paths}. A human should review this."),
             );
         }
     }
 
-    /// Weighs what was found.
+    /// Weighs the findings.
     fn close(mut self, proof: Proof) -> Verdict {
         // The first finding is what people and the next prompt read first. A red check says what
         // is wrong with the work; an open box or a missing commit only that it is not done.

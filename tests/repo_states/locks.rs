@@ -122,7 +122,7 @@ fn a_lock_from_before_a_run_that_was_killed_or_from_after_it_stays() {
         lock.and_then(|lock| lock.set_modified(time)).expect("dated");
         let next = repo.run(HONEST, &[]);
         assert_eq!(next.code, Some(8), "{}", next.stderr);
-        assert!(next.stderr.contains("remove the lock file"), "{}", next.stderr);
+        assert!(next.stderr.contains("delete the lock file"), "{}", next.stderr);
         assert!(repo.path(INDEX).exists());
     }
 }

@@ -122,7 +122,7 @@ fn what_the_human_begins_between_turns_ends_the_run_and_stays_as_it_is() {
     let cases = [
         (
             "git checkout -q -b elsewhere",
-            "HEAD is on refs/heads/elsewhere now, and the run works on refs/heads/main",
+            "HEAD is on refs/heads/elsewhere, but the run works on refs/heads/main",
             "git switch main",
         ),
         ("git checkout -q --detach", "is on no branch", "git switch"),

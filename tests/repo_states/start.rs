@@ -17,7 +17,7 @@ const STATES: &[State] = &[
     State {
         name: "no repository",
         make: |repo| std::fs::remove_dir_all(repo.path(".git")).expect("removed"),
-        says: "is in no git repository",
+        says: "is not inside a git repository",
         way: "git init",
     },
     State {
@@ -108,19 +108,19 @@ const STATES: &[State] = &[
     State {
         name: "a locked index",
         make: |repo| repo.write(".git/index.lock", ""),
-        says: "index.lock exists: another git process is at work, or one died",
+        says: "index.lock exists: another git process is running, or one died",
         way: "if there is none: rm ",
     },
     State {
         name: "a locked HEAD",
         make: |repo| repo.write(".git/HEAD.lock", ""),
-        says: "HEAD.lock exists: another git process is at work, or one died",
+        says: "HEAD.lock exists: another git process is running, or one died",
         way: "if there is none: rm ",
     },
     State {
         name: "a locked branch",
         make: |repo| repo.write(".git/refs/heads/main.lock", ""),
-        says: "refs/heads/main.lock exists: another git process is at work, or one died",
+        says: "refs/heads/main.lock exists: another git process is running, or one died",
         way: "if there is none: rm ",
     },
     State {

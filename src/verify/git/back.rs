@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use git2::build::CheckoutBuilder;
 use git2::{ErrorCode, ObjectType, Repository};
 
-use super::GitRepo;
+use super::git_repo::GitRepo;
 use super::locks::patiently;
 use crate::model::{Checkpoint, Oid};
 use crate::sys::crash;

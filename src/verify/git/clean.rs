@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use git2::build::CheckoutBuilder;
 use git2::{AttrCheckFlags, Repository, RepositoryInitOptions};
 
+use super::git_repo::{GitRepo, path};
 use super::history::Head;
-use super::{GitRepo, path};
 use crate::verify::clean::CleanTree;
 use crate::verify::error::VerifyError;
 use crate::verify::ignored::Linked;

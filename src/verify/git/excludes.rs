@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::GitRepo;
+use super::git_repo::GitRepo;
 use crate::verify::error::VerifyError;
 
 /// How often a lock is tried while another process adds patterns.

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use git2::{Commit, Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree};
 
-use super::preflight::in_progress;
-use super::{GitRepo, oid, path};
+use super::git_repo::{GitRepo, oid, path};
+use super::operation::in_progress;
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::{Ancestor, COMMITS, Since};

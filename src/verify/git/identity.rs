@@ -2,7 +2,7 @@
 
 use git2::{Config, ErrorCode, Repository};
 
-use super::GitRepo;
+use super::git_repo::GitRepo;
 use crate::verify::error::VerifyError;
 use crate::verify::repo::{Identity, Person};
 

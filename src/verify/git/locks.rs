@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use git2::{ErrorCode, Repository};
 
-use super::GitRepo;
+use super::git_repo::GitRepo;
 use crate::sys::process::may_be_at_work;
 use crate::verify::error::VerifyError;
 
@@ -104,7 +104,7 @@ impl GitRepo {
         let mut locks = vec![self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock")];
         let head = repo.find_reference("HEAD").ok();
         if let Some(branch) = head.as_ref().and_then(|head| head.symbolic_target_bytes()) {
-            locks.push(self.common_dir.join(super::path(&[branch, b".lock"].concat())));
+            locks.push(self.common_dir.join(super::git_repo::path(&[branch, b".lock"].concat())));
         }
         locks
     }

@@ -7,10 +7,11 @@
 use std::fs;
 use std::path::{Component, PathBuf};
 
-use git2::{BranchType, ErrorCode, Repository, RepositoryState};
+use git2::{BranchType, ErrorCode, Repository};
 
+use super::git_repo::{GitRepo, oid};
 use super::history::Head;
-use super::{GitRepo, oid};
+use super::operation::in_progress;
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
 use crate::verify::ignored::Environment;
@@ -183,26 +184,5 @@ impl GitRepo {
             head.trim().strip_prefix("ref:").is_some_and(|on| on.trim() == branch)
         };
         Ok(git_dirs.iter().any(elsewhere))
-    }
-}
-
-/// An operation that is not finished, and what ends it.
-pub(super) fn in_progress(state: RepositoryState) -> Option<(&'static str, &'static str)> {
-    match state {
-        RepositoryState::Clean => None,
-        RepositoryState::Merge => Some(("merge", "git merge --abort")),
-        RepositoryState::Revert | RepositoryState::RevertSequence => {
-            Some(("revert", "git revert --abort"))
-        }
-        RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
-            Some(("cherry-pick", "git cherry-pick --abort"))
-        }
-        RepositoryState::Bisect => Some(("bisect", "git bisect reset")),
-        RepositoryState::Rebase
-        | RepositoryState::RebaseInteractive
-        | RepositoryState::RebaseMerge => Some(("rebase", "git rebase --abort")),
-        RepositoryState::ApplyMailbox | RepositoryState::ApplyMailboxOrRebase => {
-            Some(("patch series", "git am --abort"))
-        }
     }
 }

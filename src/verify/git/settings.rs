@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{ConfigLevel, ErrorCode, Repository};
 use sha2::{Digest, Sha256};
 
-use super::GitRepo;
+use super::git_repo::GitRepo;
 use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 

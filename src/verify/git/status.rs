@@ -12,7 +12,7 @@ use git2::{
     StatusOptions, Statuses,
 };
 
-use super::{GitRepo, path};
+use super::git_repo::{GitRepo, path};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, ObjectType, Repository, Signature, Tree};
 
+use super::git_repo::{GitRepo, oid};
 use super::history::Head;
 use super::locks::patiently;
-use super::preflight::in_progress;
-use super::{GitRepo, oid};
+use super::operation::in_progress;
 use crate::model::Oid;
 use crate::sys::crash;
 use crate::verify::error::VerifyError;

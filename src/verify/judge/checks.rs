@@ -1,4 +1,4 @@
-//! What the verify commands say, and what a pass rests on.
+//! The results of the verify commands, and the proof that a pass rests on.
 //!
 //! Invariant: a command that was not run is not green. What does NOT live here: running
 //! them.
@@ -20,7 +20,7 @@ impl Case<'_> {
                 self.find(
                     FindingKind::RedBefore,
                     Weight::Said,
-                    format!("{how} It did so before the work, and is not blamed on it."),
+                    format!("{how} It also failed before the work, so the work is not to blame."),
                 );
             } else if check.whole_task {
                 self.find(FindingKind::CheckFailed, Weight::Fails, format!("{how}{}", tail(check)));
@@ -32,7 +32,7 @@ impl Case<'_> {
                     FindingKind::Regression,
                     Weight::Fails,
                     format!(
-                        "{how} It passed before this turn; it belongs to {whose}.{}",
+                        "{how} It passed before this turn, and belongs to {whose}.{}",
                         tail(check)
                     ),
                 );
@@ -40,15 +40,15 @@ impl Case<'_> {
                 self.find(
                     FindingKind::RedBefore,
                     Weight::Said,
-                    format!("{how} Nobody looked before the work, so it is not blamed on it."),
+                    format!("{how} It was not run before the work, so the work is not to blame."),
                 );
             }
         }
         self.not_run();
     }
 
-    /// A command that was looked at before the work and not after it. Where the verdict is
-    /// a failure anyway, the checks may have been left out.
+    /// A command that ran before the work and not after it. If the verdict is a failure anyway,
+    /// the checks may have been left out.
     fn not_run(&mut self) {
         let evidence = self.evidence;
         if self.findings.iter().any(|finding| finding.weight != Weight::Said) {
@@ -68,7 +68,7 @@ impl Case<'_> {
         }
     }
 
-    /// What a pass would rest on.
+    /// The proof that a pass would rest on.
     pub(super) fn proof(&mut self) -> Proof {
         let evidence = self.evidence;
         let own: Vec<&CheckResult> = evidence
@@ -87,18 +87,18 @@ impl Case<'_> {
             self.find(
                 FindingKind::GreenBefore,
                 Weight::Said,
-                "Its verify command was green before any work and proves nothing by itself: the \
-                 commit is what counts.",
+                "Its verify command passed before any work and proves nothing by itself: only the \
+                 commit counts.",
             );
-            "Its verify command was green before any work"
+            "Its verify command passed before any work"
         } else {
             self.find(
                 FindingKind::GreenBefore,
                 Weight::Said,
-                "Nobody looked at its verify command before the work, so that it proves nothing \
-                 by itself: the commit is what counts.",
+                "Its verify command did not run before the work, so it proves nothing by itself: only \
+                 the commit counts.",
             );
-            "Nobody looked at its verify command before the work"
+            "Its verify command did not run before the work"
         };
         if self.rules.commits_alone == CommitsAlone::Refused {
             self.find(
@@ -120,7 +120,7 @@ enum Colour {
     Red,
 }
 
-/// What a command said before the work, if anybody looked.
+/// A command's result before the work, if it ran.
 fn before(evidence: &Evidence, check: &CheckResult) -> Option<Colour> {
     let earlier = evidence.before.iter().find(|earlier| earlier.command == check.command)?;
     Some(if earlier.passed() { Colour::Green } else { Colour::Red })
@@ -142,7 +142,7 @@ fn failure(check: &CheckResult) -> String {
 
 /// The last lines of its output.
 fn tail(check: &CheckResult) -> String {
-    /// More than this belongs in the journal.
+    /// The journal has the rest.
     const LINES: usize = 20;
     let lines: Vec<&str> = check.output.trim_end().lines().collect();
     if lines.is_empty() {

@@ -164,7 +164,12 @@ fn where_there_is_no_task_to_show_the_object_says_why() {
         (&["check", "--json", "fifo"], 7, json!("fifo"), "it must be a regular file, not a link"),
         (&["check", "--json", "link"], 7, json!("link"), "it must be a regular file, not a link"),
         (&["check", "my task", "--json"], 7, json!("my task"), "no task named `my task`"),
-        (&["-C", &nowhere, "check", "demo", "--json"], 8, json!("demo"), "no git repository"),
+        (
+            &["-C", &nowhere, "check", "demo", "--json"],
+            8,
+            json!("demo"),
+            "not inside a git repository",
+        ),
         (&["check", "demo", "--json", "-C", "/no/dir"], 2, json!("demo"), "/no/dir is no folder"),
         (&["check", "--json"], 2, json!(null), "required arguments were not provided"),
         (&["check", "demo", "--json", "--nope"], 2, json!(null), "unexpected argument '--nope'"),

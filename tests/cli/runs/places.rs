@@ -17,8 +17,8 @@ fn no_repository() {
     std::fs::remove_dir_all(repo.path(".git")).expect("removed");
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     8
-    error: REPO is in no git repository
-    hint: change into a repository, or make one: git init && git add . && git commit
+    error: REPO is not inside a git repository
+    hint: change into a repository, or create one: git init && git add . && git commit
     ");
 }
 
@@ -42,7 +42,7 @@ fn no_commit() {
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     8
     error: the repository has no commit yet
-    hint: make the first commit: git add . && git commit
+    hint: create the first commit: git add . && git commit
     ");
 }
 
@@ -54,7 +54,7 @@ fn a_detached_head_unless_a_branch_is_named() {
     insta::assert_snapshot!(refused(&repo, &[]).replace(head.trim(), "COMMIT"), @r"
     8
     error: HEAD is detached at COMMIT: commits would belong to no branch
-    hint: name a branch with --branch NAME, or change to one: git switch NAME
+    hint: name a branch with --branch NAME, or switch to one: git switch NAME
     ");
     let ran = repo.run(HONEST, &["--branch", "ci/ralph"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -74,7 +74,7 @@ fn a_merge_in_progress() {
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     8
     error: a merge is in progress
-    hint: finish it, or end it: git merge --abort
+    hint: finish it or abort it: git merge --abort
     ");
 }
 
@@ -96,7 +96,7 @@ fn uncommitted_work() {
       added new.txt
       removed old.txt
       added "with\nnewline.txt"
-    hint: commit it, put it away with git stash -u, or go on beside it with --allow-dirty: it is then never committed, reset or lost
+    hint: commit it, stash it with git stash -u, or keep it with --allow-dirty: a run then never commits, resets or loses it
     "#);
 }
 

@@ -46,7 +46,7 @@ fn the_tasks_check_turned_red() {
     let mut begun = scene.turn();
     begun.after = vec![check("make", None, CheckStatus::Failed(2))];
     scene.honest_work();
-    // Nobody looked before: what is not known is no excuse.
+    // Without a result before the work there is no excuse.
     refused(&begun, &[FindingKind::CheckFailed]);
     begun.before = vec![check("make", None, CheckStatus::Passed)];
     refused(&begun, &[FindingKind::CheckFailed]);

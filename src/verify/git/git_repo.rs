@@ -1,0 +1,275 @@
+//! The handle of a repository, and the trait that the other rooms use it through.
+
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use git2::{ErrorCode, Repository, RepositoryOpenFlags};
+
+use crate::model::{Checkpoint, Oid, PathChange};
+use crate::verify::clean::CleanTree;
+use crate::verify::error::{RepoProblem, VerifyError};
+use crate::verify::fingerprint::Fingerprints;
+use crate::verify::ignored::Linked;
+use crate::verify::layout::Layout;
+use crate::verify::repo::{
+    Ancestor, Branch, Dirt, Identity, Preflight, Repo, SavedAttempt, Since, Status,
+};
+
+/// A repository on disk.
+pub struct GitRepo {
+    /// libgit2's handle must not be used by two threads at once.
+    pub(super) repo: Mutex<Repository>,
+    pub(super) root: PathBuf,
+    pub(super) git_dir: PathBuf,
+    pub(super) common_dir: PathBuf,
+    pub(super) opened: SystemTime,
+    /// Where throw-away trees are made; the system's temporary place if that is not said.
+    pub(super) scratch: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for GitRepo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GitRepo").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl GitRepo {
+    /// Finds the repository that a directory lies in, a linked worktree included.
+    ///
+    /// # Errors
+    /// If there is none, it is bare, belongs to somebody else or cannot be read.
+    pub fn discover(from: &Path) -> Result<Self, RepoProblem> {
+        // Opened from below: opened by its own path, a git directory that lies elsewhere
+        // does not know its working tree.
+        let no_ceiling: [&Path; 0] = [];
+        let flags = RepositoryOpenFlags::CROSS_FS;
+        let found =
+            Repository::open_ext(from, flags, no_ceiling).map_err(|error| match error.code() {
+                ErrorCode::NotFound => RepoProblem::None { from: from.to_owned() },
+                ErrorCode::Owner => RepoProblem::NotOwned { path: from.to_owned() },
+                _ => RepoProblem::Unsupported {
+                    path: from.to_owned(),
+                    reason: error.message().to_owned(),
+                },
+            })?;
+        let Some(work) = found.workdir() else {
+            return Err(RepoProblem::Bare { path: found.path().to_owned() });
+        };
+        let canonical = |path: &Path| {
+            fs::canonicalize(path).map_err(|source| VerifyError::Io {
+                operation: "resolve",
+                path: path.to_owned(),
+                source,
+            })
+        };
+        let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
+        let common_dir = canonical(found.commondir())?;
+        let opened = SystemTime::now();
+        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir, opened, scratch: None })
+    }
+
+    /// From now on throw-away trees are made in this folder, which goes with the run even if
+    /// that is killed.
+    pub fn scratch_in(&mut self, folder: &Path) {
+        self.scratch = Some(folder.to_owned());
+    }
+
+    /// Where commits and refs are kept: `.git`, or, of a linked working tree, that of the
+    /// repository it belongs to.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Repository> {
+        self.repo.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names what git was doing when it failed.
+    pub(super) fn failed(
+        &self,
+        operation: &'static str,
+    ) -> impl Fn(git2::Error) -> VerifyError + use<'_> {
+        move |error| {
+            let path = self.root.clone();
+            let locked = error.code() == ErrorCode::Locked;
+            let source = Box::new(error);
+            if locked {
+                VerifyError::Locked { operation, path, source }
+            } else {
+                VerifyError::Git { operation, path, source }
+            }
+        }
+    }
+
+    /// Names what the file system was doing when it failed.
+    pub(super) fn io(
+        operation: &'static str,
+        path: &Path,
+    ) -> impl Fn(std::io::Error) -> VerifyError + use<> {
+        let path = path.to_owned();
+        move |source| VerifyError::Io { operation, path: path.clone(), source }
+    }
+
+    /// The bytes of a file; none if there is no such file.
+    pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, VerifyError> {
+        match fs::read(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            other => other.map_err(Self::io("read", path)),
+        }
+    }
+
+    pub(super) fn commit<'r>(
+        &self,
+        repo: &'r Repository,
+        id: &Oid,
+    ) -> Result<git2::Commit<'r>, VerifyError> {
+        git2::Oid::from_str(id.as_str())
+            .and_then(|id| repo.find_commit(id))
+            .map_err(self.failed("read a commit"))
+    }
+}
+
+/// A git id as the model holds it.
+pub(super) fn oid(id: git2::Oid) -> Oid {
+    Oid::new(id.to_string())
+}
+
+/// A path as git stores it: bytes, `/`-separated.
+#[cfg(unix)]
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    // A directory's trailing slash would make two names of one thing.
+    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// A path as git stores it: UTF-8, `/`-separated.
+#[cfg(not(unix))]
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+impl Repo for GitRepo {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    fn identity(
+        &self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Option<Identity>, VerifyError> {
+        self.identity_in(&self.lock(), variable)
+    }
+
+    fn preflight(
+        &self,
+        layout: &Layout,
+        branch: Branch<'_>,
+        dirt: Dirt,
+    ) -> Result<Preflight, RepoProblem> {
+        self.preflight_here(layout, branch, dirt)
+    }
+
+    fn exclude(&self, patterns: &[&str]) -> Result<(), VerifyError> {
+        self.add_excludes(patterns)
+    }
+
+    fn checkpoint(&self) -> Result<Checkpoint, VerifyError> {
+        self.checkpoint_in(&self.lock())
+    }
+
+    fn status(&self) -> Result<Status, VerifyError> {
+        self.status_in(&self.lock())
+    }
+
+    fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
+        self.ignored_in(&self.lock())
+    }
+
+    fn since(&self, checkpoint: &Checkpoint, prefix: &str) -> Result<Since, VerifyError> {
+        self.since_in(&self.lock(), checkpoint, prefix)
+    }
+
+    fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError> {
+        self.ancestors_in(&self.lock())
+    }
+
+    fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError> {
+        self.reaches_in(&self.lock(), commit)
+    }
+
+    fn committed_since(&self, commit: &Oid) -> Result<Vec<PathChange>, VerifyError> {
+        self.committed_in(&self.lock(), commit)
+    }
+
+    fn exists_at(&self, commit: &Oid, path: &Path) -> Result<bool, VerifyError> {
+        self.exists_in(&self.lock(), commit, path)
+    }
+
+    fn held(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
+        self.held_in(&self.lock(), commit, path)
+    }
+
+    fn settings(&self) -> Result<Fingerprints, VerifyError> {
+        self.settings_in(&self.lock())
+    }
+
+    fn ready(&self, branch: &str) -> Result<Vec<PathBuf>, VerifyError> {
+        self.ready_in(&self.lock(), branch)
+    }
+
+    fn unlock(
+        &self,
+        born: Option<&RangeInclusive<SystemTime>>,
+    ) -> Result<Vec<PathBuf>, VerifyError> {
+        Ok(self.unlock_in(&self.lock(), born)?.removed)
+    }
+
+    fn commit_paths(
+        &self,
+        branch: &str,
+        paths: &[PathBuf],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Option<Oid>, VerifyError> {
+        self.commit_in(&self.lock(), branch, paths, message, identity)
+    }
+
+    fn snapshot(&self, without: &Fingerprints) -> Result<Oid, VerifyError> {
+        self.snapshot_in(&self.lock(), without, &[]).map(oid)
+    }
+
+    fn save_attempt(
+        &self,
+        layout: &Layout,
+        number: u32,
+        message: &str,
+        without: &Fingerprints,
+    ) -> Result<SavedAttempt, VerifyError> {
+        self.save_in(&self.lock(), layout, number, message, without)
+    }
+
+    fn back_to(
+        &self,
+        checkpoint: &Checkpoint,
+        keep: &Fingerprints,
+    ) -> Result<Vec<PathBuf>, VerifyError> {
+        self.back_in(&self.lock(), checkpoint, keep)
+    }
+
+    fn restore(&self, commit: &Oid, paths: &[PathBuf]) -> Result<(), VerifyError> {
+        self.restore_in(&self.lock(), commit, paths).map(drop)
+    }
+
+    fn clean_tree(&self, linked: &Linked) -> Result<CleanTree, VerifyError> {
+        self.clean_in(&self.lock(), linked)
+    }
+}
