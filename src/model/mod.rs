@@ -43,7 +43,7 @@ pub use recipe::{
 };
 pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
-pub use setting::{OnStuck, Premium, Sandbox, Via, WriteScope};
+pub use setting::{OnStuck, Premium, Sandbox, Tier, Via, WriteScope};
 pub use state::{CriterionState, TaskState};
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
 pub use turn::{CallStatus, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage};

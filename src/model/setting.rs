@@ -64,6 +64,29 @@ impl fmt::Display for Via {
     }
 }
 
+/// What the kernel enforces on the agent's commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// Nothing: only the guard decides.
+    #[default]
+    Off,
+    /// Writes, reads of HOME, TCP and signals, as far as the kernel can without namespaces.
+    Partial,
+    /// Files, network and processes.
+    Full,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Partial => "partial",
+            Self::Full => "full",
+        })
+    }
+}
+
 /// Whether the operating system confines the agent's writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
