@@ -266,6 +266,6 @@ fn a_box_that_the_human_ticks_stays_ticked_and_is_not_called_proven() {
     let tick = "sed -i.bak 's/\\[ \\] c/[x] c/' tasks/demo/TASK.md; rm tasks/demo/TASK.md.bak";
     let ran = with_hand(&repo, Moment::Start, tick);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ended(&repo, &ran).contains("no verdict proved it: `c is there`"));
+    assert!(ended(&repo, &ran).contains("ticked but not proven: `c is there`"));
     assert_eq!(repo.task(), TASK.replace("[ ]", "[x]"));
 }

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::paths::temporary;
 use super::print::{say, say_json};
 use super::{confine, environment, launch};
-use crate::engine::{NextStep, Spent, next, require_checks};
+use crate::engine::{NextStep, Spent, next, require_checks, ticked_without_proof};
 use crate::model::{Criterion, Outcome, TaskState};
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
@@ -46,8 +46,7 @@ pub(super) fn dry_run(
     let first = match next(task, &dry.state, &Spent::default(), &limits) {
         NextStep::Work(criterion) => Ok(criterion),
         NextStep::Stop(outcome) => Err(outcome),
-        NextStep::Prove if dry.blocked().is_empty() => Err(Outcome::Proven),
-        NextStep::Prove => Err(Outcome::Stuck { reason: "blocked".to_owned() }),
+        NextStep::Prove => Err(dry.end()),
     };
     let prompt = first.as_ref().ok().map(|criterion| dry.prompt(criterion)).transpose()?;
     if args.json {
@@ -59,14 +58,15 @@ pub(super) fn dry_run(
             (None, Err(Outcome::LimitReached { .. })) => {
                 say("\nThe run would end at once: a limit is already reached.");
             }
-            (None, _) if dry.blocked().is_empty() => {
-                say("\nNothing is left to work on; what is ticked would be proven.");
+            (None, Err(Outcome::Stuck { reason })) => {
+                say(&format!("\nThe run would end as stuck: {reason}"));
+                if !dry.blocked().is_empty() {
+                    say(&format!("Next: {}", next_commands(directory, at.layout.task()).retry));
+                }
             }
-            (None, _) => say(&format!(
-                "\nThe run would end as stuck. blocked: {}\nNext: {}",
-                dry.blocked().iter().map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", "),
-                next_commands(directory, at.layout.task()).retry,
-            )),
+            (None, _) => {
+                say("\nNothing is left to work on; the run would only check what is ticked.");
+            }
         }
     }
     Ok(first.map_or_else(|outcome| outcome.exit_code(), |_| 0))
@@ -79,6 +79,30 @@ impl DryRun<'_> {
             !criterion.checked && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
         });
         blocked.map(|criterion| criterion.key.text.as_str()).collect()
+    }
+
+    /// The criteria that are ticked and that no check at the end can prove.
+    fn unproven(&self) -> Vec<&str> {
+        ticked_without_proof(&self.plan.task, &self.state)
+            .filter(|criterion| criterion.verify.is_empty())
+            .map(|criterion| criterion.key.text.as_str())
+            .collect()
+    }
+
+    /// The outcome of a run that has nothing to work on, if every check passes.
+    fn end(&self) -> Outcome {
+        let named = |said: &str, criteria: Vec<&str>| {
+            let names: Vec<_> = criteria.iter().map(|text| format!("`{text}`")).collect();
+            (!names.is_empty()).then(|| format!("{said}: {}.", names.join(", ")))
+        };
+        let reasons =
+            [named("blocked", self.blocked()), named("ticked but not proven", self.unproven())];
+        let reasons: Vec<_> = reasons.into_iter().flatten().collect();
+        if reasons.is_empty() {
+            Outcome::Proven
+        } else {
+            Outcome::Stuck { reason: reasons.join(" ") }
+        }
     }
 
     /// The verify commands that run before the work.
@@ -129,6 +153,7 @@ impl DryRun<'_> {
                 "recipe": criterion.recipe,
             })),
             "blocked": self.blocked(),
+            "unproven": self.unproven(),
             "checks": self.checks(),
             "prompt": prompt,
         })

@@ -73,6 +73,16 @@ pub(super) fn open_criteria<'a>(
     })
 }
 
+/// The criteria that are ticked although no proof is recorded.
+pub fn ticked_without_proof<'a>(
+    task: &'a Task,
+    state: &TaskState,
+) -> impl Iterator<Item = &'a Criterion> {
+    task.criteria.iter().filter(|criterion| {
+        criterion.checked && state.find(&criterion.key).is_none_or(|entry| entry.proof.is_none())
+    })
+}
+
 /// The limit that is used up, if one is.
 pub(super) fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
     if spent.iterations >= limits.iterations {

@@ -158,7 +158,8 @@ impl EngineError {
             )),
             Self::TaskInvalid { .. } => Some("fix these errors, then start again".into()),
             Self::ChecksRequired { .. } => Some(
-                "give each a verify command that fails today, or run without --require-checks"
+                "give each a verify command that fails until the work is done, or run without \
+                 --require-checks"
                     .into(),
             ),
             Self::Record(_)

@@ -1,10 +1,14 @@
 //! The proof at the end: every ticked criterion must hold in a clean checkout.
+//!
+//! Invariant: a tick is a claim, whoever set it. Without a verdict, only the criterion's own checks
+//! prove it, and only if it was ticked before the run.
 
 use super::EngineError;
+use super::decide::ticked_without_proof;
 use super::run::Run;
 use crate::model::{
-    CheckResult, CheckStatus, CriterionKey, EventKind, Finding, FindingKind, Outcome, Record as _,
-    Task, Weight,
+    CheckResult, CheckStatus, CriterionKey, EventKind, Finding, FindingKind, Outcome, Proof,
+    Record as _, Task, Weight,
 };
 use crate::task::{self, Tick};
 use crate::verify::{CheckPhase, PlannedCheck, not_reproducible, plan, run_clean};
@@ -48,6 +52,7 @@ impl Run {
             self.commit_state()?;
             return Ok(None);
         }
+        self.prove_ticked_before(task, &broken);
         let blocked = task.criteria.iter().filter(|criterion| {
             !criterion.checked && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
         });
@@ -56,23 +61,32 @@ impl Run {
         if !blocked.is_empty() {
             unproven.insert(0, format!("blocked: {}.", blocked.join(", ")));
         }
-        unproven.extend(self.ticked_without_proof(task));
+        let names: Vec<_> = ticked_without_proof(task, &self.state)
+            .map(|criterion| format!("`{}`", criterion.key.text))
+            .collect();
+        if !names.is_empty() {
+            unproven.push(format!("ticked but not proven: {}.", names.join(", ")));
+        }
         if unproven.is_empty() {
             return Ok(Some(Outcome::Proven));
         }
         Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
     }
 
-    /// Boxes that were ticked during the run although no verdict proved them.
-    fn ticked_without_proof(&self, task: &Task) -> Option<String> {
-        let unproven = task.criteria.iter().filter(|criterion| {
-            criterion.checked
-                && self.open_before.contains(&criterion.key)
-                && self.state.find(&criterion.key).is_none_or(|entry| entry.proof.is_none())
-        });
-        let names: Vec<_> = unproven.map(|criterion| format!("`{}`", criterion.key.text)).collect();
-        (!names.is_empty())
-            .then(|| format!("ticked, but no verdict proved it: {}.", names.join(", ")))
+    /// Records the proof of criteria that were ticked before the run and whose own checks all
+    /// passed in the clean checkout.
+    fn prove_ticked_before(&mut self, task: &Task, broken: &[Broken]) {
+        let failed = |key| broken.iter().any(|broken| broken.check.criteria.contains(key));
+        let proven: Vec<_> = ticked_without_proof(task, &self.state)
+            .filter(|criterion| !criterion.verify.is_empty() && !failed(&criterion.key))
+            .filter(|criterion| !self.open_before.contains(&criterion.key))
+            .map(|criterion| criterion.key.clone())
+            .collect();
+        for key in proven {
+            self.state.entry(&key).proof = Some(Proof::Check);
+            // There is state to commit, even without an iteration.
+            self.worked_at_all = true;
+        }
     }
 
     /// Runs the checks, and returns those that fail.

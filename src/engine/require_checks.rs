@@ -5,21 +5,24 @@ use std::path::Path;
 
 use super::EngineError;
 use super::decide::open_criteria;
-use crate::model::{CheckResult, Criterion, Task, TaskState};
+use crate::model::{CheckResult, Criterion, Proof, Task, TaskState};
 
-/// Refuses open criteria that no check can prove. `before` holds the results of the checks
+/// Refuses criteria that no check can prove, or, once they are ticked, has proven. `before` holds the results of the checks
 /// before the work, and is empty as long as they did not run; `file` is TASK.md.
 ///
 /// # Errors
-/// [`EngineError::ChecksRequired`] with every criterion that has no check of its own, or whose
-/// checks all passed before the work.
+/// [`EngineError::ChecksRequired`] with every criterion that has no check of its own, or is open
+/// although its checks all passed before the work.
 pub fn require_checks(
     task: &Task,
     state: &TaskState,
     file: &Path,
     before: &[CheckResult],
 ) -> Result<(), EngineError> {
+    let proven = |key| state.find(key).is_some_and(|entry| entry.proof == Some(Proof::Check));
+    let ticked = task.criteria.iter().filter(|criterion| criterion.checked);
     let refused: Vec<String> = open_criteria(task, state)
+        .chain(ticked.filter(|criterion| !proven(&criterion.key)))
         .filter_map(|criterion| {
             let why = unprovable(criterion, before)?;
             let (line, text) = (criterion.line, &criterion.key.text);
@@ -37,7 +40,7 @@ fn unprovable(criterion: &Criterion, before: &[CheckResult]) -> Option<&'static 
         |command: &str| before.iter().any(|check| check.command == command && check.passed());
     if criterion.verify.is_empty() {
         Some("has no verify command")
-    } else if criterion.verify.iter().all(|verify| passed(&verify.command)) {
+    } else if !criterion.checked && criterion.verify.iter().all(|verify| passed(&verify.command)) {
         Some("passes its verify commands before any work")
     } else {
         None

@@ -9,6 +9,7 @@ mod places;
 mod race;
 mod signals;
 mod stuck;
+mod ticked;
 mod whole;
 
 /// Three criteria, each with a check.

@@ -256,7 +256,9 @@ async fn what_the_human_ticks_before_the_criterion_is_begun_is_not_worked_on() {
         assert!(text.contains("[x] one"));
     });
     let mut scene = TestRun::new("# Demo\n\n- [x] zero\n- [ ] one\n", vec![first]);
-    assert_eq!(scene.run().await, Ok(Outcome::Proven));
+    let outcome = scene.run().await.expect("an outcome");
+    let reason = "ticked but not proven: `zero`.".to_owned();
+    assert_eq!(outcome, Outcome::Stuck { reason });
     assert_eq!(scene.script().prompts.len(), 1);
 }
 
