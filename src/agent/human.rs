@@ -71,6 +71,7 @@ pub(super) fn settled(reply: HumanReply, decision: Decision) -> Decision {
     match reply {
         HumanReply::Yes => Decision {
             writes: decision.writes,
+            sandboxed: decision.sandboxed,
             ..Decision::allow("human.approved", format!("a human approved it ({})", decision.rule))
         },
         HumanReply::No => Decision::deny("human.refused", "Nothing ran: a human said no."),

@@ -72,6 +72,12 @@ struct Line {
 
 impl Asks {
     fn find(directory: Option<&Path>, args: &PolicyArgs) -> Result<Self, Failure> {
+        let mut asked = Self::of_place(directory, args)?;
+        asked.policy.tier = args.sandbox.unwrap_or_default();
+        Ok(asked)
+    }
+
+    fn of_place(directory: Option<&Path>, args: &PolicyArgs) -> Result<Self, Failure> {
         let flags = LayerSettings { write_scope: args.write_scope, ..LayerSettings::default() };
         let Some(task) = &args.task else {
             let place = RepoContext::find(directory)?;
@@ -114,6 +120,7 @@ impl Asks {
                 "decision": word(&decision),
                 "rule": decision.rule,
                 "reason": decision.reason,
+                "sandboxed": decision.sandboxed,
             });
             // Whoever closed the stream wants no more answers.
             if writeln!(out, "{answer}").and_then(|()| out.flush()).is_err() {
@@ -191,6 +198,7 @@ fn as_json(explained: &Explained) -> Value {
         "decision": word(decision),
         "rule": decision.rule,
         "reason": decision.reason,
+        "sandboxed": decision.sandboxed,
         "parts": parts,
         "writes": decision.writes,
     })
@@ -202,6 +210,9 @@ fn as_text(explained: &Explained) -> String {
     for part in parts {
         let flat = part.split_whitespace().collect::<Vec<_>>().join(" ");
         text.push_str(&format!("\n  saw: {flat}"));
+    }
+    if decision.sandboxed {
+        text.push_str("\n  runs in the session's sandbox");
     }
     for path in &decision.writes {
         text.push_str(&format!("\n  writes: {}", path.display()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::Focus;
 use crate::guard::{Allow, Approval, Globs, Policy, PolicyError, Rules, TickRule};
-use crate::model::{Criterion, WriteScope};
+use crate::model::{Criterion, Tier, WriteScope};
 
 /// The rules that stay the same over a run.
 #[derive(Clone, Debug)]
@@ -64,6 +64,7 @@ impl GuardRules {
         policy.human.clone_from(&self.human);
         policy.rules = self.rules.clone();
         policy.approval = self.approval;
+        policy.tier = Tier::Off;
         Ok(policy)
     }
 }

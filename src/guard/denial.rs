@@ -15,6 +15,46 @@ pub(super) struct Denial {
     pub(super) instead: Option<String>,
 }
 
+/// Rules against what a call plainly means to do, by the beginning of their ids. Any other rule
+/// says that the guard does not know what a command does, or names a place that a sandbox walls
+/// off by itself.
+const INTENTS: &[&str] = &[
+    "approval.",
+    "container",
+    "git.branch",
+    "git.config",
+    "git.destructive",
+    "git.internals",
+    "git.network",
+    "git.push",
+    "git.setting",
+    "git.stash",
+    "human.",
+    "network",
+    "path.git",
+    "path.protected",
+    "path.scope",
+    "path.settings",
+    "policy.",
+    "privilege",
+    "program.delete",
+    "program.install",
+    "publish",
+    "secret.",
+    "state.",
+    "system",
+    "tool.",
+];
+
+/// What a denial rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DenialKind {
+    /// The call plainly does what its rule forbids.
+    Intent,
+    /// The guard does not know what the call does, or a sandbox keeps it from doing harm.
+    NotUnderstood,
+}
+
 /// Longest part shown.
 const MOST_PART: usize = 160;
 
@@ -26,6 +66,15 @@ pub(super) fn blocked_pattern(pattern: &str) -> Denial {
 impl Denial {
     pub(super) fn new(rule: impl Into<Cow<'static, str>>, why: impl Into<String>) -> Self {
         Self { rule: rule.into(), why: why.into(), part: None, instead: None }
+    }
+
+    /// What it rests on.
+    pub(super) fn kind(&self) -> DenialKind {
+        if INTENTS.iter().any(|intent| self.rule.starts_with(intent)) {
+            DenialKind::Intent
+        } else {
+            DenialKind::NotUnderstood
+        }
     }
 
     pub(super) fn instead(mut self, instead: impl Into<String>) -> Self {

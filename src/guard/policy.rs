@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::model::WriteScope;
+use crate::model::{Tier, WriteScope};
 
 use super::policy_error::PolicyError;
 use super::prefix::fits;
@@ -43,6 +43,8 @@ pub struct Policy {
     pub focus: Option<TickRule>,
     /// What the user's configuration says on top.
     pub rules: Rules,
+    /// What the kernel enforces around shell commands.
+    pub tier: Tier,
     /// Whether calls are approved without a human: otherwise only reads are.
     pub approval: Approval,
 }
@@ -88,6 +90,7 @@ impl Policy {
             human: Vec::new(),
             focus: None,
             rules: Rules::default(),
+            tier: Tier::Off,
             approval: Approval::Automatic,
         }
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::model::{Decision, ToolRequest};
 
 use super::call_context::{CallContext, ReadKind, WriteKind};
-use super::denial::{Denial, blocked_pattern};
+use super::denial::{Denial, DenialKind, blocked_pattern};
 use super::explain::{Explained, ExplainedParts};
 use super::families::{Family, family};
 use super::files::Files;
@@ -97,6 +97,7 @@ impl Call<'_> {
             Some(denial) => Ok(Decision {
                 for_a_human: true,
                 writes: decision.writes.clone(),
+                sandboxed: decision.sandboxed,
                 ..Decision::deny(denial.rule.clone(), denial.text())
             }),
         }
@@ -211,8 +212,15 @@ impl Call<'_> {
             if command.trim().is_empty() {
                 return Err(Denial::new("tool.malformed", "the call has no command"));
             }
-            let looked = shell::judge(command, &policy, self.files, parts)
-                .map_err(|denial| denial.within(command))?;
+            let looked = match shell::judge(command, &policy, self.files, parts) {
+                Ok(looked) => looked,
+                Err(denial)
+                    if policy.tier.is_sandboxed() && denial.kind() == DenialKind::NotUnderstood =>
+                {
+                    continue;
+                }
+                Err(denial) => return Err(denial.within(command)),
+            };
             writes.extend(looked.writes);
             ask = ask.or(looked.ask.map(|denial| denial.within(command)));
         }
@@ -221,6 +229,7 @@ impl Call<'_> {
         let mut decision =
             Decision::allow("shell.understood", "every command on the line is allowed");
         decision.writes = writes;
+        decision.sandboxed = policy.tier.is_sandboxed();
         Ok((decision, ask))
     }
 

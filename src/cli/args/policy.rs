@@ -4,7 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 
 use super::run::write_scope;
-use crate::model::WriteScope;
+use crate::model::{Tier, WriteScope};
 
 /// What can be done with the policy.
 #[derive(Debug, Subcommand)]
@@ -17,7 +17,7 @@ a shell line:
 
 --stdin reads one call a line and answers each with one line, in order:
   {\"tool_kind\":\"execute\",\"raw_input\":{\"command\":\"git push\"},\"cwd\":\".\"}
-  {\"decision\":\"deny\",\"rule\":\"git.push\",\"reason\":\"…\"}
+  {\"decision\":\"deny\",\"rule\":\"git.push\",\"reason\":\"…\",\"sandboxed\":false}
 
 Exit codes: 0 allowed (with --stdin: every line was answered), 1 denied, 2 usage,
 7 task or configuration invalid, 8 no repository. `docs/guard.md` tells the rules.")]
@@ -34,6 +34,10 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "WHERE",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
     pub(crate) write_scope: Option<WriteScope>,
+    /// The sandbox to decide for [default: off]
+    #[arg(long, value_name = "TIER",
+        value_parser = PossibleValuesParser::new(["full", "partial", "off"]).map(tier))]
+    pub(crate) sandbox: Option<Tier>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -43,4 +47,13 @@ pub(crate) struct PolicyArgs {
     /// The command
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "stdin")]
     pub(crate) command: Vec<String>,
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+fn tier(name: String) -> Tier {
+    match name.as_str() {
+        "full" => Tier::Full,
+        "partial" => Tier::Partial,
+        _ => Tier::Off,
+    }
 }
