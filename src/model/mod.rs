@@ -33,7 +33,7 @@ pub use evidence::{
 };
 pub use ids::{Oid, RunId, SessionId};
 pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
-pub use permission::{Answer, Asked, Decided, Decision, Tier, ToolRequest};
+pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
 pub use policy::{
     Access, CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RuleDecision, RulePlace,
 };

@@ -1,6 +1,5 @@
 //! A tool call that an agent requests, and the guard's decision.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -16,39 +15,6 @@ pub enum Asked {
     Hook,
     /// ACP's `session/request_permission`.
     Permission,
-}
-
-/// What the kernel enforces around the agent's shell commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tier {
-    /// Files, network and processes, in namespaces.
-    Full,
-    /// Writes, some reads, TCP and signals, as far as the kernel can without namespaces.
-    Partial,
-    /// Nothing; the guard alone decides.
-    #[default]
-    Off,
-}
-
-impl Tier {
-    /// Do shell commands run in a sandbox?
-    pub fn is_sandboxed(self) -> bool {
-        match self {
-            Self::Full | Self::Partial => true,
-            Self::Off => false,
-        }
-    }
-}
-
-impl fmt::Display for Tier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "full",
-            Self::Partial => "partial",
-            Self::Off => "off",
-        })
-    }
 }
 
 /// A tool call that is about to happen. Only `tool` and `input` are decided on:

@@ -77,6 +77,16 @@ pub enum Tier {
     Full,
 }
 
+impl Tier {
+    /// Do shell commands run in a sandbox?
+    pub fn is_sandboxed(self) -> bool {
+        match self {
+            Self::Full | Self::Partial => true,
+            Self::Off => false,
+        }
+    }
+}
+
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
