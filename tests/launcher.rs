@@ -140,7 +140,7 @@ fn a_prompt_that_no_hook_saw_is_a_failure() {
     let scene = Scene::new("exit 0");
     let output = scene.run(&["--", "-p", "hi"]);
     assert_eq!(output.status.code(), Some(125));
-    assert!(text(&output.stderr).contains("did not come into force"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("was not active"), "{}", text(&output.stderr));
     // Without a prompt there is nothing for a hook to see.
     assert_eq!(scene.run(&["--", "--version"]).status.code(), Some(0));
 }
@@ -234,7 +234,7 @@ fn what_is_refused_says_why() {
     assert!(gone.1.contains("does not answer"), "{}", gone.1);
     let unguarded = failed(&["--no-guard"], Some(("RALPH_COPILOT_SOCKET", &socket)));
     assert_eq!(unguarded.0, Some(125));
-    assert!(unguarded.1.contains("refused inside a run"), "{}", unguarded.1);
+    assert!(unguarded.1.contains("not allowed inside a run"), "{}", unguarded.1);
     fs::remove_file(scene.path("copilot")).expect("remove");
     let missing = failed(&["--", "-p", "x"], None);
     assert_eq!(missing.0, Some(127));
@@ -286,5 +286,5 @@ fn what_the_project_has_for_claude_is_staged_out_of_git_s_sight() {
     assert_ne!(git(&["ls-files", "--others", "--exclude-standard"]), "");
     fs::write(repo.join(".claude/agents/core/reviewer.md"), "reviews more").expect("write");
     let said = text(&scene.run(&["--"]).stderr);
-    assert!(said.contains("staged anew: .github/agents/reviewer.md\n"), "{said}");
+    assert!(said.contains("updated: .github/agents/reviewer.md\n"), "{said}");
 }

@@ -26,8 +26,8 @@ pub(super) use self::recipe::{
 };
 pub(super) use self::run::{RunArgs, SettingArgs};
 
-/// Works through a task's criteria with a coding agent, unattended, and believes
-/// only what git and the checks show.
+/// Runs a coding agent unattended until every criterion of a task is proven by git and by
+/// your checks.
 #[derive(Debug, Parser)]
 #[command(
     name = "ralph-copilot",
@@ -37,19 +37,19 @@ pub(super) use self::run::{RunArgs, SettingArgs};
     arg_required_else_help = true,
     max_term_width = 100,
     after_help = format!("Examples:
-  ralph-copilot demo                     watch a whole run: no account, no network
-  ralph-copilot init login-form          scaffold tasks/login-form/TASK.md
-  ralph-copilot check login-form         what was understood of it
-  ralph-copilot login-form               work on it until every criterion is proven
-  ralph-copilot status login-form        where it stands
+  ralph-copilot demo                     watch a complete run; needs no account or network
+  ralph-copilot init login-form          create tasks/login-form/TASK.md
+  ralph-copilot check login-form         validate the task and list its criteria
+  ralph-copilot login-form               work until every criterion is proven
+  ralph-copilot status login-form        show its progress
 
 {IN_SHORT}")
 )]
 pub(crate) struct Cli {
-    /// Work as if started in this folder.
+    /// Run as if started in this folder.
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
     pub(crate) directory: Option<PathBuf>,
-    /// What to do; without one: `run`.
+    /// The command; without one, `run`.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     /// The run, when no command is named.
@@ -57,8 +57,8 @@ pub(crate) struct Cli {
     pub(crate) run: RunArgs,
 }
 
-/// Takes `-C DIR` from before the command, where git and make have it too. The parser
-/// takes flags there for those of a run, which go with no other command.
+/// Takes `-C DIR` from before the command, as git and make do. The parser would take a flag
+/// there for a flag of `run`, and those conflict with the other commands.
 pub(crate) fn leading_directory(
     words: impl IntoIterator<Item = OsString>,
 ) -> (Option<PathBuf>, Vec<OsString>) {
@@ -82,7 +82,7 @@ pub(crate) fn leading_directory(
 }
 
 impl Cli {
-    /// The task of `check`, whose object names it whatever happens.
+    /// The task of `check`, which its JSON names even if the command fails.
     pub(crate) fn task(&self) -> Option<String> {
         match &self.command {
             Some(Command::Check(args)) => Some(args.task.clone()),
@@ -90,7 +90,7 @@ impl Cli {
         }
     }
 
-    /// Whether the command tells by itself, on its stream of events, why it cannot begin.
+    /// Whether the command reports in its own stream of events why it cannot start.
     pub(crate) fn tells_itself(&self) -> bool {
         matches!(self.command, None | Some(Command::Run(_) | Command::Demo(_)))
     }
@@ -103,66 +103,66 @@ pub(crate) enum Command {
     #[command(after_help = format!("A task with the name of a command takes `run`, as in \
 `ralph-copilot run check`.\n\n{IN_SHORT}"))]
     Run(Box<RunArgs>),
-    /// A real run in a temporary repository with the built-in scripted agent
+    /// Watch a complete run in a temporary repository, with a scripted agent
     #[command(
-        after_help = "Needs no account, no node and no network. The repository is kept, so that \
-its commits, progress.md and activity.log can be read."
+        after_help = "Needs no account, Node.js, or network. The repository is kept, so that you \
+can read its commits, progress.md, and activity.log."
     )]
     Demo(DemoArgs),
-    /// The built-in scripted ACP agent, on standard input and output
+    /// Run the built-in scripted ACP agent on standard input and output
     #[command(
-        after_help = "For `--agent 'ralph-copilot agent SCRIPT'`; the script's format is in \
-docs/scripted-agent.md."
+        after_help = "Use it as `--agent 'ralph-copilot agent SCRIPT'`. See docs/scripted-agent.md \
+for the format of the script."
     )]
     Agent {
         /// The script: a YAML file.
         script: PathBuf,
     },
-    /// Scaffold a task; never overwrites
+    /// Create a task from a template; never overwrites files
     Init(InitArgs),
-    /// Show what was understood of a task
+    /// Validate TASK.md and list its criteria
     Check(TaskArgs),
-    /// Where a task stands
+    /// Show the progress of a task and its newest run
     Status(TaskArgs),
-    /// What happened in a run
+    /// Print the events of a run
     Log(LogArgs),
-    /// Clear the attempts of blocked criteria, so that they are tried again
+    /// Reset the attempts of blocked criteria, so that the next run tries them again
     Retry(RetryArgs),
-    /// Tick a criterion by hand: changes one byte of TASK.md
+    /// Tick a criterion by hand; changes one byte of TASK.md
     Tick(TickArgs),
-    /// What is missing on this machine, and which layer each setting comes from
+    /// Check this machine and repository, and show where each setting comes from
     Doctor(Box<DoctorArgs>),
-    /// What the guard would decide about a call, and why
+    /// Test the guard's policy
     Policy {
-        /// What to do.
+        /// The command.
         #[command(subcommand)]
         command: PolicyCommand,
     },
-    /// Take secrets out of standard input (a filter)
+    /// Copy standard input to standard output, without secrets
     #[command(
-        after_help = "Tokens of known services, private keys, and what stands behind names such as \
-`password` become [REDACTED], and so do the values of this environment's own secret variables. \
-Names, hosts and ordinary words stay; JSON stays JSON."
+        after_help = "Replaces tokens of known services, private keys, values after names such as \
+`password`, and the values of secret environment variables with [REDACTED]. Names, hosts, and \
+ordinary words stay. Valid JSON stays valid."
     )]
     Redact(RedactArgs),
-    /// What class, action and wait an error text gets: a filter
+    /// Classify an error on standard input, and print what a run would do about it
     Classify(ClassifyArgs),
-    /// A hook of the Copilot CLI: asks the running runner, or the project's own hooks
+    /// Answer a hook of the Copilot CLI
     Hook(HookArgs),
-    /// Mount the hooks in a repository; never overwrites
+    /// Install the Copilot CLI hooks; never overwrites your files
     #[command(subcommand)]
     Hooks(HooksCommand),
-    /// Run recipes of `recipe-runner-rs`
+    /// Run recipes with `recipe-runner-rs`
     Recipe(RecipeArgs),
-    /// Start the Copilot CLI for a recipe or another tool, under the guard
+    /// Start the Copilot CLI under the guard, for recipes and other tools
     Copilot(CopilotArgs),
-    /// Ends what is left of a run whose runner was killed (started by the runner)
+    /// End what a killed run left behind (started by the runner)
     #[command(hide = true)]
     Guardian(GuardianArgs),
-    /// Run a program that may write below some folders only (used by `--sandbox`)
+    /// Run a program that can write only to some folders (used by `--sandbox`)
     #[command(hide = true)]
     Confine(ConfineArgs),
-    /// A part of a session's sandbox (started by the runner)
+    /// Run a part of a session's sandbox (started by the runner)
     #[command(hide = true)]
     Sandbox(SandboxArgs),
     /// Print a completion script for a shell
@@ -177,7 +177,7 @@ Names, hosts and ordinary words stay; JSON stays JSON."
 /// Flags of `demo`.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
-    /// Make the repository here (an empty or new folder) [default: a temporary folder]
+    /// Create the repository in this new or empty folder [default: a temporary folder]
     pub(crate) folder: Option<PathBuf>,
     /// Print the events as JSON lines
     #[arg(long)]
@@ -187,19 +187,19 @@ pub(crate) struct DemoArgs {
 /// Flags of `init`.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
-    /// The task's name
+    /// The name of the task
     #[arg(required_unless_present = "instructions")]
     pub(crate) task: Option<String>,
-    /// Also write .github/copilot-instructions.md, which every Copilot session in this
-    /// repository follows
+    /// Also create .github/copilot-instructions.md, which every Copilot session in this
+    /// repository reads
     #[arg(long)]
     pub(crate) instructions: bool,
-    /// Print the created and kept files as JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Flags of the commands that look at a task.
+/// Flags of `check` and `status`.
 #[derive(Args, Debug)]
 pub(crate) struct TaskArgs {
     /// The task
@@ -212,8 +212,8 @@ pub(crate) struct TaskArgs {
 /// Flags of `log`.
 #[derive(Args, Debug)]
 pub(crate) struct LogArgs {
-    /// A task, for its newest run; or a run's name, as `status` shows it [default: the newest
-    /// run of any task]
+    /// A task, for its newest run, or the name of a run, as `status` shows it [default: the
+    /// newest run of any task]
     #[arg(value_name = "TASK|RUN")]
     pub(crate) of: Option<String>,
     /// Keep printing events until the run ends
@@ -229,7 +229,7 @@ pub(crate) struct LogArgs {
 pub(crate) struct RetryArgs {
     /// The task
     pub(crate) task: String,
-    /// A criterion: its line in TASK.md, or its text [default: all of them]
+    /// The criterion: its line in TASK.md, or its text [default: all]
     pub(crate) criterion: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -241,9 +241,9 @@ pub(crate) struct RetryArgs {
 pub(crate) struct TickArgs {
     /// The task
     pub(crate) task: String,
-    /// The criterion's 1-based line in TASK.md, as `check` shows it
+    /// The criterion's line in TASK.md, as `check` shows it
     pub(crate) line: usize,
-    /// Take the tick away instead
+    /// Remove the tick instead
     #[arg(long)]
     pub(crate) off: bool,
     /// Print JSON
@@ -254,11 +254,11 @@ pub(crate) struct TickArgs {
 /// Flags of `doctor`.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
-    /// Look at the settings of this task too
+    /// Also check this task and its settings
     pub(crate) task: Option<String>,
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
-    /// Let the agent try a call that must be denied, for a model on loopback
+    /// Also let the Copilot CLI try a call that must be denied, with a local test model
     #[arg(long)]
     pub(crate) deep: bool,
     /// Print JSON

@@ -249,11 +249,12 @@ fn record(
     let mut notices = Vec::new();
     if asks != Asks::Nobody && unattended {
         notices.push(
-            "no terminal to ask at: calls that the policy leaves to a human are denied".to_owned(),
+            "no terminal to ask at: calls that the policy leaves to you are denied".to_owned(),
         );
     }
     if asks == Asks::Everything {
-        let what = if unattended { "denied, since nobody is asked" } else { "asked for here" };
+        let what =
+            if unattended { "denied, because there is no terminal" } else { "asked about here" };
         notices.push(format!("RALPH_COPILOT_AUTO_APPROVE=false: every call but reading is {what}"));
     }
     Ok(Recording { events, gate: Arc::new(gate), notices })
@@ -265,7 +266,7 @@ fn committer(known: Option<Identity>) -> (Identity, Option<String>) {
         Some(identity) => (identity, None),
         None => {
             let ours = Identity::of_the_runner();
-            let notice = format!("git knows no identity: commits are by {}", ours.author);
+            let notice = format!("git has no user name and email: commits are by {}", ours.author);
             (ours, Some(notice))
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn open(
 /// Nothing runs without one.
 pub(super) fn missing(error: RecordError) -> Failure {
     Failure::new(FailureKind::Write, error)
-        .hint(format!("nothing runs that cannot be audited; {FOLDER} names another folder"))
+        .hint(format!("calls that cannot be logged do not run; set {FOLDER} to use another folder"))
 }
 
 /// The folder's path in the repository, if it lies there. A run keeps the agent out of it,
@@ -40,9 +40,9 @@ pub(super) fn missing(error: RecordError) -> Failure {
 pub(super) fn inside<'f>(folder: &'f Path, root: &Path) -> Result<Option<&'f str>, Failure> {
     let inside = folder.strip_prefix(root).ok().and_then(Path::to_str);
     if inside == Some("") {
-        let message = format!("{FOLDER} names the repository itself");
+        let message = format!("{FOLDER} is the repository itself");
         return Err(Failure::new(FailureKind::Invalid, message)
-            .hint("name a folder of its own, or unset it: then it is .ralph/audit/"));
+            .hint("set it to a folder of its own, or unset it to use .ralph/audit/"));
     }
     Ok(inside)
 }

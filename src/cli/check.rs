@@ -1,4 +1,4 @@
-//! `check`: what was understood of a task.
+//! `check`: validates a task and lists its criteria.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::print::{complain, say, say_json};
 use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
 use crate::task;
 
-/// Shows the task; 7 if it cannot be worked on.
+/// Shows the task. The exit code is 7 if it is not usable.
 pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
@@ -27,8 +27,8 @@ pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fai
     Ok(code)
 }
 
-/// The same object where there is no task to show: its one diagnostic says why. The place is
-/// the file's first, as it is for whatever concerns a file as a whole.
+/// The same object for a task that cannot be read: one diagnostic says why. It is at line 1,
+/// column 1, like every diagnostic about a whole file.
 pub(super) fn refused(task: Option<&str>, failure: &Failure) -> Value {
     let hint = (!failure.hints.is_empty()).then(|| failure.hints.join("; "));
     let diagnostic = Diagnostic {
@@ -109,13 +109,13 @@ fn overview(at: &TaskContext, task: &Task) -> String {
         text.push_str(&format!("\n\nafter every iteration: {command}"));
     }
     if task.criteria.is_empty() {
-        text.push_str("\nno criteria");
+        text.push_str("\nNo criteria");
         return text;
     }
     let checked = task.criteria.iter().filter(|criterion| criterion.checked).count();
     text.push_str(&format!("\n\n{checked} of {} ticked", task.criteria.len()));
     if let Some(next) = open(task) {
-        text.push_str(&format!("; next: line {}, {}", next.line, next.key.text));
+        text.push_str(&format!("; next on line {}: {}", next.line, next.key.text));
     }
     text
 }

@@ -46,15 +46,41 @@ pub(super) fn is_command(word: &str) -> bool {
 
 /// The command that a word is a misspelling of.
 pub(super) fn nearest_command(word: &str) -> Option<String> {
-    let cli = Cli::command();
+    let mut cli = Cli::command();
+    cli.build();
     let names = cli.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name);
-    let by_likeness = |one: &&str, other: &&str| {
-        strsim::jaro_winkler(word, one).total_cmp(&strsim::jaro_winkler(word, other))
-    };
-    names.max_by(by_likeness).filter(|name| similar(word, name)).map(str::to_owned)
+    nearest(word, names).map(str::to_owned)
 }
 
-/// Is one word probably a misspelling of the other?
-pub(super) fn similar(one: &str, other: &str) -> bool {
-    strsim::jaro_winkler(one, other) > 0.8
+/// The name that a word is probably a misspelling of. Two swapped letters count as one mistake,
+/// and a third of the letters may be wrong.
+pub(super) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let most = word.chars().count().max(3) / 3;
+    let distances = names.into_iter().map(|name| (strsim::osa_distance(word, name), name));
+    distances.min().filter(|(distance, _)| *distance <= most).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelled_command_is_recognized() {
+        for (word, meant) in [
+            ("stauts", Some("status")),
+            ("statsu", Some("status")),
+            ("hlep", Some("help")),
+            ("lgo", Some("log")),
+            ("chek", Some("check")),
+            ("cehck", Some("check")),
+            ("doctr", Some("doctor")),
+            ("polciy", Some("policy")),
+            ("login-form", None),
+            ("page", None),
+            ("frobnicate", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest_command(word).as_deref(), meant, "{word}");
+        }
+    }
 }

@@ -34,7 +34,7 @@ pub(super) fn run(args: &ConfineArgs) -> u8 {
 pub(super) fn check(sandbox: Sandbox) -> Result<(), Failure> {
     match (sandbox, can_confine()) {
         (Sandbox::Required, Err(error)) => Err(Failure::new(FailureKind::Agent, error)
-            .hint("use --sandbox=best-effort to run without a sandbox if there is none")),
+            .hint("use --sandbox=best-effort to run unconfined where no sandbox is available")),
         (Sandbox::Required, Ok(())) | (Sandbox::BestEffort | Sandbox::Full | Sandbox::Off, _) => {
             Ok(())
         }
@@ -64,7 +64,7 @@ pub(super) fn confined(
     args.extend(["--".to_owned(), utf8(&command.program)?]);
     args.extend(command.args.iter().cloned());
     let shown: Vec<_> = writable.iter().map(|folder| folder.display().to_string()).collect();
-    let notice = format!("the agent is confined: it writes only below {}", shown.join(", "));
+    let notice = format!("the agent is confined: it can write only below {}", shown.join(", "));
     Ok((AgentCommand { program, args, kind: command.kind }, Some(notice)))
 }
 
@@ -72,7 +72,7 @@ fn utf8(path: &Path) -> Result<String, Failure> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         Failure::new(
             FailureKind::Agent,
-            format!("{} is no UTF-8: it cannot be confined", path.display()),
+            format!("cannot confine {}: its path is not UTF-8", path.display()),
         )
     })
 }

@@ -1,7 +1,8 @@
-//! Where a command works: the repository and the task.
+//! The repository and the task of a command.
 
 use std::path::{Path, PathBuf};
 
+use super::command_names::nearest;
 use super::environment;
 use super::failure::{Failure, FailureKind, MAKE_ROOM};
 use super::paths::directory;
@@ -16,7 +17,7 @@ use crate::sys::lock::{Holder, TreeLock};
 use crate::task::{self, TASK_FILE, TaskError, TaskFolder};
 use crate::verify::{GitRepo, Layout, Repo as _, RepoProblem};
 
-/// The runner's own folder in a repository.
+/// Our folder in a repository.
 const OWN: &str = ".ralph";
 /// The folder that `init` scaffolds tasks in, below the repository's root.
 pub(super) const TASKS: &str = "tasks";
@@ -56,7 +57,7 @@ impl RepoContext {
         self.runs().join("lock")
     }
 
-    /// Who runs here, if anybody does.
+    /// The run in this working tree, if there is one.
     pub(super) fn holder(&self) -> Option<Holder> {
         TreeLock::holder(&self.lock()).ok().flatten()
     }
@@ -76,12 +77,11 @@ impl RepoContext {
     }
 }
 
-/// Variables of ours that are no settings: one of the user's, and what we hand to children.
+/// Variables with our prefix that are not settings: one for the user, and those for our children.
 const NO_SETTINGS: [&str; 4] =
     ["RALPH_COPILOT_LOG", DEPTH_VARIABLE, SOCKET_VARIABLE, super::environment::NESTED];
 
-/// Variables that are named as ours are and mean nothing to us. One that is set to nothing
-/// is as good as none.
+/// Variables with our prefix that have no meaning. An empty variable counts as unset.
 pub(super) fn unknown_variables() -> Result<Vec<String>, Failure> {
     let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
     let names = set.filter_map(|(name, _)| name.into_string().ok());
@@ -131,8 +131,8 @@ impl TaskContext {
         Ok(Self { place, folder, layout })
     }
 
-    /// Finds a task to run: also one whose TASK.md went with a run that died, since it is
-    /// put back with all that this left.
+    /// Finds a task to run. Also finds a task whose TASK.md was lost by a run that died, because
+    /// the next run restores it.
     pub(super) fn find_to_run(named: Option<&Path>, task: &str) -> Result<Self, Failure> {
         let missing = match Self::find(named, task) {
             Ok(found) => return Ok(found),
@@ -159,17 +159,17 @@ impl TaskContext {
         Ok(task::parse(self.layout.task(), &held.unwrap_or_default()))
     }
 
-    /// The task, whatever is wrong with it.
+    /// The task, including an invalid one.
     pub(super) fn load(&self) -> Result<Task, Failure> {
         let mut task = task::load(&self.folder)?;
         if let Some(wrong) = self.wrong_rule(&task) {
-            // The front matter stands above everything else that is remarked on.
+            // The front matter comes before the criteria.
             task.diagnostics.insert(0, wrong);
         }
         Ok(task)
     }
 
-    /// The first rule of the task's own `policy` that the guard cannot take.
+    /// The first invalid rule in the task's own `policy`.
     fn wrong_rule(&self, task: &Task) -> Option<Diagnostic> {
         let home = etcetera::home_dir().ok();
         let compiled = Rules::compile(&task.settings.policy, self.place.root(), home.as_deref());
@@ -182,8 +182,8 @@ impl TaskContext {
             severity: Severity::Error,
             line: place.line,
             column: place.column,
-            message: format!("the rule `{name}` of `policy` is wrong: {why}"),
-            hint: Some("docs/guard.md shows what rules look like".to_owned()),
+            message: format!("invalid rule `{name}` in `policy`: {why}"),
+            hint: Some("see docs/guard.md for the format of rules".to_owned()),
             span: place.offset..end,
         })
     }
@@ -195,10 +195,10 @@ impl TaskContext {
             return Ok(task);
         }
         let text = self.diagnostics(&task).join("\n\n");
-        Err(Failure::new(FailureKind::Invalid, format!("the task cannot be used\n\n{text}")))
+        Err(Failure::new(FailureKind::Invalid, format!("invalid task\n\n{text}")))
     }
 
-    /// The remarks on a task, each with its place.
+    /// The diagnostics of a task, each with its place.
     pub(super) fn diagnostics(&self, task: &Task) -> Vec<String> {
         let path = self.layout.file(TASK_FILE).display().to_string();
         let remarks = task.diagnostics.iter();
@@ -224,13 +224,18 @@ fn not_found(error: TaskError, root: &Path) -> Failure {
     let scaffolded = |name: &str| task::wrong_with_name(name).is_none();
     let mut hints = Vec::new();
     match &error {
+        TaskError::Missing { name, available, .. }
+            if let Some(meant) = nearest(name, available.iter().map(String::as_str)) =>
+        {
+            hints.push(format!("did you mean the task `{meant}`?"));
+        }
         TaskError::Missing { name, available, .. } if available.is_empty() && scaffolded(name) => {
-            hints.push(format!("`ralph-copilot init {name}` scaffolds it"));
+            hints.push(format!("create it with `ralph-copilot init {name}`"));
         }
         TaskError::NoFile { folder, available } => {
             let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if *folder == root.join(TASKS).join(name) && scaffolded(name) {
-                hints.push(format!("`ralph-copilot init {name}` adds one"));
+                hints.push(format!("add one with `ralph-copilot init {name}`"));
             }
             if !available.is_empty() {
                 hints.push(format!("available tasks: {}", available.join(", ")));
@@ -250,9 +255,11 @@ impl From<sys::SysError> for Failure {
         match &error {
             sys::SysError::Locked { holder, .. } => {
                 let who = holder.as_ref().map_or("another run".to_owned(), Holder::to_string);
-                Self::new(FailureKind::Locked, format!("{who} works in this repository")).hint(
-                    "wait for it, or end it; `ralph-copilot status <task>` shows what it does",
+                Self::new(
+                    FailureKind::Locked,
+                    format!("{who} is already working in this repository"),
                 )
+                .hint("wait for it or end it; `ralph-copilot status <task>` shows its progress")
             }
             sys::SysError::File { .. } => Self::new(FailureKind::Write, error).hint(MAKE_ROOM),
             sys::SysError::Spawn { .. } | sys::SysError::Process { .. } => {

@@ -64,7 +64,7 @@ fn begin(
 ) -> Result<u8, Failure> {
     let depth = Depth::current().map_err(|error| Failure::new(FailureKind::Usage, error))?;
     if args.no_guard && socket.is_some() {
-        let why = "--no-guard is refused inside a run: what the run starts stays under its guard";
+        let why = "--no-guard is not allowed inside a run";
         return Err(Failure::new(FailureKind::Usage, why));
     }
     let begun = Begun {
@@ -94,7 +94,7 @@ fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
     UnixStream::connect(socket).map_err(|error| {
         let message = format!("the run at {} does not answer: {error}", socket.display());
         Failure::new(FailureKind::Internal, message)
-            .hint(format!("if {SOCKET_VARIABLE} was left over from a run, unset it"))
+            .hint(format!("if {SOCKET_VARIABLE} is left over from an earlier run, unset it"))
     })?;
     let base = socket.parent().unwrap_or(Path::new("/")).join(format!("l{}", std::process::id()));
     let plugin = plugin(&base, socket, &begun.normalized)?;
@@ -106,7 +106,7 @@ fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
 fn replace(mut command: Command, begun: &Begun) -> Failure {
     let error = command.current_dir(&begun.cwd).env(DEPTH_VARIABLE, &begun.depth).exec();
     let program = begun.command.program.display();
-    Failure::new(FailureKind::Internal, format!("{program} cannot be started: {error}"))
+    Failure::new(FailureKind::Internal, format!("cannot start {program}: {error}"))
 }
 
 fn print(arguments: &[OsString]) {
@@ -121,14 +121,14 @@ fn stage(named: Option<&Path>) -> Result<(), Failure> {
     let Ok(place) = RepoContext::find(named) else { return Ok(()) };
     if let Some(holder) = place.holder() {
         // It watches these folders and git's settings: a change there is tampering to it.
-        complain(&format!("{holder} works here: nothing is staged"));
+        complain(&format!("{holder} is working in this repository: nothing was staged"));
         return Ok(());
     }
     // Held until all is staged: no run may begin in between.
     let Some(mut excludes) = place.repo.lock_excludes()? else {
         complain(
-            "a run works in another worktree of this repository, with which git's list of \
-             ignored files is shared: nothing is staged",
+            "a run is working in another worktree of this repository, which shares git's list of \
+             ignored files: nothing was staged",
         );
         return Ok(());
     };
@@ -151,9 +151,9 @@ fn stage(named: Option<&Path>) -> Result<(), Failure> {
     }
     for (what, paths) in [
         ("staged for the Copilot CLI", created),
-        ("staged anew", updated),
-        ("left as they are, since others wrote them", kept),
-        ("left out, since another one has the same name", left_out),
+        ("updated", updated),
+        ("left alone, because you wrote them", kept),
+        ("left out, because another file has the same name", left_out),
     ] {
         if !paths.is_empty() {
             complain(&format!("{what}: {}", list(&paths)));

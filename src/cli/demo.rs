@@ -27,7 +27,7 @@ const TASK: &str = "hello";
 
 /// Makes the repository, works on it, and says where it is.
 pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Failure> {
-    // The word is a command's before it is a task's; whoever meant the task is told.
+    // `demo` is a command even if a task has this name; the message names the other.
     let meant = task_of_that_name(directory, "demo");
     let (folder, agent) = match prepare(directory, args) {
         Ok(prepared) => prepared,
@@ -46,7 +46,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
     if !args.json {
         say(&format!(
             "A copy of tasks-example/ is in {shown}\n\
-             The agent is a script. Watch it work honestly, lie once, and be denied once.\n"
+             The agent is a script. It works honestly, lies once, and is denied once.\n"
         ));
     }
     let mut run_args =
@@ -56,7 +56,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
     let shown = folder.to_string_lossy();
     let shown = quoted(&shown);
     let told = format!(
-        "\nLook at what it left:\n  \
+        "\nResults:\n  \
          git -C {shown} log --oneline\n  \
          cat {shown}/tasks/{TASK}/progress.md\n  \
          cat {shown}/tasks/{TASK}/activity.log"
@@ -101,7 +101,8 @@ fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
         let base = paths::temporary();
         let made = tempfile::Builder::new().prefix("ralph-demo-").tempdir_in(&base);
         let folder = made.map_err(|error| {
-            Failure::cannot_write(&base, &error).hint("or name a folder: ralph-copilot demo FOLDER")
+            Failure::cannot_write(&base, &error)
+                .hint("or name a folder: `ralph-copilot demo FOLDER`")
         })?;
         // It is the result: it stays.
         return Ok(folder.keep());
@@ -111,7 +112,7 @@ fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
         std::fs::read_dir(named).map_err(|error| Failure::cannot_write(named, &error))?;
     if entries.next().is_some() {
         return Err(Failure::new(FailureKind::Usage, format!("{} is not empty", named.display()))
-            .hint("name a new folder, or none: then a temporary one is made"));
+            .hint("name a new folder, or none for a temporary one"));
     }
     named.canonicalize().map_err(|error| Failure::cannot_write(named, &error))
 }
@@ -125,8 +126,8 @@ pub(super) fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
         }
     }
     let output = command.output().map_err(|error| {
-        Failure::new(FailureKind::Repository, format!("git cannot be started: {error}"))
-            .hint("the demo's agent commits with git: install it")
+        Failure::new(FailureKind::Repository, format!("cannot start git: {error}"))
+            .hint("install git")
     })?;
     if output.status.success() {
         return Ok(());

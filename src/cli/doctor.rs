@@ -1,25 +1,25 @@
-//! `doctor`: what a run would meet on this machine, what to do about it, and which
-//! layer each setting comes from.
+//! `doctor`: checks this machine and repository for a run, and shows the source of each setting.
 //!
-//! Whether somebody is logged in and whether the guard comes into force is found out
-//! by doing it: the CLI is started, a session is opened, and a prompt is sent that the
-//! guard's own hook ends before any model is asked. Where the CLI itself says that it has
-//! loaded no hook, that prompt is not sent: a model would answer it. So it costs nothing.
-//! `--deep` lets the CLI try what must be denied, for a model on loopback.
+//! To test the login and the guard, it starts the CLI, opens a session, and sends a prompt that
+//! the guard's own hook ends before a model is asked. If the CLI says that it loaded no hooks, the
+//! prompt is not sent, because a model would answer it. So the test costs nothing. `--deep` lets
+//! the CLI try a call that must be denied, with a local test model.
+
+mod finding;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use self::finding::{Finding, State, as_json, as_text};
 use super::args::DoctorArgs;
 use super::canary::{self, Canary};
 use super::context::{RepoContext, TaskContext, unknown_variables};
 use super::failure::Failure;
 use super::launch::{self, Start};
-use super::print::{say, say_json};
+use super::print::{checkpoint_for_people, say, say_json};
 use super::runtime::runtime;
 use super::{assemble, confine, environment};
 use crate::agent::{
@@ -31,43 +31,7 @@ use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Sa
 use crate::sys::confine::can_confine;
 use crate::verify::Repo as _;
 
-/// One thing that was looked at.
-struct Finding {
-    name: &'static str,
-    state: State,
-    detail: String,
-    hint: Option<String>,
-}
-
-/// How it stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Good,
-    Note,
-    /// A run would end with this exit code.
-    Bad(u8),
-}
-
-impl Finding {
-    fn good(name: &'static str, detail: impl Into<String>) -> Self {
-        Self { name, state: State::Good, detail: detail.into(), hint: None }
-    }
-
-    fn note(name: &'static str, detail: impl Into<String>, hint: &str) -> Self {
-        Self { name, state: State::Note, detail: detail.into(), hint: Some(hint.to_owned()) }
-    }
-
-    fn bad(name: &'static str, failure: &Failure) -> Self {
-        Self {
-            name,
-            state: State::Bad(failure.kind.code()),
-            detail: failure.source.to_string(),
-            hint: failure.hints.first().cloned(),
-        }
-    }
-}
-
-/// Looks at everything; the exit code is that of the first problem.
+/// Runs all checks. The exit code is that of the first failure.
 pub(super) fn doctor(directory: Option<&Path>, args: &DoctorArgs) -> Result<u8, Failure> {
     let mut findings = vec![Finding::good("version", env!("CARGO_PKG_VERSION"))];
     let settings = look(directory, args, &mut findings);
@@ -126,7 +90,7 @@ fn look(
         Err(failure) => findings.push(Finding::bad("policy", &failure)),
     }
     if let Some(unknown) = unknown_variables().ok().as_deref().and_then(assemble::about_unknown) {
-        let hint = "docs/configuration.md lists those that do";
+        let hint = "unset it, or see docs/configuration.md for the variables that exist";
         findings.push(Finding::note("environment", unknown, hint));
     }
     let command = launch::find_agent(&settings);
@@ -146,9 +110,9 @@ fn look(
     Some(settings)
 }
 
-/// Names what is taken where nothing was said and it depends on the agent.
+/// Fills in the defaults that depend on the agent.
 fn fill_in(settings: &mut Settings, command: Option<&AgentCommand>) {
-    // Whoever names no agent means the Copilot CLI, be it there or not.
+    // Without a named agent it is the Copilot CLI, installed or not.
     let copilot = settings.agent.is_none();
     let kind = command
         .map_or(if copilot { AgentKind::Copilot } else { AgentKind::Other }, |command| {
@@ -171,42 +135,30 @@ fn repository(
     settings: &Settings,
     findings: &mut Vec<Finding>,
 ) {
-    if let Some(at) = at {
-        match assemble::preflight(at, settings) {
-            Ok(preflight) => {
-                let branch = preflight.checkpoint.branch;
-                let head = preflight.checkpoint.head;
-                findings.push(Finding::good("repository", format!("{branch} at {}", head.short())));
-            }
-            Err(failure) => findings.push(Finding::bad("repository", &failure)),
-        }
-    } else {
-        match place.repo.checkpoint() {
-            Ok(at) => {
-                findings.push(Finding::good(
-                    "repository",
-                    format!("{} at {}", at.branch, at.head.short()),
-                ));
-            }
-            Err(error) => findings.push(Finding::bad("repository", &Failure::from(error))),
-        }
-    }
+    let checkpoint = match at {
+        Some(at) => assemble::preflight(at, settings).map(|preflight| preflight.checkpoint),
+        None => place.repo.checkpoint().map_err(Failure::from),
+    };
+    findings.push(match checkpoint {
+        Ok(checkpoint) => Finding::good("repository", checkpoint_for_people(&checkpoint)),
+        Err(failure) => Finding::bad("repository", &failure),
+    });
     match place.repo.identity(&environment::variable) {
         Ok(Some(identity)) => {
             findings.push(Finding::good("identity", identity.author.to_string()));
         }
         Ok(None) => findings.push(Finding::note(
             "identity",
-            "git knows none: commits will be by ralph-copilot <ralph-copilot@localhost>",
-            "git config --global user.name … and user.email …",
+            "git has no user name and email: commits will be by ralph-copilot <ralph-copilot@localhost>",
+            "set them with `git config --global user.name NAME` and `git config --global user.email EMAIL`",
         )),
         Err(error) => findings.push(Finding::bad("identity", &Failure::from(error))),
     }
     if let Some(holder) = place.holder() {
         findings.push(Finding::note(
             "lock",
-            format!("{holder} works here"),
-            "a second run of the same working tree ends with exit code 9",
+            format!("{holder} is working in this repository"),
+            "wait for it or end it: a second run in this working tree fails with exit code 9",
         ));
     }
 }
@@ -219,7 +171,7 @@ async fn agent(
 ) {
     let Probe { identity, guarded } = match probe(place, settings, command).await {
         Ok(probe) => probe,
-        Err(failure) => return findings.push(Finding::bad("agent", &failure)),
+        Err(failure) => return findings.push(unusable(command, &failure)),
     };
     let shown = command.program.display();
     findings.push(Finding::good("agent", format!("{identity} ({shown})")));
@@ -231,30 +183,43 @@ async fn agent(
             return findings.push(Finding::bad(name, &Failure::from(error)));
         }
     };
-    findings.push(Finding::good("login", "a session can be opened"));
+    findings.push(Finding::good("login", "opened a session"));
     findings.push(match (command.kind, guarded) {
         (AgentKind::Copilot, true) => Finding::good(
             "guard",
-            "its hook comes into force, and ACP's permission requests besides",
+            "active: CLI hook and ACP permission requests",
         ),
         (AgentKind::Copilot, false) => Finding {
             name: "guard",
             state: State::Bad(10),
             detail: "the CLI did not start the guard's hook".to_owned(),
             hint: Some(
-                "hooks may be disabled for this trusted folder: look for disableAllHooks in .github/copilot/settings.json, .claude/settings.json and ~/.copilot"
+                "hooks may be disabled: look for disableAllHooks in .github/copilot/settings.json, .claude/settings.json, and ~/.copilot"
                     .to_owned(),
             ),
         },
         (AgentKind::Other, _) => Finding::note(
             "guard",
-            "this agent has no hooks: its permission requests alone are decided",
-            "a call that runs unasked ends the run with exit code 10",
+            "this agent has no hooks: the guard only sees its permission requests",
+            "no action needed: a tool call without a permission request ends the run with exit code 10",
         ),
     });
 }
 
-/// Whether the confinement that is asked for can be had, if one is.
+/// An agent that does not start. The probe's logs are gone, so the hint does not name them.
+fn unusable(command: &AgentCommand, failure: &Failure) -> Finding {
+    let finding = Finding::bad("agent", failure);
+    match failure.source.downcast_ref::<AgentError>().and_then(AgentError::fault) {
+        Some(fault) if fault.class == FaultClass::Died => {
+            let command = launch::describe(command);
+            let hint = format!("run `{command}` to see why it does not answer over ACP");
+            Finding { hint: Some(hint), ..finding }
+        }
+        Some(_) | None => finding,
+    }
+}
+
+/// Whether the requested confinement works here.
 fn sandbox(asked: Sandbox) -> Option<Finding> {
     if let Err(failure) = confine::check(asked) {
         return Some(Finding::bad("sandbox", &failure));
@@ -264,33 +229,38 @@ fn sandbox(asked: Sandbox) -> Option<Finding> {
         (Sandbox::Required | Sandbox::BestEffort, Ok(())) => {
             Some(Finding::good("sandbox", "the agent can be confined here (Landlock)"))
         }
-        (Sandbox::Required | Sandbox::BestEffort, Err(error)) => {
-            Some(Finding::note("sandbox", error.to_string(), "the agent will not be confined"))
-        }
+        (Sandbox::Required | Sandbox::BestEffort, Err(error)) => Some(Finding::note(
+            "sandbox",
+            error.to_string(),
+            "the agent will not be confined; use --sandbox=required to refuse such a run",
+        )),
     }
 }
 
-/// Whether the guard holds when the agent tries what must be denied.
+/// Whether the guard denies a call that must be denied.
 async fn deep(command: &AgentCommand) -> Finding {
     if command.kind == AgentKind::Other {
         return Finding::note(
             "canary",
-            "this agent asks a model that only it knows",
-            "the canary is for the Copilot CLI, which can be given a model on loopback",
+            "the canary works only with the Copilot CLI",
+            "run it without --agent to test the guard of the Copilot CLI",
         );
     }
     match canary::canary(command).await {
         Ok(Canary::Held { rule }) => Finding::good(
             "canary",
             format!(
-                "`git push` in a repository of its own was denied by the hook ({rule}), the model was told why, and nothing was pushed"
+                "the hook denied a `git push` ({rule}) in a test repository and told the model why; nothing was pushed"
             ),
         ),
         Ok(Canary::Failed { why }) => Finding {
             name: "canary",
             state: State::Bad(10),
-            detail: format!("a call that must be denied was not denied as it should be: {why}"),
-            hint: Some("start no run with this CLI before the reason is found".to_owned()),
+            detail: format!("a call that must be denied was not: {why}"),
+            hint: Some(
+                "do not start a run with this version of the CLI; report it with this output"
+                    .to_owned(),
+            ),
         },
         Err(failure) => Finding::bad("canary", &failure),
     }
@@ -301,7 +271,7 @@ const NO_HOOKS: &str = "No hooks loaded";
 
 struct Probe {
     identity: String,
-    /// Whether the guard's hook came into force, once a session was open.
+    /// Whether the guard's hook ran, once a session was open.
     guarded: Result<bool, AgentError>,
 }
 
@@ -344,12 +314,12 @@ async fn probe(
     Ok(Probe { identity, guarded })
 }
 
-/// Whether the guard's hook comes into force in a session, which is closed then.
+/// Whether the guard's hook runs in a session. Closes the session.
 async fn guarded(mut session: Box<dyn Session>, gate: &Gate, kind: AgentKind) -> bool {
     let limits = TurnLimits { total: Duration::from_secs(60), ..TurnLimits::default() };
     let stop = CancellationToken::new();
     if kind == AgentKind::Copilot {
-        for text in ["/env", "Is the guard in force?"] {
+        for text in ["/env", "Is the guard active?"] {
             let prompt = Prompt { text: text.to_owned(), cuts: Vec::new() };
             let turn = session.prompt(&prompt, &limits, &stop).await;
             tracing::debug!(?turn, "the probe's turn");
@@ -363,67 +333,11 @@ async fn guarded(mut session: Box<dyn Session>, gate: &Gate, kind: AgentKind) ->
     guarded
 }
 
-/// The probe's events are nobody's.
+/// Drops the events of the probe.
 struct Nowhere;
 
 impl Record for Nowhere {
     fn record(&self, _: EventKind) -> Result<(), RecordError> {
         Ok(())
     }
-}
-
-fn as_json(findings: &[Finding], settings: Option<&Settings>) -> Value {
-    let findings: Vec<Value> = findings
-        .iter()
-        .map(|finding| {
-            let (state, code) = match finding.state {
-                State::Good => ("good", None),
-                State::Note => ("note", None),
-                State::Bad(code) => ("bad", Some(code)),
-            };
-            json!({
-                "name": finding.name,
-                "state": state,
-                "exit_code": code,
-                "detail": finding.detail,
-                "hint": finding.hint,
-            })
-        })
-        .collect();
-    let settings: Vec<Value> = settings
-        .iter()
-        .flat_map(|settings| &settings.chosen)
-        .map(|chosen| {
-            json!({ "name": chosen.name, "value": chosen.value, "source": chosen.source.to_string() })
-        })
-        .collect();
-    json!({ "findings": findings, "settings": settings })
-}
-
-fn as_text(findings: &[Finding], settings: Option<&Settings>) -> String {
-    let mut text = String::new();
-    for finding in findings {
-        let mark = match finding.state {
-            State::Good => "ok  ",
-            State::Note => "note",
-            State::Bad(_) => "BAD ",
-        };
-        text.push_str(&format!("{mark}  {:<11} {}\n", finding.name, finding.detail));
-        if let Some(hint) = &finding.hint {
-            text.push_str(&format!("      {:<11} → {hint}\n", ""));
-        }
-    }
-    if let Some(settings) = settings {
-        text.push_str("\nsettings\n");
-        for chosen in &settings.chosen {
-            // A value that needs more than its column has its source below, in its own.
-            let wide = chosen.value.chars().count() > 22;
-            let gap = if wide { format!("\n{:48}", "") } else { " ".to_owned() };
-            text.push_str(&format!(
-                "  {:<22} {:<22}{gap}{}\n",
-                chosen.name, chosen.value, chosen.source
-            ));
-        }
-    }
-    text.trim_end().to_owned()
 }

@@ -11,7 +11,7 @@ use super::command_names::next_commands;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::paths::temporary;
-use super::print::{say, say_json};
+use super::print::{checkpoint_for_people, say, say_json};
 use super::{confine, environment, launch};
 use crate::engine::{NextStep, Spent, next, require_checks, ticked_without_proof};
 use crate::model::{Criterion, Outcome, TaskState};
@@ -65,7 +65,7 @@ pub(super) fn dry_run(
                 }
             }
             (None, _) => {
-                say("\nNothing is left to work on; the run would only check what is ticked.");
+                say("\nNo open criteria: the run would only check the ticked ones.");
             }
         }
     }
@@ -160,17 +160,16 @@ impl DryRun<'_> {
     }
 
     fn as_text(&self, first: Option<&Criterion>) -> String {
-        let (branch, head) =
-            (&self.plan.preflight.checkpoint.branch, &self.plan.preflight.checkpoint.head);
+        let checkpoint = checkpoint_for_people(&self.plan.preflight.checkpoint);
         let command = &self.plan.command;
         let mut lines = vec![
-            format!("task    {} on {branch} at {}", self.plan.task.name, head.short()),
+            format!("task    {} on {checkpoint}", self.plan.task.name),
             format!("agent   {} {}", command.program.display(), command.args.join(" ")),
         ];
         lines.extend(self.checks().iter().map(|check| format!("check   {check}")));
         if let Some(recipe) = first.and_then(|criterion| criterion.recipe.as_ref()) {
             lines.push(format!(
-                "recipe  {recipe}, run instead of the agent; the prompt is one of its values"
+                "recipe  {recipe} (runs instead of the agent; gets the prompt as a value)"
             ));
         }
         lines.join("\n")

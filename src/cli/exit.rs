@@ -17,7 +17,7 @@ pub struct ExitCode {
 pub(super) const IN_SHORT: &str = "\
 Exit codes of a run: 0 proven, 2 usage, 3 limit, 4 stuck, 5 agent not usable, 6 rate limited,
 7 task or configuration invalid, 8 repository not usable, 9 locked, 10 tampering, 11 cannot
-write, 70 internal, 129/130/143 signals. See `docs/exit-codes.md`.";
+write, 70 internal, 129/130/143 signals. See docs/exit-codes.md.";
 
 /// Every exit code of `run`.
 pub const EXIT_CODES: &[ExitCode] = &[

@@ -1,4 +1,4 @@
-//! What goes wrong before or beside a run, with its exit code and the way out.
+//! Failures outside of a run, with their exit codes and hints.
 
 use std::error::Error;
 use std::fmt;
@@ -12,11 +12,11 @@ use crate::prompt::PromptError;
 use crate::sandbox::SandboxError;
 use crate::verify::VerifyError;
 
-/// What to do where nothing can be written.
+/// The hint if a file cannot be written.
 pub(crate) const MAKE_ROOM: &str =
     "free some space or fix the permissions, then run the same command again";
 
-/// Which exit code a failure has.
+/// The kind of a failure, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     Usage,
@@ -55,7 +55,7 @@ impl Failure {
         Self { kind, source: source.into(), hints: Vec::new() }
     }
 
-    /// A file of ours that cannot be written.
+    /// Fails because one of our files cannot be written.
     pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Self {
         Self::new(FailureKind::Write, format!("cannot write {}: {error}", path.display()))
             .hint(MAKE_ROOM)
@@ -66,12 +66,12 @@ impl Failure {
         self
     }
 
-    /// Adds the hints that there are.
+    /// Adds hints.
     pub(crate) fn hints(self, hints: impl IntoIterator<Item = String>) -> Self {
         hints.into_iter().fold(self, Self::hint)
     }
 
-    /// What went wrong, and because of what, without the hints.
+    /// The error and its causes, without the hints.
     pub(crate) fn reason(&self) -> String {
         let mut reason = self.source.to_string();
         let mut said = reason.clone();
@@ -129,7 +129,7 @@ impl From<ConfigError> for Failure {
 impl From<SandboxError> for Failure {
     fn from(error: SandboxError) -> Self {
         Self::new(FailureKind::Agent, error)
-            .hint("`ralph-copilot doctor` tells which sandbox works on this machine")
+            .hint("run `ralph-copilot doctor` to see which sandbox works on this machine")
     }
 }
 
@@ -164,8 +164,8 @@ impl From<EngineError> for Failure {
     }
 }
 
-/// Standard input that gives no bytes.
+/// Standard input cannot be read.
 pub(super) fn unreadable(error: std::io::Error) -> Failure {
-    Failure::new(FailureKind::Usage, format!("standard input cannot be read: {error}"))
-        .hint("it takes a file or a pipe, as in `… < FILE`")
+    Failure::new(FailureKind::Usage, format!("cannot read standard input: {error}"))
+        .hint("use a file or a pipe, as in `… < FILE`")
 }

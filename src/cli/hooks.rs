@@ -1,4 +1,4 @@
-//! `hooks install` and `hooks export`: mount the hooks in a repository.
+//! `hooks install` and `hooks export`: install the hooks in a repository.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,13 @@ use super::print::{say, say_json};
 use super::{hook, paths};
 use crate::hooks::{
     ENGINE_VARIABLE, HookEngine, HookEngineError, HookFile, HookFileChange, HookFileError,
-    StageXpia, XPIA_HOOK, find_engine, staged_files,
+    StageXpia, XPIA_HOOK, find_engine, is_staged, staged_files,
 };
 use crate::verify::{GitRepo, Repo as _};
+
+/// Said of a project's own XPIA hook.
+const OWN_XPIA: &str = "the XPIA hook in .claude/tools/xpia/hooks is your own and was left alone; remove it and run \
+     this command again to use the one that asks xpia-defend";
 
 /// Runs a `hooks` command.
 pub(super) fn hooks(directory: Option<&Path>, command: &HooksCommand) -> Result<u8, Failure> {
@@ -39,7 +43,8 @@ pub(super) fn stage_for_launch(
     }
     let engine = chosen_engine()?.resolve(engine_program().as_deref())?;
     let program = std::env::current_exe().ok();
-    let files = staged_files(engine, program.as_deref(), xpia_on_this_machine(root)).into_iter();
+    let xpia = xpia_on_this_machine(mounted_xpia(root), hook::find_defender().is_some());
+    let files = staged_files(engine, program.as_deref(), xpia).into_iter();
     files.map(|file| Ok((file.path, file.stage(root)?))).collect()
 }
 
@@ -51,30 +56,59 @@ fn engine_program() -> Option<PathBuf> {
     find_engine(&|name| which::which(name).ok(), etcetera::home_dir().ok().as_deref())
 }
 
+/// The XPIA hook that a folder already has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MountedXpia {
+    None,
+    /// Staged by us.
+    Staged,
+    /// The project's own. It decides by itself, so it needs neither our defender nor our files.
+    Own,
+}
+
+fn mounted_xpia(root: &Path) -> MountedXpia {
+    let path = root.join(XPIA_HOOK);
+    if is_staged(&path) {
+        MountedXpia::Staged
+    } else if path.symlink_metadata().is_ok() {
+        MountedXpia::Own
+    } else {
+        MountedXpia::None
+    }
+}
+
 /// Whether to mount the XPIA hook on this machine. Without its defender it denies every shell
 /// command, so it is only mounted there if it already is.
-fn xpia_on_this_machine(root: &Path) -> StageXpia {
-    let mounted = || root.join(XPIA_HOOK).symlink_metadata().is_ok();
-    if hook::find_defender().is_some() || mounted() { StageXpia::Yes } else { StageXpia::No }
+fn xpia_on_this_machine(mounted: MountedXpia, defended: bool) -> StageXpia {
+    match mounted {
+        MountedXpia::None if defended => StageXpia::Yes,
+        MountedXpia::Staged => StageXpia::Yes,
+        MountedXpia::None | MountedXpia::Own => StageXpia::No,
+    }
 }
 
 /// Stages the files for this machine.
 fn install(root: &Path, args: &StageArgs) -> Result<u8, Failure> {
     let engine = chosen_engine()?.resolve(engine_program().as_deref())?;
-    let xpia = if args.without_xpia { StageXpia::No } else { xpia_on_this_machine(root) };
+    let (mounted, defended) = (mounted_xpia(root), hook::find_defender().is_some());
     let mut notes = Vec::new();
-    if !args.without_xpia && hook::find_defender().is_none() {
-        notes.push(match xpia {
-            StageXpia::No => {
+    let xpia = if args.without_xpia {
+        StageXpia::No
+    } else {
+        notes.extend(match mounted {
+            MountedXpia::Own => Some(OWN_XPIA),
+            MountedXpia::None | MountedXpia::Staged if defended => None,
+            MountedXpia::None => Some(
                 "xpia-defend was not found, so the XPIA hook is left out: install xpia-defend \
-                 and run `ralph-copilot hooks install` again to mount it"
-            }
-            StageXpia::Yes => {
+                 and run `ralph-copilot hooks install` again to add it",
+            ),
+            MountedXpia::Staged => Some(
                 "xpia-defend was not found, and the XPIA hook in .claude/tools/xpia/hooks denies \
-                 every shell command without it: install xpia-defend or remove the hook"
-            }
+                 every shell command without it: install xpia-defend or remove the hook",
+            ),
         });
-    }
+        xpia_on_this_machine(mounted, defended)
+    };
     let program = std::env::current_exe().ok();
     stage(root, &staged_files(engine, program.as_deref(), xpia), engine, notes, args)
 }
@@ -91,22 +125,29 @@ fn export(folder: &Path, args: &StageArgs) -> Result<u8, Failure> {
     let mut notes = Vec::new();
     let engine = match chosen.resolve(engine_program().as_deref()) {
         Err(HookEngineError::Missing) => {
-            notes.push("on machines without amplihack-hooks the scripts run in its place");
+            notes.push("on machines without amplihack-hooks, the Python scripts run instead");
             chosen
         }
         resolved => resolved?,
     };
-    let xpia = if args.without_xpia { StageXpia::No } else { StageXpia::Yes };
-    if xpia == StageXpia::Yes {
-        notes.push(
-            "on machines without xpia-defend the XPIA hook denies every shell command; \
-             --without-xpia leaves it out",
-        );
-    }
+    let xpia = match (args.without_xpia, mounted_xpia(folder)) {
+        (true, _) => StageXpia::No,
+        (false, MountedXpia::Own) => {
+            notes.push(OWN_XPIA);
+            StageXpia::No
+        }
+        (false, MountedXpia::None | MountedXpia::Staged) => {
+            notes.push(
+                "on machines without xpia-defend, the XPIA hook denies every shell command; \
+                 --without-xpia leaves it out",
+            );
+            StageXpia::Yes
+        }
+    };
     stage(folder, &staged_files(engine, None, xpia), engine, notes, args)
 }
 
-/// Writes the files below `root`, or only plans to, and reports what became of each.
+/// Writes the files below `root`, or only plans to, and reports the change of each.
 fn stage(
     root: &Path,
     files: &[HookFile],
@@ -124,8 +165,8 @@ fn stage(
         .any(|(path, change)| *change == HookFileChange::LeftAlone && path.ends_with(".json"))
     {
         notes.push(
-            "hooks.json is yours and was left alone: it mounts the wrappers only once it names \
-             them; `ralph-copilot hooks export FOLDER` writes one to copy from",
+            "hooks.json is your own and was left alone, so add the hooks to it yourself; \
+             `ralph-copilot hooks export FOLDER` writes an example",
         );
     }
     if args.json {
@@ -161,7 +202,7 @@ fn line(path: &str, staged: HookFileChange, dry_run: bool) -> String {
         (HookFileChange::Updated, false) => format!("✓ Updated {path}"),
         (HookFileChange::Unchanged, _) => format!("✓ Unchanged {path}"),
         (HookFileChange::LeftAlone, _) => {
-            format!("Left alone {path} (it is not ours, or was edited)")
+            format!("Left alone {path} (you wrote or edited it)")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `init`: scaffolds a task and the project's instructions; never overwrites.
+//! `init`: creates a task and the project's instructions from templates; never overwrites.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -15,10 +15,10 @@ use super::print::{say, say_json};
 use crate::prompt::ScaffoldValues;
 use crate::task::wrong_with_name;
 
-/// The instructions that every Copilot session in the repository follows.
+/// The instructions that every Copilot session in the repository reads.
 const INSTRUCTIONS: &str = ".github/copilot-instructions.md";
 
-/// Makes what is missing and says what was there.
+/// Creates the files that are missing, and lists all of them.
 pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Failure> {
     let place = RepoContext::find(directory)?;
     let templates = assemble::templates(&place)?;
@@ -30,9 +30,9 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
         if let Some(why) = wrong_with_name(task) {
             return Err(Failure::new(
                 FailureKind::Usage,
-                format!("`{task}` is no name for a task: {why}"),
+                format!("`{task}` is not a valid task name: {why}"),
             )
-            .hint("it becomes a folder below tasks/: take letters, digits, `-` and `_`"));
+            .hint("it becomes a folder below tasks/: use letters, digits, `-`, and `_`"));
         }
         let values = ScaffoldValues { task_name: task.clone() };
         let folder = Path::new(TASKS).join(task);
@@ -54,18 +54,18 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
         say(&format!("created  {}", path.display()));
     }
     for path in &kept {
-        say(&format!("kept     {} (it was there)", path.display()));
+        say(&format!("kept     {} (already exists)", path.display()));
     }
     if let Some(task) = &args.task {
         say(&format!(
-            "\nnow write the criteria into tasks/{task}/TASK.md, look with `ralph-copilot check {task}`,\ncommit, and start with `{}`",
+            "\nNext: write the criteria in tasks/{task}/TASK.md, validate them with\n`ralph-copilot check {task}`, commit, and start with `{}`.",
             start_command(directory, task)
         ));
     }
     Ok(0)
 }
 
-/// Makes a file that is not there; says whether it did.
+/// Creates a file unless it exists. Returns whether it did.
 fn create(path: &Path, text: &str) -> Result<bool, Failure> {
     let failed = |error| Failure::cannot_write(path, &error);
     if let Some(folder) = path.parent() {

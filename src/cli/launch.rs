@@ -86,7 +86,7 @@ pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
     let base = canonical(&temporary());
     let failed = |source| {
         Failure::from(AgentError::Prepare { path: base.clone(), source })
-            .hint("let TMPDIR name a folder that can be written")
+            .hint("set TMPDIR to a writable folder")
     };
     let folder =
         tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir_in(&base).map_err(failed)?;
@@ -102,7 +102,7 @@ pub(super) fn socket(scratch: &Path) -> Result<PathBuf, Failure> {
     match SocketAddr::from_pathname(&path) {
         Ok(_) => Ok(path),
         Err(source) => Err(Failure::from(AgentError::Prepare { path, source })
-            .hint("let TMPDIR name a folder with a shorter path: that of a socket has few bytes")),
+            .hint("set TMPDIR to a folder with a shorter path: the path of a socket is limited to about 100 bytes")),
     }
 }
 

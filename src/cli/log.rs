@@ -1,4 +1,4 @@
-//! `log`: what happened in a run, told again by the reporters that told it first.
+//! `log`: prints the events of a run, through the reporters of a live run.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
         // Whoever closed the stream does not want to read on.
         JournalLine::Event(event) => reporter.on_event(&event).is_ok(),
         JournalLine::Unknown { line, kind } => {
-            let note = format!("event {line} is of a kind that this version does not know: {kind}");
+            let note = format!("event {line} has an unknown kind: {kind}");
             writeln!(std::io::stderr(), "{note}").is_ok()
         }
     };
@@ -63,7 +63,7 @@ fn journal(
     let Some(named) = named else {
         let hint = || format!("runs are recorded in {}", runs.display());
         let newest = newest(&runs).map_err(invalid)?;
-        return newest.ok_or_else(|| usage("no run in this repository yet".to_owned(), hint()));
+        return newest.ok_or_else(|| usage("no runs in this repository yet".to_owned(), hint()));
     };
     let is_name = !named.is_empty() && !named.contains(['/', '\\']) && named != "..";
     let of_run = runs.join(named).join(JOURNAL_FILE);
@@ -74,7 +74,7 @@ fn journal(
         Ok(at) => last_run(&at)?.map(|(journal, _)| journal).ok_or_else(|| {
             let task = at.layout.task();
             usage(
-                format!("the task `{task}` has no run yet"),
+                format!("task `{task}` has no runs yet"),
                 format!("`{}` starts one", start_command(directory, task)),
             )
         }),

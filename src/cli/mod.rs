@@ -114,7 +114,7 @@ fn listen_to_tracing() {
 
 fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
     match cli.command {
-        None => run::run_alone(directory, &cli.run),
+        None => run::run(directory, &cli.run),
         Some(Command::Run(args)) => run::run(directory, &args),
         Some(Command::Demo(args)) => demo::demo(directory, &args),
         Some(Command::Agent { script }) => agent::agent(directory, &script),

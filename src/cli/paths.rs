@@ -3,7 +3,7 @@
 use super::failure::{Failure, FailureKind};
 use std::path::{Path, PathBuf};
 
-/// The folder that the user works in, as `-C` says.
+/// The folder of `-C`, or the current one.
 pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let there = match named {
         Some(named) if named.is_absolute() => named.to_owned(),
@@ -14,18 +14,18 @@ pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(there);
     }
     let named = named.unwrap_or(&there).display();
-    Err(Failure::new(FailureKind::Usage, format!("{named} is no folder"))
-        .hint("-C takes a folder that is there"))
+    Err(Failure::new(FailureKind::Usage, format!("{named} is not a folder"))
+        .hint("-C takes an existing folder"))
 }
 
 fn current() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
-        Failure::new(FailureKind::Usage, format!("the current folder cannot be told: {error}"))
-            .hint("if it was removed, change into one that is there")
+        Failure::new(FailureKind::Usage, format!("cannot find the current folder: {error}"))
+            .hint("if it was removed, change to an existing folder")
     })
 }
 
-/// A path as somebody typed it, from the folder that `-C` says.
+/// A path that the user typed, relative to the folder of `-C`.
 pub(super) fn typed(named: Option<&Path>, path: &Path) -> Result<PathBuf, Failure> {
     match named {
         Some(_) => Ok(directory(named)?.join(path)),
@@ -33,14 +33,14 @@ pub(super) fn typed(named: Option<&Path>, path: &Path) -> Result<PathBuf, Failur
     }
 }
 
-/// The system's folder for temporary files. A TMPDIR that is empty names none: taken as a
-/// path it would be the current folder.
+/// The system's folder for temporary files. An empty TMPDIR counts as unset: as a path
+/// it would be the current folder.
 pub(super) fn temporary() -> PathBuf {
     let named = std::env::temp_dir();
     if named.as_os_str().is_empty() { PathBuf::from("/tmp") } else { named }
 }
 
-/// The path without links; what is missing at its end stays as it is written.
+/// The path without links. Components that do not exist stay as they are.
 pub(super) fn canonical(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut there = path;

@@ -3,6 +3,7 @@
 //! Invariant: a closed stream is not an error, and no secret of the environment is printed.
 
 use super::environment::redactor;
+use crate::model::Checkpoint;
 use crate::report::harmless;
 
 /// Prints to standard output; whoever closed it does not want to read it.
@@ -48,4 +49,10 @@ impl std::io::Write for RedactedLog {
     fn flush(&mut self) -> std::io::Result<()> {
         std::io::stderr().flush()
     }
+}
+
+/// A checkpoint as people read it, as in `main at 1a2b3c4d`.
+pub(super) fn checkpoint_for_people(checkpoint: &Checkpoint) -> String {
+    let branch = checkpoint.branch.strip_prefix("refs/heads/").unwrap_or(&checkpoint.branch);
+    format!("{branch} at {}", checkpoint.head.short())
 }

@@ -1,4 +1,4 @@
-//! `retry`: clears attempts, so that blocked criteria are tried again.
+//! `retry`: resets attempts, so that the next run tries blocked criteria again.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
 use crate::verify::{Identity, Repo as _};
 
-/// Clears the attempts of one criterion or of all.
+/// Resets the attempts of one criterion, or of all.
 pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
     let _lock = match at.place.runs().is_dir() {
@@ -34,7 +34,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
             entry.key.text == *named || of_line.is_some_and(|criterion| criterion.key == entry.key)
         }
     };
-    // What is proven keeps the number of its attempts: that is history.
+    // A proven criterion keeps its attempts, as history.
     let failed =
         |entry: &CriterionState| entry.proof.is_none() && (entry.attempts > 0 || entry.blocked);
     let mut cleared = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         let named = args.criterion.as_deref().unwrap_or_default();
         return Err(Failure::new(
             FailureKind::Usage,
-            format!("`{named}` has no attempts to clear"),
+            format!("criterion `{named}` has no failed attempts"),
         )
         .hint(hint));
     }
@@ -76,12 +76,12 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
     if args.json {
         say_json(&json!({ "cleared": cleared }));
     } else if cleared.is_empty() {
-        say("nothing to clear: no open criterion has failed attempts");
+        say("Nothing to reset: no open criterion has failed attempts");
     } else {
         for text in &cleared {
-            say(&format!("cleared  {text}"));
+            say(&format!("reset  {text}"));
         }
-        say(&format!("\nstart again with `{}`", start_command(directory, at.layout.task())));
+        say(&format!("\nNext: `{}`", start_command(directory, at.layout.task())));
     }
     Ok(0)
 }

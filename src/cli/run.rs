@@ -6,7 +6,7 @@ use tokio::runtime::Runtime;
 
 use super::args::RunArgs;
 use super::assemble::{Assembled, assemble};
-use super::command_names::{nearest_command, similar};
+use super::command_names::{nearest, nearest_command};
 use super::context::TaskContext;
 use super::failure::{Failure, FailureKind};
 use super::runtime::runtime;
@@ -14,31 +14,10 @@ use super::{dry_run, json_error};
 use crate::engine::Run;
 use crate::task::TaskError;
 
-/// Works on a task and gives the exit code. Whoever reads JSON gets the reason why no run
-/// began as JSON, too.
+/// Works on a task and gives the exit code. With `--json`, the reason why no run began is JSON,
+/// too.
 pub(super) fn run(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failure> {
-    start(args, begin(directory, args))
-}
-
-/// The same where no command was typed: the task may be a misspelled command.
-pub(super) fn run_alone(directory: Option<&Path>, args: &RunArgs) -> Result<u8, Failure> {
-    let begun = begin(directory, args).map_err(|failure| {
-        let missing = match failure.source.downcast_ref() {
-            Some(TaskError::Missing { name, available, .. }) => {
-                !available.iter().any(|task| similar(task, name))
-            }
-            Some(_) | None => false,
-        };
-        let meant = args.task.as_deref().filter(|_| missing).and_then(nearest_command);
-        meant.into_iter().fold(failure, |failure, name| {
-            failure.hint(format!("did you mean the command `{name}`?"))
-        })
-    });
-    start(args, begun)
-}
-
-fn start(args: &RunArgs, begun: Result<Begun, Failure>) -> Result<u8, Failure> {
-    match begun {
+    match begin(directory, args).map_err(with_command_hint) {
         Ok(Begun::Shown(code)) => Ok(code),
         Ok(Begun::Run(runtime, assembled)) => runtime.block_on(drive(*assembled)),
         Err(failure) => {
@@ -48,6 +27,21 @@ fn start(args: &RunArgs, begun: Result<Begun, Failure>) -> Result<u8, Failure> {
             Err(failure)
         }
     }
+}
+
+/// The name of a missing task may be a misspelled command, unless a task has a similar name.
+fn with_command_hint(failure: Failure) -> Failure {
+    let meant = match failure.source.downcast_ref() {
+        Some(TaskError::Missing { name, available, .. })
+            if nearest(name, available.iter().map(String::as_str)).is_none() =>
+        {
+            nearest_command(name)
+        }
+        Some(_) | None => None,
+    };
+    meant
+        .into_iter()
+        .fold(failure, |failure, name| failure.hint(format!("did you mean the command `{name}`?")))
 }
 
 /// What came of the command line.
@@ -60,8 +54,8 @@ enum Begun {
 
 fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     let Some(name) = args.task.as_deref() else {
-        return Err(Failure::new(FailureKind::Usage, "no task is named")
-            .hint("ralph-copilot <task>; `ralph-copilot --help` tells the rest"));
+        return Err(Failure::new(FailureKind::Usage, "no task given")
+            .hint("run `ralph-copilot <task>`; `ralph-copilot --help` lists the commands"));
     };
     if args.dry_run {
         let place = TaskContext::find(directory, name)?;
@@ -82,6 +76,6 @@ pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     match outcome {
         Ok(outcome) => Ok(outcome.exit_code()),
         Err(error) => Err(Failure::from(error)
-            .hint(format!("what happened until then is in {}", folder.display()))),
+            .hint(format!("the journal up to this point is in {}", folder.display()))),
     }
 }

@@ -1,4 +1,4 @@
-//! `status`: where a task stands, from TASK.md, state.json and the newest journal.
+//! `status`: the progress of a task, from TASK.md, state.json, and the newest journal.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
 use crate::model::{Proof, Task, TaskState};
 use crate::report::count;
 
-/// Shows it.
+/// Prints the progress.
 pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
@@ -22,7 +22,7 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
     let holder = at.place.holder();
     let standing = run.as_ref().map(|view| view.status(holder.as_ref()));
     if let Some(view) = run.as_mut().filter(|_| standing != Some(RunStatus::Waiting)) {
-        // A run that is dead waits for nothing any more, whatever it did last.
+        // A dead run is no longer waiting, even if that was its last event.
         view.waiting = None;
     }
     if args.json {
@@ -39,13 +39,13 @@ pub(super) fn status(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Fa
     say(&overview(&task, &state));
     match run.zip(standing) {
         Some((view, standing)) => say(&format!("\n{}", describe(&view, standing))),
-        None => say("\nno run yet"),
+        None => say("\nNo runs yet"),
     }
     Ok(0)
 }
 
-/// state.json, or the state of a task that was never worked on. A broken one is looked
-/// past, to the one that was committed last; the next run repairs it.
+/// The content of state.json, or the initial state. If the file is broken, its last committed
+/// version; the next run repairs it.
 pub(super) fn read_state(at: &TaskContext) -> Result<TaskState, Failure> {
     Ok(load_state(&at.place.repo, &at.layout).map_err(Failure::from)?.state)
 }
@@ -61,7 +61,7 @@ pub(super) fn last_run(at: &TaskContext) -> Result<Option<(PathBuf, RunView)>, F
                 JournalLine::Event(event) => view.apply(&event),
                 JournalLine::Unknown { .. } => {}
             }
-            // Another task's run is told by its first event.
+            // The first event names the task.
             if view.start.as_ref().is_some_and(|start| start.task != at.layout.task()) {
                 break;
             }

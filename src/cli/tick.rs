@@ -20,17 +20,12 @@ pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Fail
         let lines = lines.collect::<Vec<_>>().join(", ");
         return Err(Failure::new(
             FailureKind::Usage,
-            format!(
-                "no criterion stands on line {} of {}",
-                args.line,
-                at.folder.task_file.display()
-            ),
+            format!("no criterion on line {} of {}", args.line, at.folder.task_file.display()),
         )
         .hint(if lines.is_empty() {
-            "no criterion stands in it: add a list item with a box, `- [ ] what must be true`"
-                .to_owned()
+            "the file has no criteria: add a list item with a checkbox, `- [ ] text`".to_owned()
         } else {
-            format!("criteria stand on lines {lines}")
+            format!("criteria are on lines {lines}")
         }));
     };
     let to = if args.off { Tick::Open } else { Tick::Done };
@@ -48,7 +43,7 @@ pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Fail
         }));
     } else {
         let mark = if to == Tick::Done { "x" } else { " " };
-        let note = if changed { "" } else { "  (it was so already)" };
+        let note = if changed { "" } else { "  (no change)" };
         say(&format!("[{mark}] {}{note}", criterion.key.text));
     }
     Ok(0)

@@ -45,7 +45,7 @@ fn what_is_written_outside_is_refused_by_the_kernel() {
     assert!(!outside.exists(), "it was written");
     assert_ne!(repo.read("ended.txt").trim(), "0");
     let told = notices(&ran).join("\n");
-    assert!(told.contains("the agent is confined: it writes only below"), "{told}");
+    assert!(told.contains("the agent is confined: it can write only below"), "{told}");
     assert!(told.contains(&repo.root().display().to_string()), "{told}");
 }
 

@@ -180,6 +180,6 @@ fn where_proc_counts_other_processes_a_run_ends_and_the_next_one_begins() {
         let ran = repo.run_by(&by, HONEST);
         assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
         assert!(!ran.stderr.contains("cannot be ended"), "{}", ran.stderr);
-        assert!(!ran.stdout.contains("were still there"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("ended leftover processes"), "{}", ran.stdout);
     }
 }

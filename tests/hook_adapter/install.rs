@@ -96,7 +96,7 @@ fn a_user_s_file_is_never_overwritten() {
     let said = install(&project);
     assert_eq!(said["kept"], json!(own));
     let notes = said["notes"].to_string();
-    assert!(notes.contains("hooks.json is yours"), "{notes}");
+    assert!(notes.contains("hooks.json is your own"), "{notes}");
     // What somebody edited is theirs from then on; what nobody did is renewed.
     let edited = project.read(".github/hooks/session-stop") + "# mine\n";
     project.write(".github/hooks/session-stop", &edited);
@@ -187,6 +187,22 @@ fn xpia_is_mounted_only_where_its_defender_is() {
     let said = install(&project);
     assert_eq!(said["unchanged"], json!(STAGED));
     assert!(said["notes"].to_string().contains("denies every shell command"), "{said}");
+}
+
+#[test]
+fn a_project_s_own_xpia_hook_stays_alone() {
+    let project = Project::repository();
+    project.write(STAGED[0], "print('{}')\n");
+    for command in ["install", "export"] {
+        let said = hooks(&project, &[command, "--json"]).json();
+        let notes = said["notes"].to_string();
+        assert!(notes.contains("your own and was left alone"), "{notes}");
+        assert!(!notes.contains("denies every shell command"), "{notes}");
+    }
+    project.program("xpia-defend", "#!/bin/sh\nexit 9\n");
+    install(&project);
+    assert_eq!(project.read(STAGED[0]), "print('{}')\n");
+    assert!(!project.has(STAGED[1]));
 }
 
 #[test]

@@ -283,6 +283,6 @@ fn a_launch_in_another_worktree_does_not_end_the_run() {
     let ran = hand(&repo, &launch, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let said = std::fs::read_to_string(repo.beside("said")).expect("read");
-    assert!(said.contains("another worktree") && said.contains("nothing is staged"), "{said}");
+    assert!(said.contains("another worktree") && said.contains("nothing was staged"), "{said}");
     assert!(!repo.beside("there/.github").exists());
 }

@@ -6,28 +6,31 @@ use clap::{Args, Subcommand};
 use super::run::write_scope;
 use crate::model::{Tier, WriteScope};
 
-/// What can be done with the policy.
+/// The `policy` commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Say what the guard would decide, and why; nothing is run
-    #[command(after_help = "A command of several words is taken as these words, a single one as \
-a shell line:
+    /// Show what the guard would decide about a command, without running it
+    #[command(
+        after_help = "A single argument is a shell command line; several arguments are the words of \
+one command:
   ralph-copilot policy check -- cargo test
   ralph-copilot policy check -- 'cargo test && git push'
 
---stdin reads one call a line and answers each with one line, in order:
+--stdin reads one call per line, and answers each with one line:
   {\"tool_kind\":\"execute\",\"raw_input\":{\"command\":\"git push\"},\"cwd\":\".\"}
   {\"decision\":\"deny\",\"rule\":\"git.push\",\"reason\":\"…\",\"sandboxed\":false}
 
 Exit codes: 0 allowed (with --stdin: every line was answered), 1 denied, 2 usage,
-7 task or configuration invalid, 8 no repository. `docs/guard.md` tells the rules.")]
+7 task or configuration invalid, 8 no repository. See docs/guard.md for the rules."
+    )]
     Check(PolicyArgs),
 }
 
 /// Flags of `policy check`.
 #[derive(Args, Debug)]
 pub(crate) struct PolicyArgs {
-    /// Decide as in a run of this task [default: no task; every task's folder is protected]
+    /// Decide as in a run of this task [default: none, so the folders of all tasks are
+    /// protected]
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
     /// Where the agent may write [default: workspace]

@@ -6,28 +6,28 @@ use clap::{Args, Subcommand};
 
 use crate::config::Span;
 
-/// What `recipe` can do.
+/// The `recipe` commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecipeCommand {
     /// Run a recipe
     #[command(
-        after_help = "Exit codes: 0 done, 1 the recipe failed, 2 usage, 3 the runner is not usable, \
-4 the runner gave no answer, 5 nested too deep, 11 cannot write, 124 out of time, 129/130/143 \
-signals. `docs/recipes.md` tells more."
+        after_help = "Exit codes: 0 succeeded, 1 the recipe failed, 2 usage, 3 the runner is not \
+usable, 4 the runner gave no valid answer, 5 nested too deep, 11 cannot write, 124 timed out, \
+129/130/143 signals. See docs/recipes.md."
     )]
     Run(Box<RunRecipeArgs>),
-    /// Show where recipes are looked for, and which ones there are
+    /// List the recipes and the folders that are searched for them
     List(ListArgs),
-    /// Show which runner would be used, and what is wrong with it
+    /// Check the recipe runner
     Doctor(RecipeDoctorArgs),
-    /// Install the runner with cargo from its repository
+    /// Install the recipe runner from its repository with cargo
     Install(InstallRunnerArgs),
 }
 
 /// Flags of `recipe`.
 #[derive(Args, Debug)]
 pub(crate) struct RecipeArgs {
-    /// What to do
+    /// The command
     #[command(subcommand)]
     pub(crate) command: RecipeCommand,
 }
@@ -35,34 +35,34 @@ pub(crate) struct RecipeArgs {
 /// Flags of `recipe run`.
 #[derive(Args, Debug)]
 pub(crate) struct RunRecipeArgs {
-    /// The recipe: its name, or the absolute path of its file
+    /// The name of the recipe, or the absolute path of its file
     pub(crate) recipe: String,
-    /// A value for the recipe; repeatable, and stronger than the file of `--context`
+    /// A value for the recipe; repeatable, and overrides `--context`
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Values for the recipe: a file with a JSON object
+    /// A JSON file with an object of values for the recipe
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
-    /// Look for recipes here and nowhere else; repeatable
+    /// Search only this folder for recipes; repeatable
     #[arg(short = 'R', long = "recipe-dir", value_name = "DIR")]
     pub(crate) recipe_dirs: Vec<PathBuf>,
-    /// Tell of the steps without running them
+    /// Show the steps without running them
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Show each step as it begins and ends
     #[arg(long)]
     pub(crate) progress: bool,
-    /// Do not let the runner stage what the steps changed
+    /// Do not stage the changes of the steps in git
     #[arg(long)]
     pub(crate) no_auto_stage: bool,
-    /// The recipe may not take longer than this
+    /// End the recipe after this long
     #[arg(long, value_name = "TIME", default_value = "2h")]
     pub(crate) timeout: Span,
-    /// Print the command, the names of its environment and the spilled keys as JSON; run
-    /// nothing
+    /// Print the command, the names of its variables, and the keys of values that are passed
+    /// in files, as JSON; run nothing
     #[arg(long)]
     pub(crate) print: bool,
-    /// Print what came of it as JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -70,7 +70,7 @@ pub(crate) struct RunRecipeArgs {
 /// Flags of `recipe list`.
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
-    /// Look here and nowhere else; repeatable
+    /// Search only this folder; repeatable
     #[arg(short = 'R', long = "recipe-dir", value_name = "DIR")]
     pub(crate) recipe_dirs: Vec<PathBuf>,
     /// Print JSON
@@ -89,13 +89,13 @@ pub(crate) struct RecipeDoctorArgs {
 /// Flags of `recipe install`.
 #[derive(Args, Debug)]
 pub(crate) struct InstallRunnerArgs {
-    /// Do it without asking
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Install although a runner that can be used is there
+    /// Install even if a usable runner is already installed
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print what came of it as JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -118,6 +118,6 @@ pub(super) fn make_private(folder: &Path) -> Result<(), Failure> {
     made.map_err(|source| {
         let error = AgentError::Prepare { path: folder.to_owned(), source };
         Failure::from(error)
-            .hint("the runner keeps its journal below .ralph/runs/ and must be able to write there")
+            .hint("the journal is written below .ralph/runs/, so it must be writable")
     })
 }

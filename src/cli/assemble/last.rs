@@ -28,11 +28,10 @@ pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Fail
     let Some(name) = last_run(runs)? else { return Ok(None) };
     let Sweep { ended, left } = sweep(&name, LEFT_BEHIND).await;
     if !left.is_empty() {
-        let message = format!("processes of the run {name} cannot be ended: {left:?}");
+        let message = format!("cannot end processes of run {name}: {left:?}");
         return Err(Failure::new(FailureKind::Locked, message));
     }
-    let notice =
-        || format!("processes of the run {name} were still there and are ended: {ended:?}");
+    let notice = || format!("ended leftover processes of run {name}: {ended:?}");
     Ok((!ended.is_empty()).then(notice))
 }
 

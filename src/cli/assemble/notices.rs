@@ -41,9 +41,11 @@ pub(super) fn notices(
     let human = preflight.human.paths().count();
     if human > 0 {
         notices.push(if human == 1 {
-            "1 uncommitted path is yours: it is never committed, reset or lost".to_owned()
+            "1 uncommitted change is yours: it is never committed, reset, or lost".to_owned()
         } else {
-            format!("{human} uncommitted paths are yours: they are never committed, reset or lost")
+            format!(
+                "{human} uncommitted changes are yours: they are never committed, reset, or lost"
+            )
         });
     }
     let watched: Vec<String> = preflight
@@ -55,14 +57,17 @@ pub(super) fn notices(
         .collect();
     if !watched.is_empty() {
         let list = watched.join(", ");
-        notices.push(format!("hooks and agent settings of the repository could widen permissions; they are watched: {list}"));
+        notices.push(format!(
+            "watching hooks and agent settings that could widen permissions: {list}"
+        ));
     }
     if command.kind == AgentKind::Other {
-        notices
-            .push("this agent has no hooks: its permission requests alone are decided".to_owned());
+        notices.push(
+            "this agent has no hooks: the guard only sees its permission requests".to_owned(),
+        );
         if settings.model.is_some() {
             notices.push(
-                "this agent chooses its model itself: `model` only says what its requests count as"
+                "this agent chooses its own model: `model` only affects how its requests are counted"
                     .to_owned(),
             );
         }

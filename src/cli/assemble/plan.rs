@@ -42,9 +42,9 @@ pub(in crate::cli) fn settings(
     if settings.require_checks && !settings.baseline {
         return Err(Failure::new(
             FailureKind::Usage,
-            "--require-checks and --no-baseline exclude each other",
+            "--require-checks and --no-baseline cannot be used together",
         )
-        .hint("a check proves something only if it was seen red before the work"));
+        .hint("a check proves something only if it failed before the work"));
     }
     Ok(settings)
 }

@@ -56,7 +56,7 @@ pub(super) fn guardian(
     let lost = move |status: Option<ExitStatus>| {
         let how = status.map_or_else(String::new, |status| format!(" ({status})"));
         let message = format!(
-            "the guardian ended{how}: if this run is killed, what it started is ended when the next run starts"
+            "the guardian process ended{how}: if this run is killed, its processes keep running until the next run ends them"
         );
         if let Err(error) = events.record(EventKind::Notice { message }) {
             tracing::warn!(%error, "that the guardian ended cannot be recorded");

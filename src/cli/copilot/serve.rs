@@ -86,14 +86,12 @@ async fn guard(
     let Sweep { left, .. } = sweep(launch_id.as_str(), LEFT_BEHIND).await;
     if !left.is_empty() {
         kill_now(launch_id.as_str());
-        complain(&format!("processes of the launch cannot be ended: {left:?}"));
+        complain(&format!("cannot end processes of the launch: {left:?}"));
     }
     let status = status.map_err(|error| Failure::new(FailureKind::Internal, error))?;
     // A CLI that failed, or was ended, may have had no time for a hook: its own status says it.
     if status.success() && begun.normalized.prompted && !gate.greeted() {
-        complain(
-            "error: the guard did not come into force: no hook of the CLI reached it, and it ran no tool that needs a permission",
-        );
+        complain("error: the guard was not active: no hook of the CLI reached it");
         return Ok(OURS);
     }
     Ok(code(status))

@@ -30,13 +30,13 @@ pub(super) fn list(directory: Option<&Path>, args: &ListArgs) -> Result<u8, Fail
         say_json(&json!({ "folders": folders, "recipes": recipes }));
         return Ok(0);
     }
-    say("looked in, the first one wins:");
+    say("Searched in this order:");
     for folder in &folders {
-        let there = if folder.is_dir() { "" } else { "  (not there)" };
+        let there = if folder.is_dir() { "" } else { "  (missing)" };
         say(&format!("  {}{there}", folder.display()));
     }
     if recipes.is_empty() {
-        say("\nno recipes");
+        say("\nNo recipes found");
         return Ok(0);
     }
     say("");

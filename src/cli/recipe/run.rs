@@ -70,8 +70,7 @@ fn prepare(
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
         let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
             .map_err(|error| wrong(error.to_string()))?;
-        let fields =
-            value.as_object().ok_or_else(|| wrong("it holds no JSON object".to_owned()))?;
+        let fields = value.as_object().ok_or_else(|| wrong("not a JSON object".to_owned()))?;
         context.set_all(fields)?;
     }
     args.set.iter().try_for_each(|pair| context.set_pair(pair))?;

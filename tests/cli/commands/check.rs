@@ -1,4 +1,4 @@
-//! `check` and `run --dry-run`: what was understood of a task.
+//! `check` and `run --dry-run`.
 
 use serde_json::json;
 
@@ -97,7 +97,7 @@ fn text_for_people() {
 
     after every iteration: sh check.sh
 
-    1 of 5 ticked; next: line 9, The client **retries** on 503
+    1 of 5 ticked; next on line 9: The client **retries** on 503
     ");
     insta::assert_snapshot!(ran.stderr, @r"
 
@@ -127,7 +127,7 @@ fn a_task_without_criteria_is_an_object_too_and_exit_7() {
     insta::assert_snapshot!(ran.stdout + &ran.stderr, @r"
     demo  tasks/demo/TASK.md
 
-    no criteria
+    No criteria
 
     error: there are no criteria
      --> tasks/demo/TASK.md:1:1
@@ -170,7 +170,12 @@ fn where_there_is_no_task_to_show_the_object_says_why() {
             json!("demo"),
             "not inside a git repository",
         ),
-        (&["check", "demo", "--json", "-C", "/no/dir"], 2, json!("demo"), "/no/dir is no folder"),
+        (
+            &["check", "demo", "--json", "-C", "/no/dir"],
+            2,
+            json!("demo"),
+            "/no/dir is not a folder",
+        ),
         (&["check", "--json"], 2, json!(null), "required arguments were not provided"),
         (&["check", "demo", "--json", "--nope"], 2, json!(null), "unexpected argument '--nope'"),
         (&["check", "demo", "more", "--json"], 2, json!(null), "unexpected argument 'more'"),

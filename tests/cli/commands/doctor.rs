@@ -51,6 +51,32 @@ fn each_problem_has_its_exit_code_and_a_way_out() {
 }
 
 #[test]
+fn everything_that_is_not_good_has_a_next_step() {
+    let repo = Repo::new("# T\n\nno criteria\n");
+    repo.write(".ralph/config.toml", "max_iteration = 3\n");
+    for words in [
+        &["doctor", "--json", "demo"][..],
+        &["doctor", "--json", "unlike-any-other"],
+        &["doctor", "--json", "--agent", "false", "-C", repo.beside("").to_str().expect("text")],
+    ] {
+        let object = repo.ralph(words).json();
+        for finding in object["findings"].as_array().expect("findings") {
+            let told = finding["state"] == "good" || finding["hint"].is_string();
+            assert!(told, "{words:?}: {finding}");
+        }
+    }
+}
+
+/// The probe keeps no logs, so its hint does not send anybody to them.
+#[test]
+fn an_agent_that_does_not_answer_is_to_be_started_by_hand() {
+    let ran = Repo::new(THREE).ralph(&["doctor", "--json", "--agent", "false"]);
+    let hint = finding(&ran.json(), "agent")["hint"].clone();
+    let hint = hint.as_str().expect("a hint");
+    assert!(hint.contains("to see why it does not answer") && !hint.contains(".log"), "{hint}");
+}
+
+#[test]
 fn the_winner_of_each_setting_is_named() {
     let repo = Repo::new(&format!(
         "---\nstuck_threshold: 4\nmax_iterations: 4\non_stuck: skip\n---\n{THREE}"

@@ -47,7 +47,10 @@ fn a_missing_task_lists_those_that_can_be_named_here() {
     command.current_dir(repo.path("packages/web"));
     let ran = finish(command);
     assert_eq!(ran.code, Some(7), "{}", ran.stderr);
-    insta::assert_snapshot!(ran.stderr, @"error: no task named `pgae`; available tasks: demo, page");
+    insta::assert_snapshot!(ran.stderr, @r"
+    error: no task named `pgae`; available tasks: demo, page
+    hint: did you mean the task `page`?
+    ");
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn a_task_s_folder_without_a_task_file_is_named() {
         assert_eq!(
             text,
             "error: REPO/tasks/empty has no TASK.md\n\
-             hint: `ralph-copilot init empty` adds one\n\
+             hint: add one with `ralph-copilot init empty`\n\
              hint: available tasks: demo\n"
         );
     }

@@ -16,12 +16,12 @@ fn before_any_run() {
         5  [ ] b is there
         7  [ ] c is there
 
-    no run yet
+    No runs yet
     ");
     let log = repo.ralph(&["log"]);
     assert_eq!((log.code, log.stdout.as_str()), (Some(2), ""));
     insta::assert_snapshot!(log.stderr.replace(&repo.root().display().to_string(), "REPO"), @r"
-    error: no run in this repository yet
+    error: no runs in this repository yet
     hint: runs are recorded in REPO/.ralph/runs
     ");
 }
@@ -97,7 +97,7 @@ fn each_task_has_a_last_run_of_its_own() {
     repo.write("tasks/fresh/TASK.md", THREE);
     let none = repo.ralph(&["log", "fresh"]);
     assert_eq!(none.code, Some(2), "{}", none.stderr);
-    assert!(none.stderr.contains("the task `fresh` has no run yet"), "{}", none.stderr);
+    assert!(none.stderr.contains("task `fresh` has no runs yet"), "{}", none.stderr);
 }
 
 #[test]

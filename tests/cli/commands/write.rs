@@ -15,8 +15,8 @@ fn init_scaffolds_a_task_that_can_be_worked_on_and_never_overwrites() {
     created  tasks/login-form/guardrails.md
     created  tasks/login-form/progress.md
 
-    now write the criteria into tasks/login-form/TASK.md, look with `ralph-copilot check login-form`,
-    commit, and start with `ralph-copilot login-form`
+    Next: write the criteria in tasks/login-form/TASK.md, validate them with
+    `ralph-copilot check login-form`, commit, and start with `ralph-copilot login-form`.
     ");
     let before: Vec<String> = ["TASK.md", "guardrails.md", "progress.md"]
         .iter()
@@ -122,7 +122,7 @@ fn tick_changes_one_byte() {
     let last = format!("{}- [x] one", source.strip_suffix("- [ ] one").expect("the last"));
     assert_eq!(repo.task(), last);
     let ran = repo.ralph(&["tick", "demo", "5"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "[x] one  (it was so already)\n"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "[x] one  (no change)\n"));
     let ran = repo.ralph(&["tick", "demo", "4", "--off", "--json"]);
     assert_eq!(
         ran.json(),
@@ -132,8 +132,8 @@ fn tick_changes_one_byte() {
     let ran = repo.ralph(&["tick", "demo", "2"]);
     assert_eq!(ran.code, Some(2));
     insta::assert_snapshot!(ran.stderr.replace(&repo.root().display().to_string(), "REPO"), @r"
-    error: no criterion stands on line 2 of REPO/tasks/demo/TASK.md
-    hint: criteria stand on lines 3, 4, 5
+    error: no criterion on line 2 of REPO/tasks/demo/TASK.md
+    hint: criteria are on lines 3, 4, 5
     ");
 }
 
@@ -147,7 +147,7 @@ fn retry_clears_what_is_not_proven_and_nothing_else() {
     let nobody = repo.ralph(&["retry", "demo", "c is there"]);
     assert_eq!(nobody.code, Some(2));
     insta::assert_snapshot!(nobody.stderr, @r"
-    error: `c is there` has no attempts to clear
+    error: criterion `c is there` has no failed attempts
     hint: criteria with failed attempts: `b is there`
     ");
     let ran = repo.ralph(&["retry", "demo", "--json"]);
@@ -163,7 +163,7 @@ fn retry_clears_what_is_not_proven_and_nothing_else() {
     let again = repo.ralph(&["retry", "demo"]);
     assert_eq!(
         (again.code, again.stdout.as_str()),
-        (Some(0), "nothing to clear: no open criterion has failed attempts\n")
+        (Some(0), "Nothing to reset: no open criterion has failed attempts\n")
     );
 }
 

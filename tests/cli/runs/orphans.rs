@@ -151,7 +151,7 @@ fn a_run_whose_runner_is_killed_leaves_no_process_behind() {
     assert_eq!(tmp.count(), 0, "temporary files of the run");
     let next = repo.run(HONEST, &[]);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
-    let swept = notices(&repo).into_iter().find(|it| it.contains("were still there"));
+    let swept = notices(&repo).into_iter().find(|it| it.contains("ended leftover processes"));
     assert_eq!(swept, None);
 }
 
@@ -252,8 +252,8 @@ fn a_run_goes_on_without_its_guardian_and_then_the_next_one_clears_up() {
     until("the notice", || (!said(&repo).is_empty()).then_some(()));
     assert_eq!(
         said(&repo),
-        ["the guardian ended (signal: 9 (SIGKILL)): if this run is killed, what it started is \
-          ended when the next run starts"]
+        ["the guardian process ended (signal: 9 (SIGKILL)): if this run is killed, its processes \
+          keep running until the next run ends them"]
     );
     signal(child.id(), Signal::KILL);
     collect(child);
@@ -262,7 +262,7 @@ fn a_run_goes_on_without_its_guardian_and_then_the_next_one_clears_up() {
     let next = repo.run(HONEST, &[]);
     assert_eq!(next.code, Some(0), "{}", next.stderr);
     assert_eq!(remains(&run, &tag), Vec::<u32>::new());
-    let swept = notices(&repo).into_iter().find(|it| it.contains("were still there"));
+    let swept = notices(&repo).into_iter().find(|it| it.contains("ended leftover processes"));
     assert!(swept.is_some_and(|it| it.contains(&run)));
 }
 

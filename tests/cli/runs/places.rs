@@ -138,6 +138,7 @@ fn a_task_that_is_not_there_lists_those_that_are() {
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, ran.stderr), @r"
     Some(7)
     error: no task named `dmeo`; available tasks: demo, other
+    hint: did you mean the task `demo`?
     ");
 }
 
@@ -146,7 +147,7 @@ fn a_task_without_criteria() {
     let repo = Repo::new("# Nothing\n\nJust text, and * [] no box.\n");
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     7
-    error: the task cannot be used
+    error: invalid task
 
     error: there are no criteria
      --> tasks/demo/TASK.md:1:1
@@ -163,7 +164,7 @@ fn front_matter_with_a_mistake() {
     let repo = Repo::new(&format!("---\nmax_iteration: 3\n---\n{THREE}"));
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     7
-    error: the task cannot be used
+    error: invalid task
 
     error: unknown key `max_iteration`
      --> tasks/demo/TASK.md:2:1
@@ -226,7 +227,7 @@ fn a_state_that_cannot_be_written() {
     insta::assert_snapshot!(refused(&repo, &[]), @r"
     11
     error: cannot prepare REPO/.ralph/runs: File exists (os error 17)
-    hint: the runner keeps its journal below .ralph/runs/ and must be able to write there
+    hint: the journal is written below .ralph/runs/, so it must be writable
     ");
 
     let repo = Repo::with(THREE, &[("tasks/demo/state.json/inside", "x")]);
@@ -256,7 +257,7 @@ fn no_git_identity_is_no_obstacle_and_is_said() {
     repo.git(&["config", "--unset", "user.email"]);
     let ran = repo.run(HONEST, &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("git knows no identity"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("git has no user name and email"), "{}", ran.stdout);
     let authors = repo.git(&["log", "--format=%an <%ae>", "-2"]);
     assert_eq!(authors, "ralph-copilot <ralph-copilot@localhost>\n".repeat(2));
 }
@@ -274,7 +275,7 @@ fn an_identity_in_the_environment_is_the_one_of_agent_and_runner() {
     }
     let ran = crate::repo::finish(command);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(!ran.stdout.contains("git knows no identity"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("git has no user name and email"), "{}", ran.stdout);
     let authors = repo.git(&["log", "--format=%an <%ae>, %cn <%ce>", "-2"]);
     assert_eq!(authors, "Ada <Ada@example.org>, CI <CI@example.org>\n".repeat(2));
 }
@@ -295,7 +296,7 @@ fn flags_that_exclude_each_other_and_unknown_ones() {
     ");
     insta::assert_snapshot!(refused(&repo, &["--require-checks", "--no-baseline"]), @r"
     2
-    error: --require-checks and --no-baseline exclude each other
-    hint: a check proves something only if it was seen red before the work
+    error: --require-checks and --no-baseline cannot be used together
+    hint: a check proves something only if it failed before the work
     ");
 }

@@ -33,7 +33,11 @@ fn of_each_pair_exactly_one_gets_the_tree() {
                         if first_lost { (first, second) } else { (second, first) };
                     let loser = collect(loser);
                     assert_eq!(loser.code, Some(9), "{}", loser.stderr);
-                    assert!(loser.stderr.contains("works in this repository"), "{}", loser.stderr);
+                    assert!(
+                        loser.stderr.contains("is already working in this repository"),
+                        "{}",
+                        loser.stderr
+                    );
                     // The winner hangs until it is ended: had it lost too, it had said 9.
                     signal(winner.id(), Signal::INT);
                     let winner = collect(winner);

@@ -151,8 +151,8 @@ fn a_second_run_of_the_same_tree_is_refused_and_the_first_goes_on() {
     insta::assert_snapshot!(
         second.stderr.replace(&run, "RUN").replace(&pid, "PID"),
         @r"
-    error: run RUN (process PID) works in this repository
-    hint: wait for it, or end it; `ralph-copilot status <task>` shows what it does
+    error: run RUN (process PID) is already working in this repository
+    hint: wait for it or end it; `ralph-copilot status <task>` shows its progress
     "
     );
     let status = repo.ralph(&["status", "demo", "--json"]).json();

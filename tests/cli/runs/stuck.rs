@@ -70,9 +70,9 @@ fn retry_clears_the_attempts_and_the_sign_stays() {
     let retry = repo.ralph(&["retry", "demo", "a is there"]);
     assert_eq!((retry.code, retry.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(retry.stdout, @r"
-    cleared  a is there
+    reset  a is there
 
-    start again with `ralph-copilot run demo`
+    Next: `ralph-copilot run demo`
     ");
     assert_eq!(repo.status(), "");
     let ran = repo.run(HONEST, &[]);
