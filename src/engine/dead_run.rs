@@ -239,11 +239,15 @@ impl ResumeContext<'_> {
         let Progress::Unfinished(current) = dead.progress else { return Ok(()) };
         let (repo, layout) = (self.repo, dead.layout);
         let file = layout.file(TASK);
-        if let Some(commit) = left_work(repo, layout, &current.checkpoint)? {
-            resumed.worked.push((current.criterion.clone(), commit));
-        }
         let Some(before) = repo.held(&current.checkpoint.head, &file)? else { return Ok(()) };
-        let before = task::parse(layout.task(), &before).criteria.into_iter();
+        let before = task::parse(layout.task(), &before);
+        // The journal's text is redacted, so a criterion that contains a secret is found by line.
+        let focus = task::find(&before, &current.criterion)
+            .or_else(|| task::at_line(&before, current.line));
+        if let Some((focus, commit)) = focus.zip(left_work(repo, layout, &current.checkpoint)?) {
+            resumed.worked.push((focus.key.clone(), commit));
+        }
+        let before = before.criteria.into_iter();
         let state = state::load(repo, layout)?.state;
         let proven =
             |key: &CriterionKey| state.find(key).is_some_and(|entry| entry.proof.is_some());

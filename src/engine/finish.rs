@@ -39,12 +39,13 @@ impl Run {
         match &outcome {
             // Everything stays as it is, for the human to look at.
             Outcome::Tampered { .. } | Outcome::CannotGoOn { .. } => {}
-            Outcome::Proven | Outcome::Stuck { .. } => {
+            Outcome::Proven => {
                 if self.worked_at_all {
                     self.ready()?;
                 }
             }
             Outcome::LimitReached { .. }
+            | Outcome::Stuck { .. }
             | Outcome::AgentUnusable { .. }
             | Outcome::RateLimited { .. } => {
                 if self.worked_at_all {
@@ -147,7 +148,10 @@ impl Run {
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start: again, retry, review } = &self.parts.commands;
+        let NextCommands { start, retry, review } = &self.parts.commands;
+        // The human's own changes are there in the next run, too.
+        let beside_human = self.parts.preflight.human.paths().next().is_some();
+        let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
         match outcome {
             Outcome::Proven => vec![format!("review the commits: {review}")],
             Outcome::LimitReached { .. } | Outcome::Interrupted { .. } => {
@@ -157,7 +161,7 @@ impl Run {
                 let signs = self.parts.layout.file(GUARDRAILS);
                 let signs = signs.display();
                 vec![
-                    format!("fix the criterion or its check (see {signs})"),
+                    format!("fix the criterion or its check (see {signs}), and commit"),
                     format!("then run: {retry} && {again}"),
                 ]
             }

@@ -317,7 +317,11 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
             15 => "Interrupted (SIGTERM)".to_owned(),
             other => format!("Interrupted (signal {other})"),
         },
-        Outcome::CannotGoOn { reason, .. } => format!("Stopped: {}", sentence(reason)),
+        // The error has the details: it is printed in full after the table.
+        Outcome::CannotGoOn { reason, .. } => {
+            let first = reason.lines().next().unwrap_or_default();
+            format!("Stopped: {}", sentence(first.trim_end_matches(':')))
+        }
     }
 }
 

@@ -15,6 +15,28 @@ fn plain_lines_of_a_run() {
     insta::assert_snapshot!(text);
 }
 
+/// What was sent back to the agent is not repeated until it changes or an iteration begins.
+#[test]
+fn findings_that_are_sent_back_again_are_not_repeated() {
+    let of = |wanted: fn(&EventKind) -> bool| {
+        sample_run::events().into_iter().find(|event| wanted(&event.kind)).expect("in the sample")
+    };
+    let begins = of(|kind| matches!(kind, EventKind::IterationStarted { .. }));
+    let sent = of(|kind| matches!(kind, EventKind::StopChecked { .. }));
+    let mut other = sent.clone();
+    if let EventKind::StopChecked { findings, .. } = &mut other.kind {
+        findings[0].message = "Work is left.".to_owned();
+    }
+    let paper = Paper::default();
+    let events = [sent.clone(), sent.clone(), other, sent.clone(), begins, sent];
+    feed(&mut Plain::new(Box::new(paper.clone()), clock(), 80), &events);
+    let text = paper.text();
+    let told: Vec<_> =
+        text.lines().filter_map(|line| line.split("sent back to the agent").nth(1)).collect();
+    let (first, again) = (": The box is still open.", " for the same reason");
+    assert_eq!(told, [first, again, ": Work is left.", first, first]);
+}
+
 #[test]
 fn json_lines_are_the_events_themselves() {
     let paper = Paper::default();

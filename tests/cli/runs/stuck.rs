@@ -1,7 +1,7 @@
 //! Criteria that are not met: attempts, the sign, stop and skip, retry.
 
 use super::{HONEST, THREE, only_a_proven, then_honest};
-use crate::repo::{Repo, story};
+use crate::repo::{Repo, finish, story};
 
 const LIES: &str = "turns: [{match: a is there, steps: [{say: 'Done!'}]}]";
 
@@ -60,6 +60,37 @@ fn a_criterion_that_uses_up_its_attempts_stops_the_run_with_one_sign() {
     ");
     let signs = repo.read("tasks/demo/guardrails.md");
     assert_eq!(signs.matches("Criterion 'a is there' caused loop").count(), 1, "{signs}");
+}
+
+/// Unfinished work is saved under a ref, so that the tree is clean and the next run can begin.
+#[test]
+fn the_next_command_of_a_stuck_run_works_when_copied() {
+    let repo = Repo::with(THREE, &[("human.txt", "old\n")]);
+    let half = "turns: [{steps: [{write: {path: half.txt, text: half}}, {say: 'Done!'}]}]";
+    for (number, args) in [(1, &[][..]), (2, &["--allow-dirty"])] {
+        if number == 2 {
+            repo.write("human.txt", "half a sentence");
+        }
+        let args = [&["--stuck-threshold", "1"], args].concat();
+        let ran = finish(repo.run_command(half, &args));
+        assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+        let name = format!("refs/ralph/demo/attempts/{number}");
+        assert!(ran.stdout.contains(&format!("uncommitted work is saved under {name}\n")));
+        assert_eq!(repo.git(&["show", &format!("{name}:half.txt")]), "half");
+        assert!(!repo.path("half.txt").exists());
+        let next = ran.stdout.split("then run: ").nth(1).expect("a command");
+        let (retry, again) = next.trim().split_once(" && ").expect("two commands");
+        let words = |line: &str| line.split(' ').skip(1).map(str::to_owned).collect::<Vec<_>>();
+        let agent = repo.agent(HONEST);
+        let limit = ["--agent", &agent, "--max-iterations", "1"].map(str::to_owned);
+        let again = [words(again), limit.to_vec()].concat();
+        for (words, code) in [(words(retry), 0), (again, 3)] {
+            let words: Vec<_> = words.iter().map(String::as_str).collect();
+            let ran = repo.ralph(&words);
+            assert_eq!(ran.code, Some(code), "{words:?}: {}{}", ran.stdout, ran.stderr);
+        }
+    }
+    assert_eq!(repo.status(), " M human.txt\n");
 }
 
 #[test]

@@ -99,6 +99,35 @@ fn a_run_that_reached_its_limit_goes_on_where_it_stopped() {
     ");
 }
 
+/// The journal redacts the criterion's text; the run that resumes knows it all the same.
+#[test]
+fn work_on_a_criterion_with_a_secret_counts_after_the_run_died() {
+    let secret = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let repo = Repo::new(&format!("# One\n\n- [ ] {secret} is refused\n"));
+    let forgets = "turns: [{steps: [{write: {path: a.txt, text: a}}, {commit: a}]}]";
+    assert_eq!(repo.run(forgets, &["--max-iterations", "1"]).code, Some(3));
+    // The run as it was before its verdict.
+    let commit = repo.git(&["log", "-1", "--format=%H", "--", "a.txt"]);
+    repo.git(&["reset", "--quiet", "--hard", commit.trim()]);
+    let journal = crate::run_folder(&repo).expect("a run").join("events.jsonl");
+    let text = std::fs::read_to_string(&journal).expect("a journal");
+    assert!(!text.contains(&secret), "{text}");
+    let verdict = text.lines().position(|line| line.contains("\"event\":\"verdict_reached\""));
+    let before: Vec<_> = text.lines().take(verdict.expect("a verdict")).collect();
+    std::fs::write(&journal, before.join("\n") + "\n").expect("cut");
+    // A human who works here afterwards, so that nothing is put back.
+    repo.write("human.txt", "half a sentence");
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+    let human = std::fs::File::options().write(true).open(repo.path("human.txt"));
+    human.and_then(|file| file.set_modified(later)).expect("touched");
+    let ran =
+        repo.run("turns: [{steps: [{say: hm}]}]", &["--max-iterations", "1", "--allow-dirty"]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    let criteria = &repo.state()["criteria"];
+    assert_eq!(criteria.as_array().map(Vec::len), Some(1), "{criteria}");
+    assert_eq!(criteria[0]["worked"], commit.trim(), "{criteria}");
+}
+
 /// Its check was green before this run began, and there is nothing left to commit.
 #[test]
 fn work_that_a_failed_attempt_committed_counts_in_the_next_run_too() {

@@ -155,6 +155,12 @@ fn required_checks_that_are_missing_or_pass_already_are_refused_before_the_first
         );
         assert!(ran.stderr.starts_with(&expected), "{}", ran.stderr);
         assert!(ran.stderr.contains("give each a verify command"), "{}", ran.stderr);
+        // The table leaves the details to the error.
+        let shown = crate::repo::finish(repo.run_command("turns: []\n", &["--require-checks"]));
+        let stopped =
+            "\nStopped: --require-checks refuses criteria that only a commit could prove.\n";
+        assert!(shown.stdout.contains(stopped), "{}", shown.stdout);
+        assert!(!shown.stdout.contains(why), "{}", shown.stdout);
         assert_eq!(repo.task(), task);
     }
     let repo = Repo::new("# Demo\n\n- [ ] notes exist\n");
