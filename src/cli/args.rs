@@ -1,6 +1,6 @@
 //! What can be typed, and what `--help` says about it.
 
-use super::exit::IN_SHORT;
+use super::exit::in_short;
 mod copilot;
 mod filters;
 mod hooks;
@@ -43,7 +43,7 @@ pub(super) use self::run::{RunArgs, SettingArgs};
   ralph-copilot login-form               work until every criterion is proven
   ralph-copilot status login-form        show its progress
 
-{IN_SHORT}")
+{}", in_short())
 )]
 pub(crate) struct Cli {
     /// Run as if started in this folder.
@@ -101,7 +101,7 @@ impl Cli {
 pub(crate) enum Command {
     /// Work on a task (the default: `ralph-copilot <task>`)
     #[command(after_help = format!("A task with the name of a command takes `run`, as in \
-`ralph-copilot run check`.\n\n{IN_SHORT}"))]
+`ralph-copilot run check`.\n\n{}", in_short()))]
     Run(Box<RunArgs>),
     /// Watch a complete run in a temporary repository, with a scripted agent
     #[command(

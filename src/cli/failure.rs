@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::agent::AgentError;
 use crate::config::ConfigError;
 use crate::engine::EngineError;
-use crate::model::Obstacle;
+use crate::model::{ExitCode, Obstacle};
 use crate::prompt::PromptError;
 use crate::sandbox::SandboxError;
 use crate::verify::VerifyError;
@@ -30,15 +30,16 @@ pub(crate) enum FailureKind {
 
 impl FailureKind {
     pub(crate) fn code(self) -> u8 {
-        match self {
-            Self::Usage => 2,
-            Self::Agent => 5,
-            Self::Invalid => 7,
-            Self::Repository => 8,
-            Self::Locked => 9,
-            Self::Write => 11,
-            Self::Internal => 70,
-        }
+        let code = match self {
+            Self::Usage => ExitCode::Usage,
+            Self::Agent => ExitCode::Agent,
+            Self::Invalid => ExitCode::Invalid,
+            Self::Repository => ExitCode::Repository,
+            Self::Locked => ExitCode::Locked,
+            Self::Write => ExitCode::Write,
+            Self::Internal => ExitCode::Internal,
+        };
+        code.number()
     }
 }
 

@@ -59,7 +59,7 @@ use self::failure::Failure;
 use self::json_error::{JsonError, misunderstood};
 use self::print::{RedactedLog, complain};
 use crate::guard::GUARD_THREAD;
-pub use exit::{EXIT_CODES, ExitCode, document};
+pub use exit::document;
 
 /// Parses, runs, and gives the exit code.
 pub fn main() -> ProcessExit {

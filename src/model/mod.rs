@@ -9,6 +9,7 @@ mod check;
 mod diagnostic;
 mod event;
 mod evidence;
+mod exit_code;
 mod ids;
 mod outcome;
 mod permission;
@@ -31,6 +32,7 @@ pub use evidence::{
     Attribution, ChangeKind, Checkpoint, CommitSeen, Evidence, History, PathChange, SignsChange,
     TaskEdit, TaskFileChange,
 };
+pub use exit_code::ExitCode;
 pub use ids::{Oid, RunId, SessionId};
 pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};

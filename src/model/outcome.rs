@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{CriterionKey, Fault, Proof};
+use super::{CriterionKey, ExitCode, Fault, Proof};
 
 /// The reason for the end of a run. Each has one exit code, and only `Proven` is success.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,30 +69,33 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// The exit code, as documented in docs/exit-codes.md.
-    pub fn exit_code(self) -> u8 {
+    /// Its exit code.
+    pub fn exit_code(self) -> ExitCode {
         match self {
-            Self::Agent => 5,
-            Self::Invalid => 7,
-            Self::Repository => 8,
-            Self::Write => 11,
+            Self::Agent => ExitCode::Agent,
+            Self::Invalid => ExitCode::Invalid,
+            Self::Repository => ExitCode::Repository,
+            Self::Write => ExitCode::Write,
         }
     }
 }
 
 impl Outcome {
-    /// The exit code, as documented in docs/exit-codes.md. Nothing but `Proven` is 0.
+    /// The number of its exit code. Nothing but `Proven` is 0.
     pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Proven => 0,
-            Self::LimitReached { .. } => 3,
-            Self::Stuck { .. } => 4,
-            Self::AgentUnusable { .. } => 5,
-            Self::RateLimited { .. } => 6,
-            Self::Tampered { .. } => 10,
-            Self::Interrupted { signal } => u8::try_from(signal.saturating_add(128)).unwrap_or(130),
+        let code = match self {
+            Self::Proven => ExitCode::Proven,
+            Self::LimitReached { .. } => ExitCode::Limit,
+            Self::Stuck { .. } => ExitCode::Stuck,
+            Self::AgentUnusable { .. } => ExitCode::Agent,
+            Self::RateLimited { .. } => ExitCode::RateLimited,
+            Self::Tampered { .. } => ExitCode::Tampering,
+            Self::Interrupted { signal: 1 } => ExitCode::Sighup,
+            Self::Interrupted { signal: 15 } => ExitCode::Sigterm,
+            Self::Interrupted { .. } => ExitCode::Sigint,
             Self::CannotGoOn { obstacle, .. } => obstacle.exit_code(),
-        }
+        };
+        code.number()
     }
 }
 
