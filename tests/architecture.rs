@@ -294,17 +294,11 @@ fn public_type(line: &str) -> Option<&str> {
 /// Most lines of a function, from its `fn` to its closing brace.
 const LONGEST_FUNCTION: usize = 100;
 
-/// Rooms that still have longer ones.
-const LONG_FUNCTIONS_LEFT: [&str; 3] = ["engine", "events", "report"];
-
 #[test]
 fn a_function_fits_on_a_page() {
     let mut long = Vec::new();
     let mut functions = 0;
     for source in sources() {
-        if source.room().is_some_and(|room| LONG_FUNCTIONS_LEFT.contains(&room)) {
-            continue;
-        }
         let text = source.text.as_str();
         for (start, _) in text.match_indices("fn ") {
             let name = text[start + 3..].split(|next: char| !next.is_alphanumeric() && next != '_');

@@ -2,7 +2,7 @@
 //! unless somebody waits.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -57,13 +57,7 @@ impl TestRun {
         // Clocks are copied, so what sets them all outlives them: eight bytes a test.
         let set: &'static AtomicI64 = Box::leak(Box::default());
         let place = Arc::new(WorkTree { root: base.join("repo"), stop: stop.clone(), set });
-        std::fs::create_dir(&place.root).expect("folder");
-        place.git(&["init", "-qb", "main"]);
-        place.git(&["config", "user.name", "Ada"]);
-        place.git(&["config", "user.email", "ada@example.org"]);
-        place.write("tasks/demo/TASK.md", task);
-        place.write(".gitignore", "*.ignored\n");
-        place.commit("first");
+        place.begin(task);
         let repo = GitRepo::discover(&place.root).expect("repository");
         let layout = Layout::new("demo", "tasks/demo");
         let preflight =
@@ -93,18 +87,6 @@ impl TestRun {
             asks,
         };
         let folder = crate::task::discover(&place.root, &place.root, "demo").expect("task folder");
-        let rules = GuardRules {
-            workspace: place.root.clone(),
-            task_dir: folder.dir.clone(),
-            home: None,
-            tmp: base.join("tmp"),
-            write_scope: WriteScope::Workspace,
-            allow: Vec::new(),
-            protect: Vec::new(),
-            human: Vec::new(),
-            rules: Rules::default(),
-            approval: Approval::Automatic,
-        };
         let parts = RunParts {
             commands: NextCommands {
                 start: "ralph-copilot demo".to_owned(),
@@ -113,19 +95,7 @@ impl TestRun {
             },
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
-            recipes: Arc::new(Bridge::new(BridgeConfig {
-                ours: Vec::new(),
-                home: None,
-                nested: NestedLaunch {
-                    launcher: base.join("nobody"),
-                    depth: "1".to_owned(),
-                    socket: None,
-                    more: Vec::new(),
-                },
-                run: "scene".to_owned(),
-                tmp: base.join("tmp"),
-                secret: Arc::new(|_| false),
-            })),
+            recipes: Arc::new(no_recipes(&base)),
             start: Box::new(move |_model| {
                 let fake = fake.clone();
                 Box::pin(async move {
@@ -139,10 +109,10 @@ impl TestRun {
             clock,
             stop,
             layout,
+            rules: no_own_rules(&place.root, &folder.dir, &base),
             folder,
             preflight,
             identity: Identity::of(Person { name: "Ada".into(), email: "ada@example.org".into() }),
-            rules,
             limits: Limits {
                 iterations: 10,
                 duration: None,
@@ -208,6 +178,39 @@ impl TestRun {
         let log = self.place.git(&["log", "--format=%s", "--reverse"]);
         log.lines().map(str::to_owned).collect()
     }
+}
+
+/// The guard's rules without any of the user's.
+fn no_own_rules(workspace: &Path, task_dir: &Path, base: &Path) -> GuardRules {
+    GuardRules {
+        workspace: workspace.to_owned(),
+        task_dir: task_dir.to_owned(),
+        home: None,
+        tmp: base.join("tmp"),
+        write_scope: WriteScope::Workspace,
+        allow: Vec::new(),
+        protect: Vec::new(),
+        human: Vec::new(),
+        rules: Rules::default(),
+        approval: Approval::Automatic,
+    }
+}
+
+/// A bridge that finds no recipe runner.
+fn no_recipes(base: &Path) -> Bridge {
+    Bridge::new(BridgeConfig {
+        ours: Vec::new(),
+        home: None,
+        nested: NestedLaunch {
+            launcher: base.join("nobody"),
+            depth: "1".to_owned(),
+            socket: None,
+            more: Vec::new(),
+        },
+        run: "scene".to_owned(),
+        tmp: base.join("tmp"),
+        secret: Arc::new(|_| false),
+    })
 }
 
 pub(super) fn start() -> DateTime<Utc> {

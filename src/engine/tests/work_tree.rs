@@ -19,6 +19,17 @@ pub(super) struct WorkTree {
 }
 
 impl WorkTree {
+    /// Makes the repository, with this TASK.md in its first commit.
+    pub(super) fn begin(&self, task: &str) {
+        std::fs::create_dir(&self.root).expect("folder");
+        self.git(&["init", "-qb", "main"]);
+        self.git(&["config", "user.name", "Ada"]);
+        self.git(&["config", "user.email", "ada@example.org"]);
+        self.write("tasks/demo/TASK.md", task);
+        self.write(".gitignore", "*.ignored\n");
+        self.commit("first");
+    }
+
     pub(super) fn write(&self, path: &str, text: &str) {
         let at = self.root.join(path);
         std::fs::create_dir_all(at.parent().expect("parent")).expect("folder");
