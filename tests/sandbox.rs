@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ralph_copilot::sandbox::{
-    Calls, Overlay, Programs, Room, Secrets, View, full, prepare, probe, tools,
+    Calls, Overlay, Programs, Room, Secrets, View, Walls, full, prepare, probe, tools,
 };
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
@@ -109,7 +109,8 @@ impl Scene {
         let socket = at("run/calls.sock");
         let client = [RUNNER, "sandbox", "call", socket.to_str().expect("text")];
         let calls = Calls::listen(&socket, &client).expect("listening");
-        let room = Room::start(&programs, &full(&view, overlay), &repo, &at("run/log"));
+        let room =
+            Room::start(&programs, &Walls::Namespaces(full(&view, overlay)), &repo, &at("run/log"));
         calls.begin(Arc::new(room.expect("started")));
         Some(Self { dir, calls })
     }

@@ -19,7 +19,7 @@ use clap_complete::Shell;
 pub(super) use self::copilot::CopilotArgs;
 pub(super) use self::filters::{ClassifyArgs, RedactArgs};
 pub(super) use self::hooks::{HookArgs, HooksCommand, StageArgs};
-pub(super) use self::internal::{ConfineArgs, GuardianArgs, SandboxArgs, SandboxPart};
+pub(super) use self::internal::{GuardianArgs, SandboxArgs, SandboxPart};
 pub(super) use self::policy::{PolicyArgs, PolicyCommand};
 pub(super) use self::recipe::{
     InstallRunnerArgs, ListArgs, RecipeArgs, RecipeCommand, RecipeDoctorArgs, RunRecipeArgs,
@@ -159,9 +159,6 @@ ordinary words stay. Valid JSON stays valid."
     /// End what a killed run left behind (started by the runner)
     #[command(hide = true)]
     Guardian(GuardianArgs),
-    /// Run a program that can write only to some folders (used by `--sandbox`)
-    #[command(hide = true)]
-    Confine(ConfineArgs),
     /// Run a part of a session's sandbox (started by the runner)
     #[command(hide = true)]
     Sandbox(SandboxArgs),

@@ -28,7 +28,8 @@ use super::gc::{self, Heartbeat};
 use super::launch::{self, Mount, Start};
 use super::recipe::bridge_under;
 use super::screen::{self, Show};
-use super::{ask, audit, environment, quota};
+use super::walls::RunWalls;
+use super::{ask, audit, environment, quota, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{BaselineRun, RunParts};
@@ -71,14 +72,16 @@ pub(super) async fn assemble(
     gc::collect(&claim.runs, &claim.run, scratch.path())?;
     let heartbeat = Heartbeat::start(&claim.folder)?;
     at.place.repo.scratch_in(scratch.path());
-    let recording = record(
-        &at,
-        &claim,
-        &plan,
-        scratch.path(),
-        Screen { asks: asks(args, &plan.settings), reporter: screen, live },
-    )?;
-    finish(at, directory, Prepared { claim, plan, scratch, heartbeat, recording, clock }).await
+    let chosen = tier::choose(plan.settings.sandbox, at.place.root())?;
+    let told = chosen.notice();
+    let tier = (chosen.tier, chosen.programs);
+    let walls = RunWalls::new(&at, &plan.preflight, tier, scratch.path(), environment::redactor())?;
+    let walls = Arc::new(walls);
+    let screen = Screen { asks: asks(args, &plan.settings), reporter: screen, live };
+    let mut recording = record(&at, &claim, &plan, &walls, screen)?;
+    recording.notices.insert(0, told);
+    let parts = Prepared { claim, plan, scratch, heartbeat, recording, walls, clock };
+    finish(at, directory, parts).await
 }
 
 /// A run whose tree is taken and whose journal is open.
@@ -88,6 +91,7 @@ struct Prepared {
     scratch: TempDir,
     heartbeat: Heartbeat,
     recording: Recording,
+    walls: Arc<RunWalls>,
     clock: Clock,
 }
 
@@ -97,7 +101,7 @@ async fn finish(
     directory: Option<&Path>,
     prepared: Prepared,
 ) -> Result<Assembled, Failure> {
-    let Prepared { mut claim, plan, scratch, heartbeat, recording, clock } = prepared;
+    let Prepared { mut claim, plan, scratch, heartbeat, recording, walls, clock } = prepared;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command } = plan;
     // One turn at a time asks whether it may end.
@@ -108,13 +112,12 @@ async fn finish(
     let (identity, identity_notice) = committer(claim.identity.take());
     let own_identity = identity_notice.is_some().then_some(&identity);
     let identity_variables = launch::identity_variables(own_identity);
-    let mut rules = rules(&at, &settings, &preflight, scratch.path())?;
+    let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &identity_variables, &rules.tmp).await?;
-    let (started, confined) = bounds::confined(&at.place, &settings, &command, &rules.tmp)?;
     let unknown = unknown_variables()?;
     let about = notices::notices(&preflight, &settings, &command, identity_notice, &unknown);
-    notices.splice(0..0, about.into_iter().chain(confined));
+    notices.splice(0..0, about);
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
@@ -125,7 +128,7 @@ async fn finish(
         home: launch::copilot_home(),
         logs: scratch.path().join("logs"),
         gate: Arc::clone(&gate),
-        command: started,
+        command: walls.agent(&command)?,
         via: settings.via,
     });
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
@@ -158,6 +161,7 @@ async fn finish(
         commits_alone: commits_alone(&settings),
         premium: launch::premium(&settings, command.kind),
         agent_command: launch::describe(&command),
+        tier: walls.tier(),
         fallbacks: launch::fallbacks(&settings, command.kind, model.as_deref()),
         model,
         project_context: environment::variable("COPILOT_PROJECT_CONTEXT")
@@ -221,7 +225,7 @@ fn record(
     at: &TaskContext,
     claim: &Claim,
     plan: &RunPlan,
-    scratch: &Path,
+    walls: &Arc<RunWalls>,
     screen: Screen,
 ) -> Result<Recording, Failure> {
     let Screen { asks, reporter, live } = screen;
@@ -241,11 +245,9 @@ fn record(
         Asks::LeftToHuman | Asks::Everything => ask::at_the_terminal(live),
     };
     let unattended = human.is_none();
-    let RunPlan { settings, preflight, command, .. } = plan;
-    let shells = bounds::shells(at, settings, preflight, command, scratch, redactor)?;
     let gate = Gate::new(record, Arc::clone(redactor), Box::new(OsFiles))
         .with_human(human)
-        .with_shells(shells);
+        .with_shells(walls.shells(plan.command.kind)?);
     let mut notices = Vec::new();
     if asks != Asks::Nobody && unattended {
         notices.push(

@@ -21,14 +21,13 @@ use super::failure::Failure;
 use super::launch::{self, Start};
 use super::print::{checkpoint_for_people, say, say_json};
 use super::runtime::runtime;
-use super::{assemble, confine, environment};
+use super::{assemble, environment, tier};
 use crate::agent::{
     AgentCommand, AgentError, AgentKind, Focus, Gate, Greeting, Session, TurnLimits,
 };
 use crate::config::{Settings, resolve};
 use crate::guard::{OsFiles, Policy};
 use crate::model::{EventKind, FaultClass, Prompt, Record, RecordError, RunId, Sandbox};
-use crate::sys::confine::can_confine;
 use crate::verify::Repo as _;
 
 /// Runs all checks. The exit code is that of the first failure.
@@ -84,7 +83,7 @@ fn look(
         Ok(_) => {}
         Err(failure) => findings.push(Finding::bad("templates", &failure)),
     }
-    findings.extend(sandbox(settings.sandbox));
+    findings.push(sandbox(settings.sandbox, place.root()));
     match super::policy::without_task(&place, &settings) {
         Ok(_) => {}
         Err(failure) => findings.push(Finding::bad("policy", &failure)),
@@ -219,21 +218,14 @@ fn unusable(command: &AgentCommand, failure: &Failure) -> Finding {
     }
 }
 
-/// Whether the requested confinement works here.
-fn sandbox(asked: Sandbox) -> Option<Finding> {
-    if let Err(failure) = confine::check(asked) {
-        return Some(Finding::bad("sandbox", &failure));
-    }
-    match (asked, can_confine()) {
-        (Sandbox::Off | Sandbox::Full, _) => None,
-        (Sandbox::Required | Sandbox::BestEffort, Ok(())) => {
-            Some(Finding::good("sandbox", "the agent can be confined here (Landlock)"))
-        }
-        (Sandbox::Required | Sandbox::BestEffort, Err(error)) => Some(Finding::note(
-            "sandbox",
-            error.to_string(),
-            "the agent will not be confined; use --sandbox=required to refuse such a run",
-        )),
+/// Which sandbox this machine can make, tried.
+fn sandbox(asked: Sandbox, root: &Path) -> Finding {
+    match tier::choose(asked, root) {
+        Ok(chosen) => match &chosen.missing {
+            Some(missing) => Finding::note("sandbox", chosen.headline(), &missing.to_string()),
+            None => Finding::good("sandbox", chosen.headline()),
+        },
+        Err(failure) => Finding::bad("sandbox", &failure),
     }
 }
 

@@ -12,7 +12,7 @@ use super::context::TaskContext;
 use super::failure::Failure;
 use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
-use super::{confine, environment, launch};
+use super::{environment, launch, tier};
 use crate::engine::{NextStep, Spent, next, require_checks, ticked_without_proof};
 use crate::model::{Criterion, Outcome, TaskState};
 use crate::prompt::IterationValues;
@@ -34,9 +34,9 @@ pub(super) fn dry_run(
 ) -> Result<u8, Failure> {
     let plan = &RunPlan::of(at, args)?;
     let RunPlan { task, settings, preflight, command, .. } = plan;
-    assemble::rules(at, settings, preflight, &temporary())?;
+    let chosen = tier::choose(settings.sandbox, at.place.root())?;
+    assemble::rules(at, settings, preflight, chosen.tier, &temporary())?;
     launch::environment(command.kind, &temporary(), &[])?;
-    confine::check(settings.sandbox)?;
     let state = super::status::read_state(at)?;
     if settings.require_checks {
         require_checks(task, &state, &at.layout.file(TASK), &[])?;

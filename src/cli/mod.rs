@@ -4,6 +4,7 @@
 //! by `say` and `complain`, and a closed stream is no panic.
 
 mod agent;
+mod agent_folders;
 mod args;
 mod ask;
 mod assemble;
@@ -12,7 +13,6 @@ mod canary;
 mod check;
 mod classify;
 mod command_names;
-mod confine;
 mod context;
 mod copilot;
 mod demo;
@@ -42,10 +42,11 @@ mod runtime;
 mod sandbox;
 mod screen;
 mod shell;
-mod shells;
 mod status;
 mod tick;
+mod tier;
 mod usage;
+mod walls;
 
 use std::path::Path;
 use std::process::ExitCode as ProcessExit;
@@ -129,7 +130,6 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Recipe(args)) => recipe::recipe(directory, &args),
         Some(Command::Guardian(args)) => guardian::guardian(args),
         Some(Command::Classify(args)) => classify::classify(&args),
-        Some(Command::Confine(args)) => Ok(confine::run(&args)),
         Some(Command::Sandbox(args)) => Ok(sandbox::run(&args)),
         Some(Command::Hook(args)) => Ok(hook::hook(directory, &args)),
         Some(Command::Hooks(command)) => hooks::hooks(directory, &command),

@@ -16,8 +16,8 @@ const NOT_STARTED: u8 = 125;
 /// Runs one part.
 pub(super) fn run(args: &SandboxArgs) -> u8 {
     let failed = match &args.part {
-        SandboxPart::Enter { plan } => {
-            format!("cannot enter the sandbox: {}", sandbox::enter(plan))
+        SandboxPart::Enter { plan, command } => {
+            format!("cannot enter the sandbox: {}", sandbox::enter(plan, command))
         }
         SandboxPart::Serve => match sandbox::serve() {
             Ok(()) => return 0,

@@ -252,7 +252,7 @@ pub fn from_environment(
         baseline: turned("BASELINE")?,
         stop_check: turned("STOP_CHECK")?,
         write_scope: word(read("WRITE_SCOPE"), "neither `workspace` nor `task`")?,
-        sandbox: word(sandbox, "not one of `full`, `off`, `required` and `best-effort`")?,
+        sandbox: word(sandbox, "not one of `auto`, `full`, `partial`, `off`, and `required`")?,
         auto_approve: flag(read("AUTO_APPROVE"))?,
         fallback: flag(read("FALLBACK"))?,
         verify_timeout: typed(read("VERIFY_TIMEOUT"))?,
@@ -308,7 +308,7 @@ mod tests {
             ("false", Sandbox::Off),
             ("required", Sandbox::Required),
             ("true", Sandbox::Required),
-            ("best-effort", Sandbox::BestEffort),
+            ("best-effort", Sandbox::Auto),
         ] {
             let values = environment("RALPH_COPILOT_SANDBOX", value).expect(value);
             assert_eq!(values.sandbox, Some(sandbox));

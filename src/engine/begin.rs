@@ -20,6 +20,7 @@ impl Run {
             folder: folder_of(&parts.layout),
             agent: parts.agent_command.clone(),
             model: parts.model.clone(),
+            sandbox: parts.tier,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             checkpoint: parts.preflight.checkpoint.clone(),

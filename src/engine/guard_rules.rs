@@ -14,6 +14,8 @@ pub struct GuardRules {
     pub workspace: PathBuf,
     /// The task's folder, canonical.
     pub task_dir: PathBuf,
+    /// What the kernel enforces.
+    pub tier: Tier,
     /// The agent's home.
     pub home: Option<PathBuf>,
     /// The agent's TMPDIR.
@@ -64,7 +66,7 @@ impl GuardRules {
         policy.human.clone_from(&self.human);
         policy.rules = self.rules.clone();
         policy.approval = self.approval;
-        policy.tier = Tier::Off;
+        policy.tier = self.tier;
         Ok(policy)
     }
 }

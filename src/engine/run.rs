@@ -14,7 +14,7 @@ use super::decide::{Limits, NextStep, Spent, next};
 use super::{EngineError, FailureCounts, GuardRules};
 use crate::agent::{Agent, AgentError, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
-use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState};
+use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState, Tier};
 use crate::prompt::Templates;
 use crate::recipe::Bridge;
 use crate::sys::clock::Clock;
@@ -81,6 +81,8 @@ pub struct RunParts {
     pub premium: PremiumOf,
     /// The agent's command, redacted, for the journal.
     pub agent_command: String,
+    /// What the kernel enforces on the agent's commands.
+    pub tier: Tier,
     /// The model that is asked for.
     pub model: Option<String>,
     /// Models to fall back to, in this order, if one is not available.

@@ -332,6 +332,7 @@ fn run_start(event: &Event) -> Option<RunStart> {
         folder,
         agent,
         model,
+        sandbox: _,
         version,
         pid,
         checkpoint,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence,
     ExecutedCall, Finding, OnStuck, Outcome, RecipeFault, RecipeName, Repair, RunId, RunSummary,
-    SessionId, StepStatus, Turn, Verdict,
+    SessionId, StepStatus, Tier, Turn, Verdict,
 };
 
 /// One event of a run.
@@ -63,6 +63,9 @@ pub enum EventKind {
         /// The model that is asked for, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// What the kernel enforces on the agent's commands.
+        #[serde(default)]
+        sandbox: Tier,
         /// Version of the runner.
         version: String,
         /// Process id of the runner.

@@ -33,7 +33,7 @@ use super::{
     Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, EventKind, Evidence,
     ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Limit, Obstacle, Oid, OnStuck,
     Outcome, PathChange, Proof, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId,
-    SignsChange, StepStatus, Stuck, TaskFileChange, Totals, Turn, TurnEnd, Usage, Verdict,
+    SignsChange, StepStatus, Stuck, TaskFileChange, Tier, Totals, Turn, TurnEnd, Usage, Verdict,
     VerdictResult, Weight,
 };
 
@@ -177,6 +177,7 @@ without_text!(
     Obstacle,
     Oid,
     OnStuck,
+    Tier,
     Proof,
     Reset,
     SignsChange,
@@ -295,7 +296,8 @@ each_variant! {
     TurnEnd { EndTurn, CutByDenial { reason }, Lost, Stuck(stuck), Interrupted, Other(word) }
     EventKind {
         RunStarted {
-            task, folder, agent, model, version, pid, checkpoint, criteria, max_iterations, human,
+            task, folder, agent, model, sandbox, version, pid, checkpoint, criteria,
+            max_iterations, human,
         },
         Notice { message },
         BaselineChecked { checks },

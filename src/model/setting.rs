@@ -97,28 +97,51 @@ impl fmt::Display for Tier {
     }
 }
 
-/// Whether the operating system confines the agent's writes.
+/// Which tier a user asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
-    /// It does not.
+    /// The best tier of this machine.
+    #[serde(alias = "best-effort")]
+    Auto,
+    /// The best tier of this machine that is not `off`.
+    Required,
+    /// This tier, or no agent is started.
+    Full,
+    /// This tier, or no agent is started.
+    Partial,
+    /// No sandbox.
     #[default]
     Off,
-    /// Every shell command runs in a sandbox of its session, or no agent is started.
-    Full,
-    /// It does, or no agent is started.
-    Required,
-    /// It does where it can; else that is said.
-    BestEffort,
+}
+
+impl Sandbox {
+    /// What users write, with the older name of `auto` last.
+    pub const WORDS: [&'static str; 6] =
+        ["auto", "full", "partial", "off", "required", "best-effort"];
+
+    /// The choice that this word names.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "auto" | "best-effort" => Some(Self::Auto),
+            "required" => Some(Self::Required),
+            "full" => Some(Self::Full),
+            "partial" => Some(Self::Partial),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Sandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Off => "off",
-            Self::Full => "full",
+            Self::Auto => "auto",
             Self::Required => "required",
-            Self::BestEffort => "best-effort",
+            Self::Full => "full",
+            Self::Partial => "partial",
+            Self::Off => "off",
         })
     }
 }

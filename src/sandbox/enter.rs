@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
@@ -15,36 +15,75 @@ use rustix::process::{getgid, getuid};
 use rustix::thread::UnshareFlags;
 use serde::{Deserialize, Serialize};
 
-use super::profile::Overlay;
+use super::landlock::{Limits, limit};
+use super::profile::{Overlay, Walls};
+use super::room::Programs;
 
 /// What this process is told to do, on its command line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// bubblewrap.
-    pub(super) program: PathBuf,
-    /// Its arguments, up to the program that it starts.
-    pub(super) words: Vec<OsString>,
     /// What is mounted before.
     pub(super) overlays: Vec<Overlay>,
-    /// Starts this instead of the sandbox's server.
-    pub(super) command: Option<Vec<OsString>>,
+    /// What this process puts on itself before.
+    pub(super) limits: Option<Limits>,
+    /// bubblewrap with its arguments, up to the program that it starts.
+    pub(super) bubblewrap: Vec<OsString>,
     /// The arguments with which our own program serves inside.
     pub(super) serve: Vec<OsString>,
 }
 
-/// Enters the sandbox of a plan; returns only if that fails.
-pub fn enter(plan: &str) -> io::Error {
+impl Plan {
+    pub(super) fn new(programs: &Programs, walls: &Walls, cwd: &Path) -> Self {
+        let (bubblewrap, limits) = match walls {
+            Walls::Namespaces(profile) => {
+                let program = programs.bubblewrap.clone().into_os_string();
+                let words = std::iter::once(program).chain(profile.words(cwd)).collect();
+                (words, None)
+            }
+            Walls::Landlock(limits) => (Vec::new(), Some(limits.clone())),
+        };
+        let overlays = walls.home().into_iter().cloned().collect();
+        Self { overlays, limits, bubblewrap, serve: programs.serve.clone() }
+    }
+
+    /// What [`enter`] takes.
+    pub(super) fn json(&self) -> io::Result<String> {
+        Ok(serde_json::to_string(self)?)
+    }
+}
+
+/// The arguments with which our own program starts `command` in `cwd` behind these walls.
+///
+/// # Errors
+/// If a path among them is no UTF-8.
+pub fn around(
+    programs: &Programs,
+    walls: &Walls,
+    cwd: &Path,
+    command: impl IntoIterator<Item = OsString>,
+) -> io::Result<Vec<OsString>> {
+    let plan = Plan::new(programs, walls, cwd).json()?;
+    let words = programs.enter.iter().cloned().chain([plan.into(), "--".into()]);
+    Ok(words.chain(command).collect())
+}
+
+/// Enters the sandbox of a plan and becomes `command` there, or a server if it is empty; returns
+/// only if that fails.
+pub fn enter(plan: &str, command: &[OsString]) -> io::Error {
     let plan: Plan = match serde_json::from_str(plan) {
         Ok(plan) => plan,
         Err(error) => return error.into(),
     };
-    match prepare(&plan) {
-        Ok(words) => Command::new(&plan.program).args(words).exec(),
+    match prepare(&plan, command) {
+        Ok(words) => match words.split_first() {
+            Some((program, words)) => Command::new(program).args(words).exec(),
+            None => io::ErrorKind::InvalidInput.into(),
+        },
         Err(error) => error,
     }
 }
 
-fn prepare(plan: &Plan) -> io::Result<Vec<OsString>> {
+fn prepare(plan: &Plan, command: &[OsString]) -> io::Result<Vec<OsString>> {
     if !plan.overlays.is_empty() {
         own_namespace()?;
     }
@@ -59,11 +98,13 @@ fn prepare(plan: &Plan) -> io::Result<Vec<OsString>> {
         let flags = MountFlags::NODEV | MountFlags::NOSUID;
         mount("overlay", &overlay.merged, "overlay", flags, options.as_c_str())?;
     }
-    let mut words = plan.words.clone();
-    words.push("--".into());
-    match &plan.command {
-        Some(command) => words.extend(command.iter().cloned()),
-        None => {
+    let mut words = plan.bubblewrap.clone();
+    if !words.is_empty() {
+        words.push("--".into());
+    }
+    match command {
+        [_, ..] => words.extend(command.iter().cloned()),
+        [] => {
             // Our own program may lie where the sandbox shows nothing. It is not closed at the
             // start of bubblewrap, and is found there by its number.
             let program = rustix::fs::open(
@@ -75,6 +116,9 @@ fn prepare(plan: &Plan) -> io::Result<Vec<OsString>> {
             words.extend(plan.serve.iter().cloned());
             std::mem::forget(program);
         }
+    }
+    if let Some(limits) = &plan.limits {
+        limit(limits).map_err(io::Error::other)?;
     }
     Ok(words)
 }

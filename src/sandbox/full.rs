@@ -14,13 +14,13 @@ use super::profile::{Bind, Network, Overlay, Profile};
 const GIT_SETTINGS: [&str; 6] =
     ["config", "config.worktree", "hooks", "info", "objects/info", "objects/pack"];
 /// Folders of other people.
-const HOMES: [&str; 2] = ["/home", "/root"];
+pub(super) const HOMES: [&str; 2] = ["/home", "/root"];
 /// Folders that commands share with nobody.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// What stays of `/run`: name resolution, and the system of NixOS.
 const RUN: [&str; 2] = ["/run/systemd/resolve", "/run/current-system"];
 /// System files with secrets that root can read.
-const SYSTEM_SECRETS: [&str; 6] = [
+pub(super) const SYSTEM_SECRETS: [&str; 6] = [
     "/etc/shadow",
     "/etc/gshadow",
     "/etc/shadow-",
@@ -30,9 +30,6 @@ const SYSTEM_SECRETS: [&str; 6] = [
 ];
 /// Variables that name a socket of a program outside.
 const SOCKETS: [&str; 2] = ["SSH_AUTH_SOCK", "GPG_AGENT_INFO"];
-/// A sandbox with more mounts takes too long to start; secret files are hidden by their folder
-/// then.
-pub const MOST_MOUNTS: usize = 100;
 
 /// What a session's sandbox is made for. Paths are absolute, and canonical where they exist.
 #[derive(Clone, Debug, Default)]
@@ -73,8 +70,8 @@ pub struct View {
     pub ports: Vec<u16>,
     /// Devices that are seen.
     pub devices: Vec<PathBuf>,
-    /// Is the host's network open?
-    pub network: Option<Network>,
+    /// The network that is reached.
+    pub network: Network,
 }
 
 /// The paths of sockets that this environment names.
@@ -104,11 +101,7 @@ pub fn full(view: &View, home: Overlay) -> Profile {
     for path in &view.visible {
         mounts.existing(Bind::read_only(path));
     }
-    mounts.add(Bind::Writable { from: view.tree.clone(), at: view.seen_at.clone() });
-    for git in &view.git {
-        git_folder(view, git, &mut mounts);
-    }
-    inside(view, &mut mounts);
+    view.repository(&mut mounts);
     for path in
         SYSTEM_SECRETS.iter().map(Path::new).chain(view.unreached.iter().map(PathBuf::as_path))
     {
@@ -124,8 +117,8 @@ pub fn full(view: &View, home: Overlay) -> Profile {
     }
     Profile {
         home: Some(home),
-        mounts: mounts.0,
-        network: view.network.unwrap_or(Network::Own),
+        mounts: mounts.list(),
+        network: view.network,
         ports: view.ports.clone(),
     }
 }
@@ -211,6 +204,15 @@ fn inside(view: &View, mounts: &mut Mounts) {
 }
 
 impl View {
+    /// Mounts the working tree, with what of it is not writable.
+    pub(super) fn repository(&self, mounts: &mut Mounts) {
+        mounts.add(Bind::Writable { from: self.tree.clone(), at: self.seen_at.clone() });
+        for git in &self.git {
+            git_folder(self, git, mounts);
+        }
+        inside(self, mounts);
+    }
+
     /// Where a path of the tree is seen.
     fn shown(&self, path: &Path) -> PathBuf {
         path.strip_prefix(&self.tree).map_or_else(
@@ -223,15 +225,19 @@ impl View {
 }
 
 #[derive(Default)]
-struct Mounts(Vec<Bind>);
+pub(super) struct Mounts(Vec<Bind>);
 
 impl Mounts {
-    fn add(&mut self, mount: Bind) {
+    pub(super) fn list(self) -> Vec<Bind> {
+        self.0
+    }
+
+    pub(super) fn add(&mut self, mount: Bind) {
         self.0.push(mount);
     }
 
     /// Adds it if what it shows exists and is no link, which bubblewrap would follow.
-    fn existing(&mut self, mount: Bind) {
+    pub(super) fn existing(&mut self, mount: Bind) {
         let (Bind::ReadOnly { from, .. } | Bind::Writable { from, .. } | Bind::Device(from)) =
             &mount
         else {

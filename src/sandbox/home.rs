@@ -15,8 +15,15 @@ use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 
 use super::profile::Overlay;
 
-/// Folders that hold keys, profiles or mail: shown empty.
-const EMPTIED: [&str; 18] = [
+/// Folders that hold keys, profiles or mail, and files that hold nothing but logins: shown empty.
+const EMPTIED: [&str; 25] = [
+    ".netrc",
+    "_netrc",
+    ".git-credentials",
+    ".pgpass",
+    ".pypirc",
+    ".my.cnf",
+    ".vault-token",
     ".ssh",
     ".gnupg",
     ".aws",
@@ -208,8 +215,30 @@ pub fn prepare(
     for folder in [&overlay.upper, &overlay.work, &overlay.merged] {
         fs::create_dir_all(folder)?;
     }
-    let upper = Upper { overlay, tools: below(&overlay.lower, tools), secrets };
-    upper.show(Path::new(""), &top_level)
+    let view = HomeView { home: &overlay.lower, tools: below(&overlay.lower, tools), secrets };
+    let upper = Upper(overlay);
+    view.each(Path::new(""), &top_level, &mut |path, entry| upper.take(path, &entry))
+}
+
+/// The files and folders of HOME that commands may see as they are.
+///
+/// # Errors
+/// If HOME cannot be listed.
+pub(super) fn visible(
+    home: &Path,
+    tools: &BTreeSet<PathBuf>,
+    secrets: &Secrets<'_>,
+) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let view = HomeView { home, tools: below(home, tools), secrets };
+    view.each(Path::new(""), &top_level, &mut |path, entry| {
+        match entry {
+            Entry::Kept => found.push(home.join(path)),
+            Entry::Scrubbed(_) | Entry::Emptied { .. } | Entry::Hidden => {}
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The tools' folders that lie below HOME, relative to it.
@@ -261,16 +290,38 @@ fn listed(names: &[&str], name: &str) -> Shown {
     if names.contains(&name) { Shown::Yes } else { Shown::No }
 }
 
-struct Upper<'a> {
-    overlay: &'a Overlay,
+/// What an entry of HOME is replaced by.
+enum Entry {
+    /// Itself.
+    Kept,
+    /// A file without its secret values.
+    Scrubbed(Vec<u8>),
+    /// An empty file or folder.
+    Emptied { folder: bool },
+    /// Nothing.
+    Hidden,
+}
+
+/// HOME, and what is known of it.
+struct HomeView<'a> {
+    home: &'a Path,
     tools: Vec<PathBuf>,
     secrets: &'a Secrets<'a>,
 }
 
-impl Upper<'_> {
-    /// Goes through a folder of HOME, relative to it.
-    fn show(&self, folder: &Path, decide: &dyn Fn(&Path) -> Shown) -> io::Result<()> {
-        let entries = match fs::read_dir(self.overlay.lower.join(folder)) {
+/// Takes an entry by its path relative to HOME.
+type Visit<'a> = dyn FnMut(&Path, Entry) -> io::Result<()> + 'a;
+
+impl HomeView<'_> {
+    /// Goes through a folder of HOME, relative to it. A folder is kept as a whole if nothing in
+    /// it is replaced.
+    fn each(
+        &self,
+        folder: &Path,
+        decide: &dyn Fn(&Path) -> Shown,
+        visit: &mut Visit<'_>,
+    ) -> io::Result<()> {
+        let entries = match fs::read_dir(self.home.join(folder)) {
             Ok(entries) => entries,
             // A folder that this user cannot read shows its commands nothing.
             Err(error) if folder != Path::new("") && is_out_of_reach(&error) => return Ok(()),
@@ -283,73 +334,98 @@ impl Upper<'_> {
             let shown = if self.tools.contains(&path) { Shown::Yes } else { decide(&path) };
             let holds_tool = self.tools.iter().any(|tool| tool.starts_with(&path));
             match shown {
-                Shown::Yes if kind.is_file() => self.file(&path)?,
-                Shown::Yes if kind.is_dir() => self.credentials(&path)?,
-                Shown::Yes => {}
-                Shown::Inside if kind.is_dir() => self.show(&path, decide)?,
+                Shown::Yes if kind.is_file() => visit(&path, self.file(&path))?,
+                Shown::Yes if kind.is_dir() => self.credentials(&path, visit)?,
+                Shown::Yes => visit(&path, Entry::Kept)?,
+                Shown::Inside if kind.is_dir() => self.each(&path, decide, visit)?,
                 Shown::No | Shown::Empty if holds_tool && kind.is_dir() => {
-                    self.show(&path, &|_| Shown::No)?;
+                    self.each(&path, &|_| Shown::No, visit)?;
                 }
-                Shown::Empty => self.empty(&path, kind.is_dir())?,
-                Shown::No | Shown::Inside => self.hide(&path)?,
+                Shown::Empty => visit(&path, Entry::Emptied { folder: kind.is_dir() })?,
+                Shown::No | Shown::Inside => visit(&path, Entry::Hidden)?,
             }
         }
         Ok(())
     }
 
     /// A file of a tool's folder that by its name holds credentials keeps its settings only.
-    fn credentials(&self, folder: &Path) -> io::Result<()> {
-        let Ok(entries) = fs::read_dir(self.overlay.lower.join(folder)) else { return Ok(()) };
-        for entry in entries.filter_map(Result::ok) {
-            let path = folder.join(entry.file_name());
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            if is_file && (self.is_settings(&path) || (self.secrets.is_secret)(&path)) {
-                self.file(&path)?;
+    fn credentials(&self, folder: &Path, visit: &mut Visit<'_>) -> io::Result<()> {
+        let Ok(entries) = fs::read_dir(self.home.join(folder)) else { return Ok(()) };
+        let entries: Vec<_> = entries.filter_map(Result::ok).collect();
+        let changed: Vec<(PathBuf, Entry)> = entries
+            .iter()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+            .map(|entry| folder.join(entry.file_name()))
+            .filter(|path| is_settings(path) || (self.secrets.is_secret)(path))
+            .map(|path| (self.file(&path), path))
+            .filter(|(entry, _)| !matches!(entry, Entry::Kept))
+            .map(|(entry, path)| (path, entry))
+            .collect();
+        if changed.is_empty() {
+            return visit(folder, Entry::Kept);
+        }
+        for path in entries.iter().map(|entry| folder.join(entry.file_name())) {
+            if changed.iter().all(|(other, _)| *other != path) {
+                visit(&path, Entry::Kept)?;
             }
         }
-        Ok(())
+        changed.into_iter().try_for_each(|(path, entry)| visit(&path, entry))
     }
 
-    /// Files of build tools in which people write passwords.
-    fn is_settings(&self, path: &Path) -> bool {
-        const NAMES: [&str; 16] = [
-            "settings.xml",
-            "settings-security.xml",
-            "gradle.properties",
-            "config.json",
-            "credentials.toml",
-            "credentials",
-            "config.toml",
-            "auth.json",
-            "config",
-            "pip.conf",
-            "uv.toml",
-            "NuGet.Config",
-            "auth.toml",
-            "hosts.yml",
-            "config.yml",
-            "config.yaml",
-        ];
-        path.file_name().is_some_and(|name| NAMES.iter().any(|it| name == *it))
-    }
-
-    /// Shows a file without its secret values.
-    fn file(&self, path: &Path) -> io::Result<()> {
-        let real = self.overlay.lower.join(path);
+    /// A file without its secret values.
+    fn file(&self, path: &Path) -> Entry {
+        let real = self.home.join(path);
         let named = (self.secrets.is_secret)(path);
         let size = fs::metadata(&real).map_or(u64::MAX, |found| found.len());
         if size > LARGEST && !named {
-            return Ok(());
+            return Entry::Kept;
         }
         let text = if size <= LARGEST { fs::read_to_string(&real).ok() } else { None };
         match text {
             Some(text) => {
                 let scrubbed = (self.secrets.scrub)(&text);
-                if scrubbed == text { Ok(()) } else { self.put(path, scrubbed.as_bytes()) }
+                if scrubbed == text { Entry::Kept } else { Entry::Scrubbed(scrubbed.into_bytes()) }
             }
             // Keys and key stores are no text.
-            None if named => self.put(path, b""),
-            None => Ok(()),
+            None if named => Entry::Scrubbed(Vec::new()),
+            None => Entry::Kept,
+        }
+    }
+}
+
+/// Files of build tools in which people write passwords.
+fn is_settings(path: &Path) -> bool {
+    const NAMES: [&str; 16] = [
+        "settings.xml",
+        "settings-security.xml",
+        "gradle.properties",
+        "config.json",
+        "credentials.toml",
+        "credentials",
+        "config.toml",
+        "auth.json",
+        "config",
+        "pip.conf",
+        "uv.toml",
+        "NuGet.Config",
+        "auth.toml",
+        "hosts.yml",
+        "config.yml",
+        "config.yaml",
+    ];
+    path.file_name().is_some_and(|name| NAMES.iter().any(|it| name == *it))
+}
+
+/// The folder above HOME.
+struct Upper<'a>(&'a Overlay);
+
+impl Upper<'_> {
+    fn take(&self, path: &Path, entry: &Entry) -> io::Result<()> {
+        match entry {
+            Entry::Kept => Ok(()),
+            Entry::Scrubbed(bytes) => self.put(path, bytes),
+            Entry::Emptied { folder } => self.empty(path, *folder),
+            Entry::Hidden => self.hide(path),
         }
     }
 
@@ -357,7 +433,7 @@ impl Upper<'_> {
         let at = self.place(path)?;
         fs::write(&at, bytes)?;
         let mode =
-            fs::metadata(self.overlay.lower.join(path)).map_or(0o600, |it| it.permissions().mode());
+            fs::metadata(self.0.lower.join(path)).map_or(0o600, |it| it.permissions().mode());
         fs::set_permissions(&at, fs::Permissions::from_mode(mode & 0o777))
     }
 
@@ -379,9 +455,9 @@ impl Upper<'_> {
 
     /// Where a path of HOME lies in the upper folder; its folders are made as they are.
     fn place(&self, path: &Path) -> io::Result<PathBuf> {
-        let at = self.overlay.upper.join(path);
-        let mut made = self.overlay.upper.clone();
-        let mut real = self.overlay.lower.clone();
+        let at = self.0.upper.join(path);
+        let mut made = self.0.upper.clone();
+        let mut real = self.0.lower.clone();
         for part in path.parent().into_iter().flat_map(Path::components) {
             made.push(part);
             real.push(part);
@@ -485,6 +561,7 @@ mod tests {
             (".ssh/id_rsa", "key"),
             (".bash_history", "login hunter2"),
             (".netrc", "machine a password hunter2"),
+            (".npmrc", "//a/:_password=hunter2\nregistry=b"),
             (".m2/settings.xml", "<password>hunter2</password><mirror/>"),
             (".profile", "export TOKEN=hunter2"),
         ];
@@ -493,7 +570,8 @@ mod tests {
             [
                 ".ssh/id_rsa: hidden",
                 ".bash_history: ",
-                ".netrc: machine a password ***",
+                ".netrc: ",
+                ".npmrc: //a/:_password=***\nregistry=b",
                 ".m2/settings.xml: <password>***</password><mirror/>",
                 ".profile: export TOKEN=***",
             ]

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::enter::Plan;
+use super::enter::around;
 use super::home::{Secrets, prepare};
-use super::profile::{Bind, Network, Overlay, Profile};
+use super::profile::{Bind, Network, Overlay, Profile, Walls};
 use super::room::{Programs, SandboxError};
 
 /// Bytes of what failed that are repeated.
@@ -31,20 +31,14 @@ pub fn probe(programs: &Programs, folder: &Path) -> Result<(), SandboxError> {
     let at = overlay.lower.clone();
     let profile = Profile {
         mounts: vec![Bind::Writable { from: overlay.merged.clone(), at }],
-        home: Some(overlay.clone()),
+        home: Some(overlay),
         network: Network::Own,
         ports: Vec::new(),
     };
-    let plan = Plan {
-        program: programs.bubblewrap.clone(),
-        words: profile.words(Path::new("/")),
-        overlays: vec![overlay],
-        command: Some(vec!["true".into()]),
-        serve: Vec::new(),
-    };
-    let plan = serde_json::to_string(&plan).map_err(|error| failed(error.into()))?;
+    let words = around(programs, &Walls::Namespaces(profile), Path::new("/"), ["true".into()])
+        .map_err(failed)?;
     let mut command = Command::new(&programs.ours);
-    command.args(&programs.enter).arg(plan).stdin(Stdio::null());
+    command.args(words).stdin(Stdio::null());
     let output = command.output().map_err(failed)?;
     if output.status.success() {
         return Ok(());

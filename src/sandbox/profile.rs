@@ -7,6 +7,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::landlock::Limits;
+
 /// One step towards what a sandbox shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
@@ -54,9 +56,10 @@ impl Bind {
 }
 
 /// Which network a sandbox has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Network {
     /// A loopback of its own, and nothing else.
+    #[default]
     Own,
     /// The host's.
     Host,
@@ -112,5 +115,32 @@ impl Profile {
         words.extend(self.mounts.iter().flat_map(Bind::words));
         words.extend(["--chdir".into(), cwd.into()]);
         words
+    }
+}
+
+/// What the kernel enforces on the processes of a sandbox.
+#[derive(Clone, Debug)]
+pub enum Walls {
+    /// Namespaces, made by bubblewrap.
+    Namespaces(Profile),
+    /// Landlock.
+    Landlock(Limits),
+}
+
+impl Walls {
+    /// The folder that stands in for HOME, if there is one.
+    pub(super) fn home(&self) -> Option<&Overlay> {
+        match self {
+            Self::Namespaces(profile) => profile.home.as_ref(),
+            Self::Landlock(_) => None,
+        }
+    }
+
+    /// Ports that the sandbox has of its own, and that lead to the host's.
+    pub(super) fn forwarded(&self) -> &[u16] {
+        match self {
+            Self::Namespaces(profile) => &profile.ports,
+            Self::Landlock(_) => &[],
+        }
     }
 }

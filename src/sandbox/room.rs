@@ -21,9 +21,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::enter::Plan;
-use super::profile::{Overlay, Profile};
+use super::profile::{Overlay, Walls};
 use super::server::{CONNECTION, LISTEN, READY, RUN};
 use super::wire::{Frame, receive, send};
+use crate::sys::process::end_below;
 
 /// How long a sandbox may take to start.
 const START: Duration = Duration::from_secs(20);
@@ -88,7 +89,7 @@ enum State {
     Starting,
     Ready {
         control: Arc<UnixStream>,
-        first: OwnedFd,
+        first: First,
     },
     Failed(String),
     Ended,
@@ -113,20 +114,14 @@ impl Room {
     /// If the thread or the log cannot be made.
     pub fn start(
         programs: &Programs,
-        profile: &Profile,
+        walls: &Walls,
         cwd: &Path,
         log: &Path,
     ) -> Result<Self, SandboxError> {
         let prepare = |path: &Path, source| SandboxError::Prepare { path: path.to_owned(), source };
-        let plan = Plan {
-            program: programs.bubblewrap.clone(),
-            words: profile.words(cwd),
-            overlays: profile.home.iter().cloned().collect(),
-            command: None,
-            serve: programs.serve.clone(),
-        };
-        let plan = serde_json::to_string(&plan)
-            .map_err(|error| prepare(&programs.bubblewrap, error.into()))?;
+        let plan = Plan::new(programs, walls, cwd)
+            .json()
+            .map_err(|error| prepare(&programs.ours, error))?;
         let output = File::create(log).map_err(|error| prepare(log, error))?;
         let (here, there) = UnixStream::pair().map_err(|error| prepare(log, error))?;
         let errors = output.try_clone().map_err(|error| prepare(log, error))?;
@@ -137,14 +132,14 @@ impl Room {
         let keeper = Keeper {
             shared: Arc::clone(&shared),
             control: Arc::new(here),
-            ports: profile.ports.clone(),
+            walls: walls.clone(),
             log: log.to_owned(),
         };
         thread::Builder::new()
             .name("sandbox".to_owned())
             .spawn(move || keeper.keep(command))
             .map_err(|error| prepare(log, error))?;
-        Ok(Self { shared, home: profile.home.clone() })
+        Ok(Self { shared, home: walls.home().cloned() })
     }
 
     /// Waits until the sandbox is there.
@@ -196,10 +191,7 @@ impl Room {
         let state = std::mem::replace(&mut *self.shared.state(), State::Ended);
         self.shared.changed.notify_all();
         let gone = match state {
-            State::Ready { control, first } => {
-                drop(control.shutdown(Shutdown::Both));
-                kill(&first)
-            }
+            State::Ready { control, first } => first.end(&control),
             State::Starting | State::Failed(_) | State::Ended => Ok(()),
         };
         if let Some(home) = &self.home {
@@ -215,15 +207,25 @@ impl Drop for Room {
     }
 }
 
-/// Kills the first process of a sandbox. The kernel ends all others of it, and only then
-/// reports the first one's end.
-fn kill(first: &OwnedFd) -> Result<(), SandboxError> {
-    // One that is gone already cannot be killed; the wait below says so.
-    let _gone = pidfd_send_signal(first, Signal::KILL);
-    let mut waits = [PollFd::new(first, PollFlags::IN)];
-    match poll(&mut waits, Some(&GONE)) {
-        Ok(1..) => Ok(()),
-        Ok(0) | Err(_) => Err(SandboxError::Survived),
+/// The process whose end is the end of all others in a sandbox.
+struct First {
+    process: OwnedFd,
+    /// Its number, where the kernel does not end the others: it is their subreaper.
+    reaper: Option<u32>,
+}
+
+impl First {
+    fn end(&self, control: &UnixStream) -> Result<(), SandboxError> {
+        let all = self.reaper.is_none_or(end_below);
+        drop(control.shutdown(Shutdown::Both));
+        // One that is gone already cannot be killed; the wait below says so.
+        let _gone = pidfd_send_signal(&self.process, Signal::KILL);
+        // In a namespace the kernel ends all others, and only then reports this one's end.
+        let mut waits = [PollFd::new(&self.process, PollFlags::IN)];
+        match poll(&mut waits, Some(&GONE)) {
+            Ok(1..) if all => Ok(()),
+            _ => Err(SandboxError::Survived),
+        }
     }
 }
 
@@ -241,7 +243,7 @@ fn clear(home: &Overlay) {
 struct Keeper {
     shared: Arc<Shared>,
     control: Arc<UnixStream>,
-    ports: Vec<u16>,
+    walls: Walls,
     log: PathBuf,
 }
 
@@ -255,7 +257,7 @@ impl Keeper {
         drop(command);
         let ready = receive(&self.control);
         let is_ready = matches!(&ready, Ok(Some(frame)) if frame.text(0) == READY);
-        match is_ready.then(|| first_process(child.id())).flatten() {
+        match is_ready.then(|| self.first_process(child.id())).flatten() {
             Some(first) => self.serve(first),
             None => self.shared.set(State::Failed(self.said())),
         }
@@ -270,21 +272,21 @@ impl Keeper {
         self.shared.changed.notify_all();
     }
 
-    fn serve(&self, first: OwnedFd) {
+    fn serve(&self, first: First) {
         {
             let mut state = self.shared.state();
             match *state {
                 // It was ended while it started.
                 State::Ended => {
                     drop(state);
-                    drop(kill(&first));
+                    drop(first.end(&self.control));
                     return;
                 }
                 _ => *state = State::Ready { control: Arc::clone(&self.control), first },
             }
         }
         self.shared.changed.notify_all();
-        for port in &self.ports {
+        for port in self.walls.forwarded() {
             if send(&self.control, [LISTEN, &port.to_string()], &[]).is_err() {
                 return;
             }
@@ -299,7 +301,7 @@ impl Keeper {
     /// Connects a connection made in the sandbox to the host's loopback, if the port is one that
     /// the task names. The sandbox may say anything.
     fn connect(&self, frame: Frame) {
-        let port = frame.text(1).parse().ok().filter(|port| self.ports.contains(port));
+        let port = frame.text(1).parse().ok().filter(|port| self.walls.forwarded().contains(port));
         let (Some(port), Some(inside)) = (port, frame.fds.into_iter().next()) else { return };
         let inside = TcpStream::from(inside);
         thread::spawn(move || {
@@ -311,6 +313,16 @@ impl Keeper {
         });
     }
 
+    /// The first process in the namespace that bubblewrap made, or the one that limited itself.
+    fn first_process(&self, started: u32) -> Option<First> {
+        let (number, reaper) = match self.walls {
+            Walls::Namespaces(_) => (child_of(started)?, None),
+            Walls::Landlock(_) => (started, Some(started)),
+        };
+        let pid = Pid::from_raw(number.try_into().ok()?)?;
+        Some(First { process: pidfd_open(pid, PidfdFlags::empty()).ok()?, reaper })
+    }
+
     /// The end of what bubblewrap said.
     fn said(&self) -> String {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
@@ -318,6 +330,12 @@ impl Keeper {
         let text = text[from..].trim();
         if text.is_empty() { "it ended without a word".to_owned() } else { text.to_owned() }
     }
+}
+
+/// The child of a process that has one thread and one child.
+fn child_of(process: u32) -> Option<u32> {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    children.ok()?.split_whitespace().next()?.parse().ok()
 }
 
 /// Copies both ways until both ends are closed.
@@ -332,11 +350,4 @@ fn copy(mut from: &TcpStream, mut to: &TcpStream) {
     // A connection that breaks is closed on the other side too.
     drop(io::copy(&mut from, &mut to));
     drop(to.shutdown(Shutdown::Write));
-}
-
-/// The first process of the namespace that bubblewrap made.
-fn first_process(bubblewrap: u32) -> Option<OwnedFd> {
-    let children = fs::read_to_string(format!("/proc/{bubblewrap}/task/{bubblewrap}/children"));
-    let first = children.ok()?.split_whitespace().next()?.parse().ok().and_then(Pid::from_raw)?;
-    pidfd_open(first, PidfdFlags::empty()).ok()
 }

@@ -50,6 +50,8 @@ const SHELL: [&str; 4] = ["/bin/bash", "--norc", "--noprofile", "-c"];
 /// # Errors
 /// If the standard input is no connection to the runner.
 pub fn serve() -> io::Result<()> {
+    // Where there is no namespace of processes, all that a call starts is found below this one.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let control = Arc::new(control);
     send(&control, [READY], &[])?;
@@ -59,7 +61,7 @@ pub fn serve() -> io::Result<()> {
                 thread::spawn(move || run(frame));
             }
             LISTEN => listen(&control, frame.text(1)),
-            _ => {}
+            other => return Err(io::Error::other(format!("a frame of another version: {other}"))),
         }
     }
     Ok(())

@@ -6,7 +6,6 @@
 pub mod append;
 pub mod atomic;
 pub mod clock;
-pub mod confine;
 pub mod crash;
 pub mod depth;
 pub mod env;

@@ -4,6 +4,8 @@
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what only Linux can do"))]
 #[path = "../support/repo.rs"]
 mod repo;
+#[path = "../support/tier.rs"]
+mod tier;
 
 mod audit;
 mod commands;

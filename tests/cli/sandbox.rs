@@ -1,11 +1,12 @@
-//! `--sandbox`: what the guard cannot see, a process that the agent starts behind its back,
-//! writes nowhere but in the workspace and the agent's own folders.
+//! `--sandbox` with an agent that runs its commands itself: what the guard cannot see, a process
+//! that the agent starts behind its back, writes nowhere but in the workspace and the agent's own
+//! folders.
 #![cfg(target_os = "linux")]
 
-use ralph_copilot::model::EventKind;
-use ralph_copilot::sys::confine::can_confine;
+use ralph_copilot::model::{EventKind, Tier};
 
-use crate::repo::{PROGRAM, Ran, Repo, finish};
+use crate::repo::{Ran, Repo};
+use crate::tier::has_tier;
 
 const TASK: &str = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n";
 
@@ -13,7 +14,7 @@ const TASK: &str = "# Demo\n\n- [ ] a is there\n  - verify: `test -e a.txt`\n";
 fn script(outside: &std::path::Path) -> String {
     format!(
         "turns:\n- steps:\n  \
-         - spawn: {{command: \"echo lies > '{outside}'; echo $? > ended.txt; \
+         - spawn: {{command: \"echo lies > '{outside}'; cat $HOME/.netrc $HOME/.ssh/key > ended.txt; \
          echo ok > $TMPDIR/ok && cp $TMPDIR/ok a.txt\"}}\n  \
          - run: \"until test -e a.txt; do :; done; git add a.txt ended.txt\"\n  \
          - tick: \"{{criterion}}\"\n  - progress: did a\n  - commit: a\n",
@@ -21,61 +22,43 @@ fn script(outside: &std::path::Path) -> String {
     )
 }
 
-fn notices(ran: &Ran) -> Vec<String> {
-    let notices = ran.events().into_iter().filter_map(|event| match event.kind {
-        EventKind::Notice { message } => Some(message),
+/// The tier that the run records.
+fn tier(ran: &Ran) -> Option<Tier> {
+    ran.events().into_iter().find_map(|event| match event.kind {
+        EventKind::RunStarted { sandbox, .. } => Some(sandbox),
         _ => None,
-    });
-    notices.collect()
+    })
 }
 
 #[test]
-fn what_is_written_outside_is_refused_by_the_kernel() {
-    // A machine without Landlock has nothing to prove here: see the refusal below.
-    let available = can_confine().is_ok();
-    let repo = Repo::new(TASK);
-    let outside = repo.beside("outside.txt");
-    let ran = repo.run(&script(&outside), &["--sandbox"]);
-    if !available {
-        assert_eq!(ran.code, Some(5), "{}", ran.stderr);
-        assert!(ran.stderr.contains("--sandbox=best-effort"), "{}", ran.stderr);
-        return;
+fn in_a_sandbox_nothing_is_written_outside_and_no_key_is_read() {
+    for (name, expected) in [("full", Tier::Full), ("partial", Tier::Partial)] {
+        let repo = Repo::new(TASK);
+        let outside = repo.beside("outside.txt");
+        for secret in ["home/.netrc", "home/.ssh/key"] {
+            let secret = repo.beside(secret);
+            std::fs::create_dir_all(secret.parent().expect("a folder")).expect("made");
+            std::fs::write(secret, "machine a password hunter2hunter2\n").expect("written");
+        }
+        let ran = repo.run(&script(&outside), &[&format!("--sandbox={name}")]);
+        if !has_tier(name) {
+            assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+            assert!(ran.stderr.contains("--sandbox=auto"), "{}", ran.stderr);
+            continue;
+        }
+        assert_eq!(ran.code, Some(0), "{name}: {} {:#?}", ran.stderr, ran.events());
+        assert_eq!(tier(&ran), Some(expected));
+        assert!(!outside.exists(), "{name}: it was written");
+        assert!(!repo.read("ended.txt").contains("hunter2"), "{name}");
     }
-    assert_eq!(ran.code, Some(0), "{} {:?}", ran.stderr, notices(&ran));
-    assert!(!outside.exists(), "it was written");
-    assert_ne!(repo.read("ended.txt").trim(), "0");
-    let told = notices(&ran).join("\n");
-    assert!(told.contains("the agent is confined: it can write only below"), "{told}");
-    assert!(told.contains(&repo.root().display().to_string()), "{told}");
 }
 
 #[test]
 fn without_it_the_same_agent_writes_where_it_likes() {
     let repo = Repo::new(TASK);
     let outside = repo.beside("outside.txt");
-    let ran = repo.run(&script(&outside), &[]);
+    let ran = repo.run(&script(&outside), &["--sandbox=off"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(outside.exists());
-    assert!(!notices(&ran).join("\n").contains("confined"));
-}
-
-#[test]
-fn a_program_that_cannot_be_confined_or_started_is_not_run() {
-    let repo = Repo::new(TASK);
-    let ran = repo.ralph(&["confine", "--write", ".", "--", "/nowhere/at/all"]);
-    assert_eq!(ran.code, Some(126), "{}", ran.stderr);
-    let mut command = repo.command(&["confine", "--write", "."]);
-    command.args(["--", PROGRAM, "--version"]);
-    let ran = finish(command);
-    assert_eq!(ran.code, Some(if can_confine().is_ok() { 0 } else { 126 }), "{}", ran.stderr);
-}
-
-#[test]
-fn a_sandbox_for_shell_commands_is_refused_where_the_agent_has_no_hooks() {
-    let repo = Repo::new(TASK);
-    let outside = repo.beside("outside.txt");
-    let ran = repo.run(&script(&outside), &["--sandbox=full"]);
-    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
-    assert!(ran.stderr.contains("use --sandbox=required"), "{}", ran.stderr);
-    assert!(!outside.exists());
+    assert_eq!(tier(&ran), Some(Tier::Off));
 }

@@ -8,6 +8,8 @@ mod copilot;
 mod model;
 #[path = "../support/recipe_runner.rs"]
 mod recipe_runner;
+#[path = "../support/tier.rs"]
+mod tier;
 
 mod doctor;
 mod faults;
@@ -26,6 +28,7 @@ use serde_json::json;
 
 use self::copilot::Scene;
 use self::model::{Step, bash, call, say};
+use self::tier::has_tier;
 
 /// A task of one criterion with a check.
 const ONE: &str = "# Demo\n\n- [ ] one\n  - verify: `sh check.sh one`\n";

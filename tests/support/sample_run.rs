@@ -7,7 +7,7 @@ use ralph_copilot::model::{
     Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, Event, EventKind,
     Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Oid, OnStuck,
     Outcome, PathChange, Proof, RecipeName, Repair, RunId, RunSummary, SessionId, SignsChange,
-    StepStatus, TaskFileChange, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
+    StepStatus, TaskFileChange, Tier, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
 };
 use serde_json::{Value, json};
 
@@ -236,6 +236,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 folder: "tasks/retry".to_owned(),
                 agent: "copilot --acp".to_owned(),
                 model: Some("claude-sonnet-4.5".to_owned()),
+                sandbox: Tier::Full,
                 version: "0.1.0".to_owned(),
                 pid: 4711,
                 checkpoint: checkpoint("ab"),

@@ -19,17 +19,6 @@ pub(crate) struct GuardianArgs {
     pub(crate) scratch: PathBuf,
 }
 
-/// Runs a program that may write below some folders only.
-#[derive(Args, Debug)]
-pub(crate) struct ConfineArgs {
-    /// A folder that it may write below
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) write: Vec<PathBuf>,
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
-    pub(crate) command: Vec<OsString>,
-}
-
 /// A part of a session's sandbox.
 #[derive(Args, Debug)]
 pub(crate) struct SandboxArgs {
@@ -43,6 +32,9 @@ pub(crate) enum SandboxPart {
     Enter {
         /// What to enter, as JSON
         plan: String,
+        /// What to start there, instead of a server
+        #[arg(last = true)]
+        command: Vec<OsString>,
     },
     /// Start calls inside a sandbox for the runner on standard input
     Serve,

@@ -94,11 +94,12 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "WHERE", help_heading = "Guard",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
     write_scope: Option<WriteScope>,
-    /// Confine the agent with the operating system (Linux): `full` runs every shell command in
-    /// a sandbox without network; `required` and `best-effort` limit where the agent can write
-    #[arg(long, value_name = "MODE", help_heading = "Guard", num_args = 0..=1,
+    /// What the kernel enforces on the agent's commands: `auto` is the best this machine has;
+    /// `required`, the meaning of a bare `--sandbox`, is the best except `off` [default: auto]
+    #[arg(long, value_name = "TIER", help_heading = "Guard", num_args = 0..=1,
         require_equals = true, default_missing_value = "required",
-        value_parser = PossibleValuesParser::new(["full", "off", "required", "best-effort"]).map(sandbox))]
+        value_parser = PossibleValuesParser::new(Sandbox::WORDS)
+            .map(|word| Sandbox::named(&word).unwrap_or_default()))]
     sandbox: Option<Sandbox>,
     /// Also allow this command, such as `npm run lint`; repeatable
     #[arg(long, value_name = "COMMAND", help_heading = "Guard")]
@@ -159,14 +160,4 @@ pub(super) fn write_scope(word: String) -> WriteScope {
 #[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
 fn via(word: String) -> Via {
     if word == "cli" { Via::Cli } else { Via::Acp }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
-fn sandbox(word: String) -> Sandbox {
-    match word.as_str() {
-        "full" => Sandbox::Full,
-        "required" => Sandbox::Required,
-        "best-effort" => Sandbox::BestEffort,
-        _ => Sandbox::Off,
-    }
 }

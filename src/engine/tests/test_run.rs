@@ -18,7 +18,7 @@ use crate::engine::{BaselineRun, GuardRules, Limits, NextCommands, Run, RunParts
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
-    Event, OnStuck, Outcome, Premium, Record, Reporter, RunId, SessionId, WriteScope,
+    Event, OnStuck, Outcome, Premium, Record, Reporter, RunId, SessionId, Tier, WriteScope,
 };
 use crate::prompt::Templates;
 use crate::recipe::{Bridge, BridgeConfig, NestedLaunch};
@@ -88,6 +88,7 @@ impl TestRun {
         };
         let folder = crate::task::discover(&place.root, &place.root, "demo").expect("task folder");
         let parts = RunParts {
+            tier: Tier::Off,
             commands: NextCommands {
                 start: "ralph-copilot demo".to_owned(),
                 retry: "ralph-copilot retry demo".to_owned(),
@@ -183,6 +184,7 @@ impl TestRun {
 /// The guard's rules without any of the user's.
 fn no_own_rules(workspace: &Path, task_dir: &Path, base: &Path) -> GuardRules {
     GuardRules {
+        tier: Tier::Off,
         workspace: workspace.to_owned(),
         task_dir: task_dir.to_owned(),
         home: None,

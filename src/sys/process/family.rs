@@ -35,17 +35,7 @@ impl ChildMark {
     pub(super) fn members(&self) -> Vec<ProcessInfo> {
         let own = own();
         let table = ProcessTable::read();
-        let descends = |mut pid: u32, from: u32| {
-            // Bounded, because the table may be inconsistent: parents change while it is read.
-            for _ in 0..table.all.len() {
-                match table.all.get(&pid) {
-                    _ if pid == from => return true,
-                    Some(found) if found.parent != 0 => pid = found.parent,
-                    _ => return false,
-                }
-            }
-            false
-        };
+        let descends = |pid, from| descends(&table.all, pid, from);
         table
             .all
             .values()
@@ -62,6 +52,27 @@ impl ChildMark {
             .copied()
             .collect()
     }
+}
+
+fn descends(all: &BTreeMap<u32, ProcessInfo>, mut pid: u32, from: u32) -> bool {
+    // Bounded, because the table may be inconsistent: parents change while it is read.
+    for _ in 0..all.len() {
+        match all.get(&pid) {
+            _ if pid == from => return true,
+            Some(found) if found.parent != 0 => pid = found.parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Finds every living descendant of a process.
+pub(super) fn below(root: u32) -> Vec<ProcessInfo> {
+    let all = ProcessTable::read().all;
+    let is_below = |found: &&ProcessInfo| {
+        found.pid != root && !found.zombie && descends(&all, found.pid, root)
+    };
+    all.values().filter(is_below).copied().collect()
 }
 
 /// Finds every process of a run except this one: those that carry its name, and orphans that

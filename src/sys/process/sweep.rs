@@ -18,6 +18,9 @@ const LONGEST_LOOK: Duration = Duration::from_millis(50);
 /// the limit: git removes its lock on SIGTERM, and leaves it behind when killed.
 pub(super) const GRACE: Duration = Duration::from_millis(250);
 
+/// How long [`end_below`] takes at most.
+const BELOW: Duration = Duration::from_secs(10);
+
 /// The result of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
@@ -36,6 +39,26 @@ pub fn kill_now(run: &str) {
             return;
         }
         system::signal(&found, Signal::KILL);
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Kills every process below a living one that is their subreaper, without waiting for more than
+/// [`BELOW`]. They are stopped first: a stopped process does not fork. False if one is left.
+pub fn end_below(root: u32) -> bool {
+    let began = std::time::Instant::now();
+    loop {
+        let found = family::below(root);
+        if found.is_empty() {
+            return true;
+        }
+        if began.elapsed() >= BELOW {
+            return false;
+        }
+        system::signal(&found, Signal::STOP);
+        if family::below(root).iter().all(|one| found.contains(one)) {
+            system::signal(&found, Signal::KILL);
+        }
         std::thread::sleep(LOOK);
     }
 }

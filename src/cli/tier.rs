@@ -1,0 +1,125 @@
+//! Which tier a run has: what the user asks for, and what this machine can do.
+//!
+//! Invariant: a tier that was named is had, or nothing is started. What is tried is the real
+//! thing: a sandbox with an overlay, and a Landlock ruleset.
+
+use std::fmt;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::failure::{Failure, FailureKind};
+use super::sandbox;
+use crate::model::{Sandbox, Tier};
+use crate::sandbox::{Programs, has_landlock, probe};
+
+/// The tier of a run.
+pub(super) struct Chosen {
+    pub(super) tier: Tier,
+    /// What starts its sandboxes.
+    pub(super) programs: Programs,
+    /// Why it is not a better one.
+    pub(super) missing: Option<Missing>,
+}
+
+/// Why there is no better tier.
+#[derive(Clone, Debug)]
+pub(super) struct Missing {
+    pub(super) why: String,
+    pub(super) hint: &'static str,
+}
+
+/// Tries what this machine can do. `root` is the working tree.
+pub(super) fn choose(asked: Sandbox, root: &Path) -> Result<Chosen, Failure> {
+    let ours =
+        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    let programs = sandbox::programs(bubblewrap(), ours);
+    let full = || full(&programs, root);
+    let (tier, missing) = match asked {
+        Sandbox::Off => (Tier::Off, None),
+        Sandbox::Full => match full() {
+            Ok(()) => (Tier::Full, None),
+            Err(missing) => return Err(missing.failure(asked)),
+        },
+        Sandbox::Partial => match partial() {
+            Ok(()) => (Tier::Partial, None),
+            Err(missing) => return Err(missing.failure(asked)),
+        },
+        Sandbox::Auto | Sandbox::Required => match (full(), partial()) {
+            (Ok(()), _) => (Tier::Full, None),
+            (Err(missing), Ok(())) => (Tier::Partial, Some(missing)),
+            (Err(missing), Err(_)) if asked == Sandbox::Required => {
+                return Err(missing.failure(asked));
+            }
+            (Err(missing), Err(_)) => (Tier::Off, Some(missing)),
+        },
+    };
+    Ok(Chosen { tier, programs, missing })
+}
+
+/// The program that makes namespaces, or its name where there is none.
+fn bubblewrap() -> PathBuf {
+    which::which("bwrap").unwrap_or_else(|_| "bwrap".into())
+}
+
+/// What `full` needs and this machine lacks.
+fn full(programs: &Programs, root: &Path) -> Result<(), Missing> {
+    if !cfg!(target_os = "linux") {
+        let hint = "`--sandbox=partial` is the best tier of this system";
+        return Err(Missing { why: "namespaces are part of Linux".to_owned(), hint });
+    }
+    if !programs.bubblewrap.is_absolute() {
+        let hint = "install it: apt install bubblewrap, dnf install bubblewrap, apk add bubblewrap";
+        return Err(Missing { why: "bubblewrap is not installed".to_owned(), hint });
+    }
+    let owner = std::fs::metadata(root).map_or(0, |found| found.uid());
+    if rustix::process::geteuid().is_root() && owner != 0 {
+        let why = format!("root cannot write another user's files in a namespace (user {owner})");
+        return Err(Missing { why, hint: "run as the user who owns the repository" });
+    }
+    let tried = tempfile::tempdir().map_err(|error| error.to_string());
+    let tried =
+        tried.and_then(|folder| probe(programs, folder.path()).map_err(|error| error.to_string()));
+    tried.map_err(|why| Missing {
+        why,
+        hint: "allow unprivileged user namespaces: docs/security.md says how, for Docker and Ubuntu too",
+    })
+}
+
+/// What `partial` needs and this machine lacks.
+fn partial() -> Result<(), Missing> {
+    has_landlock().map_err(|error| Missing {
+        why: error.to_string(),
+        hint: "Linux 5.13 or later has Landlock, if it is not disabled at boot (`lsm=`)",
+    })
+}
+
+impl Missing {
+    fn failure(&self, asked: Sandbox) -> Failure {
+        Failure::new(FailureKind::Invalid, format!("no --sandbox={asked}: {}", self.why))
+            .hint(self.hint)
+            .hint("use --sandbox=auto for the best sandbox of this machine")
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not full: {}; {}", self.why, self.hint)
+    }
+}
+
+impl Chosen {
+    /// What the kernel enforces.
+    pub(super) fn headline(&self) -> &'static str {
+        match self.tier {
+            Tier::Full => "full (files, network and processes)",
+            Tier::Partial => "partial (writes, reads of HOME, TCP ports below 1024, signals)",
+            Tier::Off => "off: only the guard decides what the agent may do",
+        }
+    }
+
+    /// What people are told about it.
+    pub(super) fn notice(&self) -> String {
+        let missing = self.missing.as_ref().map(|missing| format!("; {missing}"));
+        format!("sandbox: {}{}", self.headline(), missing.unwrap_or_default())
+    }
+}

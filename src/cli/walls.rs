@@ -1,0 +1,217 @@
+//! What walls the agent and its commands in: gathered from the machine, the repository and the
+//! guard's policy.
+//!
+//! Invariant: what is gathered is decided in `sandbox`; here it is only collected. An agent
+//! starts behind its walls or not at all.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::context::TaskContext;
+use super::failure::{Failure, FailureKind};
+use super::{agent_folders, sandbox};
+use crate::agent::{AgentCommand, AgentKind, Shells};
+use crate::guard::{Policy, Redactor, secret_name};
+use crate::model::Tier;
+use crate::sandbox::{
+    Calls, Limits, Network, Overlay, Programs, Room, SandboxError, Secrets, View, Walls, around,
+    full, outer, partial, prepare, socket, sockets_of, tools, whole,
+};
+use crate::verify::{PROGRESS, Preflight, Repo as _, TASK};
+
+/// What stays the same over a run.
+pub(super) struct RunWalls {
+    tier: Tier,
+    programs: Programs,
+    view: View,
+    /// The task's folder, TASK.md and progress.md, in which an agent's own process ticks and
+    /// writes.
+    editable: [PathBuf; 3],
+    redactor: Arc<Redactor>,
+    number: AtomicU32,
+}
+
+impl RunWalls {
+    /// Gathers what a run's sandboxes show. `scratch` is the run's own folder.
+    pub(super) fn new(
+        at: &TaskContext,
+        preflight: &Preflight,
+        (tier, programs): (Tier, Programs),
+        scratch: &Path,
+        redactor: &Arc<Redactor>,
+    ) -> Result<Self, Failure> {
+        let view = view(at, preflight, scratch);
+        fs::write(&view.empty, "").map_err(failed(&view.empty))?;
+        fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
+        let file = |name| at.place.root().join(at.layout.file(name));
+        let editable = [at.folder.dir.clone(), file(TASK), file(PROGRESS)];
+        let redactor = Arc::clone(redactor);
+        Ok(Self { tier, programs, view, editable, redactor, number: AtomicU32::new(0) })
+    }
+
+    pub(super) fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    /// Where the shell calls of the Copilot CLI run. Other agents have no hook to replace them.
+    pub(super) fn shells(self: &Arc<Self>, kind: AgentKind) -> Result<Option<Shells>, Failure> {
+        match (self.tier, kind) {
+            (Tier::Off, _) | (_, AgentKind::Other) => return Ok(None),
+            (Tier::Full | Tier::Partial, AgentKind::Copilot) => {}
+        }
+        let listens = socket(&self.view.scratch);
+        let client = sandbox::client(&self.programs.ours, &listens);
+        let calls = Calls::listen(&listens, &client.each_ref().map(String::as_str))?;
+        let walls = Arc::clone(self);
+        Ok(Some(Shells { calls, start: Box::new(move |policy| walls.start(policy)) }))
+    }
+
+    /// The command that starts the agent behind its walls.
+    pub(super) fn agent(&self, command: &AgentCommand) -> Result<AgentCommand, Failure> {
+        let walls = match (self.tier, command.kind) {
+            (Tier::Off, _) => return Ok(command.clone()),
+            (Tier::Full, AgentKind::Copilot) => {
+                let own = agent_folders::copilot(&self.view.home, &self.view.scratch);
+                Walls::Namespaces(outer(&self.editable(), &own))
+            }
+            (Tier::Full, AgentKind::Other) => {
+                let own = agent_folders::other(&self.view.home, command);
+                let mut view = self.editable();
+                view.visible.extend(own.readable.iter().cloned());
+                view.network = Network::Host;
+                let overlay = self.home("agent")?;
+                Walls::Namespaces(whole(&view, overlay, &own))
+            }
+            (Tier::Partial, AgentKind::Copilot) => {
+                let own = agent_folders::copilot(&self.view.home, &self.view.scratch);
+                let mut writable = vec![self.view.tree.clone(), self.view.tmp.clone()];
+                writable.extend(self.view.git.iter().cloned().chain(own.writable));
+                let (readable, ports) = (None, Vec::new());
+                let network = Network::Host;
+                Walls::Landlock(Limits { writable, readable, network, ports, signals: false })
+            }
+            (Tier::Partial, AgentKind::Other) => {
+                let own = agent_folders::other(&self.view.home, command);
+                let mut view = self.view.clone();
+                view.visible.extend(own.readable.iter().chain(&own.writable).cloned());
+                view.network = Network::Host;
+                let mut limits = self.limits(&view)?;
+                limits.writable.extend(own.writable);
+                Walls::Landlock(limits)
+            }
+        };
+        let inner = std::iter::once(command.program.clone().into_os_string())
+            .chain(command.args.iter().map(OsString::from));
+        let words = around(&self.programs, &walls, &self.view.seen_at, inner)
+            .map_err(failed(&command.program))?;
+        let text = |word: OsString| {
+            word.into_string().map_err(|word| {
+                let text = format!("{} is not UTF-8", Path::new(&word).display());
+                Failure::new(FailureKind::Agent, text)
+            })
+        };
+        let args = words.into_iter().map(text).collect::<Result<_, _>>()?;
+        Ok(AgentCommand { program: self.programs.ours.clone(), args, kind: command.kind })
+    }
+
+    /// The view of an agent's own process.
+    fn editable(&self) -> View {
+        let mut view = self.view.clone();
+        view.protected.retain(|path| !self.editable.contains(path));
+        view
+    }
+
+    /// Starts the sandbox of the next session.
+    fn start(&self, policy: &Policy) -> Result<Room, SandboxError> {
+        let number = self.number.fetch_add(1, Ordering::Relaxed);
+        let mut view = self.view.clone();
+        view.protected.extend(policy.protect_paths.iter().cloned());
+        view.protected.extend(policy.human.iter().cloned());
+        open_folder(&mut view);
+        let name = format!("room-{number}");
+        let walls = match self.tier {
+            Tier::Full => Walls::Namespaces(full(&view, self.home(&name)?)),
+            Tier::Partial | Tier::Off => Walls::Landlock(self.limits(&view)?),
+        };
+        let log = view.scratch.join(name).with_extension("log");
+        Room::start(&self.programs, &walls, &view.seen_at, &log)
+    }
+
+    fn limits(&self, view: &View) -> Result<Limits, SandboxError> {
+        self.with_secrets(|secrets| partial(view, secrets)).map_err(failed(&view.home))
+    }
+
+    /// A HOME whose changes are thrown away.
+    fn home(&self, name: &str) -> Result<Overlay, SandboxError> {
+        let folder = self.view.scratch.join(name);
+        let overlay = Overlay {
+            lower: self.view.home.clone(),
+            upper: folder.join("upper"),
+            work: folder.join("work"),
+            merged: folder.join("home"),
+        };
+        self.with_secrets(|secrets| prepare(&overlay, &self.view.tools, secrets))
+            .map_err(failed(&self.view.home))?;
+        Ok(overlay)
+    }
+
+    fn with_secrets<T>(&self, use_them: impl FnOnce(&Secrets<'_>) -> T) -> T {
+        use_them(&Secrets {
+            is_secret: &secret_name,
+            scrub: &|text| self.redactor.redact_str(text).into_owned(),
+        })
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> SandboxError {
+    let path = path.to_owned();
+    move |source| SandboxError::Prepare { path, source }
+}
+
+fn view(at: &TaskContext, preflight: &Preflight, scratch: &Path) -> View {
+    let (root, repo) = (at.place.root(), &at.place.repo);
+    let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
+    let home = etcetera::home_dir().unwrap_or_default();
+    let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
+    let settings = preflight.hooks_and_settings().map(|path| root.join(path));
+    let own = [root.join(".ralph")]
+        .into_iter()
+        .chain(at.layout.state_files().into_iter().map(|path| root.join(path)));
+    View {
+        tree: root.to_owned(),
+        seen_at: root.to_owned(),
+        git: git.into_iter().collect(),
+        protected: settings.chain(own).chain([at.folder.dir.clone()]).collect(),
+        writable: vec![root.join(at.layout.file(PROGRESS))],
+        tools: tools(&home, &os),
+        scratch: scratch.to_owned(),
+        tmp: scratch.join("tmp"),
+        var_tmp: scratch.join("var-tmp"),
+        empty: scratch.join("empty"),
+        runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
+        unreached: sockets_of(&text),
+        home,
+        ..View::default()
+    }
+}
+
+/// Where progress.md is not there yet, commands must be able to make it: the task's folder is
+/// then not protected as a whole, but all that lies in it is. So is a task in the root.
+fn open_folder(view: &mut View) {
+    for file in &view.writable {
+        let Some(folder) = file.parent().filter(|folder| !file.exists() || **folder == view.tree)
+        else {
+            continue;
+        };
+        view.protected.retain(|path| path != folder && path != file);
+        if folder != view.tree {
+            let inside = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+            view.protected.extend(inside.map(|entry| entry.path()));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Limits that a process puts on itself and its descendants with Landlock. They cannot be undone.
+//!
+//! Invariant: either the kernel enforces the writes or the caller gets an error. Reads, TCP and
+//! signals are enforced by kernels that can.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::profile::Network;
+
+/// This process cannot be limited.
+#[derive(Debug, thiserror::Error)]
+pub enum LandlockError {
+    /// The kernel has no Landlock, or it is disabled, or this is not Linux.
+    #[error("this system has no Landlock: {why}")]
+    Unsupported {
+        /// The missing part.
+        why: String,
+    },
+}
+
+/// What a process may do. Missing paths are skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// What it may write, or write below. `/dev` is always among it.
+    pub writable: Vec<PathBuf>,
+    /// What it may read and run, if not everything.
+    pub readable: Option<Vec<PathBuf>>,
+    /// The network that it may use. Landlock knows ports and no hosts: `Own` closes the ports
+    /// below 1024, and leaves those that servers of tests use.
+    pub network: Network,
+    /// Ports below 1024 that it may connect to.
+    pub ports: Vec<u16>,
+    /// May it signal other processes?
+    pub signals: bool,
+}
+
+/// Checks that this system has Landlock.
+///
+/// # Errors
+/// If it has not.
+pub fn has_landlock() -> Result<(), LandlockError> {
+    rules::supported()
+}
+
+/// Puts the limits on this process.
+///
+/// # Errors
+/// If the kernel does not enforce the writes; then nothing is limited.
+pub(super) fn limit(limits: &Limits) -> Result<(), LandlockError> {
+    rules::enforce(limits)
+}
+
+#[cfg(target_os = "linux")]
+mod rules {
+    use landlock::{
+        ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, Ruleset,
+        RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus,
+        Scope, path_beneath_rules,
+    };
+
+    use super::{LandlockError, Limits, Network};
+
+    /// Supported by every kernel with Landlock.
+    const LEAST: ABI = ABI::V1;
+    /// Requested where supported: renames between folders, truncation.
+    const MOST: ABI = ABI::V3;
+    /// The first port that servers of tests listen on.
+    const UNPRIVILEGED: u16 = 1024;
+
+    fn refused(error: &RulesetError) -> LandlockError {
+        LandlockError::Unsupported { why: error.to_string() }
+    }
+
+    /// The part that must be enforced.
+    fn least() -> Result<Ruleset, RulesetError> {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_write(LEAST))
+            .map(|rules| rules.set_compatibility(CompatLevel::BestEffort))
+    }
+
+    pub(super) fn supported() -> Result<(), LandlockError> {
+        least().and_then(Ruleset::create).map(drop).map_err(|error| refused(&error))
+    }
+
+    fn created(limits: &Limits) -> Result<RulesetCreated, RulesetError> {
+        let mut rules = least()?.handle_access(AccessFs::from_write(MOST))?;
+        if limits.readable.is_some() {
+            rules = rules.handle_access(AccessFs::from_read(MOST))?;
+        }
+        if limits.network == Network::Own {
+            rules = rules.handle_access(AccessNet::ConnectTcp)?;
+        }
+        if !limits.signals {
+            rules = rules.scope(Scope::from_all(ABI::V6))?;
+        }
+        rules.create()
+    }
+
+    pub(super) fn enforce(limits: &Limits) -> Result<(), LandlockError> {
+        let status = limited(limits).map_err(|error| refused(&error))?;
+        match status {
+            RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
+            RulesetStatus::NotEnforced => {
+                Err(LandlockError::Unsupported { why: "nothing is enforced".to_owned() })
+            }
+        }
+    }
+
+    fn limited(limits: &Limits) -> Result<RulesetStatus, RulesetError> {
+        // Rights that are not handled cannot be given.
+        let read = match limits.readable {
+            Some(_) => AccessFs::from_read(MOST),
+            None => Default::default(),
+        };
+        let devices = AccessFs::WriteFile | AccessFs::Truncate | read;
+        let mut rules = created(limits)?
+            .add_rules(path_beneath_rules(&limits.writable, AccessFs::from_write(MOST) | read))?
+            .add_rules(path_beneath_rules(["/dev"], devices))?;
+        if let Some(readable) = &limits.readable {
+            rules = rules.add_rules(path_beneath_rules(readable, read))?;
+        }
+        if limits.network == Network::Own {
+            let ports = limits.ports.iter().copied().chain(UNPRIVILEGED..=u16::MAX);
+            rules =
+                rules.add_rules(ports.map(|port| {
+                    Ok::<_, RulesetError>(NetPort::new(port, AccessNet::ConnectTcp))
+                }))?;
+        }
+        Ok(rules.restrict_self()?.ruleset)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod rules {
+    use super::{LandlockError, Limits};
+
+    pub(super) fn supported() -> Result<(), LandlockError> {
+        Err(LandlockError::Unsupported { why: "it is part of Linux".to_owned() })
+    }
+
+    pub(super) fn enforce(_limits: &Limits) -> Result<(), LandlockError> {
+        supported()
+    }
+}

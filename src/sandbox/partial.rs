@@ -1,0 +1,83 @@
+//! What a command may do in the tier `partial`, where nothing can be mounted: it writes the
+//! workspace, its TMPDIR and caches, and reads everything but what is private in HOME and of
+//! other people.
+//!
+//! Invariant: pure over what [`View`] and the file system say; nothing is created. Landlock only
+//! adds rights, so a folder that holds something private is listed entry by entry, and what is
+//! made in it later is out of reach.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::full::{HOMES, SYSTEM_SECRETS, View};
+use super::home::{Secrets, visible};
+use super::landlock::Limits;
+
+/// Caches in HOME without which builds fail, and that no program runs code of by itself.
+const CACHES: [&str; 14] = [
+    ".cargo/git",
+    ".cargo/registry",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".cargo/.global-cache",
+    ".gradle/caches",
+    ".gradle/daemon",
+    ".gradle/native",
+    ".gradle/.tmp",
+    ".m2/repository",
+    ".npm/_cacache",
+    ".npm/_logs",
+    "go/pkg",
+    ".local/share/virtualenvs",
+];
+/// Where everything caches, but for what is listed in [`PROGRAMS`].
+const CACHE: &str = ".cache";
+/// Folders of [`CACHE`] that hold programs which people start outside of the sandbox.
+const PROGRAMS: [&str; 2] = ["copilot", "ralph-copilot"];
+
+/// The limits of a session.
+///
+/// # Errors
+/// If HOME cannot be listed.
+pub fn partial(view: &View, secrets: &Secrets<'_>) -> std::io::Result<Limits> {
+    let mut writable = vec![view.tree.clone(), view.tmp.clone()];
+    writable.extend(view.git.iter().filter(|git| !git.starts_with(&view.tree)).cloned());
+    writable.extend(CACHES.iter().map(|path| view.home.join(path)));
+    let caches = fs::read_dir(view.home.join(CACHE)).into_iter().flatten().filter_map(Result::ok);
+    let caches = caches.filter(|entry| PROGRAMS.iter().all(|name| entry.file_name() != *name));
+    writable.extend(caches.map(|entry| entry.path()));
+    Ok(Limits {
+        readable: Some(readable(view, secrets)?),
+        writable,
+        network: view.network,
+        ports: view.ports.clone(),
+        signals: false,
+    })
+}
+
+fn readable(view: &View, secrets: &Secrets<'_>) -> std::io::Result<Vec<PathBuf>> {
+    let mut private: Vec<PathBuf> = HOMES.iter().chain(&SYSTEM_SECRETS).map(Into::into).collect();
+    private.extend([view.home.clone(), view.scratch.clone()]);
+    private.extend(view.unreached.iter().cloned());
+    let mut found = Vec::new();
+    besides(Path::new("/"), &private, &mut found);
+    found.extend(visible(&view.home, &view.tools, secrets)?);
+    let named = view.tools.iter().chain(&view.visible).chain(&view.sockets);
+    found.extend(named.filter(|path| !view.home.starts_with(path)).cloned());
+    Ok(found)
+}
+
+/// Everything below `folder` that does not hold one of the private paths.
+fn besides(folder: &Path, private: &[PathBuf], found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    for path in entries.map(|entry| entry.path()) {
+        if private.contains(&path) {
+            continue;
+        }
+        if private.iter().any(|it| it.starts_with(&path)) {
+            besides(&path, private, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
