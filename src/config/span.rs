@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span(pub Duration);
 
-/// Text that is no length of time.
+/// Text that is not a duration.
 #[derive(Debug, thiserror::Error)]
-#[error("`{text}` is no duration: {why} (write it as `30s`, `5m` or `2h`)")]
+#[error("invalid duration `{text}`: {why}; write it as `30s`, `5m`, or `2h`")]
 pub struct SpanError {
     text: String,
     why: String,
@@ -23,9 +23,10 @@ impl FromStr for Span {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match humantime::parse_duration(text.trim()) {
-            Ok(duration) if duration.is_zero() => {
-                Err(SpanError { text: text.to_owned(), why: "it is zero".to_owned() })
-            }
+            Ok(duration) if duration.is_zero() => Err(SpanError {
+                text: text.to_owned(),
+                why: "it must be more than zero".to_owned(),
+            }),
             Ok(duration) => Ok(Self(duration)),
             Err(error) => Err(SpanError { text: text.to_owned(), why: error.to_string() }),
         }

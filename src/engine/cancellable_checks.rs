@@ -1,6 +1,6 @@
 //! Verify commands that end when a token is cancelled.
 //!
-//! Invariant: a cancelled command is no evidence: its result is [`CheckStatus::NotRun`], and
+//! Invariant: a cancelled command is not evidence: its result is [`CheckStatus::NotRun`], and
 //! the caller looks at the token before it judges.
 
 use std::sync::Arc;

@@ -185,7 +185,7 @@ impl ResumeContext<'_> {
     /// Saves the dead iteration's leftovers under a ref and puts the tree back to its checkpoint.
     fn put_back(&self, dead: &Dead<'_>, resumed: &mut Resumed) -> Result<(), EngineError> {
         let (repo, layout) = (self.repo, dead.layout);
-        let nobodys = Fingerprints::default();
+        let nothing_to_keep = Fingerprints::default();
         let now = repo.checkpoint()?;
         let number = dead.told.iteration;
         let mut attempt_refs = 0;
@@ -196,10 +196,10 @@ impl ResumeContext<'_> {
         if moves || !dead.left.is_empty() {
             let message = format!("{}iteration {number} was cut off", layout.prefix());
             let next = state::load(repo, layout)?.state.attempt_refs.max(1);
-            let kept = repo.save_attempt(layout, next, &message, &nobodys)?;
+            let kept = repo.save_attempt(layout, next, &message, &nothing_to_keep)?;
             let head = match dead.progress {
                 Progress::Unfinished(current) => {
-                    repo.back_to(&current.checkpoint, &nobodys)?;
+                    repo.back_to(&current.checkpoint, &nothing_to_keep)?;
                     &current.checkpoint.head
                 }
                 Progress::Recorded | Progress::PutBack(_) => {

@@ -120,8 +120,8 @@ fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, Engine
     Ok(Some(Unjudged { before, ticked, judged }))
 }
 
-/// Does a state commit record one more iteration? One that only commits prepared files, or
-/// clears attempts, is no verdict on the commits before it.
+/// Does a state commit record one more iteration? One that only commits prepared files or clears
+/// attempts is not a verdict on the commits before it.
 fn judges(repo: &dyn Repo, layout: &Layout, commit: &Ancestor) -> Result<bool, EngineError> {
     let now = iteration_at(repo, layout, Some(&commit.id))?;
     Ok(now > iteration_at(repo, layout, commit.parent.as_ref())?)

@@ -39,7 +39,7 @@ pub enum JournalError {
         source: serde_json::Error,
     },
     /// A line is missing or out of order.
-    #[error("{path}:{line}: event {found} stands where event {expected} belongs")]
+    #[error("{path}:{line}: found event {found} where event {expected} was expected")]
     OutOfOrder {
         /// The journal.
         path: PathBuf,
@@ -258,7 +258,7 @@ mod tests {
         let error = numbers(&path).expect_err("missing");
         assert_eq!(
             error.to_string(),
-            format!("{}:2: event 3 stands where event 2 belongs", path.display())
+            format!("{}:2: found event 3 where event 2 was expected", path.display())
         );
     }
 

@@ -4,7 +4,7 @@
 //! removed, is noticed by the next check and stays noticed. Lines that other processes append
 //! are theirs. The reaction to a change does not live here.
 //!
-//! A check costs one `stat` as long as nobody touched the file. The stamp that each write of
+//! A check costs one `stat` if the file is unchanged. The stamp that each write of
 //! ours leaves (file, length, times of change) is compared with the one before the next write
 //! and with the one at the check. Only if they differ is the file read again. The kernel's
 //! clock ticks every few milliseconds, so an edit within the tick of our own write leaves

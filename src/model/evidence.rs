@@ -181,7 +181,7 @@ pub struct CommitSeen {
 /// One path that differs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PathChange {
-    /// Relative to the repository, `/`-separated. In JSON, bytes that are no UTF-8 are
+    /// Relative to the repository, `/`-separated. In JSON, bytes that are not UTF-8 are
     /// shown as U+FFFD.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,

@@ -98,7 +98,7 @@ impl EachText for PathBuf {
         let before = self.to_string_lossy();
         let mut text = before.clone().into_owned();
         edit.text(&mut text, keep);
-        // A path that holds no secret keeps its bytes, also those that are no UTF-8.
+        // A path that holds no secret keeps its bytes, also those that are not UTF-8.
         if before != text.as_str() {
             *self = text.into();
         }

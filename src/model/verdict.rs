@@ -154,8 +154,8 @@ pub enum Repair {
     /// Save the attempt under its ref, then put branch and tree back to the checkpoint:
     /// history was rewritten or the work lies elsewhere.
     BackToCheckpoint,
-    /// Take the tick from the focus in TASK.md as it stands now: the file is the human's
-    /// otherwise, and the tick is proven by nothing.
+    /// Remove only the tick of the criterion in focus: the rest of TASK.md is the human's, and the
+    /// tick has no proof.
     Untick,
     /// Put a file back to the checkpoint's content.
     RestoreFile(PathBuf),

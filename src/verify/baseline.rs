@@ -1,10 +1,9 @@
-//! What the verify commands said before the work.
+//! The results of the verify commands before the work.
 //!
-//! Invariant: pure. A command that was green once in a run stays green here, so that a
-//! break is not forgiven because an earlier attempt made it; and the commands of a
-//! criterion that is still open stay as they were before its first attempt, so that a
-//! second attempt is not told that its check was green all along. What does NOT live here:
-//! running them.
+//! Invariant: pure. A command that passed once in a run counts as passing before, so that a
+//! failure caused by an earlier attempt is not forgiven. The commands of an open criterion keep
+//! their results from before its first attempt, so that in a second attempt its check does not
+//! count as passing all along.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// From the run before any work; empty where that was skipped.
+    /// From the results before any work; empty if `--no-baseline` skipped them.
     pub fn new(results: Vec<CheckResult>) -> Self {
         let mut it = Self::default();
         it.time(&results);
@@ -26,8 +25,7 @@ impl Baseline {
         it
     }
 
-    /// Takes in what the commands said after a turn that did not prove `open`, the
-    /// criterion in focus.
+    /// Adds the results after a turn that did not prove `open`, the criterion in focus.
     pub fn learn_open(&mut self, results: &[CheckResult], open: &CriterionKey) {
         self.time(results);
         for check in results.iter().filter(|check| !check.criteria.contains(open)) {
@@ -35,7 +33,7 @@ impl Baseline {
         }
     }
 
-    /// Takes in what the commands said after a turn that proved its criterion.
+    /// Adds the results after a turn that proved its criterion.
     pub fn learn_passed(&mut self, results: &[CheckResult]) {
         self.time(results);
         for check in results {
@@ -48,12 +46,12 @@ impl Baseline {
         self.results.values().cloned().collect()
     }
 
-    /// What each command took when it last ran.
+    /// The time that each command took when it last ran.
     pub fn millis(&self) -> &BTreeMap<String, u64> {
         &self.millis
     }
 
-    /// Only a change to green is news: red after green is a break, and stays one.
+    /// Records only passes: a failure after a pass is a regression and stays one.
     fn turn_green(&mut self, check: &CheckResult) {
         if check.passed() {
             self.results.insert(check.command.clone(), check.clone());

@@ -68,8 +68,7 @@ pub struct CheckRun {
 /// is its own.
 ///
 /// # Errors
-/// If the tree cannot be looked at or not be put back, or the branch is no longer checked
-/// out.
+/// If the tree cannot be read or put back, or the branch is no longer checked out.
 pub async fn run_checks(
     repo: &dyn Repo,
     checks: &dyn Checks,

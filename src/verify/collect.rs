@@ -54,9 +54,9 @@ pub struct Inputs<'a> {
     pub writes: &'a [PathBuf],
     /// How TASK.md changed during the turn, step by step.
     pub edits: &'a [TaskEdit],
-    /// Executed calls that nobody decided.
+    /// Calls that ran without a decision.
     pub undecided: &'a [String],
-    /// Whether a path's name says that it holds secrets.
+    /// Does a path have the name of a secret file?
     pub secret: &'a dyn Fn(&Path) -> bool,
     /// The iteration's date, `YYYY-MM-DD`.
     pub date: &'a str,
@@ -188,8 +188,8 @@ impl Seen<'_> {
         secrets
     }
 
-    /// Whether a call or a commit of the agent changed a path. Where calls ran that nobody
-    /// decided, nobody knows what they wrote: it was the agent.
+    /// Did a call or a commit of the agent change a path? If calls ran without a decision, their
+    /// writes are unknown, so the agent did.
     fn by_agent(&self, path: &Path) -> bool {
         let absolute = self.repo.root().join(path);
         !self.inputs.undecided.is_empty()
@@ -197,9 +197,9 @@ impl Seen<'_> {
             || self.commits.iter().flat_map(|c| &c.paths).any(|change| change.path == path)
     }
 
-    /// Whether a human wrote in TASK.md besides the agent, which only ticked: its commit has
-    /// taken the human's words along. What an edit of the agent's does there the guard has
-    /// seen, so what came between is nobody's but the human's, unless a command ran.
+    /// Did a human edit TASK.md while the agent only ticked, so that the agent's commit contains
+    /// the human's edit? The guard saw the agent's own edits, so other changes are the human's,
+    /// unless a command ran.
     fn by_human_too(&self) -> bool {
         let ticks_only = |edit: &TaskEdit| {
             let change = (self.inputs.compare)(&edit.before, &edit.after, Attribution::Agent);
@@ -294,8 +294,8 @@ fn compared(
     }
 }
 
-/// What was appended to a file, if what stood there before still stands there. A last line
-/// without its end may have been given one.
+/// The text appended to a file, if its earlier content is unchanged. A newline may have been added
+/// to an incomplete last line.
 fn grown<'a>(before: &StateFiles, now: &'a StateFiles, path: &Path) -> Option<&'a [u8]> {
     let old = match before.prints().get(path) {
         None | Some(Fingerprint::Absent) => b"".as_slice(),
@@ -317,7 +317,7 @@ fn unreadable(by: Attribution, why: &str) -> TaskFileChange {
     TaskFileChange { unreadable: Some(why.to_owned()), ..TaskFileChange::none(by) }
 }
 
-/// A commit as the judge sees it: state files are no work.
+/// A commit without its changes to state files, which do not count as work.
 pub(super) fn without_state(commit: &CommitSeen, layout: &Layout) -> CommitSeen {
     let paths = commit.paths.iter().filter(|change| !layout.is_state_file(&change.path));
     CommitSeen { paths: cut(paths.cloned().collect()), ..commit.clone() }

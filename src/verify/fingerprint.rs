@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::error::VerifyError;
 use crate::model::{ChangeKind, PathChange};
 
-/// What stands at a path.
+/// The content of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fingerprint {
     /// Nothing.
@@ -141,8 +141,8 @@ impl Fingerprints {
         self.0.contains_key(path)
     }
 
-    /// Whether one of them is the path, lies below it, or stands where one of its parent
-    /// directories would be: writing or removing the path would then destroy it.
+    /// Is one of them the path, below it, or in the place of one of its parent directories?
+    /// Writing or removing the path would then destroy it.
     pub fn in_the_way(&self, path: &Path) -> bool {
         path.ancestors().any(|above| !above.as_os_str().is_empty() && self.contains(above))
             || self

@@ -1,9 +1,8 @@
 //! What a run of ours left behind when it died.
 //!
-//! Invariant: looks, and changes nothing. What is uncommitted counts as ours only where
-//! the repository stands where the dead run's journal says, or further by commits that
-//! carry the task's prefix. What does NOT live here: the journal, and putting it back
-//! ([`Repo::save_attempt`], then [`Repo::back_to`]).
+//! Invariant: changes nothing. Uncommitted changes count as ours only if HEAD is the commit that
+//! the dead run's journal names, or has only commits with the task's prefix on top of it.
+//! [`Repo::save_attempt`] and [`Repo::back_to`] put them back.
 
 use super::collect::without_state;
 use super::error::VerifyError;
@@ -15,9 +14,9 @@ use crate::model::{Checkpoint, CommitSeen, History, Oid};
 /// Whose the difference between the dead run's checkpoint and now is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftovers {
-    /// Nobody's: the tree is the checkpoint's.
+    /// None: the tree is the checkpoint's.
     Nothing,
-    /// The dead run's: it can be kept as an attempt and put back.
+    /// The dead run's: they can be saved as an attempt and put back.
     Ours,
     /// Somebody worked here since: it is the human's.
     Foreign,

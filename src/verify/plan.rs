@@ -1,27 +1,26 @@
 //! Which verify commands run when.
 //!
-//! Invariant: pure; every command stands in a plan once, with all it belongs to. What does
-//! NOT live here: running them.
+//! Invariant: pure; a plan contains each command once, with all criteria that it belongs to.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::model::{CriterionKey, Task};
 
-/// What others' commands may cost in an iteration, in all, unless the user says otherwise.
+/// The default total time for the other criteria's commands in an iteration.
 pub const OTHERS: Duration = Duration::from_secs(30);
 
-/// The occasion.
+/// When commands run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckPhase<'a> {
     /// Before any work: every command.
     Baseline,
-    /// After a turn: the focus's own and the task's always, those of ticked criteria while
-    /// they are cheap.
+    /// After a turn: those of the criterion in focus and of the task, and those of ticked
+    /// criteria while they are cheap.
     Iteration {
         /// The criterion in focus.
         focus: &'a CriterionKey,
-        /// What the others may cost in all.
+        /// The total time for the other criteria's commands.
         others: Duration,
     },
     /// At the end of a run: the task's and those of every ticked criterion.
@@ -39,8 +38,8 @@ pub struct PlannedCheck {
     pub whole_task: bool,
 }
 
-/// The commands to run, the weightiest first. `millis` holds what each took last; one that
-/// never ran counts as free and is known afterwards.
+/// The commands to run, the most important first. `millis` has the time that each took last; a
+/// command that never ran counts as free.
 pub fn plan(
     task: &Task,
     phase: CheckPhase<'_>,

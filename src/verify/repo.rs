@@ -43,7 +43,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// What agent and runner are given where git knows nobody.
+    /// The identity of agent and runner if git has none.
     pub fn of_the_runner() -> Self {
         Self::of(Person { name: "ralph-copilot".into(), email: "ralph-copilot@localhost".into() })
     }
@@ -178,8 +178,8 @@ pub trait Repo: Send + Sync {
     /// The git directory of this working tree (of a linked one: its own).
     fn git_dir(&self) -> &Path;
 
-    /// Who git would commit as, from its configuration and from the variables that are
-    /// stronger, `GIT_AUTHOR_NAME` and its like. Nobody, where it would refuse to commit.
+    /// The identity that git would commit with, from its configuration and from variables such as
+    /// `GIT_AUTHOR_NAME`, which win. `None` if git would refuse to commit.
     ///
     /// # Errors
     /// If the configuration cannot be read.
@@ -201,8 +201,8 @@ pub trait Repo: Send + Sync {
         dirt: Dirt,
     ) -> Result<Preflight, RepoProblem>;
 
-    /// Makes git ignore patterns, for this clone alone, through `info/exclude`; what stands
-    /// there stays, and a pattern that is there is not added again.
+    /// Makes git ignore patterns in this clone, through `info/exclude`. Existing lines stay, and
+    /// an existing pattern is not added again.
     ///
     /// # Errors
     /// If a pattern is missing and a run watches the file, or it cannot be written.
@@ -272,9 +272,9 @@ pub trait Repo: Send + Sync {
     /// If one of them cannot be read.
     fn settings(&self) -> Result<Fingerprints, VerifyError>;
 
-    /// Whether work can go on here on this branch: it is checked out, no merge or the like
-    /// is in progress, and no git process holds the index for longer than a moment. Locks that
-    /// nobody holds are removed as by [`Repo::unlock`], and given.
+    /// Checks that work can go on: this branch is checked out, no operation such as a merge is in
+    /// progress, and no git process holds the index for longer than a moment. Stale locks are
+    /// removed as by [`Repo::unlock`], and returned.
     ///
     /// # Errors
     /// What is in the way.

@@ -63,8 +63,8 @@ impl StateFiles {
         Ok(Self { bytes, prints })
     }
 
-    /// The bytes of a file that people write; none if it is absent, no regular file, or a
-    /// TASK.md that nobody can have written.
+    /// The bytes of a file that people write; none if it is absent, not a regular
+    /// file, or a TASK.md that a person cannot have written.
     pub fn bytes(&self, path: &Path) -> Option<&[u8]> {
         self.bytes.get(path).map(Vec::as_slice)
     }

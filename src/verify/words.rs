@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::model::{ChangeKind, CriterionKey, PathChange};
 
-/// A path as text; control characters, quotes and bytes that are no UTF-8 are escaped.
+/// A path as text; control characters, quotes and bytes that are not UTF-8 are escaped.
 pub(crate) fn path(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.chars().any(|c| c.is_control() || c == '`') {
@@ -31,7 +31,7 @@ pub(crate) fn changes(all: &[PathChange]) -> String {
 
 /// One line of a text, bounded, without control characters.
 pub(crate) fn short(text: &str) -> String {
-    /// More than this nobody reads.
+    /// Longer text is cut.
     const CHARS: usize = 120;
     let line = text.lines().next().unwrap_or_default();
     let mut short: String = line.chars().filter(|c| !c.is_control()).take(CHARS).collect();
@@ -57,7 +57,7 @@ pub(crate) fn criteria(keys: &[CriterionKey]) -> String {
 
 /// Several words in one sentence, bounded.
 pub(crate) fn list(all: &[String]) -> String {
-    /// More than this nobody reads.
+    /// Longer text is cut.
     const NAMED: usize = 5;
     let mut text = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     if all.len() > NAMED {

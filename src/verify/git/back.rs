@@ -1,9 +1,8 @@
 //! Paths, and the branch, put back to what a commit holds.
 //!
-//! Invariant: only paths that differ are touched, never the ones that are to be kept,
-//! never what git ignores (but for a link that stands where a directory has to be), never a
-//! repository inside this one, and nothing outside. What does NOT live here: keeping what
-//! is overwritten; the caller did that.
+//! Invariant: changes only paths that differ; never the ones to keep, ignored files (except a
+//! link in the place of a directory), a repository inside this one, or anything outside. The
+//! caller has saved what is overwritten.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -175,9 +174,8 @@ impl GitRepo {
         Ok(left)
     }
 
-    /// Removes whatever stands where a file is to be made, and links in the place of its
-    /// directories. libgit2 opens what it finds and writes into it: into what a link leads
-    /// to, into a file that has another name elsewhere, or into a pipe, for ever.
+    /// Removes anything in the place of a file to be written, and links in the place of its
+    /// directories. Otherwise libgit2 would write into a link's target, a hard link, or a pipe.
     fn make_way(&self, path: &Path) -> Result<(), VerifyError> {
         if let Some(link) = self.link_above(path) {
             fs::remove_file(&link).map_err(Self::io("remove", &link))?;

@@ -97,7 +97,7 @@ impl GitRepo {
         };
         let mut ancestors = Vec::new();
         while let Some(commit) = next.filter(|_| ancestors.len() < COMMITS) {
-            // What a shallow clone was not given is no parent.
+            // In a shallow clone, a missing parent ends the history.
             next = commit.parent(0).ok();
             let parent = next.as_ref().map(|parent| oid(parent.id()));
             ancestors.push(Ancestor { id: oid(commit.id()), parent, subject: subject(&commit) });

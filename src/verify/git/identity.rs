@@ -30,7 +30,7 @@ struct Sources<'v> {
 impl Sources<'_> {
     fn person(&self, variables: &str, section: &str) -> Result<Option<Person>, git2::Error> {
         let name = match (self.variable)(&format!("GIT_{variables}_NAME")) {
-            // One that is set and empty is no way to the next: git refuses it.
+            // Set but empty: git refuses it and does not look further.
             Some(name) => Some(name),
             None => self.configured(section, "name")?,
         };

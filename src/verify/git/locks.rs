@@ -1,4 +1,4 @@
-//! Lock files of git: waited for, and removed where nobody is left to do it.
+//! Lock files of git: waits for them, and removes stale ones.
 //!
 //! Invariant: a lock goes only if it came to be in a time that is ours, stays for two seconds,
 //! and no git is at work here; one of a living git is the other's, however long it takes.
@@ -57,11 +57,11 @@ impl Lock {
     }
 }
 
-/// What became of the locks that stayed.
+/// Locks that did not go away by themselves.
 pub(super) struct Stayed {
-    /// Nobody held them.
+    /// Stale: no process held them.
     pub(super) removed: Vec<PathBuf>,
-    /// They are somebody else's.
+    /// Held by another process.
     pub(super) held: Vec<PathBuf>,
 }
 

@@ -1,7 +1,6 @@
 //! Hooks and agent settings, tracked by git or not.
 //!
-//! Invariant: what is looked at stands in this file as a list. What does NOT live here:
-//! what a change means.
+//! Invariant: the list in this file is complete. The judge decides about changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -75,7 +75,7 @@ impl GitRepo {
         .map_err(self.failed("compare the working tree with HEAD"))
     }
 
-    /// Looks at the paths whose index entry says that nobody should.
+    /// Checks the paths whose index flags hide them from `git status`.
     fn hidden(&self, repo: &Repository) -> Result<Hidden, VerifyError> {
         let index = repo.index().map_err(self.failed("read the index"))?;
         let mut shown = Index::new().map_err(self.failed("make an index"))?;
@@ -113,10 +113,10 @@ impl GitRepo {
     }
 }
 
-/// What stands behind flags of the index.
+/// Changes hidden by flags of the index.
 #[derive(Default)]
 struct Hidden {
-    /// Differs all the same.
+    /// Differs from the index.
     changed: Vec<PathChange>,
     /// Left out by a sparse checkout, on purpose: no deletion.
     left_out: BTreeSet<PathBuf>,

@@ -255,7 +255,7 @@ impl GitRepo {
         Ok(tree)
     }
 
-    /// What stands at a path in the working tree, written as an object.
+    /// Writes the file at a path of the working tree as an object.
     fn entry(
         &self,
         repo: &Repository,

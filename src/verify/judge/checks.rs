@@ -105,7 +105,7 @@ impl Case<'_> {
                 FindingKind::CheckRequired,
                 Weight::Fails,
                 format!(
-                    "{why}, and checks are required (--require-checks): a commit alone is no \
+                    "{why}, and checks are required (--require-checks): a commit alone is not \
                      proof."
                 ),
             );
