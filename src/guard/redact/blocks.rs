@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::mark::REDACTED;
 use super::pattern::LazyPattern;
-use super::value;
+use super::{phrase, value};
 use crate::guard::secrets::{self, Says};
 
 /// The data of a secret's manifest written in one line, and a value in it.
@@ -195,7 +195,9 @@ fn is_secret_block(lines: &[Line<'_>]) -> bool {
     };
     let filled = |line: &Line<'_>| line.plain.is_empty() || value::is_placeholder(line.plain);
     !lines.iter().all(filled)
-        && !lines.iter().any(|line| prose(line) && !value::is_phrase(line.plain, "password"))
+        && !lines
+            .iter()
+            .any(|line| prose(line) && !phrase::words_made_up(line.plain, "password", "="))
 }
 
 /// Leaves one line of a block.

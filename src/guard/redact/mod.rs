@@ -10,6 +10,7 @@ mod keys;
 mod mark;
 mod pairs;
 mod pattern;
+mod phrase;
 mod quotes;
 mod redactor;
 mod shapes;
@@ -197,6 +198,9 @@ mod tests {
         ] {
             assert_eq!(redact(text), want);
         }
+        let value = json!({"Authorization": "Token x", "authorization": "abcdef", "b": "Token x"});
+        let want = json!({"Authorization": "Token [REDACTED]", "authorization": "[REDACTED]", "b": "Token x"});
+        assert_eq!(Redactor::default().redact_json(&value), want);
         let value = json!({"password": "hunter2 with space", "b": "hunter2 with space"});
         let want = json!({"password": "[REDACTED]", "b": "hunter2 with space"});
         assert_eq!(Redactor::default().redact_json(&value), want);
@@ -409,6 +413,10 @@ mod tests {
         "it's",
         "{\"api_key\":\"",
         "\"}",
+        "password=\"\"\"",
+        "“",
+        "”",
+        "two words",
         "kind: Secret\n",
         "data:\n  a: YWRtaW4=\n",
         "- name: DB_PASS\n",
@@ -426,6 +434,10 @@ mod tests {
     const LINES: &[&str] = &[
         "password='abc1234'\n",
         "token: a\n",
+        "password=\"hunter2 with\n",
+        "more words\"\n",
+        "b=\"c\"\n",
+        "secret='''\n",
         "secret: |\n",
         "  hunter2abc\n",
         "it's a word\n",

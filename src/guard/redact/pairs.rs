@@ -8,20 +8,23 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use regex::Captures;
+use regex::{Captures, Match};
 
 use super::escape;
 use super::mark::REDACTED;
 use super::pattern::LazyPattern;
-use super::quotes::{Quoted, Strings};
+use super::phrase;
+use super::quotes::{Strings, quoted_ends};
 use super::value::{self, ValueContext};
 use crate::guard::secrets::{self, Says};
 
-/// What stands behind a name: the sign, then a quote, or a value without.
+/// What follows a name: the sign, then a quote, or a value without one. A quote may have a
+/// prefix (`$'…'`, `b"…"`), be tripled, or be a typographic one. A type may precede the sign.
 const PAIR: &str = concat!(
-    r#"^(?P<close>\\*["']?|%(?:25)*2[27])"#,
-    r#"(?P<sign>[ \t]*=>[ \t]*|[ \t]*:=[ \t]*|[ \t]+=[ \t]+|=|[ \t]*:[ \t]*|[ \t]+|%(?:25)*3[ADad](?:%(?:25)*2[027])*)"#,
-    r#"(?:(?P<open>\\*["'`])|(?P<lead>[{<(]?)(?P<bare>[^\s"'`\\,;&<>(){}\[\]|]+)(?P<next>[(\[{<]?))"#,
+    r#"^(?P<close>(?:\\*["']?|[”’»›])\]?|%(?:25)*2[27])"#,
+    r#"(?P<sign>[ \t]*=>[ \t]*|[ \t]*[:?]=[ \t]*|[ \t]*:[ \t]*&?(?:'static[ \t]+)?[A-Za-z_][A-Za-z0-9_.:]{0,40}[ \t]+=[ \t]+|[ \t]+=[ \t]+|=|[ \t]*:[ \t]*|[ \t]+|%(?:25)*3[ADad](?:%(?:25)*2[027])*)"#,
+    r#"(?:(?:[$@]|[rRbBuUfFL]{1,2})?(?:(?P<triple>"{3}|'{3}|(?:\\"){3}|(?:\\'){3})|(?P<open>\\*["'`]))"#,
+    r#"|(?P<smart>[“‘„«‹])|(?P<lead>[{<(]?)(?P<bare>[^\s"'`\\,;&<>(){}\[\]|]+)(?P<next>[(\[{<]?))"#,
 );
 
 /// Longest name that is looked at, in bytes.
@@ -105,20 +108,10 @@ struct Replaced {
 impl Pairs {
     /// Without the values of `name = value`, however that is written.
     fn pairs(&self, text: &str) -> Option<Option<String>> {
-        let bytes = text.as_bytes();
-        // Where a name ends, a sign may stand, or a quote before it.
-        let is_end = |at: &usize| bytes.get(*at).is_some_and(|next| b"=: \t\"'\\%".contains(next));
-        let mut ends: Vec<usize> = self
-            .lasts
-            .find_overlapping_iter(text)
-            .map(|found| found.end())
-            .filter(is_end)
-            .collect();
-        ends.dedup();
         let mut out = String::new();
         let mut done = 0;
         let mut strings = Strings::new(text);
-        for end in ends {
+        for end in self.name_ends(text) {
             if end < done {
                 continue;
             }
@@ -136,6 +129,67 @@ impl Pairs {
         }
         Some((done > 0).then(|| out + &text[done..]))
     }
+
+    /// Where a name may end: before a sign, or before a quote and a sign.
+    fn name_ends(&self, text: &str) -> Vec<usize> {
+        let bytes = text.as_bytes();
+        // The typographic quotes begin with these two bytes.
+        let is_end =
+            |at: &usize| bytes.get(*at).is_some_and(|next| b"=:? \t\"'\\%\xe2\xc2".contains(next));
+        let found = self.lasts.find_overlapping_iter(text).map(|found| found.end());
+        let mut ends: Vec<usize> = found.filter(is_end).collect();
+        ends.dedup();
+        ends
+    }
+
+    /// The first quoted value of a secret that the text does not close.
+    fn open_quote(&self, text: &str) -> Option<OpenQuote> {
+        let mut strings = Strings::new(text);
+        let mut done = 0;
+        for end in self.name_ends(text) {
+            if end < done {
+                continue;
+            }
+            let name = name_before(text, end, done);
+            let says = secrets::name(name);
+            if says != Says::Secret {
+                continue;
+            }
+            let Some(found) = self.pair.get()?.captures(&text[end..]) else { continue };
+            let sign = found.name("sign").map_or("", |sign| sign.as_str());
+            if sign.trim().is_empty() && !name.starts_with("--") {
+                continue;
+            }
+            let Some(open) = quote(&found) else { continue };
+            let from = end + open.end();
+            let ends = quoted_ends(text, from, open.as_str(), &mut strings);
+            let secret = |to: &usize| is_secret_text(&text[from..*to], name, says, sign);
+            if ends.goes_on {
+                let secret = ends.candidates.iter().any(secret);
+                let open = open.as_str().to_owned();
+                return Some(OpenQuote { name: end - name.len(), from, open, secret });
+            }
+            done = ends.candidates.into_iter().find(secret).unwrap_or(done);
+        }
+        None
+    }
+}
+
+/// A quoted value of a secret that goes on behind the text.
+#[derive(Debug)]
+pub(super) struct OpenQuote {
+    /// Where the name begins.
+    pub(super) name: usize,
+    /// Where the value begins.
+    pub(super) from: usize,
+    pub(super) open: String,
+    /// Whether its beginning already shows that the value is a secret.
+    pub(super) secret: bool,
+}
+
+/// The first quoted value of a secret that the text does not close.
+pub(super) fn open_quote(text: &str) -> Option<OpenQuote> {
+    PAIRS.as_ref()?.open_quote(text)
 }
 
 /// The name that ends at `end`, two dashes of an option before it included.
@@ -162,19 +216,20 @@ fn replaced(
 ) -> Option<Replaced> {
     let get = |group: &str| found.name(group).map_or("", |part| part.as_str());
     let (sign, close) = (get("sign"), get("close"));
-    if let Some(open) = found.name("open") {
-        // A blank sign before quotes is an option: `--password "x"`.
-        let signed = !sign.trim().is_empty() || name.starts_with("--");
+    // A blank sign before quotes is an option: `--password "x"`.
+    let signed = !sign.trim().is_empty() || name.starts_with("--");
+    if let Some(open) = quote(found) {
         let from = end + open.end();
-        let to = Quoted { open: open.as_str(), from }.end(text, strings);
-        let quoted = &text[from..to];
-        let closed = text[to..].starts_with(open.as_str());
-        let secret = signed
-            && (value::quoted_secret(quoted, name, says)
-                || closed && value::quoted_made_up(quoted, name, says));
-        return secret.then_some(Replaced { from, to, by: Cow::Borrowed(REDACTED) });
+        let ends = quoted_ends(text, from, open.as_str(), strings).candidates;
+        let to = ends.into_iter().find(|to| is_secret_text(&text[from..*to], name, says, sign));
+        let to = to.filter(|_| signed)?;
+        return Some(Replaced { from, to, by: Cow::Borrowed(REDACTED) });
     }
     let bare = found.name("bare")?;
+    if sign.contains(':') && sign.trim_end().ends_with('=') && sign.trim() != ":=" {
+        // The value of a typed variable that is no literal is code.
+        return None;
+    }
     let from = end + bare.start();
     let mut to = end + bare.end();
     if sign.contains('%') {
@@ -186,7 +241,7 @@ fn replaced(
         let by = Cow::Borrowed(REDACTED);
         let from = end + sign.len();
         if !get("lead").is_empty() || line > to {
-            let place = ValueContext { name, sign, close, after: &text[line..] };
+            let place = ValueContext { name, sign, close, after: &text[line..], alone: true };
             let secret = value::bare_secret(&text[from..line], says, &place);
             return secret.then_some(Replaced { from, to: line, by });
         }
@@ -195,16 +250,46 @@ fn replaced(
         return None;
     }
     let bare = &text[from..to];
-    let place = ValueContext { name, sign, close, after: &text[to..] };
+    let alone = is_alone(&text[..end - name.len()], &text[to..]);
+    let place = ValueContext { name, sign, close, after: &text[to..], alone };
     if !value::bare_secret(bare, says, &place) {
         return None;
     }
     if sign.contains(':') && !close.is_empty() {
         // A number in JSON: what stands in its place has to be a string.
+        let close = close.trim_end_matches(']');
         return Some(Replaced { from, to, by: Cow::Owned(format!("{close}{REDACTED}{close}")) });
     }
     let to = from + bare.trim_end_matches(['.', ':', '?']).len();
     Some(Replaced { from, to, by: Cow::Borrowed(REDACTED) })
+}
+
+/// The quote that opens the value.
+fn quote<'t>(found: &Captures<'t>) -> Option<Match<'t>> {
+    ["triple", "open", "smart"].iter().find_map(|group| found.name(group))
+}
+
+/// Whether a quoted value is a secret; one of several lines is, if any of them is.
+fn is_secret_text(value: &str, name: &str, says: Says, sign: &str) -> bool {
+    let secret = |value: &str| {
+        value::quoted_secret(value, name, says) || phrase::quoted_made_up(value, name, says, sign)
+    };
+    if value.contains('\n') { value.lines().any(|line| secret(line.trim())) } else { secret(value) }
+}
+
+/// Whether a pair has a line to itself, or a field of a query.
+fn is_alone(before: &str, after: &str) -> bool {
+    let query = before.ends_with(['?', '&'])
+        && (after.is_empty() || after.starts_with(['&', '#', ' ', '\n', '"', '\'']));
+    let before = before.trim_end_matches([' ', '\t', '-', '+']);
+    let before = ["export", "set", "ENV"]
+        .iter()
+        .find_map(|word| before.strip_suffix(word))
+        .unwrap_or(before);
+    let before = before.trim_end_matches([' ', '\t']);
+    let line = (before.is_empty() || before.ends_with('\n'))
+        && (after.is_empty() || after.starts_with(['\n', '\r']));
+    query || line
 }
 
 /// Where the value ends of a variable that a line of its own sets: at a blank, or where a
@@ -257,8 +342,8 @@ pub(super) fn is_secret(name: &str, text: &str) -> bool {
     let hidden = match secrets::name(name) {
         Says::Secret => {
             !text.contains(char::is_whitespace)
-                || value::is_phrase(text, name)
-                || value::made_up_words(text, name)
+                || phrase::words_made_up(text.trim(), name, ":")
+                || is_secret_text(text.trim(), name, Says::Secret, ":")
         }
         Says::Perhaps => value::looks_random(text, name),
         Says::Nothing => false,

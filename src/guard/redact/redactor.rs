@@ -67,6 +67,13 @@ impl Redactor {
         replace(out, pairs::redact)
     }
 
+    /// The value of the header `Authorization` without its secret.
+    fn redact_header(&self, text: &str) -> Value {
+        const NAME: &str = "authorization: ";
+        let line = self.redact_str(&format!("{NAME}{text}")).into_owned();
+        Value::String(line.strip_prefix(NAME).unwrap_or(REDACTED).to_owned())
+    }
+
     /// The value without its secrets: strings are redacted, and what stands
     /// behind a secret's name is replaced. Keys stay as they are.
     pub fn redact_json(&self, value: &Value) -> Value {
@@ -81,10 +88,10 @@ impl Redactor {
                     .map(|(name, field)| {
                         let hidden =
                             field.as_str().is_some_and(|text| pairs::is_secret(name, text));
-                        let field = if hidden {
-                            Value::String(REDACTED.to_owned())
-                        } else {
-                            self.redact_json(field)
+                        let field = match field {
+                            Value::String(_) if hidden => Value::String(REDACTED.to_owned()),
+                            Value::String(text) if is_header(name) => self.redact_header(text),
+                            field => self.redact_json(field),
                         };
                         (name.clone(), field)
                     })
@@ -93,6 +100,11 @@ impl Redactor {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
+}
+
+/// Does a field hold the credentials of a request?
+fn is_header(name: &str) -> bool {
+    name.eq_ignore_ascii_case("authorization") || name.eq_ignore_ascii_case("proxy-authorization")
 }
 
 impl Redact for Redactor {

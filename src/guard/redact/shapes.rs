@@ -8,7 +8,7 @@ use regex::Captures;
 
 use super::mark::{REDACTED, replace};
 use super::pattern::LazyPattern;
-use super::{blocks, keys, tokens, value};
+use super::{blocks, keys, phrase, tokens, value};
 use crate::guard::secrets::{self, Says};
 
 /// Shapes of which the group `s` goes and the rest stays, each behind a part that every
@@ -38,14 +38,14 @@ const PARTS: &[(&str, &str)] = &[
     ("phpsessid=", r"\bPHPSESSID=(?P<s>[A-Za-z0-9,-]{16,})"),
     ("jsessionid=", r"\b(?i-u:JSESSIONID=)(?P<s>[A-Za-z0-9._!-]{16,})"),
     ("connect.sid=", r"\bconnect\.sid=(?P<s>[A-Za-z0-9%._~+/-]{16,})"),
+    // Behind a scheme, credentials of any length and in quotes of their own.
     (
         "authorization",
-        r#"(?i)\b(?:proxy-)?authorization\\*["']?\]?\s{0,4}[:=]\s{0,4}\\*["']?(?:(?:basic|bearer|token|digest|apikey|negotiate)[ \t]+)?(?P<s>[A-Za-z0-9][^\s"',;\\]{7,})"#,
+        r#"(?i)\b(?:proxy-)?authorization\\*["']?\]?\s{0,4}[:=]\s{0,4}\\*["']?(?:basic|bearer|token|digest|api-?key|negotiate)[ \t]+(?:(?P<s>[^\s"',;\\]+)|\\*["'](?P<q>[A-Za-z0-9][^\s"',;\\]*))"#,
     ),
-    // Behind its header a bearer token of any length; elsewhere see `is_bearer`.
     (
         "authorization",
-        r#"(?i)\b(?:proxy-)?authorization\\*["']?\]?\s{0,4}[:=]\s{0,4}\\*["']?bearer[ \t]+(?P<s>[^\s"',;\\]+)"#,
+        r#"(?i)\b(?:proxy-)?authorization\\*["']?\]?\s{0,4}[:=]\s{0,4}\\*["']?(?P<s>[A-Za-z0-9][^\s"',;\\]{2,})"#,
     ),
     ("bearer", r"(?i)\bbearer[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{3,})"),
     ("basic", r"\b(?:Basic|basic)[ \t]+(?P<s>[A-Za-z0-9+/]{12,}={0,2})"),
@@ -61,6 +61,12 @@ const PARTS: &[(&str, &str)] = &[
 
 /// A bearer token below this length is told from a word by its digit.
 const SHORT_BEARER: usize = 16;
+
+/// Longest word of prose or code behind `Authorization:`.
+const LONGEST_WORD: usize = 16;
+
+/// Schemes of the header, which are not a secret themselves.
+const SCHEMES: &[&str] = &["basic", "bearer", "token", "digest", "apikey", "negotiate"];
 
 struct Shapes {
     hints: AhoCorasick,
@@ -94,7 +100,7 @@ fn apply(text: &str) -> Option<Option<String>> {
         hinted[found.pattern().as_usize()] = true;
     }
     for (pattern, _) in shapes.parts.iter().zip(hinted).filter(|(_, hinted)| *hinted) {
-        let changed = pattern.get()?.replace_all(&out, |found: &Captures<'_>| part(found));
+        let changed = pattern.get()?.replace_all(&out, |found: &Captures<'_>| part(found, &out));
         if let Cow::Owned(changed) = changed {
             out = Cow::Owned(changed);
         }
@@ -105,8 +111,9 @@ fn apply(text: &str) -> Option<Option<String>> {
     })
 }
 
-fn part(found: &Captures<'_>) -> String {
-    let (Some(whole), Some(secret)) = (found.get(0), found.name("s")) else {
+fn part(found: &Captures<'_>, text: &str) -> String {
+    let secret = found.name("s").or_else(|| found.name("q"));
+    let (Some(whole), Some(secret)) = (found.get(0), secret) else {
         return REDACTED.to_owned();
     };
     // `authorization = header.split(…)` is code.
@@ -119,11 +126,7 @@ fn part(found: &Captures<'_>) -> String {
     } else if lower.starts_with("basic") {
         !random(secret.as_str())
     } else {
-        // `Authorization: Bearer TOKEN` names the token.
-        let letters = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
-        secret.len() < 8
-            && secret.as_str().bytes().all(letters)
-            && secrets::name(secret.as_str()) != Says::Nothing
+        is_word(secret.as_str(), &lower[..secret.start() - whole.start()], &text[secret.end()..])
     };
     if keep || word {
         return whole.as_str().to_owned();
@@ -131,6 +134,36 @@ fn part(found: &Captures<'_>) -> String {
     let start = secret.start() - whole.start();
     let end = secret.end() - whole.start();
     format!("{}{REDACTED}{}", &whole.as_str()[..start], &whole.as_str()[end..])
+}
+
+/// Whether what follows a name or a scheme is a word, not a secret: the name of a secret
+/// (`Authorization: Bearer TOKEN`), or behind a header's name, a word of prose or a type.
+fn is_word(secret: &str, before: &str, after: &str) -> bool {
+    let letters = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.');
+    if !secret.bytes().all(letters) {
+        return false;
+    }
+    if secret.len() < 8 && secrets::name(secret) != Says::Nothing {
+        return true;
+    }
+    if !before.contains("authorization") {
+        return false;
+    }
+    let plain = secret.trim_end_matches('.');
+    let scheme = !before.trim_end_matches(['"', '\'', '\\', ' ', '\t']).ends_with([':', '=']);
+    // Prose goes on behind a word, a header does not.
+    let goes_on = after.strip_prefix(' ').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+    let scheme_alone = SCHEMES.iter().any(|name| plain.eq_ignore_ascii_case(name));
+    let dotted = plain.contains('.');
+    phrase::is_common(plain)
+        || goes_on && secret.len() < LONGEST_WORD && !before.contains("bearer")
+        || !scheme
+            && (scheme_alone
+                || dotted
+                || before.contains('=')
+                || secret.len() < LONGEST_WORD && after.starts_with([',', ';', ')'])
+                || secrets::name(plain) != Says::Nothing
+                || plain.eq_ignore_ascii_case("authorization"))
 }
 
 /// Whether the word behind `Bearer` is a token: a long one that is no plain word, or a short

@@ -4,8 +4,9 @@
 //! would give, as long as lines stay below the limit. Whole lines are given out;
 //! an unfinished one, or an unfinished private key, is held back.
 
+use super::mark::REDACTED;
 use super::redactor::Redactor;
-use super::{blocks, keys};
+use super::{blocks, keys, pairs};
 
 /// Longest unfinished line, and longest unfinished private key, held back.
 const MOST_HELD: usize = 64 * 1024;
@@ -27,6 +28,9 @@ pub struct RedactStream {
     /// What the first held line is shown as, where that was shown already: the beginning of a
     /// private key that is too long to be held, kept so that its rest is known.
     shown: String,
+    /// The quote that opened a secret whose beginning was too long to be held. The text up to
+    /// its closing quote is dropped.
+    open: Option<String>,
 }
 
 impl Redactor {
@@ -38,22 +42,31 @@ impl Redactor {
 
 impl RedactStream {
     fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: String::new(), shown: String::new() }
+        Self { redactor, held: String::new(), shown: String::new(), open: None }
     }
 
     /// Takes a piece; gives what can be shown by now.
     #[must_use]
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
+        let closed = self.drop_secret();
+        closed + &self.ready(piece.contains('\n'))
+    }
+
+    /// Takes what is ready of the held text; `lines` is whether a line ended.
+    fn ready(&mut self, lines: bool) -> String {
         // Within a line nothing gets ready.
-        if !piece.contains('\n') && self.held.len() <= MOST_HELD {
+        if !lines && self.held.len() <= MOST_HELD {
             return String::new();
         }
         let line = self.held.rfind('\n').map_or(0, |end| end + 1);
         let lines = &self.held[..line];
         let key = keys::open(lines);
-        // A key may stand in a block.
+        // A key may stand in quotes, and quotes in a block.
         let before = key.unwrap_or(line);
+        let quote = pairs::open_quote(&lines[..before]);
+        let before =
+            quote.map_or(before, |quote| lines[..quote.name].rfind('\n').map_or(0, |end| end + 1));
         let whole = blocks::open(&lines[..before]).unwrap_or(before);
         if self.held.len() - whole <= MOST_HELD {
             return self.take(whole);
@@ -62,12 +75,41 @@ impl RedactStream {
         if let Some(key) = key.filter(|key| keys::goes_on(&self.held[*key..line])) {
             return self.take_key(key, line);
         }
+        if let Some(quote) = pairs::open_quote(&self.held).filter(|quote| quote.secret) {
+            let rest = self.held.split_off(quote.from);
+            let out = self.take(self.held.len()) + REDACTED;
+            self.held = rest;
+            self.open = Some(quote.open);
+            return out + &self.drop_secret();
+        }
         match self.cut(whole) {
             Some(cut) => self.take(cut),
             // What fills so much without a place to cut is one secret.
             None if self.held.len() > MOST_WAITED => self.take(self.held.len()),
             None => self.take(whole),
         }
+    }
+
+    /// Drops what belongs to an open secret; gives its closing quote.
+    fn drop_secret(&mut self) -> String {
+        let Some(open) = self.open.take() else { return String::new() };
+        let slashes = open.len() - open.trim_start_matches('\\').len();
+        let mut from = 0;
+        while let Some(found) = self.held[from..].find(&open) {
+            let at = from + found;
+            let before = self.held[..at].len() - self.held[..at].trim_end_matches('\\').len();
+            // An escaped quote belongs to the value.
+            if (before + slashes) % (2 * (slashes + 1)) == slashes {
+                self.held.drain(..at + open.len());
+                return open;
+            }
+            from = at + open.len();
+        }
+        // The closing quote may have come in part.
+        let keep = self.held.len() - self.held.trim_end_matches(['\\', '"', '\'', '`']).len();
+        self.held.drain(..self.held.len() - keep);
+        self.open = Some(open);
+        String::new()
     }
 
     /// A place behind `from` where the held text can be cut: redacting both parts alone gives
@@ -93,6 +135,9 @@ impl RedactStream {
     /// Gives the rest.
     #[must_use]
     pub fn finish(&mut self) -> String {
+        if self.open.is_some() {
+            self.held.clear();
+        }
         self.take(self.held.len())
     }
 
@@ -190,6 +235,40 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_quoted_secret_of_any_length_is_hidden_to_its_closing_quote() {
+        for value in ["Zx81kkQ2pw", "hunter2 with space ", "hunter2 \\\" x"] {
+            let value = value.repeat(300_000 / value.len());
+            for (open, close) in
+                [("password=\"", "\""), ("password='", "'"), ("\\\"password\\\":\\\"", "\\\"")]
+            {
+                if open.contains('\\') && value.contains('\\') {
+                    continue;
+                }
+                let text = format!("before {open}{value}{close} after\nnext");
+                for size in [1000, 70_000, 140_000] {
+                    let mut stream = Redactor::default().stream();
+                    let mut out = String::new();
+                    for piece in text.as_bytes().chunks(size) {
+                        out += &stream.push(std::str::from_utf8(piece).expect("plain letters"));
+                        assert!(stream.held.len() <= MOST_HELD + size);
+                    }
+                    out += &stream.finish();
+                    let start = &value[..10];
+                    assert_eq!(
+                        out,
+                        format!("before {open}[REDACTED]{close} after\nnext"),
+                        "{open} {start} {size}"
+                    );
+                }
+            }
+        }
+        let mut stream = Redactor::default().stream();
+        let value = "hunter2 with space ".repeat(20_000);
+        let out = stream.push(&format!("password=\"{value}")) + &stream.finish();
+        assert_eq!(out, "password=\"[REDACTED]");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whether a value behind the name of a secret is one, and no word, no code, no placeholder.
 
 use super::mark::REDACTED;
+use super::phrase;
 use crate::guard::secrets::{self, Says};
 
 /// Where a value without quotes stands.
@@ -13,6 +14,8 @@ pub(super) struct ValueContext<'t> {
     pub(super) close: &'t str,
     /// The text behind the value.
     pub(super) after: &'t str,
+    /// Whether the pair has a line, or a field of a query, to itself.
+    pub(super) alone: bool,
 }
 
 /// Words that stand for a secret.
@@ -45,7 +48,10 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || is_expansion(value)
         || STAND_INS.contains(&lower.as_str())
         || READINGS.iter().any(|reading| lower.starts_with(reading))
-        || value.bytes().all(|byte| matches!(byte, b'x' | b'X' | b'*' | b'.' | b'-' | b'#' | b'_'))
+        || !value.eq_ignore_ascii_case("x")
+            && value
+                .bytes()
+                .all(|byte| matches!(byte, b'x' | b'X' | b'*' | b'.' | b'-' | b'#' | b'_'))
 }
 
 /// Whether a value is what a shell, a template, a format or a pointer is written as. A secret
@@ -120,7 +126,7 @@ pub(super) fn looks_random(value: &str, name: &str) -> bool {
 }
 
 /// Names of what a human makes up, which may be a plain word.
-fn is_password(name: &str) -> bool {
+pub(super) fn is_password(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ["password", "passwd", "passphrase", "pwd"].iter().any(|word| lower.ends_with(word))
 }
@@ -146,24 +152,43 @@ fn is_colour(value: &str, name: &str) -> bool {
         && !is_password(name)
 }
 
-/// Words of messages, which no one puts into a passphrase.
-const MESSAGE: &str = "the your you must should can cannot may not does has have had was were are \
-    will this that than too too from with for and but please enter here field input value \
-    password passphrase invalid missing required wrong least characters match";
+/// Whether a value stands for a secret without being one: a placeholder, a name, a color.
+pub(super) fn stands_in(value: &str, name: &str) -> bool {
+    is_placeholder(value) || is_own_name(value, name) || is_colour(value, name)
+}
 
-/// Whether words are a passphrase: several, plain ones, and no message of a form.
-pub(super) fn is_phrase(value: &str, name: &str) -> bool {
-    let plain = |word: &str| {
-        (3..=12).contains(&word.len())
-            && word.bytes().all(|byte| byte.is_ascii_lowercase())
-            && !MESSAGE.split(' ').any(|message| message == word)
-    };
-    is_password(name) && value.split(' ').count() >= 4 && value.split(' ').all(plain)
+/// Names of the secrets that services issue. A single `token` or `key` may be a lexer's or a
+/// map's, these are not.
+fn is_credential(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "apikey",
+        "apisecret",
+        "apitoken",
+        "accesskey",
+        "accesstoken",
+        "appsecret",
+        "authkey",
+        "authtoken",
+        "bearertoken",
+        "clientsecret",
+        "clienttoken",
+        "consumersecret",
+        "privatekey",
+        "refreshtoken",
+        "secretkey",
+        "sessionsecret",
+        "signingkey",
+        "signingsecret",
+        "webhooksecret",
+    ];
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.to_ascii_lowercase();
+    NAMES.iter().any(|credential| plain.ends_with(credential))
 }
 
 /// Whether a value in quotes is a secret.
 pub(super) fn quoted_secret(value: &str, name: &str, says: Says) -> bool {
-    if is_placeholder(value) || is_own_name(value, name) || is_colour(value, name) {
+    if stands_in(value, name) {
         return false;
     }
     if says == Says::Perhaps {
@@ -171,8 +196,9 @@ pub(super) fn quoted_secret(value: &str, name: &str, says: Says) -> bool {
     }
     if value.contains([' ', '\t']) {
         let words = value.split_whitespace().count();
-        return has_digit(value) && words <= 3 && is_assigned_name(name) || is_phrase(value, name);
+        return has_digit(value) && words <= 3 && is_assigned_name(name);
     }
+    let is_secret = name.to_ascii_lowercase().ends_with("secret");
     value.len() >= 6
         && (has_digit(value)
             || has_capital_inside(value)
@@ -180,82 +206,19 @@ pub(super) fn quoted_secret(value: &str, name: &str, says: Says) -> bool {
         || value.len() >= 16
         || value.len() >= 4 && is_assigned_name(name)
         || value.len() >= 8 && is_password(name) && !is_password(value)
+        || !phrase::is_common(value)
+            && (value.len() >= 3 && is_credential(name)
+                || value.len() >= 6 && is_secret && value.bytes().all(|b| b.is_ascii_lowercase()))
 }
 
-/// Ends of the names of secrets that people make up and that may hold blanks.
-const MADE_UP: &[&str] = &["password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret"];
-
-/// Words of types and form fields that stand behind `password:` in schemas and code.
-const FIELD_WORDS: &str = "text str char field value input hidden hash bytes varchar";
-
-/// Words with letters and digits that belong to prose about secrets.
-const TECHNICAL: &str = "oauth1 oauth2 sha1 sha2 sha3 sha256 sha384 sha512 sha-1 sha-256 sha-512 md5 base32 \
-    base58 base64 utf8 utf-8 utf16 http2 http3 ipv4 ipv6 ed25519 argon2 argon2id pbkdf2 es256 rs256 hs256 \
-    aes128 aes256 aes-128 aes-256 x509 p256 totp2 web3 auth0";
-
-/// Whether a value in quotes that has blanks, or is very short, is a secret: somebody made it
-/// up, and it is neither a message, a label nor code.
-///
-/// The caller makes sure that the value ends with its own quote.
-pub(super) fn quoted_made_up(value: &str, name: &str, says: Says) -> bool {
-    let code = ['(', '[', '{', '<', ';', ',', ':', '=', '+'];
-    if says != Says::Secret
-        || is_placeholder(value)
-        || is_own_name(value, name)
-        || is_colour(value, name)
-        || !value.starts_with(|c: char| c.is_alphanumeric())
-        || value.ends_with(|c: char| c.is_whitespace() || code.contains(&c))
-    {
-        return false;
-    }
-    let option = name.starts_with("--");
-    if value.contains([' ', '\t']) {
-        return made_up_words(value, name) || option && is_password(name) && !is_message(value);
-    }
-    let lower = name.to_ascii_lowercase();
-    let password = MADE_UP[..5].iter().any(|word| lower.ends_with(word));
-    // `"password": "Wort"` is a label of a form.
-    let label = value.starts_with(|c: char| c.is_uppercase())
-        && value.chars().skip(1).all(char::is_lowercase);
-    let field = FIELD_WORDS.split(' ').any(|word| word == value);
-    option || password && !is_password(value) && (is_assigned_name(name) || !label && !field)
-}
-
-/// Whether several words are a secret that somebody made up: one of them mixes letters with
-/// digits or signs.
-pub(super) fn made_up_words(value: &str, name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let mixed = |word: &str| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let inside = |c: char| matches!(c, '!' | '#' | '$' | '%' | '^' | '&' | '*' | '@');
-        let technical = TECHNICAL.split_whitespace().any(|known| word.eq_ignore_ascii_case(known));
-        word.len() >= 4
-            && word.starts_with(|c: char| c.is_ascii_alphabetic())
-            && word.contains(|c: char| c.is_ascii_digit() || inside(c))
-            && !technical
-            && !word.contains(['.', '/', '(', '='])
-    };
-    MADE_UP.iter().any(|word| lower.ends_with(word))
-        && value.contains([' ', '\t'])
-        && !value.contains(['\n', '\r', '{', '<', '('])
-        && value.split_whitespace().any(mixed)
-        && !is_message(value)
-}
-
-/// Whether words speak about a secret: `Enter your password`.
-fn is_message(value: &str) -> bool {
-    const ABOUT: &str = "must should cannot please enter your password passwords passphrase token \
-        invalid missing required wrong incorrect least characters digit digits match";
-    let about = |word: &str| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        ABOUT.split_whitespace().any(|known| word.eq_ignore_ascii_case(known))
-    };
-    value.split_whitespace().any(about)
+/// Does a word begin with a capital, as types do?
+fn is_capital_word(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
 /// Whether a value without quotes is a secret and no code, no type, no prose.
 pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> bool {
-    let ValueContext { name, sign, close, after } = *place;
+    let ValueContext { name, sign, close, after, alone } = *place;
     let plain = value.trim_end_matches(['.', ':', '?']);
     if plain.len() < 4 || is_placeholder(value) || is_colour(plain, name) {
         return false;
@@ -303,7 +266,15 @@ pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> 
             && plain.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
             && (after.is_empty() || after.starts_with(['\n', '\r', '"', '\\']));
         let assigned = is_assigned_name(name) && !is_assigned_name(plain);
-        return tight && (assigned || word) || mixed || words;
+        // `client_secret=topsecret` in an environment file or a query, or as YAML.
+        let issued = alone
+            && is_credential(name)
+            && plain.len() >= if tight { 4 } else { 6 }
+            && !plain.contains(['.', '/'])
+            && !is_credential(plain)
+            && (tight || !is_capital_word(plain))
+            && !phrase::is_common(plain);
+        return tight && (assigned || word) || mixed || words || issued;
     }
     // Code reads `config.token2` or `docs/auth2.md`; secrets rarely look like that.
     let dotted_words = plain.contains(['.', '/'])

@@ -1,0 +1,180 @@
+//! Whether a value in quotes is a secret that a person made up: a short one, or several words.
+//! A message, a label of a form and code are not.
+
+use super::value;
+use crate::guard::secrets::Says;
+
+/// Endings of the names of secrets that people make up.
+const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "passcode", "pass", "pwd"];
+
+/// Single words that follow `password:` in schemas, forms and code.
+const FIELD_WORDS: &str = "text str char field value input hidden hash bytes varchar";
+
+/// Technical words with letters and digits, as in prose about secrets.
+const TECHNICAL: &str = "oauth1 oauth2 sha1 sha2 sha3 sha256 sha384 sha512 sha-1 sha-256 sha-512 md5 base32 \
+    base58 base64 utf8 utf-8 utf16 http2 http3 ipv4 ipv6 ed25519 argon2 argon2id pbkdf2 es256 rs256 hs256 \
+    aes128 aes256 aes-128 aes-256 x509 p256 totp2 web3 auth0";
+
+/// Words of messages about secrets, even if other words in them look made up.
+const ABOUT: &str = "must should cannot please enter your password passwords passphrase token \
+    invalid missing required wrong incorrect least characters digit digits match";
+
+/// Words of sentences, labels and code. Plain words with one of these among them are not a
+/// passphrase.
+const PROSE: &str = "a an and any are as at be been but by can could did do does for from had has have here how \
+    if in into is isn't it its may no not of off on only or our out please so than that the \
+    their them then there these they this those to too up was we were what when where which who \
+    will with without would you your must should cannot \
+    accepted actual algorithm api argument array auth authentication base64 bearer blank boolean \
+    bytes cannot change changed char characters checked class client config confirm constant \
+    contains copied could created credential credentials current decode decoded default denied \
+    deprecated digit digits disabled dummy email empty enabled encoded encrypted end enter env \
+    error example existing expected expired expires expression failed failure field file first \
+    forgot format found function generated given hash hashed header hidden hide id identifier \
+    incorrect input integer internal invalid keep key keys keyword label last least length \
+    letters literal loaded login long masked match matches max maximum min minimum mismatch \
+    missing name needed never new next none null number object obtained old omitted operator \
+    optional parameter parse parsed passphrase passwd password passwords path placeholder plain \
+    placed previous prompt provided random read read-only redacted refresh refreshed regex \
+    rejected removed request required reset response retrieved returned revoked rotate rotated \
+    rules same saved see session set short show signed statement stored str string strong text \
+    token tokens too type unauthorized undefined unexpected unset unused updated used user \
+    username uses valid value variable varchar wait weak word wrong \
+    passe passwort kennwort wachtwoord contraseña senha clave";
+
+fn among(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+fn ends_with_any(name: &str, ends: &[&str]) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ends.iter().any(|end| lower.ends_with(end))
+}
+
+/// Is this a single word of a schema, a message or code, and so not a secret of its own?
+pub(super) fn is_common(word: &str) -> bool {
+    among(PROSE, word) || among(FIELD_WORDS, word) || word.eq_ignore_ascii_case("secret")
+}
+
+/// Whether a quoted value that has blanks, or is very short, is a secret. `sign` is the sign
+/// between the name and the value: behind a colon, a capitalized word is a label.
+///
+/// Also for a value that was cut before its closing quote.
+pub(super) fn quoted_made_up(value: &str, name: &str, says: Says, sign: &str) -> bool {
+    let code = ['(', '[', '{', '<', '=', '+'];
+    let begins = |c: char| c.is_alphanumeric() || matches!(c, '!' | '@' | '#' | '%' | '^' | '&');
+    let plain = value.trim_end_matches(|c: char| c.is_whitespace() || ".,;:!?…".contains(c));
+    if says != Says::Secret
+        || plain.is_empty()
+        || value::stands_in(value, name)
+        || value::stands_in(plain, name)
+        || !value.starts_with(begins)
+        || plain.ends_with(code)
+    {
+        return false;
+    }
+    let password = ends_with_any(name, PASSWORDS);
+    let option = name.starts_with("--");
+    if plain.contains(char::is_whitespace) {
+        return words_made_up(plain, name, sign)
+            || option && password && !plain.split_whitespace().any(is_about);
+    }
+    if plain.len() < value.len() && value::quoted_secret(plain, name, says) {
+        return true;
+    }
+    // `"password": "Wort"` is a label of a form.
+    let label = is_capitalized(plain);
+    let field = among(FIELD_WORDS, plain);
+    let assigned = value::is_assigned_name(name);
+    option || password && !value::is_password(plain) && (assigned || !label && !field)
+}
+
+/// Whether several words are a secret that a person made up, and not a message or code.
+pub(super) fn words_made_up(value: &str, name: &str, sign: &str) -> bool {
+    let words = || value.split_whitespace();
+    let code = value.contains(['\n', '\r', '{', '<', '(']);
+    if code || words().count() < 2 || words().any(is_about) {
+        return false;
+    }
+    let secret = ends_with_any(name, PASSWORDS) || ends_with_any(name, &["secret"]);
+    secret && words().any(is_mixed) || are_plain_words(value, sign, secret)
+}
+
+/// Does a word mix letters with digits or signs, as people do in passwords?
+fn is_mixed(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let inside = |c: char| matches!(c, '!' | '#' | '$' | '%' | '^' | '&' | '*' | '@');
+    word.len() >= 4
+        && word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.contains(|c: char| c.is_ascii_digit() || inside(c))
+        && !among(TECHNICAL, word)
+        && !word.contains(['.', '/', '(', '='])
+}
+
+/// Are these plain words without a word of sentences or labels among them? A passphrase may
+/// be long, other secrets are rarely made of more than three words.
+fn are_plain_words(value: &str, sign: &str, passphrase: bool) -> bool {
+    let words = || value.split_whitespace();
+    let plain = |word: &str| {
+        let bare = word.trim_matches(|c: char| matches!(c, '.' | ',' | '!' | '?' | '-' | '…'));
+        !bare.is_empty()
+            && bare.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '\'' | '_'))
+            && !among(PROSE, bare)
+            && !among(TECHNICAL, bare)
+    };
+    let label = sign.contains(':') && words().next().is_some_and(is_capitalized);
+    let most = if passphrase { 12 } else { 3 };
+    words().count() <= most
+        && words().filter(|word| word.len() >= 3).count() >= 2
+        && !label
+        && words().all(plain)
+}
+
+fn is_capitalized(word: &str) -> bool {
+    word.starts_with(char::is_uppercase) && word.chars().skip(1).all(char::is_lowercase)
+}
+
+fn is_about(word: &str) -> bool {
+    among(ABOUT, word.trim_matches(|c: char| !c.is_alphanumeric()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_a_person_made_up_are_told_from_messages() {
+        let made_up = |value: &str, name: &str| quoted_made_up(value, name, Says::Secret, "=");
+        for (name, value) in [
+            ("password", "open sesame"),
+            ("passphrase", "blue river stone"),
+            ("secret", "monday mornings"),
+            ("password", "super secret"),
+            ("token", "two words"),
+            ("api_key", "two words"),
+            ("password", "hunter2 with space "),
+            ("password", "hunter2 with space!"),
+            ("password", "hunter2 with spac"),
+            ("password", "Correct Horse"),
+            ("password", "abc."),
+        ] {
+            assert!(made_up(value, name), "{name} {value}");
+        }
+        for (name, value) in [
+            ("password", "not set"),
+            ("password", "the user's password"),
+            ("password", "min length"),
+            ("secret", "base64 text"),
+            ("token", "end of input"),
+            ("token", "unexpected token"),
+            ("token", "four plain little words"),
+            ("password", " + p + "),
+            ("password", ", "),
+            ("password", "sha256 hash"),
+            ("password", "is required"),
+            ("password", "reset failed"),
+        ] {
+            assert!(!made_up(value, name), "{name} {value}");
+        }
+    }
+}
