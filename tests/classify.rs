@@ -27,6 +27,12 @@ fn assert_told(told: &Value, class: &str, action: &str, wait: u64) {
 }
 
 #[test]
+fn the_reason_does_not_blame_the_provider_for_the_network() {
+    let told = classify("network down", &[], &[]);
+    assert_eq!(told["reason"], "the provider or the connection to it failed");
+}
+
+#[test]
 fn each_class_has_its_action_and_its_wait() {
     for (input, class, action, wait) in [
         ("Error: 429 Rate limit reached for requests\n", "rate_limit", "wait", 30),

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_stands_for_one_call_whatever_the_order_of_its_keys() {
+    fn a_decision_counts_for_one_call_in_any_order_of_its_keys() {
         let mut it = Decisions::default();
         add(&mut it, "s", None, &json!({"a": {"x": 1, "y": 2}, "b": 3}), true);
         let input = json!({"b": 3, "a": {"y": 2, "x": 1}});

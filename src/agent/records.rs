@@ -236,7 +236,11 @@ mod tests {
         let mut file =
             std::fs::File::options().append(true).open(folder.join("events.jsonl")).expect("file");
         std::io::Write::write_all(&mut file, more.as_bytes()).expect("write");
-        assert_eq!(records.tokens().await.total, u64::MAX, "a number that is too large is no wrap");
+        assert_eq!(
+            records.tokens().await.total,
+            u64::MAX,
+            "a number that is too large does not wrap around"
+        );
     }
 
     #[tokio::test]

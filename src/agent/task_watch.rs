@@ -59,7 +59,7 @@ impl TaskWatch {
         self.edits.clone()
     }
 
-    /// The contents; empty if there is no regular file of a plausible size.
+    /// The contents; empty unless it is a regular file of a plausible size.
     fn read(&self) -> Vec<u8> {
         match std::fs::symlink_metadata(&self.path) {
             Ok(meta) if meta.is_file() && meta.len() <= Task::MOST_BYTES => {

@@ -81,7 +81,7 @@ pub fn advise(fault: &Fault, retry: u32, allowed: &RetryLimits, now: DateTime<Ut
         FaultClass::Network | FaultClass::Transient => {
             let (reason, ours) = match fault.class {
                 FaultClass::Network => ("the network failed", 3),
-                _ => ("the provider's server failed", TRANSIENT),
+                _ => ("the provider or the connection to it failed", TRANSIENT),
             };
             let step = usize::try_from(retry).unwrap_or(usize::MAX);
             match RECONNECT.get(step).filter(|_| retry < most(ours)) {

@@ -156,7 +156,8 @@ fn split(argument: &OsStr) -> (Option<&str>, Option<OsString>) {
 
 /// The prompt part that forbids the listed tools; an empty list forbids all of them.
 fn forbid(list: &OsStr) -> OsString {
-    if list.as_encoded_bytes().trim_ascii().is_empty() {
+    let names = |byte: &u8| !byte.is_ascii_whitespace() && *byte != b',';
+    if !list.as_encoded_bytes().iter().any(names) {
         return "You must not use any tool, in no way and for no purpose.".into();
     }
     let mut text = OsString::from("You must not use these tools, in no way and for no purpose: ");
@@ -243,6 +244,8 @@ mod tests {
             (&["--disallowed-tools", "Bash"], &[PATHS, "-p", NO_BASH]),
             (&["-p", "hi", "--disallowed-tools=Bash"], &[PATHS, "-p", &two]),
             (&["--dangerously-skip-permissions=true", "-p", "x"], &[TOOLS, PATHS, "-p", "x"]),
+            // The flag takes no value, so the next word is an argument of its own.
+            (&["--dangerously-skip-permissions", "true"], &[TOOLS, PATHS, "true"]),
             (
                 &["--dangerously-skip-permissions=false", "--allow-tool=a"],
                 &[PATHS, "--allow-tool=a"],
@@ -252,6 +255,8 @@ mod tests {
             (&["--disallowed-tools="], &[PATHS, "-p", NO_TOOL]),
             (&["--disallowed-tools", "", "-p", "hi"], &[PATHS, "-p", &none]),
             (&["--disallowed-tools= ", TOOLS], &[PATHS, TOOLS, "-p", NO_TOOL]),
+            (&["--disallowed-tools=,"], &[PATHS, "-p", NO_TOOL]),
+            (&["--disallowed-tools", " , ,"], &[PATHS, "-p", NO_TOOL]),
             (&["--disallowed-tools"], &[PATHS, "-p", NO_TOOL]),
             (&["--disallowed-tools", "Bash", TOOLS], &[PATHS, TOOLS, "-p", NO_BASH]),
             // After `--` there are no flags, and nothing is appended.

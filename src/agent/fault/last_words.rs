@@ -8,9 +8,10 @@
 //! quotation, a file) is not one. `text` classifies single lines; the caller weighs other
 //! evidence.
 
+use super::fence::fenced;
 use super::pattern::FaultPattern;
+use super::reset::reset_in;
 use super::text::{classify_line, is_marked, statement};
-use super::{fenced, reset_in};
 use crate::model::{Fault, FaultClass};
 
 /// Bytes kept from the end of the text.

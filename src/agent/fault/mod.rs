@@ -4,6 +4,7 @@
 //! Invariant: text counts only in the shape of an error. A file, a criterion or a test that
 //! mentions a rate limit is not a failure. `engine` decides how to handle a failure.
 
+mod fence;
 mod json;
 mod last_words;
 mod pattern;
@@ -13,6 +14,7 @@ mod text;
 
 use crate::model::{Fault, FaultClass};
 
+use fence::fenced;
 pub use json::classify_json;
 pub(super) use last_words::{LastWords, ReportedFault};
 pub use reset::reset_in;
@@ -63,24 +65,6 @@ pub(super) fn explains_loss(class: FaultClass) -> bool {
     }
 }
 
-/// Which lines are inside a fenced Markdown block, or are a fence; quoted text reports
-/// nothing.
-fn fenced(lines: &[&str]) -> Vec<bool> {
-    let mut open: Option<&str> = None;
-    let each = lines.iter().map(|line| {
-        let line = line.trim();
-        let fence = ["```", "~~~"].into_iter().find(|fence| line.starts_with(fence));
-        match (open, fence) {
-            (None, Some(_)) => open = fence,
-            (Some(begun), Some(fence)) if begun == fence => open = None,
-            (Some(_), _) => return true,
-            (None, None) => return false,
-        }
-        true
-    });
-    each.collect()
-}
-
 /// What the user can do about a failure of this class.
 pub fn hint(class: FaultClass) -> &'static str {
     match class {
@@ -99,7 +83,9 @@ pub fn hint(class: FaultClass) -> &'static str {
         FaultClass::Network => {
             "check the connection and the proxy settings, then run the same command again"
         }
-        FaultClass::Transient => "the model's provider failed; run the same command again later",
+        FaultClass::Transient => {
+            "the provider or the connection to it failed; run the same command again later"
+        }
         FaultClass::FileNotFound
         | FaultClass::PermissionDenied
         | FaultClass::Died

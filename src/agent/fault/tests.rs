@@ -165,13 +165,13 @@ const VALUES: &[(&str, &str)] = &[
     (r#"{"code":-32000,"message":"Server error","data":"Connection refused"}"#, "network"),
     (r#"{"code":-32002,"message":"Rate limit exceeded"}"#, "rate_limit"),
     (r#"{"code":-32000,"message":"who are you"}"#, "auth"),
-    // What a tool was told is no failure of the model.
+    // An error in a tool's output is not a failure of the model.
     (r#"{"errorContext":"tool_execution","error":{"message":"429 Too Many Requests"}}"#, "fatal"),
     (
         r#"{"errorContext":"tool_execution","error":{"message":"ENOENT: no such file or directory"}}"#,
         "file_not_found",
     ),
-    // What says of itself that it is something else is no failure.
+    // A record that declares another type is not a failure.
     (r#"{"type":"assistant.message","data":{"content":"Error: 429 Rate limit reached"}}"#, "fatal"),
     (
         r#"{"type":"tool.execution_complete","data":{"error":{"message":"429 Too Many Requests","code":"failure"}}}"#,
@@ -191,7 +191,7 @@ fn json_is_read_by_its_fields_first() {
 }
 
 #[test]
-fn a_reset_time_is_found_wherever_it_stands() {
+fn a_reset_time_is_found_anywhere() {
     for (text, reset) in [
         (
             r#"{"error":{"code":-32603,"message":"limited","data":{"statusCode":429,"retryAfter":3600}}}"#,

@@ -171,7 +171,7 @@ async fn a_result_is_audited_with_the_decision_it_belongs_to() {
     assert_eq!(after.tool.as_deref(), Some("bash"));
     assert_eq!(after.output, Some("/w/repo".into()));
     assert!(after.elapsed.is_some(), "since it was allowed");
-    assert_eq!(again.elapsed, None, "one decision stands for one call");
+    assert_eq!(again.elapsed, None, "one decision counts for one call");
 }
 
 #[tokio::test]

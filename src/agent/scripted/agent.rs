@@ -171,7 +171,7 @@ impl ScriptedAgent {
             return self.wire.answer(reply, Err(error.into())).await;
         }
         if !cwd.is_dir() {
-            let message = format!("Internal error: {} is no folder", cwd.display());
+            let message = format!("Internal error: {} is not a folder", cwd.display());
             let refusal = RpcError { code: -32603, message, data: json!(null) };
             return self.wire.answer(reply, Err(refusal)).await;
         }

@@ -309,7 +309,7 @@ impl TryFrom<String> for Hex {
         text.split_whitespace()
             .map(|byte| {
                 u8::from_str_radix(byte, 16)
-                    .map_err(|_| format!("`{byte}` is no byte; write bytes as `ff fe 0a`"))
+                    .map_err(|_| format!("`{byte}` is not a byte; write bytes as `ff fe 0a`"))
             })
             .collect::<Result<_, _>>()
             .map(Self)

@@ -1,4 +1,4 @@
-//! Secrets in YAML and in manifests, whose name stands some lines before them.
+//! Secrets in YAML and in manifests, whose name is some lines before them.
 //!
 //! Invariant: names and indents stay, so that what was YAML is YAML, and JSON is JSON.
 
@@ -80,7 +80,7 @@ pub(super) fn open(text: &str) -> Option<usize> {
     name
 }
 
-/// Where the last line begins if it names a secret whose value stands in the next one: in a
+/// Where the last line begins if it names a secret whose value is in the next one: in a
 /// list of variables, or in a file of logins.
 fn name_alone(text: &str) -> Option<usize> {
     let ended = text.trim_end();
@@ -124,7 +124,7 @@ impl<'t> Line<'t> {
         self.indent > self.blanks
     }
 
-    /// The key and what stands behind it.
+    /// The key and its value.
     fn pair(&self) -> Option<(&'t str, &'t str)> {
         let (key, value) = self.plain.split_once(':')?;
         let key = key.trim().trim_matches(['"', '\'']);
@@ -172,7 +172,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// What stands in the place of a block's text: `|`, `>-`, `|2`.
+/// Is this the mark of a block of text: `|`, `>-`, `|2`?
 fn is_block(value: &str) -> bool {
     let value = value.split(" #").next().unwrap_or(value).trim();
     value.starts_with(['|', '>'])

@@ -1,11 +1,11 @@
 //! Private keys in PEM: between their marks, and without one of them.
 //!
-//! Invariant: what stands before each line, such as a line number, a file's name or a sign of
+//! Invariant: the prefix of each line, such as a line number, a file's name or a sign of
 //! quoting, hides no part of a key.
 
 use super::mark::REDACTED;
 
-/// The marks of a private key; its name stands between them and five more dashes.
+/// The marks of a private key; its name is between them and five more dashes.
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
@@ -176,7 +176,7 @@ impl Iterator for Lines<'_> {
     }
 }
 
-/// What stands before each line of a key.
+/// The prefix of each line of a key.
 struct Prefix(String);
 
 /// What a line is to a key.
@@ -194,7 +194,7 @@ enum Line {
 }
 
 impl Prefix {
-    /// What stands before a mark in its line.
+    /// The prefix of a mark in its line.
     fn before(text: &str, mark: usize) -> Self {
         let first = text.floor_char_boundary(mark.saturating_sub(LONGEST_PREFIX));
         let line = Lines { text, at: first, until: mark }.last();
@@ -267,7 +267,7 @@ mod tests {
     const LAST: &str = "q4fWk0dN3xMIIEpAIBAAKCAQEA7b";
 
     #[test]
-    fn a_key_goes_with_whatever_stands_before_its_lines() {
+    fn a_key_goes_with_any_prefix_of_its_lines() {
         for prefixes in [
             ["", "", ""],
             ["12:", "13:", "14:"],

@@ -1,4 +1,4 @@
-//! The mark that stands where a secret was, and how redactors are applied one after another.
+//! The mark that replaces a secret, and how redactors are applied one after another.
 
 use std::borrow::Cow;
 

@@ -7,6 +7,7 @@
 mod blocks;
 mod escape;
 mod keys;
+mod lexicon;
 mod mark;
 mod pairs;
 mod pattern;
@@ -430,7 +431,7 @@ mod tests {
         "-----END RSA PRIVATE KEY-----\n",
     ];
 
-    /// Lines whose secrets stand in other lines than their names.
+    /// Lines whose secrets are in other lines than their names.
     const LINES: &[&str] = &[
         "password='abc1234'\n",
         "token: a\n",

@@ -1,4 +1,4 @@
-//! Secrets that are known by the name they stand behind: environment files,
+//! Secrets that are known by the name before them: environment files,
 //! JSON, YAML, query strings, options on a command line.
 //!
 //! Which names those are is the business of `secrets`, which values of `value`; this file
@@ -51,7 +51,7 @@ static PAIRS: LazyLock<Option<Pairs>> = LazyLock::new(|| {
     })
 });
 
-/// What stands behind a name in an XML element.
+/// A name and its value in an XML element.
 const ELEMENT: &str = r"<(?P<n>[A-Za-z0-9_.:-]{3,64})(?:[ \t][^<>\n]{0,200})?>(?P<s>[^<>\s]{4,})</";
 
 /// The same in records whose fields are called name and value, as lists of variables are
@@ -98,7 +98,7 @@ fn apply(text: &str) -> Option<Option<String>> {
     })
 }
 
-/// What is put in the place of a part of the text.
+/// The replacement for a part of the text.
 struct Replaced {
     from: usize,
     to: usize,
@@ -200,12 +200,12 @@ fn name_before(text: &str, end: usize, done: usize) -> &str {
     while head > done && end - head < LONGEST_NAME && is_name(bytes[head - 1]) {
         head -= 1;
     }
-    // What ends an escape or a colour is no part of the name.
+    // The end of an escape or a color is not part of the name.
     head = (head + escape::rest(bytes, head)).min(end);
     &text[head..end]
 }
 
-/// What becomes of the value behind a name; `None` if that is no secret.
+/// The replacement for the value after a name; `None` if the value is not a secret.
 fn replaced(
     text: &str,
     name: &str,
@@ -227,7 +227,7 @@ fn replaced(
     }
     let bare = found.name("bare")?;
     if sign.contains(':') && sign.trim_end().ends_with('=') && sign.trim() != ":=" {
-        // The value of a typed variable that is no literal is code.
+        // A typed variable whose value is not a literal is code.
         return None;
     }
     let from = end + bare.start();
@@ -256,7 +256,7 @@ fn replaced(
         return None;
     }
     if sign.contains(':') && !close.is_empty() {
-        // A number in JSON: what stands in its place has to be a string.
+        // A number in JSON: its replacement has to be a string.
         let close = close.trim_end_matches(']');
         return Some(Replaced { from, to, by: Cow::Owned(format!("{close}{REDACTED}{close}")) });
     }
@@ -314,7 +314,7 @@ fn assigned(text: &str, name: usize, from: usize) -> Option<usize> {
     (!code && !quoted).then_some(from + end)
 }
 
-/// The match without its group `s`, unless that is no secret.
+/// The match without its group `s`, if that is a secret.
 fn part(found: &Captures<'_>) -> String {
     let (whole, secret) = (get_whole(found), found.name("s").map_or("", |part| part.as_str()));
     let words = secret.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');

@@ -144,7 +144,7 @@ fn enclosing_end(text: &str, from: usize, enclosed: bool) -> usize {
 /// Most of a quoted value that is looked at behind its first line, in bytes.
 const MOST_LINES: usize = 16 * 1024;
 
-/// Where the quote stands that closes a value of several lines.
+/// The position of the quote that closes a value of several lines.
 #[derive(Debug, PartialEq, Eq)]
 enum Later {
     At(usize),
@@ -166,7 +166,7 @@ fn closed_later(text: &str, line: usize, quote: char) -> Later {
         };
     };
     let (before, after) = (&lines[..found], &lines[found + quote.len_utf8()..]);
-    // An opening quote stands behind a sign or a blank, and before a word.
+    // An opening quote follows a sign or a blank, and precedes a word.
     let own_line = before.rsplit('\n').next().is_some_and(|head| head.trim().is_empty());
     let opens = !own_line && before.ends_with([' ', '\t', '=', ':', '(', '[', '{', ',', '\\']);
     let ends = after.is_empty() || after.starts_with(['\n', '\r', ' ', ',', ';', ')', '}', ']']);
@@ -201,7 +201,7 @@ impl<'t> Strings<'t> {
             match bytes[self.at] {
                 b'\n' => self.inside = false,
                 b'"' => self.inside = !self.inside,
-                // What is escaped is no border; a line break always is one.
+                // An escaped character is not a border; a line break always is.
                 b'\\' if self.inside && bytes.get(self.at + 1) != Some(&b'\n') => self.at += 1,
                 _ => {}
             }

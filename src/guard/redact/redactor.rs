@@ -1,4 +1,4 @@
-//! The redactor: known values, known shapes, and values behind the names of secrets.
+//! The redactor: known values, known shapes, and values after the names of secrets.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::{pairs, shapes};
 /// hit ordinary words.
 const SHORTEST_VALUE: usize = 6;
 
-/// Finds secrets by their shape, by the name they stand behind, and by value.
+/// Finds secrets by their shape, by the name before them, and by value.
 #[derive(Clone, Debug)]
 pub struct Redactor {
     /// The values of known secrets; `None` if there are any and they could not be put together.
@@ -57,7 +57,7 @@ impl Redactor {
 
     /// The text without its secrets.
     pub fn redact_str<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        // What cannot be looked for may stand anywhere.
+        // Values that cannot be searched for may be anywhere.
         let Some(values) = &self.values else { return Cow::Borrowed(REDACTED) };
         let mut out = Cow::Borrowed(text);
         if values.patterns_len() > 0 && values.is_match(text) {
@@ -74,8 +74,8 @@ impl Redactor {
         Value::String(line.strip_prefix(NAME).unwrap_or(REDACTED).to_owned())
     }
 
-    /// The value without its secrets: strings are redacted, and what stands
-    /// behind a secret's name is replaced. Keys stay as they are.
+    /// The value without its secrets: strings are redacted, and the
+    /// values of secret names are replaced. Keys stay as they are.
     pub fn redact_json(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.redact_str(text).into_owned()),
@@ -117,7 +117,7 @@ impl Redact for Redactor {
     }
 }
 
-/// The value as it stands in a URL.
+/// The value as written in a URL.
 fn percent(value: &str) -> String {
     value
         .bytes()

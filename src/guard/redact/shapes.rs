@@ -1,4 +1,4 @@
-//! Secrets that are known by their own shape, wherever they stand.
+//! Secrets that are known by their own shape, anywhere in a text.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use regex::Captures;
 
 use super::mark::{REDACTED, replace};
 use super::pattern::LazyPattern;
-use super::{blocks, keys, phrase, tokens, value};
+use super::{blocks, keys, lexicon, tokens, value};
 use crate::guard::secrets::{self, Says};
 
 /// Shapes of which the group `s` goes and the rest stays, each behind a part that every
@@ -155,7 +155,7 @@ fn is_word(secret: &str, before: &str, after: &str) -> bool {
     let goes_on = after.strip_prefix(' ').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
     let scheme_alone = SCHEMES.iter().any(|name| plain.eq_ignore_ascii_case(name));
     let dotted = plain.contains('.');
-    phrase::is_common(plain)
+    lexicon::is_common(plain)
         || goes_on && secret.len() < LONGEST_WORD && !before.contains("bearer")
         || !scheme
             && (scheme_alone
@@ -166,7 +166,7 @@ fn is_word(secret: &str, before: &str, after: &str) -> bool {
                 || plain.eq_ignore_ascii_case("authorization"))
 }
 
-/// Whether the word behind `Bearer` is a token: a long one that is no plain word, or a short
+/// Whether the word after `Bearer` is a token: a long one that is not a plain word, or a short
 /// one with a digit.
 fn is_bearer(word: &str) -> bool {
     if word.len() >= SHORT_BEARER {
@@ -176,7 +176,7 @@ fn is_bearer(word: &str) -> bool {
     value::has_digit(word) && (word.len() >= 5 || word.bytes().any(|b| b.is_ascii_alphabetic()))
 }
 
-/// Whether text is no word: it has a digit, or capitals inside.
+/// Whether text is not a word: it has a digit, or capitals inside.
 fn random(text: &str) -> bool {
     value::has_digit(text) || value::has_capital_inside(text) || text.ends_with('=')
 }

@@ -231,7 +231,7 @@ mod tests {
                     out += &stream.finish();
                     let want = Redactor::default().redact_str(&text).into_owned();
                     assert!(out == want, "{filler} {secret} {shift}");
-                    assert!(!want.contains(secret.as_str()), "{secret} is no secret");
+                    assert!(!want.contains(secret.as_str()), "{secret} is not redacted");
                 }
             }
         }
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_lines_behind_its_name_waits_for_its_end() {
+    fn a_value_lines_after_its_name_waits_for_its_end() {
         let mut stream = Redactor::default().stream();
         assert_eq!(stream.push("a: 1\npassword: |\n"), "a: 1\n");
         assert_eq!(stream.push("  hunter2abc\n"), "");

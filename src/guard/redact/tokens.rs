@@ -1,6 +1,6 @@
 //! Tokens of known services, found by what they begin with.
 //!
-//! Invariant: all of a token goes, whatever stands behind it: what follows is part of the
+//! Invariant: all of a token goes, whatever comes after it: what follows is part of the
 //! token or stops it by itself. One pass looks for all beginnings; the pattern behind one is
 //! compiled when its beginning is first met, so that a runner that never sees a secret
 //! carries none of them.
@@ -14,7 +14,7 @@ use super::escape;
 use super::mark::REDACTED;
 use super::pattern::LazyPattern;
 
-/// What a token begins with, and what stands behind that.
+/// The beginning of a token, and the pattern of its rest.
 const TOKENS: &[(&[&str], &str)] = &[
     (&["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"[A-Za-z0-9]{16,255}"),
     (&["github_pat_"], r"[A-Za-z0-9_]{20,255}"),
@@ -278,7 +278,7 @@ const WEAK: usize = 2;
 const ORDINARY: &[&str] = &["s.", "EAAB", "EAAC", "EAAD", "EAAG", "EAAI", "EAAM"];
 
 /// Whether what follows an ordinary beginning has capitals, small letters and digits, and
-/// stands alone: it is no method that is called, and no part of a longer base64.
+/// stands alone: it is not a method that is called, and not part of a longer base64.
 fn is_jumble(before: &str, token: &str, after: &str) -> bool {
     let two = |is: fn(&u8) -> bool| token.bytes().filter(is).count() >= 2;
     let goes_on = |c: char| matches!(c, '(' | '_' | '+' | '/') || c.is_ascii_alphanumeric();

@@ -1,14 +1,14 @@
-//! Whether a value behind the name of a secret is one, and no word, no code, no placeholder.
+//! Whether the value after the name of a secret is a secret, and not a word, code or a placeholder.
 
+use super::lexicon;
 use super::mark::REDACTED;
-use super::phrase;
 use crate::guard::secrets::{self, Says};
 
-/// Where a value without quotes stands.
+/// The surroundings of a value without quotes.
 #[derive(Debug)]
 pub(super) struct ValueContext<'t> {
     pub(super) name: &'t str,
-    /// What stands between the name and the value.
+    /// The sign between the name and the value.
     pub(super) sign: &'t str,
     /// The quote behind the name.
     pub(super) close: &'t str,
@@ -34,7 +34,7 @@ const STAND_INS: &[&str] = &[
     "...",
 ];
 
-/// What begins a reading of a secret from elsewhere.
+/// Beginnings of code that reads a secret from elsewhere.
 const READINGS: &[&str] =
     &["your", "process.env", "os.environ", "env::", "secrets.", "vault:", "env."];
 
@@ -144,17 +144,17 @@ fn is_own_name(value: &str, name: &str) -> bool {
     letters && !is_password(name) && secrets::name(value) != Says::Nothing
 }
 
-/// Whether a value is a colour: a `token` is one of a theme's, too.
-fn is_colour(value: &str, name: &str) -> bool {
+/// Whether a value is a color: a theme has tokens, too.
+fn is_color(value: &str, name: &str) -> bool {
     let hex = value.strip_prefix('#').unwrap_or_default();
     matches!(hex.len(), 3 | 4 | 6 | 8)
         && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
         && !is_password(name)
 }
 
-/// Whether a value stands for a secret without being one: a placeholder, a name, a color.
+/// Whether a value is a stand-in for a secret: a placeholder, a name, a color.
 pub(super) fn stands_in(value: &str, name: &str) -> bool {
-    is_placeholder(value) || is_own_name(value, name) || is_colour(value, name)
+    is_placeholder(value) || is_own_name(value, name) || is_color(value, name)
 }
 
 /// Names of the secrets that services issue. A single `token` or `key` may be a lexer's or a
@@ -206,7 +206,7 @@ pub(super) fn quoted_secret(value: &str, name: &str, says: Says) -> bool {
         || value.len() >= 16
         || value.len() >= 4 && is_assigned_name(name)
         || value.len() >= 8 && is_password(name) && !is_password(value)
-        || !phrase::is_common(value)
+        || !lexicon::is_common(value)
             && (value.len() >= 3 && is_credential(name)
                 || value.len() >= 6 && is_secret && value.bytes().all(|b| b.is_ascii_lowercase()))
 }
@@ -216,11 +216,11 @@ fn is_capital_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-/// Whether a value without quotes is a secret and no code, no type, no prose.
+/// Whether a value without quotes is a secret, and not code, a type or prose.
 pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> bool {
     let ValueContext { name, sign, close, after, alone } = *place;
     let plain = value.trim_end_matches(['.', ':', '?']);
-    if plain.len() < 4 || is_placeholder(value) || is_colour(plain, name) {
+    if plain.len() < 4 || is_placeholder(value) || is_color(plain, name) {
         return false;
     }
     if says == Says::Perhaps && !looks_random(plain, name) {
@@ -235,7 +235,7 @@ pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> 
             && !plain.starts_with('-')
             && (has_digit(plain) || plain.len() >= 12 && has_capital_inside(plain));
     }
-    // Comparisons and paths through code are no values, types of constants neither.
+    // Comparisons, paths through code and types of constants are not values.
     let typed = sign.contains(':') && after.trim_start_matches(' ').starts_with('=');
     if plain.starts_with('=')
         || sign.contains(':') && plain.starts_with(':')
@@ -254,7 +254,7 @@ pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> 
         .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'-' | b'/'));
     if letters {
         let mixed = plain.len() >= 16 && jumbled(plain) && !plain.contains(['.', '_']);
-        // `f(password=password)` is code; `password=correcthorse` is none.
+        // `f(password=password)` is code; `password=correcthorse` is not.
         let made_up = is_password(name) && !is_password(plain);
         let word = made_up
             && plain.len() >= 6
@@ -273,7 +273,7 @@ pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> 
             && !plain.contains(['.', '/'])
             && !is_credential(plain)
             && (tight || !is_capital_word(plain))
-            && !phrase::is_common(plain);
+            && !lexicon::is_common(plain);
         return tight && (assigned || word) || mixed || words || issued;
     }
     // Code reads `config.token2` or `docs/auth2.md`; secrets rarely look like that.

@@ -46,7 +46,7 @@ fn ls() -> Value {
 }
 
 #[tokio::test]
-async fn the_option_is_chosen_by_its_kind_wherever_it_stands() {
+async fn the_option_is_chosen_by_its_kind_at_any_position() {
     let (scene, turn) = turn(async |peer| {
         let options = ["reject_once", "allow_always", "reject_always", "allow_once"];
         peer.ask("1", ls(), &options).await;
