@@ -6,6 +6,7 @@
 
 mod audit;
 mod sessions;
+mod shell_room;
 mod shells;
 
 use std::borrow::Cow;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use self::sessions::Sessions;
-pub use self::shells::{Shells, StartRoom};
+pub use self::shell_room::{Shells, StartRoom};
 use super::arguments::wanted;
 use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
 use super::human::{self, Approved, AskHuman, HumanReply, Question};

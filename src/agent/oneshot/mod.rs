@@ -7,10 +7,9 @@
 //! `cli_records` reads the records, `turn` watches a prompt.
 
 mod cli_records;
+mod launch;
 mod turn;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,33 +18,10 @@ use sha2::{Digest as _, Sha256};
 
 use self::turn::OneShotSession;
 use super::records::SessionRecords;
-use super::{Agent, AgentCommand, AgentError, Gate, Session};
-use crate::hooks::Plugin;
-use crate::model::{AgentIdentity, RunId, SessionId};
+use super::{Agent, AgentError, Session};
+use crate::model::{AgentIdentity, SessionId};
 
-/// Everything needed to start a prompt's process.
-pub struct OneShotLaunch {
-    /// The program, with its own arguments.
-    pub command: AgentCommand,
-    /// Arguments that the run adds.
-    pub extra: Vec<OsString>,
-    /// Variables to set (`Some`) or remove (`None`).
-    pub environment: Vec<(OsString, Option<OsString>)>,
-    /// The run, whose id marks every process of it.
-    pub run: RunId,
-    /// The repository's root.
-    pub cwd: PathBuf,
-    /// The run's folder, for the records and stderr.
-    pub folder: PathBuf,
-    /// The CLI's home with its session records.
-    pub home: Option<PathBuf>,
-    /// The folder of the CLI's log.
-    pub logs: PathBuf,
-    /// The guard's plugin, verified before each session.
-    pub plugin: Plugin,
-    /// Decides the agent's tool calls.
-    pub gate: Arc<Gate>,
-}
+pub use self::launch::OneShotLaunch;
 
 /// An agent that runs one process per prompt, and none between prompts.
 pub struct OneShot {

@@ -16,8 +16,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 use tokio_util::sync::CancellationToken;
 
-use super::OneShotLaunch;
 use super::cli_records::{self, CliRecords, RecordedCall};
+use super::launch::OneShotLaunch;
 use crate::agent::arguments::is_empty;
 use crate::agent::command::prepare;
 use crate::agent::fault::explains_loss;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ScriptedError;
+use super::exit::ScriptedError;
 
 /// A whole script.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn a_step_that_makes_no_sense_is_an_error_with_its_line() {
         let message = error("turns:\n- steps:\n  - hex: ff zz\n");
-        assert!(message.starts_with("error: line 3 column 10: `zz` is no byte"), "{message}");
+        assert!(message.starts_with("error: line 3 column 10: `zz` is not a byte"), "{message}");
         let message = error("turns:\n- steps:\n  - ask_only: {say: a}\n");
         assert!(message.contains("line 3 column 15: only read, write"), "{message}");
         let message = error("turns:\n- steps:\n  - {say: a, think: b}\n");
