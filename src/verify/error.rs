@@ -327,7 +327,7 @@ const NAMED: usize = 10;
 fn listed(changes: &[PathChange]) -> String {
     let mut text = String::new();
     for change in changes.iter().take(NAMED) {
-        text.push_str(&format!("\n  {}", super::words::change(change)));
+        text.push_str(&format!("\n  {}", super::format::change(change)));
     }
     if changes.len() > NAMED {
         text.push_str(&format!("\n  and {} more", changes.len() - NAMED));

@@ -91,7 +91,7 @@ impl Environment {
     ) -> Linked {
         let now = Self::look(root, layout, self.entries.iter().map(|e| e.path.clone()).collect());
         let named: BTreeSet<PathBuf> =
-            commands.iter().flat_map(|command| super::names::paths_in(command)).collect();
+            commands.iter().flat_map(|command| super::named_files::paths_in(command)).collect();
         let mut linked = Linked::default();
         for (before, now) in self.entries.iter().zip(&now.entries) {
             if fs::symlink_metadata(root.join(&before.path)).is_err() {

@@ -6,8 +6,8 @@
 
 mod checks;
 
+use super::format;
 use super::layout::{GUARDRAILS, Layout, PROGRESS};
-use super::words;
 use crate::model::{
     Attribution, CommitSeen, Evidence, Finding, FindingKind, History, Oid, Proof, Repair,
     SignsChange, TaskFileChange, Verdict, VerdictResult, Weight,
@@ -65,7 +65,7 @@ impl Case<'_> {
     fn guard(&mut self) {
         let evidence = self.evidence;
         if !evidence.undecided.is_empty() {
-            let calls = words::list(&evidence.undecided);
+            let calls = format::list(&evidence.undecided);
             self.find(
                 FindingKind::UndecidedCall,
                 Weight::Tampering,
@@ -73,7 +73,7 @@ impl Case<'_> {
             );
         }
         if !evidence.settings.is_empty() {
-            let paths = words::changes(&evidence.settings);
+            let paths = format::changes(&evidence.settings);
             self.find(
                 FindingKind::SettingsChanged,
                 Weight::Tampering,
@@ -81,7 +81,7 @@ impl Case<'_> {
             );
         }
         if !evidence.state_files.is_empty() {
-            let paths = words::changes(&evidence.state_files);
+            let paths = format::changes(&evidence.state_files);
             self.find(
                 FindingKind::RecordsTampered,
                 Weight::Tampering,
@@ -110,7 +110,7 @@ impl Case<'_> {
         if self.evidence.secrets.is_empty() {
             return;
         }
-        let paths = words::changes(&self.evidence.secrets);
+        let paths = format::changes(&self.evidence.secrets);
         self.find(
             FindingKind::SecretCommitted,
             Weight::Fails,
@@ -188,11 +188,11 @@ impl Case<'_> {
                 format!(
                     "The box of {} is still open. When the work is done and committed, change \
                      its `[ ]` to `[x]`.",
-                    words::criterion(&self.evidence.focus)
+                    format::criterion(&self.evidence.focus)
                 ),
             );
         }
-        let boxes = words::criteria;
+        let boxes = format::criteria;
         if !change.others_ticked.is_empty() {
             let which = boxes(&change.others_ticked);
             self.find(
@@ -297,7 +297,7 @@ impl Case<'_> {
             .commits
             .iter()
             .filter(|commit| !commit.ours)
-            .map(|commit| format!("{} {:?}", commit.id.short(), words::short(&commit.subject)))
+            .map(|commit| format!("{} {:?}", commit.id.short(), format::short(&commit.subject)))
             .collect();
         if !foreign.is_empty() {
             self.find(
@@ -306,7 +306,7 @@ impl Case<'_> {
                 format!(
                     "Commit messages do not begin with `{prefix}`: {}. Every commit of a turn must; a \
                      human's commits during a turn cannot be told from the agent's.",
-                    words::list(&foreign)
+                    format::list(&foreign)
                 ),
             );
         }
@@ -335,7 +335,7 @@ impl Case<'_> {
     fn tree(&mut self) {
         let evidence = self.evidence;
         if !evidence.uncommitted.is_empty() {
-            let paths = words::changes(&evidence.uncommitted);
+            let paths = format::changes(&evidence.uncommitted);
             self.find(
                 FindingKind::Uncommitted,
                 Weight::Fails,
@@ -343,7 +343,7 @@ impl Case<'_> {
             );
         }
         if !evidence.protected.is_empty() {
-            let paths = words::changes(&evidence.protected);
+            let paths = format::changes(&evidence.protected);
             self.find(
                 FindingKind::ProtectedChanged,
                 Weight::Fails,
@@ -357,7 +357,7 @@ impl Case<'_> {
             }
         }
         if !evidence.human.is_empty() {
-            let paths = words::changes(&evidence.human);
+            let paths = format::changes(&evidence.human);
             self.find(
                 FindingKind::HumanWorkTouched,
                 Weight::Fails,
@@ -368,7 +368,7 @@ impl Case<'_> {
             );
         }
         if !evidence.tests.is_empty() {
-            let paths = words::changes(&evidence.tests);
+            let paths = format::changes(&evidence.tests);
             self.find(
                 FindingKind::TestChanged,
                 Weight::Said,

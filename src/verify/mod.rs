@@ -1,11 +1,10 @@
-//! What really happened: evidence from git and from verify commands, and the judge.
+//! Evidence from git and from verify commands, and the judge.
 //!
-//! Invariant: an agent's words, ticks and exit reasons are claims; only what the runner
-//! sees in git, on disk and in the commands it runs itself becomes evidence, and what
-//! cannot be seen is never taken as proof. What does NOT live here: what is done about a
-//! verdict (the engine), and what TASK.md means (`task`).
+//! Invariant: an agent's words, ticks, and exit reasons are claims. Only what the runner finds in
+//! git, on disk, and with the commands it runs itself is evidence, and missing evidence is never
+//! proof. The engine acts on the verdict; `task` knows what TASK.md means.
 //!
-//! An iteration goes through this room like this:
+//! An iteration calls, in this order:
 //! [`Repo::checkpoint`], [`StateFiles::read`] and [`Repo::settings`] before the turn;
 //! [`collect`] after it; then [`plan`] and [`run_checks`]; then [`judge`]; then [`repair`].
 
@@ -15,19 +14,19 @@ mod clean;
 mod collect;
 mod error;
 mod fingerprint;
+mod format;
 mod git;
 mod ignored;
 mod judge;
 mod layout;
 mod leftovers;
-mod names;
+mod named_files;
 mod plan;
 mod protect;
 mod repair;
 mod repo;
 mod shell;
 mod state;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +42,7 @@ pub use ignored::{Environment, Linked};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use leftovers::{Leftovers, left_work, leftovers};
-pub use names::{is_test, named_by};
+pub use named_files::{is_test, named_by};
 pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
 pub use protect::Protection;
 pub use repair::{KeepTick, RepairContext, Repairs, repair};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::error::VerifyError;
-use super::names::named_by;
+use super::named_files::named_by;
 use crate::model::Task;
 
 /// The task's globs and the files that its verify commands name.

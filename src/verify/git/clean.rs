@@ -15,8 +15,8 @@ use super::git_repo::{GitRepo, path};
 use super::history::Head;
 use crate::verify::clean::CleanTree;
 use crate::verify::error::VerifyError;
+use crate::verify::format;
 use crate::verify::ignored::Linked;
-use crate::verify::words;
 
 /// What decides how a blob becomes a file.
 const CORE: [&str; 6] = [
@@ -59,7 +59,7 @@ impl GitRepo {
         for entry in &linked.left_out {
             notes.push(format!(
                 "{} is ignored by git and changed during the run: it is left out",
-                words::path(entry)
+                format::path(entry)
             ));
         }
         Ok(CleanTree::new(dir, work, notes))
@@ -183,7 +183,7 @@ impl GitRepo {
         let mut notes = Vec::new();
         for module in repo.submodules().map_err(&failed)? {
             let at = module.path();
-            let shown = words::path(at);
+            let shown = format::path(at);
             let (wanted, here) = (module.head_id(), module.workdir_id());
             if here.is_some() && here == wanted {
                 let target = work.join(at);

@@ -5,7 +5,7 @@
 
 use super::{Case, CommitsAlone};
 use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};
-use crate::verify::words;
+use crate::verify::format;
 
 impl Case<'_> {
     pub(super) fn checks(&mut self) {
@@ -27,7 +27,7 @@ impl Case<'_> {
             } else if before == Some(Colour::Green)
                 || check.criteria.iter().any(|key| evidence.proven.contains(key))
             {
-                let whose = words::criteria(&check.criteria);
+                let whose = format::criteria(&check.criteria);
                 self.find(
                     FindingKind::Regression,
                     Weight::Fails,
@@ -59,7 +59,7 @@ impl Case<'_> {
             (check.whole_task || check.criteria.contains(&evidence.focus)) && !ran(check)
         };
         for check in evidence.before.iter().filter(due) {
-            let command = words::short(&check.command);
+            let command = format::short(&check.command);
             self.find(
                 FindingKind::CheckFailed,
                 Weight::Fails,
@@ -128,7 +128,7 @@ fn before(evidence: &Evidence, check: &CheckResult) -> Option<Colour> {
 
 /// `` `cargo test` ended with exit code 1. ``
 fn failure(check: &CheckResult) -> String {
-    let command = words::short(&check.command);
+    let command = format::short(&check.command);
     match &check.status {
         CheckStatus::Passed => format!("`{command}` passed."),
         CheckStatus::Failed(code) => format!("`{command}` ended with exit code {code}."),
