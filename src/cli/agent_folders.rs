@@ -71,7 +71,7 @@ pub(super) fn other(home: &Path, command: &AgentCommand) -> AgentFolders {
         .filter(|folder| folder.exists())
         .collect();
     let fixed = writable.iter().flat_map(|folder| SETTINGS.map(|name| folder.join(name))).collect();
-    let files = words.iter().map(|word| Path::new(word)).filter(|path| path.is_absolute());
+    let files = words.iter().map(Path::new).filter(|path| path.is_absolute());
     let readable = files.filter(|path| path.is_file()).map(Path::to_owned).collect();
     writable.extend(memory(command));
     AgentFolders { writable, fixed, readable }
