@@ -1,19 +1,22 @@
 //! Settings: as written in their layers, then resolved once and immutable.
 //!
-//! A layer says what somebody wrote and nothing else; `resolve` picks, for each
-//! setting, the first layer that says something, and remembers which one it was
-//! so that `doctor` can tell. Reading the files and the environment is done here
-//! too; what a setting means is decided in the rooms that use it.
+//! A layer holds the settings of one source. For each setting, `resolve` uses the first layer
+//! that sets it, and keeps the source for `doctor`. This room also reads the files and the
+//! environment. The meaning of a setting is defined in the rooms that use it.
 
+mod environment;
+mod error;
 mod layer;
 mod policy;
 mod read;
 mod resolve;
 mod span;
+mod unknown;
 
+pub use environment::{from_environment, from_one};
+pub use error::ConfigError;
 pub use layer::{Layer, LayerSettings, Source};
-pub use read::{
-    ConfigError, from_environment, from_file, from_one, from_task, unknown_variables, user_file,
-};
+pub use read::{from_file, from_task, user_file};
 pub use resolve::{SettingOrigin, Settings, resolve};
 pub use span::{Span, SpanError};
+pub use unknown::unknown_variables;
