@@ -1,4 +1,4 @@
-//! `--ask`: the human at the terminal decides what the policy leaves to one.
+//! `--ask`: asks at the terminal about calls that the policy leaves to a human.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,12 +8,12 @@ use crate::hooks::ASK_LIMIT;
 use crate::report::LiveLine;
 use crate::sys::tty;
 
-/// How long a question waits: less than the hook that waits for it.
+/// How long a question waits. Must be less than the hook waits for the answer.
 const LIMIT: Duration = Duration::from_secs(15);
 const _: () = assert!(LIMIT.as_secs() < ASK_LIMIT.as_secs());
 
-/// Longest call that is asked for, in characters: more than that nobody reads in the time
-/// there is, and what is not shown is not approved.
+/// The longest call that is shown, in characters. Nobody can read more within the limit, and a
+/// call that is not shown is not approved.
 const MOST: usize = 2000;
 
 /// Longest reason that is shown, in characters.

@@ -34,7 +34,7 @@ pub(super) enum Canary {
         /// The rule.
         rule: String,
     },
-    /// It did not, or nobody can say so.
+    /// The guard did not hold, or it is unknown whether it did.
     Failed {
         /// What is missing.
         why: String,
@@ -129,7 +129,7 @@ fn prepare(repo: &Path, remote: &Path) -> Result<(), Failure> {
     git(repo, &[&identity[..], &commit[..]].concat())
 }
 
-/// The variables that make the CLI ask our model and nobody else.
+/// The variables that make the CLI use only our model.
 fn own_model(url: &str) -> Vec<(OsString, Option<OsString>)> {
     let named = std::env::vars_os().map(|(name, _)| name);
     let others = named.filter(|name| name.to_string_lossy().starts_with("COPILOT_PROVIDER_"));

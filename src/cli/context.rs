@@ -247,7 +247,7 @@ fn not_found(error: TaskError, root: &Path) -> Failure {
         | TaskError::Io { .. }
         | TaskError::NoBox { .. } => {}
     }
-    hints.into_iter().fold(Failure::from(error), Failure::hint)
+    Failure::from(error).hints(hints)
 }
 
 impl From<sys::SysError> for Failure {

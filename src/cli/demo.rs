@@ -32,7 +32,7 @@ pub(super) fn demo(directory: Option<&Path>, args: &DemoArgs) -> Result<u8, Fail
     let (folder, agent) = match prepare(directory, args) {
         Ok(prepared) => prepared,
         Err(failure) => {
-            let failure = meant.into_iter().fold(failure, Failure::hint);
+            let failure = failure.hints(meant);
             if args.json {
                 json_error::line(&failure);
             }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use self::finding::{Finding, State, as_json, as_text};
+use self::finding::{DoctorFinding, State, as_json, as_text};
 use super::args::DoctorArgs;
 use super::canary::{self, Canary};
 use super::context::{RepoContext, TaskContext, unknown_variables};
@@ -32,7 +32,7 @@ use crate::verify::Repo as _;
 
 /// Runs all checks. The exit code is that of the first failure.
 pub(super) fn doctor(directory: Option<&Path>, args: &DoctorArgs) -> Result<u8, Failure> {
-    let mut findings = vec![Finding::good("version", env!("CARGO_PKG_VERSION"))];
+    let mut findings = vec![DoctorFinding::good("version", env!("CARGO_PKG_VERSION"))];
     let settings = look(directory, args, &mut findings);
     let code = findings.iter().find_map(|finding| match finding.state {
         State::Bad(code) => Some(code),
@@ -49,12 +49,12 @@ pub(super) fn doctor(directory: Option<&Path>, args: &DoctorArgs) -> Result<u8, 
 fn look(
     directory: Option<&Path>,
     args: &DoctorArgs,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<DoctorFinding>,
 ) -> Option<Settings> {
     let place = match RepoContext::find(directory) {
         Ok(place) => place,
         Err(failure) => {
-            findings.push(Finding::bad("repository", &failure));
+            findings.push(DoctorFinding::bad("repository", &failure));
             return None;
         }
     };
@@ -64,9 +64,11 @@ fn look(
         Some(Err(_)) | None => Ok(None),
     };
     match (&at, &task) {
-        (Some(Err(failure)), _) | (_, Err(failure)) => findings.push(Finding::bad("task", failure)),
+        (Some(Err(failure)), _) | (_, Err(failure)) => {
+            findings.push(DoctorFinding::bad("task", failure))
+        }
         (Some(Ok(at)), Ok(_)) => {
-            findings.push(Finding::good("task", at.folder.task_file.display().to_string()));
+            findings.push(DoctorFinding::good("task", at.folder.task_file.display().to_string()));
         }
         (None, Ok(_)) => {}
     }
@@ -74,23 +76,23 @@ fn look(
     let mut settings = match place.layers(args.settings.layer(), task.as_ref()) {
         Ok(layers) => resolve(&layers),
         Err(failure) => {
-            findings.push(Finding::bad("settings", &failure));
+            findings.push(DoctorFinding::bad("settings", &failure));
             return None;
         }
     };
     repository(&place, at.as_ref().and_then(|at| at.as_ref().ok()), &settings, findings);
     match assemble::templates(&place) {
         Ok(_) => {}
-        Err(failure) => findings.push(Finding::bad("templates", &failure)),
+        Err(failure) => findings.push(DoctorFinding::bad("templates", &failure)),
     }
     findings.push(sandbox(settings.sandbox, place.root()));
     match super::policy::without_task(&place, &settings) {
         Ok(_) => {}
-        Err(failure) => findings.push(Finding::bad("policy", &failure)),
+        Err(failure) => findings.push(DoctorFinding::bad("policy", &failure)),
     }
     if let Some(unknown) = unknown_variables().ok().as_deref().and_then(assemble::about_unknown) {
         let hint = "unset it, or see docs/configuration.md for the variables that exist";
-        findings.push(Finding::note("environment", unknown, hint));
+        findings.push(DoctorFinding::note("environment", unknown, hint));
     }
     let command = launch::find_agent(&settings);
     fill_in(&mut settings, command.as_ref().ok());
@@ -102,9 +104,9 @@ fn look(
                     findings.push(deep(&command).await);
                 }
             }),
-            Err(failure) => findings.push(Finding::bad("agent", &failure)),
+            Err(failure) => findings.push(DoctorFinding::bad("agent", &failure)),
         },
-        Err(failure) => findings.push(Finding::bad("agent", &failure)),
+        Err(failure) => findings.push(DoctorFinding::bad("agent", &failure)),
     }
     Some(settings)
 }
@@ -132,29 +134,29 @@ fn repository(
     place: &RepoContext,
     at: Option<&TaskContext>,
     settings: &Settings,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<DoctorFinding>,
 ) {
     let checkpoint = match at {
         Some(at) => assemble::preflight(at, settings).map(|preflight| preflight.checkpoint),
         None => place.repo.checkpoint().map_err(Failure::from),
     };
     findings.push(match checkpoint {
-        Ok(checkpoint) => Finding::good("repository", checkpoint_for_people(&checkpoint)),
-        Err(failure) => Finding::bad("repository", &failure),
+        Ok(checkpoint) => DoctorFinding::good("repository", checkpoint_for_people(&checkpoint)),
+        Err(failure) => DoctorFinding::bad("repository", &failure),
     });
     match place.repo.identity(&environment::variable) {
         Ok(Some(identity)) => {
-            findings.push(Finding::good("identity", identity.author.to_string()));
+            findings.push(DoctorFinding::good("identity", identity.author.to_string()));
         }
-        Ok(None) => findings.push(Finding::note(
+        Ok(None) => findings.push(DoctorFinding::note(
             "identity",
             "git has no user name and email: commits will be by ralph-copilot <ralph-copilot@localhost>",
             "set them with `git config --global user.name NAME` and `git config --global user.email EMAIL`",
         )),
-        Err(error) => findings.push(Finding::bad("identity", &Failure::from(error))),
+        Err(error) => findings.push(DoctorFinding::bad("identity", &Failure::from(error))),
     }
     if let Some(holder) = place.holder() {
-        findings.push(Finding::note(
+        findings.push(DoctorFinding::note(
             "lock",
             format!("{holder} is working in this repository"),
             "wait for it or end it: a second run in this working tree fails with exit code 9",
@@ -166,29 +168,29 @@ async fn agent(
     place: &RepoContext,
     settings: &Settings,
     command: &AgentCommand,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<DoctorFinding>,
 ) {
     let Probe { identity, guarded } = match probe(place, settings, command).await {
         Ok(probe) => probe,
         Err(failure) => return findings.push(unusable(command, &failure)),
     };
     let shown = command.program.display();
-    findings.push(Finding::good("agent", format!("{identity} ({shown})")));
+    findings.push(DoctorFinding::good("agent", format!("{identity} ({shown})")));
     let guarded = match guarded {
         Ok(guarded) => guarded,
         Err(error) => {
             let class = error.fault().map(|fault| fault.class);
             let name = if class == Some(FaultClass::Auth) { "login" } else { "session" };
-            return findings.push(Finding::bad(name, &Failure::from(error)));
+            return findings.push(DoctorFinding::bad(name, &Failure::from(error)));
         }
     };
-    findings.push(Finding::good("login", "opened a session"));
+    findings.push(DoctorFinding::good("login", "opened a session"));
     findings.push(match (command.kind, guarded) {
-        (AgentKind::Copilot, true) => Finding::good(
+        (AgentKind::Copilot, true) => DoctorFinding::good(
             "guard",
             "active: CLI hook and ACP permission requests",
         ),
-        (AgentKind::Copilot, false) => Finding {
+        (AgentKind::Copilot, false) => DoctorFinding {
             name: "guard",
             state: State::Bad(10),
             detail: "the CLI did not start the guard's hook".to_owned(),
@@ -197,7 +199,7 @@ async fn agent(
                     .to_owned(),
             ),
         },
-        (AgentKind::Other, _) => Finding::note(
+        (AgentKind::Other, _) => DoctorFinding::note(
             "guard",
             "this agent has no hooks: the guard only sees its permission requests",
             "no action needed: a tool call without a permission request ends the run with exit code 10",
@@ -206,46 +208,48 @@ async fn agent(
 }
 
 /// An agent that does not start. The probe's logs are gone, so the hint does not name them.
-fn unusable(command: &AgentCommand, failure: &Failure) -> Finding {
-    let finding = Finding::bad("agent", failure);
+fn unusable(command: &AgentCommand, failure: &Failure) -> DoctorFinding {
+    let finding = DoctorFinding::bad("agent", failure);
     match failure.source.downcast_ref::<AgentError>().and_then(AgentError::fault) {
         Some(fault) if fault.class == FaultClass::Died => {
             let command = launch::describe(command);
             let hint = format!("run `{command}` to see why it does not answer over ACP");
-            Finding { hint: Some(hint), ..finding }
+            DoctorFinding { hint: Some(hint), ..finding }
         }
         Some(_) | None => finding,
     }
 }
 
 /// Which sandbox this machine can make, tried.
-fn sandbox(asked: Sandbox, root: &Path) -> Finding {
+fn sandbox(asked: Sandbox, root: &Path) -> DoctorFinding {
     match tier::choose(asked, root) {
         Ok(chosen) => match &chosen.missing {
-            Some(missing) => Finding::note("sandbox", chosen.headline(), &missing.to_string()),
-            None => Finding::good("sandbox", chosen.headline()),
+            Some(missing) => {
+                DoctorFinding::note("sandbox", chosen.headline(), &missing.to_string())
+            }
+            None => DoctorFinding::good("sandbox", chosen.headline()),
         },
-        Err(failure) => Finding::bad("sandbox", &failure),
+        Err(failure) => DoctorFinding::bad("sandbox", &failure),
     }
 }
 
 /// Whether the guard denies a call that must be denied.
-async fn deep(command: &AgentCommand) -> Finding {
+async fn deep(command: &AgentCommand) -> DoctorFinding {
     if command.kind == AgentKind::Other {
-        return Finding::note(
+        return DoctorFinding::note(
             "canary",
             "the canary works only with the Copilot CLI",
             "run it without --agent to test the guard of the Copilot CLI",
         );
     }
     match canary::canary(command).await {
-        Ok(Canary::Held { rule }) => Finding::good(
+        Ok(Canary::Held { rule }) => DoctorFinding::good(
             "canary",
             format!(
                 "the hook denied a `git push` ({rule}) in a test repository and told the model why; nothing was pushed"
             ),
         ),
-        Ok(Canary::Failed { why }) => Finding {
+        Ok(Canary::Failed { why }) => DoctorFinding {
             name: "canary",
             state: State::Bad(10),
             detail: format!("a call that must be denied was not: {why}"),
@@ -254,7 +258,7 @@ async fn deep(command: &AgentCommand) -> Finding {
                     .to_owned(),
             ),
         },
-        Err(failure) => Finding::bad("canary", &failure),
+        Err(failure) => DoctorFinding::bad("canary", &failure),
     }
 }
 

@@ -1,9 +1,8 @@
-//! What earlier runs left on this machine and nobody needs any more: folders of old runs,
-//! and scratch folders of runs that were killed.
+//! Removes the folders of old runs, and the scratch folders of runs that were killed.
 //!
-//! Invariant: to be called with the lock held and after the last run was put in order, so
-//! that no folder goes whose leftovers are not yet kept. Only folders that are named as a
-//! run is, and scratch folders that a run's own note names, are ever removed.
+//! Invariant: call this with the lock held and after the last run was recovered, so that no folder
+//! is removed whose work is not yet saved. It removes only folders that are named like a run, and
+//! scratch folders that a run's own note names.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -22,8 +22,8 @@ pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
     Ok(command)
 }
 
-/// Starts the guardian of a recipe or a launch that belongs to no run. One that is killed
-/// later is no reason to end what goes on.
+/// Starts the guardian of a recipe or a launch outside of a run. If it is killed later, the
+/// recipe or launch continues.
 pub(super) fn stand_by(name: &RunId, scratch: &Path) -> Result<Guardian, Failure> {
     let lost = |status| tracing::warn!(?status, "the guardian ended before its time");
     Ok(Guardian::start(command(name, scratch)?, lost)?)
@@ -34,7 +34,7 @@ pub(super) fn guardian(args: GuardianArgs) -> Result<u8, Failure> {
     let failed =
         |error| Failure::new(FailureKind::Usage, error).hint("the runner starts it by itself");
     let line = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
-    // One thread: whatever this costs is paid by every run from its start to its end.
+    // One thread, because every run pays for this process from start to end.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -45,7 +45,7 @@ pub(super) fn guardian(args: GuardianArgs) -> Result<u8, Failure> {
     match guarded {
         Guarded::Dismissed => {}
         Guarded::Cleared(swept) => {
-            // The dead runner cannot; nobody is there to tell if this does not work.
+            // The runner is dead, so a failure can only be traced.
             let removed = std::fs::remove_dir_all(&args.scratch);
             tracing::debug!(?swept, ?removed, "the run is cleared away");
         }

@@ -42,7 +42,7 @@ const ADAPTER: Duration = Duration::from_secs(28);
 const STACK: usize = 8 << 20;
 /// The CLI takes this exit code for a denial.
 const DENIED: u8 = 2;
-/// There is no such hook.
+/// An unknown hook.
 const UNKNOWN: u8 = 1;
 
 /// Answers a hook.

@@ -210,8 +210,7 @@ fn line(path: &str, staged: HookFileChange, dry_run: bool) -> String {
 impl From<HookEngineError> for Failure {
     fn from(error: HookEngineError) -> Self {
         let hint = error.hint();
-        let failure = Self::new(FailureKind::Invalid, error);
-        hint.into_iter().fold(failure, Failure::hint)
+        Self::new(FailureKind::Invalid, error).hints(hint.map(str::to_owned))
     }
 }
 

@@ -1,9 +1,8 @@
-//! What whoever asked for JSON gets in place of it where a command cannot be done: the
-//! reason and the way out in the shape that its reader expects, beside the same for people
-//! on standard error.
+//! The JSON that a command with `--json` prints if it fails: the reason and the hints, in the
+//! shape of its usual output. The same is on standard error, for people.
 //!
-//! What does NOT live here: what a command answers that could be done, and `recipe`, whose
-//! object has a place for errors.
+//! What does NOT live here: the output of a command that succeeds, and `recipe`, whose JSON has
+//! a field for errors.
 
 use super::check;
 use super::command_names::is_command;
@@ -80,7 +79,7 @@ pub(super) fn misunderstood(error: &clap::Error) -> Failure {
     let reason = text.split("\n\n").next().unwrap_or(&text);
     let reason = reason.strip_prefix("error: ").unwrap_or(reason).trim().to_owned();
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    let failure = tips.fold(Failure::new(FailureKind::Usage, reason), Failure::hint);
+    let failure = Failure::new(FailureKind::Usage, reason).hints(tips.map(str::to_owned));
     failure.hint("`--help` tells what can be typed")
 }
 

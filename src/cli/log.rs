@@ -26,7 +26,7 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
         Box::new(Plain::new(out, Clock::system(), 100))
     };
     let mut show = move |line: JournalLine| match line {
-        // Whoever closed the stream does not want to read on.
+        // A closed stream ends the command without an error.
         JournalLine::Event(event) => reporter.on_event(&event).is_ok(),
         JournalLine::Unknown { line, kind } => {
             let note = format!("event {line} has an unknown kind: {kind}");

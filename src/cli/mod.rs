@@ -1,7 +1,7 @@
 //! The command line: arguments in, exit codes out. One file a subcommand.
 //!
 //! Invariant: everything that is printed outside a run's reporters is printed here,
-//! by `say` and `complain`, and a closed stream is no panic.
+//! by `say` and `complain`, and a closed stream does not panic.
 
 mod agent;
 mod agent_folders;

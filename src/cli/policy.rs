@@ -1,7 +1,7 @@
-//! `policy check`: what the guard would say to a call, for people who test their policy.
+//! `policy check`: shows the guard's decision about a call, to test a policy.
 //!
-//! Nothing of a call is run. The rules are those of a run: the same settings in the same
-//! order; what only a run knows (its TMPDIR, the human's uncommitted files) is left out.
+//! Nothing is run. The rules are those of a run, from the same settings in the same order, except
+//! for what only a run knows: its TMPDIR, and the user's uncommitted files.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -52,7 +52,7 @@ fn check(directory: Option<&Path>, args: &PolicyArgs) -> Result<u8, Failure> {
     Ok(if explained.decision.allowed() { 0 } else { DENIED })
 }
 
-/// The rules of the place, ready to be asked.
+/// The policy of a repository, and the folder that paths are relative to.
 struct Asks {
     policy: Policy,
     cwd: PathBuf,
@@ -98,7 +98,7 @@ impl Asks {
         Ok(Self { policy, cwd: canonical(&at.place.cwd) })
     }
 
-    /// Answers every line, each as soon as it is there.
+    /// Answers every line as soon as it arrives.
     fn answer_lines(&self) -> Result<u8, Failure> {
         let mut input = std::io::stdin().lock();
         let mut out = std::io::stdout().lock();
@@ -122,7 +122,7 @@ impl Asks {
                 "reason": decision.reason,
                 "sandboxed": decision.sandboxed,
             });
-            // Whoever closed the stream wants no more answers.
+            // A closed stream ends the command without an error.
             if writeln!(out, "{answer}").and_then(|()| out.flush()).is_err() {
                 return Ok(0);
             }
@@ -163,16 +163,16 @@ impl Asks {
     }
 }
 
-/// The rules of a place where no run works on a task.
+/// The policy outside of a run.
 pub(super) fn without_task(place: &RepoContext, settings: &Settings) -> Result<Policy, Failure> {
     rules(Policy::without_task(canonical(place.root())), settings)
 }
 
-/// The settings as the guard takes them.
+/// Adds the settings to a policy.
 pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, Failure> {
     let invalid = |error| Failure::new(FailureKind::Invalid, error);
     policy.home = etcetera::home_dir().ok();
-    // A run gives its agent a folder of its own here; nothing is made for a question.
+    // A run creates this folder for its agent; a check does not need it.
     policy.tmp = Some(temporary().join("ralph-of-a-run").join("tmp"));
     policy.write_scope = settings.write_scope;
     policy.allow = Allow::new(&settings.allow).map_err(invalid)?;

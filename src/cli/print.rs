@@ -6,7 +6,7 @@ use super::environment::redactor;
 use crate::model::Checkpoint;
 use crate::report::harmless;
 
-/// Prints to standard output; whoever closed it does not want to read it.
+/// Prints to standard output; ignores a closed stream.
 pub(super) fn say(text: &str) {
     print(&mut std::io::stdout().lock(), &harmless(&redactor().redact_str(text)));
 }

@@ -18,7 +18,7 @@ pub(super) fn redact(args: &RedactArgs) -> Result<u8, Failure> {
         Shown { out: io::stdout().lock(), left: args.max_chars.unwrap_or(usize::MAX), cut: false };
     match filter(io::stdin().lock(), shown, environment::redactor().stream()) {
         Ok(()) => Ok(0),
-        // Whoever closed the output does not want to read on.
+        // A closed stream ends the command without an error.
         Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
         Err(Broken::Output(error)) => Err(Failure::new(FailureKind::Write, error)),
         Err(Broken::Input(error)) => Err(unreadable(error)),

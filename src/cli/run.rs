@@ -39,9 +39,7 @@ fn with_command_hint(failure: Failure) -> Failure {
         }
         Some(_) | None => None,
     };
-    meant
-        .into_iter()
-        .fold(failure, |failure, name| failure.hint(format!("did you mean the command `{name}`?")))
+    failure.hints(meant.map(|name| format!("did you mean the command `{name}`?")))
 }
 
 /// What came of the command line.

@@ -1,4 +1,4 @@
-//! Who is told of a run: the files in the task's folder, and the screen.
+//! The reporters of a run: the files in the task's folder, and the screen.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use crate::report::{ActivityLog, Console, CostLog, Json, LiveLine, Plain, Progre
 use crate::sys::clock::Clock;
 use crate::verify::{Layout, PROGRESS};
 
-/// Where events are shown.
+/// The format of events on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Show {
-    /// To a person, or as plain lines where nobody watches.
+    /// For people: live on a terminal, otherwise as plain lines.
     People,
     /// As JSON lines.
     Json,
@@ -22,7 +22,7 @@ pub(super) fn reporters(root: &Path, layout: &Layout, clock: Clock) -> Vec<Box<d
     vec![Box::new(progress), Box::new(activity), Box::new(cost)]
 }
 
-/// The same, for the events of a run that died: they write what is missing in the files.
+/// The same for the events of a run that died: they add only the lines that are missing.
 pub(super) fn catching_up(root: &Path, layout: &Layout, clock: Clock) -> Vec<Box<dyn Reporter>> {
     let (progress, activity, cost) = files(root, layout, clock);
     vec![

@@ -25,7 +25,7 @@ pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Fail
         .hint(if lines.is_empty() {
             "the file has no criteria: add a list item with a checkbox, `- [ ] text`".to_owned()
         } else {
-            format!("criteria are on lines {lines}")
+            format!("lines with a criterion: {lines}")
         }));
     };
     let to = if args.off { Tick::Open } else { Tick::Done };

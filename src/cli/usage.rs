@@ -1,4 +1,4 @@
-//! What a usage error says beyond what the parser knows.
+//! Hints for usage errors that the parser cannot give.
 
 use super::args::Cli;
 use super::command_names::{is_command, nearest_command, start_command};
@@ -9,8 +9,8 @@ use std::path::Path;
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Says what the parser cannot know: that the first word is no command, where it only sees
-/// that two words do not go together, or that it is the name of a task, too.
+/// Adds what the parser does not know: the first word is not a command, although the parser only
+/// reports conflicting arguments; or the first word is also the name of a task.
 pub(super) fn with_tip(
     mut error: clap::Error,
     directory: Option<&Path>,
@@ -36,7 +36,7 @@ pub(super) fn with_tip(
     Cli::command().error(ErrorKind::InvalidSubcommand, format!("unknown command `{first}`{meant}"))
 }
 
-/// What is said where a command was typed that is the name of a task here, too.
+/// The hint for a command whose name is also the name of a task.
 pub(super) fn task_of_that_name(directory: Option<&Path>, command: &str) -> Option<String> {
     let there = TaskContext::find(directory, command).is_ok();
     there.then(|| {

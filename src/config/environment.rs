@@ -14,7 +14,7 @@ use crate::model::{PolicyRules, Sandbox};
 pub(super) const PREFIX: &str = "RALPH_COPILOT_";
 
 /// The expectation for numbers that must be at least 1.
-const NOT_FROM_ONE: &str = "not a whole number from 1";
+const NOT_FROM_ONE: &str = "not a whole number of at least 1";
 
 /// Reads a number that must be at least 1, from a flag or a variable.
 ///
@@ -33,13 +33,13 @@ pub fn from_environment(
 ) -> Result<LayerSettings, ConfigError> {
     let variables = Variables { get };
     Ok(LayerSettings {
-        max_iterations: variables.from_one("MAX_ITERATIONS")?,
+        max_iterations: variables.positive("MAX_ITERATIONS")?,
         max_duration: variables.typed("MAX_DURATION")?,
         max_premium_requests: variables.number("MAX_PREMIUM_REQUESTS")?,
         max_tokens: variables.number("MAX_TOKENS")?,
         max_wait: variables.typed("MAX_WAIT")?,
         max_retries: max_retries(&variables)?,
-        stuck_threshold: variables.from_one("STUCK_THRESHOLD")?,
+        stuck_threshold: variables.positive("STUCK_THRESHOLD")?,
         on_stuck: variables.word("ON_STUCK", "neither `stop` nor `skip`")?,
         model: variables.typed("MODEL")?,
         agent: variables.typed("AGENT")?,
@@ -117,7 +117,7 @@ impl Variables<'_> {
         self.setting(setting).map(|found| found.parse("not a whole number")).transpose()
     }
 
-    fn from_one(&self, setting: &str) -> Result<Option<NonZeroU32>, ConfigError> {
+    fn positive(&self, setting: &str) -> Result<Option<NonZeroU32>, ConfigError> {
         self.setting(setting).map(|found| found.parse(NOT_FROM_ONE)).transpose()
     }
 

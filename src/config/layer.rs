@@ -1,4 +1,4 @@
-//! One layer: what somebody wrote in one place.
+//! A layer: the settings of one source.
 
 use std::fmt;
 use std::num::NonZeroU32;

@@ -38,7 +38,7 @@ pub enum RecipeError {
     /// Launches are nested too deep.
     #[error(transparent)]
     Depth(#[from] DepthError),
-    /// There is no runner.
+    /// The runner was not found.
     #[error("recipe-runner-rs was not found; looked at: {}", looked.join(", "))]
     NotFound {
         /// The places, in order.
@@ -116,7 +116,7 @@ pub enum RecipeError {
         /// The failed steps; may be empty.
         why: String,
     },
-    /// There is no cargo to install with.
+    /// cargo was not found.
     #[error("cargo was not found, and recipe-runner-rs is installed with it")]
     NoCargo,
     /// A limit that is not a number of seconds.

@@ -67,8 +67,8 @@ impl TreeLock {
     /// Who holds the lock now; `None` if nobody does.
     ///
     /// # Errors
-    /// If the file is there and cannot be opened or asked. A lock that is held by somebody
-    /// whose name is not yet written is an [`SysError::Locked`].
+    /// If the file is there and cannot be opened or asked. A lock whose holder has not
+    /// written its name yet is an [`SysError::Locked`].
     pub fn holder(path: &Path) -> Result<Option<Holder>, SysError> {
         let mut file = match open(path, &mut OpenOptions::new()) {
             Ok(file) => file,

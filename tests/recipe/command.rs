@@ -377,7 +377,7 @@ fn recipes_are_listed_from_the_folders_in_their_order() {
     assert_eq!(listed["recipes"], json!([recipe("c", "r/c.yaml")]));
     assert_eq!(listed["folders"], json!([{"path": scene.repo.path("r"), "exists": true}]));
     let text = scene.recipe(&["list"]).stdout;
-    assert!(text.contains("a.yaml") && text.contains("(not there)"), "{text}");
+    assert!(text.contains("a.yaml") && text.contains("(missing)"), "{text}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn yes_installs_and_checks() {
     // What is there is left alone.
     let again = install(&scene, "exit 1", &["--yes"], None);
     assert_eq!(again.code, Some(0), "{}", again.stderr);
-    assert!(again.stdout.contains("is there already"), "{}", again.stdout);
+    assert!(again.stdout.contains("is already installed"), "{}", again.stdout);
 }
 
 #[test]

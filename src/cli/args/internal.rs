@@ -14,7 +14,7 @@ pub(crate) struct GuardianArgs {
     /// The runner's process.
     #[arg(long)]
     pub(crate) runner: u32,
-    /// The run's own folder for temporary files, which nobody needs after it.
+    /// The run's folder for temporary files, which is removed with it.
     #[arg(long)]
     pub(crate) scratch: PathBuf,
 }

@@ -1,12 +1,12 @@
-//! What people are told before the work begins.
+//! Notices before the first iteration.
 
 use crate::agent::{AgentCommand, AgentKind};
 use crate::cli::print::complain;
 use crate::config::Settings;
 use crate::verify::{Fingerprint, Preflight};
 
-/// What was done before the run has a journal to say it in. Should it come to no run, it is
-/// said on standard error: there are refs that nobody would know of.
+/// Notices from before the run has a journal. If the run does not start, they go to standard
+/// error, because they name refs that the user must know of.
 #[derive(Debug, Default)]
 pub(super) struct Untold(Vec<String>);
 
@@ -15,7 +15,7 @@ impl Untold {
         self.0.extend(notices);
     }
 
-    /// They are told by somebody else.
+    /// Takes the notices, to record them elsewhere.
     pub(super) fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.0)
     }
@@ -29,7 +29,7 @@ impl Drop for Untold {
     }
 }
 
-/// What there is to say about the repository and the agent.
+/// The notices about the repository and the agent.
 pub(super) fn notices(
     preflight: &Preflight,
     settings: &Settings,
@@ -76,7 +76,7 @@ pub(super) fn notices(
     notices
 }
 
-/// Variables that are named as ours are and say nothing to us.
+/// The notice about variables with our prefix that have no meaning.
 pub(in crate::cli) fn unknown_variables(unknown: &[String]) -> Option<String> {
     let means = if unknown.len() == 1 { "means" } else { "mean" };
     let list = unknown.join(", ");

@@ -1,4 +1,4 @@
-//! What lives as long as a run, and how all of it ends.
+//! The values that live as long as a run, and their end.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -31,22 +31,21 @@ pub(in crate::cli) struct RunGuards {
 }
 
 impl RunGuards {
-    /// Ends whatever of the run is still there, and lets go of the tree only then.
+    /// Ends the processes that the run left, then releases the working tree.
     pub(in crate::cli) async fn end(self) {
         let swept = sweep(self.run.as_str(), LEFT_BEHIND).await;
         if swept.left.is_empty() {
             tracing::debug!(?swept, "nothing of the run is left");
             self.guardian.dismiss().await;
         } else {
-            // The guardian goes on where we give up.
+            // The guardian keeps trying.
             tracing::warn!(?swept, "processes of the run cannot be ended");
         }
     }
 }
 
-/// What ends the run's processes if this one is killed. A run begins with its guardian or not
-/// at all: that nothing of it is left behind must not depend on luck. One that is killed
-/// later is no reason to throw work away.
+/// Starts the process that ends the run's processes if this one is killed. Without a guardian,
+/// the run does not start. If the guardian is killed later, the run continues.
 pub(super) fn guardian(
     run: &RunId,
     scratch: &Path,
@@ -65,8 +64,8 @@ pub(super) fn guardian(
     Ok(Guardian::start(command(run, scratch)?, lost)?)
 }
 
-/// The second signal: everything ends now. Children are in sessions of their own, so
-/// they are ended one by one.
+/// Ends everything at the second signal. Children have sessions of their own, so they are
+/// ended one by one.
 pub(super) fn at_once(run: &RunId, live: Option<&LiveLine>, signal: i32) {
     if let Some(live) = live {
         live.remove();

@@ -48,7 +48,7 @@ pub(super) fn serve(place: RepoContext, begun: Begun) -> Result<u8, Failure> {
         let scratch = launch::scratch()?;
         let guardian = guardian::stand_by(&launch_id, scratch.path())?;
         let ended = guard(place, begun, &launch_id, scratch.path()).await;
-        // First its folder: from then on nobody looks after it.
+        // Remove the folder while the guardian still runs.
         drop(scratch);
         guardian.dismiss().await;
         ended

@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::config::Settings;
 
 /// The result of one check.
-pub(super) struct Finding {
+pub(super) struct DoctorFinding {
     pub(super) name: &'static str,
     pub(super) state: State,
     pub(super) detail: String,
@@ -23,7 +23,7 @@ pub(super) enum State {
     Bad(u8),
 }
 
-impl Finding {
+impl DoctorFinding {
     pub(super) fn good(name: &'static str, detail: impl Into<String>) -> Self {
         Self { name, state: State::Good, detail: detail.into(), hint: None }
     }
@@ -56,7 +56,7 @@ fn next_step(name: &str) -> &'static str {
     }
 }
 
-pub(super) fn as_json(findings: &[Finding], settings: Option<&Settings>) -> Value {
+pub(super) fn as_json(findings: &[DoctorFinding], settings: Option<&Settings>) -> Value {
     let findings: Vec<Value> = findings
         .iter()
         .map(|finding| {
@@ -84,7 +84,7 @@ pub(super) fn as_json(findings: &[Finding], settings: Option<&Settings>) -> Valu
     json!({ "findings": findings, "settings": settings })
 }
 
-pub(super) fn as_text(findings: &[Finding], settings: Option<&Settings>) -> String {
+pub(super) fn as_text(findings: &[DoctorFinding], settings: Option<&Settings>) -> String {
     let mut text = String::new();
     for finding in findings {
         let mark = match finding.state {

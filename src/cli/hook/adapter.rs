@@ -1,7 +1,7 @@
 //! `hook preToolUse` without a run.
 //!
-//! Who decides, in this order: XPIA and amplihack by their precedence; then the project's
-//! Claude hooks that look at the call; then, where nobody has, the guard.
+//! The order of decision: XPIA and amplihack by their precedence, then the project's Claude hooks
+//! that match the call, then the guard.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub(super) async fn before(
             (None, Some(Decided::deny("hook.malformed", &format!("{error}. Nothing ran."))))
         }
     };
-    // In a run the runner decides what nobody else has, and audits it.
+    // In a run, the runner decides the rest, and logs it.
     let Some(decided) = decided else { return String::new() };
     let session = asked.as_ref().and_then(|asked| session_of(&asked.call));
     let output = match (contract, decided.answer) {

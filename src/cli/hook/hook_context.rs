@@ -131,9 +131,8 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// Whether nobody can have meant it as one: everything that the user has, and the
-    /// machine's own folders. A repository in one of these is somebody's work, unless it is
-    /// the folder itself.
+    /// Whether this folder cannot be meant as a workspace, such as the home folder or a folder of
+    /// the system. A repository below one of these is a workspace.
     fn is_nobody_s(&self, home: Option<&Path>) -> bool {
         let within_home = home.is_some_and(|home| self.root.starts_with(home));
         if self.is_repository {

@@ -116,8 +116,9 @@ fn as_text(seen: &Seen, problems: &[RecipeError]) -> String {
         lines.push(format!("permissions  {mode:o}"));
     }
     for it in &seen.looked {
-        let state = it.found.as_ref().map_or("no".to_owned(), |path| path.display().to_string());
-        lines.push(format!("looked at    {}: {state}", it.describe()));
+        let state =
+            it.found.as_ref().map_or("not found".to_owned(), |path| path.display().to_string());
+        lines.push(format!("searched     {}: {state}", it.describe()));
     }
     let shown = |name: &str| seen.value(name).unwrap_or_else(|| "the runner's own".to_owned());
     lines.push(format!("agent        {}", shown(AGENT_VARIABLE)));

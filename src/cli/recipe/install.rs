@@ -1,4 +1,4 @@
-//! `recipe install`: cargo, from the runner's repository, never unasked.
+//! `recipe install`: cargo, from the runner's repository, after confirmation.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
@@ -56,7 +56,10 @@ fn tell(args: &InstallRunnerArgs, done: &Done) {
     let shown = |runner: &Runner| format!("{} {}", runner.found.path.display(), runner.version);
     match done {
         Done::There(runner) => {
-            say(&format!("{} is there already; --force installs it anew", shown(runner)));
+            say(&format!(
+                "{} is already installed; use --force to install it again",
+                shown(runner)
+            ));
         }
         Done::Installed(runner) => say(&format!("{} is installed", shown(runner))),
     }
@@ -95,8 +98,11 @@ fn go(args: &InstallRunnerArgs) -> Result<Outcome, Failure> {
     let Ok(cargo) = which::which("cargo") else { return Ok(Err((RecipeError::NoCargo, None))) };
     let command = format!("cargo {}", install_command().join(" "));
     if !args.yes && !agreed(&command) {
-        return Err(Failure::new(FailureKind::Usage, "nothing is installed unasked")
-            .hint(format!("`ralph-copilot recipe install --yes` runs `{command}`")));
+        return Err(Failure::new(
+            FailureKind::Usage,
+            "not installed: this needs your confirmation",
+        )
+        .hint(format!("`ralph-copilot recipe install --yes` runs `{command}`")));
     }
     complain(&format!("running `{command}`, for at most {} s", limit.as_secs()));
     runtime.block_on(async {
@@ -111,7 +117,7 @@ fn go(args: &InstallRunnerArgs) -> Result<Outcome, Failure> {
     })
 }
 
-/// Asks at a terminal; anywhere else nobody can have said yes.
+/// Asks at a terminal; elsewhere the answer is no.
 fn agreed(command: &str) -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;

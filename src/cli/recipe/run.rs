@@ -112,7 +112,7 @@ fn go(args: &RunRecipeArgs, request: &RecipeRequest, depth: Depth) -> Result<u8,
         let folder = scratch.path().to_owned();
         stop.listen(move |signal| at_once(&folder, signal))?;
         let (runner, report) = work(args, request, &bridge, &stop).await;
-        // First its folder: from then on nobody looks after it.
+        // Remove the folder while the guardian still runs.
         drop(scratch);
         if let Some(guardian) = guardian {
             guardian.dismiss().await;
@@ -236,10 +236,6 @@ impl From<RecipeError> for Failure {
     fn from(error: RecipeError) -> Self {
         let hint = error.hint();
         let kind = if error.is_unusable() { FailureKind::Agent } else { FailureKind::Invalid };
-        let failure = Self::new(kind, error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Self::new(kind, error).hints(hint)
     }
 }

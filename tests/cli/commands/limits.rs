@@ -10,7 +10,8 @@ fn a_limit_of_zero_is_a_usage_error() {
         for command in ["run", "doctor"] {
             let ran = repo.ralph(&[command, "demo", flag, "0"]);
             assert_eq!(ran.code, Some(2), "{command} {flag}: {}", ran.stdout);
-            let says = format!("invalid value '0' for '{flag} <N>': not a whole number from 1");
+            let says =
+                format!("invalid value '0' for '{flag} <N>': not a whole number of at least 1");
             assert!(ran.stderr.contains(&says), "{}", ran.stderr);
         }
     }
@@ -30,7 +31,7 @@ fn a_limit_of_zero_in_the_environment_or_a_file_is_invalid() {
         command.env(name, "0");
         let ran = finish(command);
         assert_eq!(ran.code, Some(7), "{name}: {}", ran.stdout);
-        assert_eq!(ran.stderr, format!("error: {name}=0: not a whole number from 1\n"));
+        assert_eq!(ran.stderr, format!("error: {name}=0: not a whole number of at least 1\n"));
     }
     for key in ["max_iterations", "stuck_threshold", "max_retries"] {
         repo.write(".ralph/config.toml", format!("{key} = 0\n"));

@@ -133,7 +133,7 @@ fn tick_changes_one_byte() {
     assert_eq!(ran.code, Some(2));
     insta::assert_snapshot!(ran.stderr.replace(&repo.root().display().to_string(), "REPO"), @r"
     error: no criterion on line 2 of REPO/tasks/demo/TASK.md
-    hint: criteria are on lines 3, 4, 5
+    hint: lines with a criterion: 3, 4, 5
     ");
 }
 

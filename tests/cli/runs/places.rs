@@ -196,12 +196,12 @@ fn settings_with_a_mistake() {
     let ran = finish(command);
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, ran.stderr), @r"
     Some(7)
-    error: RALPH_COPILOT_MAX_ITERATIONS=many: not a whole number from 1
+    error: RALPH_COPILOT_MAX_ITERATIONS=many: not a whole number of at least 1
     ");
     let ran = repo.ralph(&["run", "demo", "--max-iterations", "many"]);
     insta::assert_snapshot!(format!("{:?}\n{}", ran.code, ran.stderr), @r"
     Some(2)
-    error: invalid value 'many' for '--max-iterations <N>': not a whole number from 1
+    error: invalid value 'many' for '--max-iterations <N>': not a whole number of at least 1
 
     For more information, try '--help'.
     ");
