@@ -26,7 +26,10 @@ fn all_is_well_with_the_scripted_agent() {
         .iter()
         .map(|it| it["name"].as_str().expect("a name"))
         .collect();
-    assert_eq!(names, ["version", "task", "repository", "identity", "agent", "login", "guard"]);
+    assert_eq!(
+        names,
+        ["version", "task", "repository", "identity", "sandbox", "agent", "login", "guard"]
+    );
     assert_eq!(finding(&object, "login")["state"], "good");
     assert_eq!(finding(&object, "guard")["state"], "note");
     assert_eq!(repo.status(), "");
