@@ -196,6 +196,13 @@ mod tests {
             ("{\"password\":\"abc\",\"a\":1}", "{\"password\":\"[REDACTED]\",\"a\":1}"),
             ("password = 'ab1'", "password = '[REDACTED]'"),
             ("DB_PASSWORD=\"abc\"", "DB_PASSWORD=\"[REDACTED]\""),
+            ("password=\"  hunter2 x\"", "password=\"[REDACTED]\""),
+            ("it's password='\thunter2'", "it's password='[REDACTED]'"),
+            ("{\"a\":1,\"password\":\"  open sesame\"}", "{\"a\":1,\"password\":\"[REDACTED]\"}"),
+            (
+                "\"{\\\"password\\\":\\\" hunter2\\\"}\"",
+                "\"{\\\"password\\\":\\\"[REDACTED]\\\"}\"",
+            ),
         ] {
             assert_eq!(redact(text), want);
         }
@@ -224,9 +231,41 @@ mod tests {
             "--password=\"$PASSWORD\" --token=\"<token>\"",
             "--password=\"the password\"",
             "tokens=\"abc\"",
+            "printf \"password=\" hunter2 \"x\"",
+            "secret=\"API_TOKEN DB_PASSWORD\"",
+            "secrets: 'GITHUB_TOKEN, NPM_TOKEN'",
+            "password: 'required|min:8'",
+            "'password' => 'nullable|string|between:8,64|confirmed'",
         ] {
             assert_eq!(redact(text), text);
         }
+    }
+
+    #[test]
+    fn several_words_without_quotes_go_in_a_properties_file() {
+        for (text, want) in [
+            ("a=b\ndb.password=hunter2 two\nc=d", "a=b\ndb.password=[REDACTED]\nc=d"),
+            ("password=correct horse \n", "password=[REDACTED] \n"),
+            ("  passphrase=blue river stone", "  passphrase=[REDACTED]"),
+            ("password=hunter2abc user=me", "password=[REDACTED] user=me"),
+            ("PASSWORD=hunter2abc npm test", "PASSWORD=[REDACTED] npm test"),
+        ] {
+            assert_eq!(redact(text), want);
+        }
+        for text in ["password=not set", "password=is required here", "x password=correct horse"] {
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    #[test]
+    fn a_quoted_value_of_any_number_of_lines_goes() {
+        let value = "hunter2 with space\n".repeat(4000);
+        let text = format!("password=\"{value}\"\nb");
+        assert!(redact(&text) == "password=\"[REDACTED]\"\nb");
+        let mut stream = Redactor::default().stream();
+        let mut out: String = text.split_inclusive('\n').map(|line| stream.push(line)).collect();
+        out.push_str(&stream.finish());
+        assert_eq!(out, "password=\"[REDACTED]\"\nb");
     }
 
     #[test]

@@ -220,9 +220,11 @@ fn replaced(
     let signed = !sign.trim().is_empty() || name.starts_with("--");
     if let Some(open) = quote(found) {
         let from = end + open.end();
+        if !signed || text[from..].starts_with([' ', '\t']) && closes(text, from, open.as_str()) {
+            return None;
+        }
         let ends = quoted_ends(text, from, open.as_str(), strings).candidates;
-        let to = ends.into_iter().find(|to| is_secret_text(&text[from..*to], name, says, sign));
-        let to = to.filter(|_| signed)?;
+        let to = ends.into_iter().find(|to| is_secret_text(&text[from..*to], name, says, sign))?;
         return Some(Replaced { from, to, by: Cow::Borrowed(REDACTED) });
     }
     let bare = found.name("bare")?;
@@ -249,6 +251,12 @@ fn replaced(
     if !get("lead").is_empty() || !get("next").is_empty() {
         return None;
     }
+    if sign == "=" && close.is_empty() && !value::is_assigned_name(name) {
+        let line = words_of_line(text, end - name.len(), from, to);
+        if let Some(to) = line.filter(|to| phrase::words_made_up(&text[from..*to], name, sign)) {
+            return Some(Replaced { from, to, by: Cow::Borrowed(REDACTED) });
+        }
+    }
     let bare = &text[from..to];
     let alone = is_alone(&text[..end - name.len()], &text[to..]);
     let place = ValueContext { name, sign, close, after: &text[to..], alone };
@@ -274,8 +282,42 @@ fn is_secret_text(value: &str, name: &str, says: Says, sign: &str) -> bool {
     let secret = |value: &str| {
         value::quoted_secret(value, name, says) || phrase::quoted_made_up(value, name, says, sign)
     };
-    if value.contains('\n') { value.lines().any(|line| secret(line.trim())) } else { secret(value) }
+    if value.contains('\n') {
+        value.lines().any(|line| secret(line.trim()))
+    } else {
+        secret(value.trim_start())
+    }
 }
+
+/// Does the quote before `from` close a string that began earlier in its line, as in
+/// `"Password: " + x`? Typographic quotes always do.
+fn closes(text: &str, from: usize, open: &str) -> bool {
+    let Some(quote) = open.chars().last().filter(char::is_ascii) else { return true };
+    let before = &text[..from - open.len()];
+    let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+    let level = open.len() - open.trim_start_matches('\\').len();
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let quotes = line.match_indices(quote).filter(|(at, _)| {
+        let head = line[..*at].trim_end_matches('\\');
+        let apostrophe = is_letter(head.chars().last()) && is_letter(line[at + 1..].chars().next());
+        at - head.len() == level && !(apostrophe && quote == '\'')
+    });
+    !quotes.count().is_multiple_of(2)
+}
+
+/// The end of a line that is only `name=several words`, as in a properties file. `to` is the
+/// end of the first word.
+fn words_of_line(text: &str, name: usize, from: usize, to: usize) -> Option<usize> {
+    let before = text[..name].trim_end_matches([' ', '\t']);
+    let line = text[to..].find(['\n', '\r']).map_or(text.len(), |end| to + end);
+    let plain = |word: &str| !word.starts_with('-') && !word.contains(CODE_OR_QUOTE);
+    let alone = before.is_empty() || before.ends_with('\n');
+    (alone && text[from..line].split_whitespace().all(plain))
+        .then(|| from + text[from..line].trim_end().len())
+}
+
+/// Characters of code, of strings, and of further pairs.
+const CODE_OR_QUOTE: &[char] = &['=', ':', ';', '"', '\'', '`', '\\', '(', '[', '{', '<', '|', '&'];
 
 /// Whether a pair has a line to itself, or a field of a query.
 fn is_alone(before: &str, after: &str) -> bool {

@@ -141,14 +141,11 @@ fn enclosing_end(text: &str, from: usize, enclosed: bool) -> usize {
     text.len()
 }
 
-/// Most of a quoted value that is looked at behind its first line, in bytes.
-const MOST_LINES: usize = 16 * 1024;
-
 /// The position of the quote that closes a value of several lines.
 #[derive(Debug, PartialEq, Eq)]
 enum Later {
     At(usize),
-    /// It does not: the next quote opens something else, or is too far away.
+    /// The next quote opens something else.
     Nowhere,
     /// The text ends before.
     Unknown,
@@ -156,15 +153,8 @@ enum Later {
 
 /// Finds the quote that closes a value whose first line ends at `line`.
 fn closed_later(text: &str, line: usize, quote: char) -> Later {
-    let most = text.floor_char_boundary(text.len().min(line + MOST_LINES));
-    let lines = &text[line..most];
-    let Some(found) = lines.find(quote) else {
-        return if most < text.len() || lines.len() >= MOST_LINES {
-            Later::Nowhere
-        } else {
-            Later::Unknown
-        };
-    };
+    let lines = &text[line..];
+    let Some(found) = lines.find(quote) else { return Later::Unknown };
     let (before, after) = (&lines[..found], &lines[found + quote.len_utf8()..]);
     // An opening quote follows a sign or a blank, and precedes a word.
     let own_line = before.rsplit('\n').next().is_some_and(|head| head.trim().is_empty());
