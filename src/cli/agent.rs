@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::paths;
 use super::runtime::runtime;
 use crate::agent::scripted::{AgentExit, AgentScript, ScriptedError, serve};
+use crate::model::ExitCode;
 
 /// Plays a script until the client hangs up.
 pub(super) fn agent(directory: Option<&Path>, script: &Path) -> Result<u8, Failure> {
@@ -24,13 +25,13 @@ impl From<ScriptedError> for Failure {
     fn from(error: ScriptedError) -> Self {
         let kind = match &error {
             ScriptedError::Read { .. } => {
-                return Self::new(FailureKind::Invalid, error)
+                return Self::new(ExitCode::Invalid, error)
                     .hint("name a script: docs/scripted-agent.md shows what one looks like");
             }
-            ScriptedError::Parse { .. } => FailureKind::Invalid,
-            ScriptedError::Memory { .. } => FailureKind::Write,
+            ScriptedError::Parse { .. } => ExitCode::Invalid,
+            ScriptedError::Memory { .. } => ExitCode::Write,
             ScriptedError::Signal(_) | ScriptedError::Turn(_) | ScriptedError::Serve(_) => {
-                FailureKind::Internal
+                ExitCode::Internal
             }
         };
         Self::new(kind, error)

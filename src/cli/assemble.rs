@@ -23,7 +23,7 @@ use self::run_guards::{RunGuards, guardian};
 use super::args::RunArgs;
 use super::command_names::next_commands;
 use super::context::{TaskContext, unknown_variables};
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::launch::{self, Mount, Start};
 use super::recipe::bridge_under;
@@ -35,7 +35,7 @@ use crate::config::Settings;
 use crate::engine::{BaselineRun, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{Record, Reporter, Task};
+use crate::model::{ExitCode, Record, Reporter, Task};
 use crate::recipe::Bridge;
 use crate::report::LiveLine;
 use crate::sys::atomic;
@@ -236,7 +236,7 @@ fn record(
     let journal = claim.folder.join(JOURNAL_FILE);
     let (run, redact) = (claim.run.clone(), Arc::clone(redactor) as _);
     let events = Emitter::create(&journal, run, clock, redact, reporters)
-        .map_err(|error| Failure::new(FailureKind::Write, error))?;
+        .map_err(|error| Failure::new(ExitCode::Write, error))?;
     let events = Arc::new(events);
     let audit = audit::open(&claim.audited, clock, redactor).map_err(audit::missing)?;
     let record: Arc<dyn Record> = Arc::new(WithAudit::new(Arc::clone(&events) as _, audit));

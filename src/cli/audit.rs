@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::paths::canonical;
 use crate::events::{self, Audit};
 use crate::guard::Redactor;
-use crate::model::RecordError;
+use crate::model::{ExitCode, RecordError};
 use crate::sys::clock::Clock;
 
 /// Names another folder than the repository's own.
@@ -31,7 +31,7 @@ pub(super) fn open(
 
 /// Nothing runs without one.
 pub(super) fn missing(error: RecordError) -> Failure {
-    Failure::new(FailureKind::Write, error)
+    Failure::new(ExitCode::Write, error)
         .hint(format!("calls that cannot be logged do not run; set {FOLDER} to use another folder"))
 }
 
@@ -41,7 +41,7 @@ pub(super) fn inside<'f>(folder: &'f Path, root: &Path) -> Result<Option<&'f str
     let inside = folder.strip_prefix(root).ok().and_then(Path::to_str);
     if inside == Some("") {
         let message = format!("{FOLDER} is the repository itself");
-        return Err(Failure::new(FailureKind::Invalid, message)
+        return Err(Failure::new(ExitCode::Invalid, message)
             .hint("set it to a folder of its own, or unset it to use .ralph/audit/"));
     }
     Ok(inside)

@@ -14,12 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::demo::git;
 use super::environment;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::launch::{self, Start};
 use super::loopback::Loopback;
 use crate::agent::{AgentCommand, Focus, Gate, Greeting, TurnLimits};
 use crate::guard::{OsFiles, Policy};
-use crate::model::{Answer, Asked, EventKind, Prompt, Record, RecordError, RunId, Via};
+use crate::model::{Answer, Asked, EventKind, ExitCode, Prompt, Record, RecordError, RunId, Via};
 
 /// What the model asks for; every policy denies it.
 const COMMAND: &str = "git push canary HEAD";
@@ -48,7 +48,7 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     let (repo, remote) = (base.join("repo"), base.join("remote.git"));
     prepare(&repo, &remote)?;
     let model = Loopback::start(COMMAND).await.map_err(|error| {
-        Failure::new(FailureKind::Internal, format!("no port on loopback: {error}"))
+        Failure::new(ExitCode::Internal, format!("no port on loopback: {error}"))
     })?;
     let decisions = Arc::<Decisions>::default();
     let record: Arc<dyn Record> = Arc::clone(&decisions) as _;

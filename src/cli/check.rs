@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::args::TaskArgs;
 use super::context::TaskContext;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::print::{complain, say, say_json};
-use crate::model::{Criterion, Diagnostic, Severity, Task, TaskSettings};
+use crate::model::{Criterion, Diagnostic, ExitCode, Severity, Task, TaskSettings};
 use crate::task;
 
 /// Shows the task. The exit code is 7 if it is not usable.
 pub(super) fn check(directory: Option<&Path>, args: &TaskArgs) -> Result<u8, Failure> {
     let at = TaskContext::find(directory, &args.task)?;
     let task = at.load()?;
-    let code = if task::usable(&task) { 0 } else { FailureKind::Invalid.code() };
+    let code = if task::usable(&task) { 0 } else { ExitCode::Invalid.number() };
     if args.json {
         say_json(&as_json(&at, &task));
         return Ok(code);

@@ -10,12 +10,12 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::args::ClassifyArgs;
-use super::failure::{Failure, FailureKind, unreadable};
+use super::failure::{Failure, unreadable};
 use super::print::say_line;
 use crate::agent;
 use crate::config::from_environment;
 use crate::engine::{Advice, RecoveryAction, RetryLimits, advise};
-use crate::model::{Fault, FaultClass};
+use crate::model::{ExitCode, Fault, FaultClass};
 use crate::sys::clock::Clock;
 
 /// Most that is read, in bytes.
@@ -48,7 +48,7 @@ pub(super) fn classify(args: &ClassifyArgs) -> Result<u8, Failure> {
     let fault = agent::classify(&String::from_utf8_lossy(&input));
     let told = told(fault, args.retry, &allowed, Clock::system().now());
     let value =
-        serde_json::to_value(&told).map_err(|error| Failure::new(FailureKind::Internal, error))?;
+        serde_json::to_value(&told).map_err(|error| Failure::new(ExitCode::Internal, error))?;
     say_line(&value);
     Ok(0)
 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::command_names::nearest;
 use super::environment;
-use super::failure::{Failure, FailureKind, MAKE_ROOM};
+use super::failure::Failure;
 use super::paths::directory;
 use crate::config::{self, Layer, LayerSettings, Source};
 use crate::engine::dead_run_task;
 use crate::guard::{PolicyError, Rules};
-use crate::model::{Diagnostic, Severity, Task};
+use crate::model::{Diagnostic, ExitCode, Severity, Task};
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys;
 use crate::sys::depth::DEPTH_VARIABLE;
@@ -195,7 +195,7 @@ impl TaskContext {
             return Ok(task);
         }
         let text = self.diagnostics(&task).join("\n\n");
-        Err(Failure::new(FailureKind::Invalid, format!("invalid task\n\n{text}")))
+        Err(Failure::new(ExitCode::Invalid, format!("invalid task\n\n{text}")))
     }
 
     /// The diagnostics of a task, each with its place.
@@ -209,13 +209,13 @@ impl TaskContext {
 impl From<RepoProblem> for Failure {
     fn from(problem: RepoProblem) -> Self {
         let hint = problem.hint();
-        Self::new(FailureKind::Repository, problem).hint(hint)
+        Self::new(ExitCode::Repository, problem).hint(hint)
     }
 }
 
 impl From<TaskError> for Failure {
     fn from(error: TaskError) -> Self {
-        Self::new(FailureKind::Invalid, error)
+        Self::new(ExitCode::Invalid, error)
     }
 }
 
@@ -255,15 +255,14 @@ impl From<sys::SysError> for Failure {
         match &error {
             sys::SysError::Locked { holder, .. } => {
                 let who = holder.as_ref().map_or("another run".to_owned(), Holder::to_string);
-                Self::new(
-                    FailureKind::Locked,
-                    format!("{who} is already working in this repository"),
-                )
-                .hint("wait for it or end it; `ralph-copilot status <task>` shows its progress")
+                Self::new(ExitCode::Locked, format!("{who} is already working in this repository"))
+                    .hint("wait for it or end it; `ralph-copilot status <task>` shows its progress")
             }
-            sys::SysError::File { .. } => Self::new(FailureKind::Write, error).hint(MAKE_ROOM),
+            sys::SysError::File { .. } => {
+                Self::new(ExitCode::Write, error).hint(ExitCode::Write.hint())
+            }
             sys::SysError::Spawn { .. } | sys::SysError::Process { .. } => {
-                Self::new(FailureKind::Internal, error)
+                Self::new(ExitCode::Internal, error)
             }
         }
     }

@@ -15,13 +15,14 @@ use std::process::Command;
 use self::guarded::{Begun, OURS, guarded, plugin, plugin_arguments, plugin_folder};
 use super::args::CopilotArgs;
 use super::context::RepoContext;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::launch;
 use super::paths::{directory, temporary};
 use super::print::{complain, say_as_is};
 use crate::agent::AgentKind;
 use crate::hooks::HookFileChange;
 use crate::launcher::{self, Approver, CopyReport, Normalized, normalize};
+use crate::model::ExitCode;
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys::depth::{DEPTH_VARIABLE, Depth};
 
@@ -49,7 +50,7 @@ pub(super) fn copilot(named: Option<&Path>, args: &CopilotArgs) -> Result<u8, Fa
     match begin(named, args, socket, normalized) {
         Ok(code) => Ok(code),
         Err(failure) => {
-            let code = if failure.kind == FailureKind::Agent { NOT_FOUND } else { OURS };
+            let code = if failure.code == ExitCode::Agent { NOT_FOUND } else { OURS };
             complain(&failure.to_string());
             Ok(code)
         }
@@ -62,10 +63,10 @@ fn begin(
     socket: Option<PathBuf>,
     normalized: Normalized,
 ) -> Result<u8, Failure> {
-    let depth = Depth::current().map_err(|error| Failure::new(FailureKind::Usage, error))?;
+    let depth = Depth::current().map_err(|error| Failure::new(ExitCode::Usage, error))?;
     if args.no_guard && socket.is_some() {
         let why = "--no-guard is not allowed inside a run";
-        return Err(Failure::new(FailureKind::Usage, why));
+        return Err(Failure::new(ExitCode::Usage, why));
     }
     let begun = Begun {
         command: launch::find_copilot()?,
@@ -93,7 +94,7 @@ fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
     // A run that is over decides nothing any more: say so before anything begins.
     UnixStream::connect(socket).map_err(|error| {
         let message = format!("the run at {} does not answer: {error}", socket.display());
-        Failure::new(FailureKind::Internal, message)
+        Failure::new(ExitCode::Internal, message)
             .hint(format!("if {SOCKET_VARIABLE} is left over from an earlier run, unset it"))
     })?;
     let base = socket.parent().unwrap_or(Path::new("/")).join(format!("l{}", std::process::id()));
@@ -106,7 +107,7 @@ fn under(begun: Begun, socket: &Path) -> Result<u8, Failure> {
 fn replace(mut command: Command, begun: &Begun) -> Failure {
     let error = command.current_dir(&begun.cwd).env(DEPTH_VARIABLE, &begun.depth).exec();
     let program = begun.command.program.display();
-    Failure::new(FailureKind::Internal, format!("cannot start {program}: {error}"))
+    Failure::new(ExitCode::Internal, format!("cannot start {program}: {error}"))
 }
 
 fn print(arguments: &[OsString]) {
@@ -133,7 +134,7 @@ fn stage(named: Option<&Path>) -> Result<(), Failure> {
         return Ok(());
     };
     let failed =
-        |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(FailureKind::Write, error);
+        |error: Box<dyn std::error::Error + Send + Sync>| Failure::new(ExitCode::Write, error);
     let CopyReport { mut created, mut updated, mut kept, left_out } =
         launcher::copy_project_files(place.root()).map_err(|error| failed(error.into()))?;
     for (path, staged) in super::hooks::stage_for_launch(place.root())? {

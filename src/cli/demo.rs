@@ -6,10 +6,11 @@ use std::process::Command;
 
 use super::args::{DemoArgs, RunArgs};
 use super::command_names::quoted;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::print::{complain, say};
 use super::usage::task_of_that_name;
 use super::{json_error, paths, run};
+use crate::model::ExitCode;
 use crate::sys::env;
 
 /// The example, compiled in, so that the demo needs nothing but the program and git.
@@ -88,11 +89,11 @@ fn prepare(directory: Option<&Path>, args: &DemoArgs) -> Result<(PathBuf, String
         &["commit", "--quiet", "--no-gpg-sign", "--message=A greeting, and a task about it"],
     )?;
     let program =
-        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
+        std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
     let words = [&program, &PathBuf::from("agent"), &folder.join("agent.yaml")];
     let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let agent = shlex::try_join(words.iter().map(AsRef::as_ref))
-        .map_err(|error| Failure::new(FailureKind::Internal, error))?;
+        .map_err(|error| Failure::new(ExitCode::Internal, error))?;
     Ok((folder, agent))
 }
 
@@ -111,7 +112,7 @@ fn make_folder(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let mut entries =
         std::fs::read_dir(named).map_err(|error| Failure::cannot_write(named, &error))?;
     if entries.next().is_some() {
-        return Err(Failure::new(FailureKind::Usage, format!("{} is not empty", named.display()))
+        return Err(Failure::new(ExitCode::Usage, format!("{} is not empty", named.display()))
             .hint("name a new folder, or none for a temporary one"));
     }
     named.canonicalize().map_err(|error| Failure::cannot_write(named, &error))
@@ -126,12 +127,11 @@ pub(super) fn git(folder: &Path, args: &[&str]) -> Result<(), Failure> {
         }
     }
     let output = command.output().map_err(|error| {
-        Failure::new(FailureKind::Repository, format!("cannot start git: {error}"))
-            .hint("install git")
+        Failure::new(ExitCode::Repository, format!("cannot start git: {error}")).hint("install git")
     })?;
     if output.status.success() {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(Failure::new(FailureKind::Repository, format!("git {} failed: {words}", args.join(" "))))
+    Err(Failure::new(ExitCode::Repository, format!("git {} failed: {words}", args.join(" "))))
 }

@@ -7,59 +7,28 @@ use std::path::Path;
 use crate::agent::AgentError;
 use crate::config::ConfigError;
 use crate::engine::EngineError;
-use crate::model::{ExitCode, Obstacle};
+use crate::model::ExitCode;
 use crate::prompt::PromptError;
 use crate::sandbox::SandboxError;
 use crate::verify::VerifyError;
 
-/// The hint if a file cannot be written.
-pub(crate) const MAKE_ROOM: &str =
-    "free some space or fix the permissions, then run the same command again";
-
-/// The kind of a failure, which decides the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FailureKind {
-    Usage,
-    Agent,
-    Invalid,
-    Repository,
-    Locked,
-    Write,
-    Internal,
-}
-
-impl FailureKind {
-    pub(crate) fn code(self) -> u8 {
-        let code = match self {
-            Self::Usage => ExitCode::Usage,
-            Self::Agent => ExitCode::Agent,
-            Self::Invalid => ExitCode::Invalid,
-            Self::Repository => ExitCode::Repository,
-            Self::Locked => ExitCode::Locked,
-            Self::Write => ExitCode::Write,
-            Self::Internal => ExitCode::Internal,
-        };
-        code.number()
-    }
-}
-
-/// A failure: kind, source and hints.
+/// A failure: the exit code, source and hints.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(crate) kind: FailureKind,
+    pub(crate) code: ExitCode,
     pub(crate) source: Box<dyn Error + Send + Sync>,
     pub(crate) hints: Vec<String>,
 }
 
 impl Failure {
-    pub(crate) fn new(kind: FailureKind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind, source: source.into(), hints: Vec::new() }
+    pub(crate) fn new(code: ExitCode, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { code, source: source.into(), hints: Vec::new() }
     }
 
     /// Fails because one of our files cannot be written.
     pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Self {
-        Self::new(FailureKind::Write, format!("cannot write {}: {error}", path.display()))
-            .hint(MAKE_ROOM)
+        Self::new(ExitCode::Write, format!("cannot write {}: {error}", path.display()))
+            .hint(ExitCode::Write.hint())
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -102,71 +71,66 @@ impl fmt::Display for Failure {
 
 impl From<PromptError> for Failure {
     fn from(error: PromptError) -> Self {
-        Self::new(FailureKind::Invalid, error)
+        Self::new(ExitCode::Invalid, error)
     }
 }
 
 impl From<VerifyError> for Failure {
     fn from(error: VerifyError) -> Self {
-        let kind = if matches!(error, VerifyError::ExcludesWatched { .. }) {
-            FailureKind::Locked
+        let code = if matches!(error, VerifyError::ExcludesWatched { .. }) {
+            ExitCode::Locked
         } else if error.cannot_write() {
-            FailureKind::Write
+            ExitCode::Write
         } else {
-            FailureKind::Repository
+            ExitCode::Repository
         };
         let hint = error.hint();
-        Self::new(kind, error).hints(hint)
+        Self::new(code, error).hints(hint)
     }
 }
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         let hint = error.hint();
-        Self::new(FailureKind::Invalid, error).hints(hint)
+        Self::new(ExitCode::Invalid, error).hints(hint)
     }
 }
 
 impl From<SandboxError> for Failure {
     fn from(error: SandboxError) -> Self {
-        Self::new(FailureKind::Agent, error)
+        Self::new(ExitCode::Agent, error)
             .hint("run `ralph-copilot doctor` to see which sandbox works on this machine")
     }
 }
 
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
-        let kind = match &error {
+        let code = match &error {
             AgentError::Record(_) | AgentError::Prepare { .. } | AgentError::Guard(_) => {
-                FailureKind::Write
+                ExitCode::Write
             }
-            AgentError::Command { .. } => FailureKind::Usage,
+            AgentError::Command { .. } => ExitCode::Usage,
             AgentError::NotFound { .. }
             | AgentError::Start { .. }
             | AgentError::Refused { .. }
             | AgentError::Silent { .. }
-            | AgentError::Lost { .. } => FailureKind::Agent,
+            | AgentError::Lost { .. } => ExitCode::Agent,
         };
         let hint = error.hint();
-        Self::new(kind, error).hints(hint)
+        Self::new(code, error).hints(hint)
     }
 }
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        let kind = match error.obstacle() {
-            Obstacle::Invalid => FailureKind::Invalid,
-            Obstacle::Repository => FailureKind::Repository,
-            Obstacle::Write => FailureKind::Write,
-            Obstacle::Agent => FailureKind::Agent,
-        };
+        let code = error.obstacle().exit_code();
         let hint = error.hint();
-        Self::new(kind, error).hints(hint)
+        Self::new(code, error).hints(hint)
     }
 }
 
 /// Standard input cannot be read.
 pub(super) fn unreadable(error: std::io::Error) -> Failure {
-    Failure::new(FailureKind::Usage, format!("cannot read standard input: {error}"))
+    Failure::new(ExitCode::Usage, format!("cannot read standard input: {error}"))
         .hint("use a file or a pipe, as in `… < FILE`")
 }

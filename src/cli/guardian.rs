@@ -7,14 +7,14 @@ use std::path::Path;
 use tokio::process::Command;
 
 use super::args::GuardianArgs;
-use super::failure::{Failure, FailureKind};
-use crate::model::RunId;
+use super::failure::Failure;
+use crate::model::{ExitCode, RunId};
 use crate::sys::guardian::{Guarded, Guardian, guard};
 
 /// What starts the guardian of a run that this process leads.
 pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::new(FailureKind::Internal, error).hint("its own program is not found")
+        Failure::new(ExitCode::Internal, error).hint("its own program is not found")
     })?;
     let mut command = Command::new(program);
     command.args(["guardian", "--run", run.as_str(), "--runner"]);
@@ -32,15 +32,15 @@ pub(super) fn stand_by(name: &RunId, scratch: &Path) -> Result<Guardian, Failure
 /// Waits for the runner's end, on standard input.
 pub(super) fn guardian(args: GuardianArgs) -> Result<u8, Failure> {
     let failed =
-        |error| Failure::new(FailureKind::Usage, error).hint("the runner starts it by itself");
+        |error| Failure::new(ExitCode::Usage, error).hint("the runner starts it by itself");
     let line = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
     // One thread, because every run pays for this process from start to end.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(FailureKind::Internal, error))?;
+        .map_err(|error| Failure::new(ExitCode::Internal, error))?;
     let guarded = runtime.block_on(guard(args.run, args.runner, line)).map_err(|error| {
-        Failure::new(FailureKind::Usage, error).hint("the runner starts it by itself")
+        Failure::new(ExitCode::Usage, error).hint("the runner starts it by itself")
     })?;
     match guarded {
         Guarded::Dismissed => {}

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::args::{HooksCommand, StageArgs};
-use super::failure::{Failure, FailureKind, MAKE_ROOM};
+use super::failure::Failure;
 use super::print::{say, say_json};
 use super::{hook, paths};
 use crate::hooks::{
     ENGINE_VARIABLE, HookEngine, HookEngineError, HookFile, HookFileChange, HookFileError,
     StageXpia, XPIA_HOOK, find_engine, is_staged, staged_files,
 };
+use crate::model::ExitCode;
 use crate::verify::{GitRepo, Repo as _};
 
 /// Said of a project's own XPIA hook.
@@ -210,12 +211,12 @@ fn line(path: &str, staged: HookFileChange, dry_run: bool) -> String {
 impl From<HookEngineError> for Failure {
     fn from(error: HookEngineError) -> Self {
         let hint = error.hint();
-        Self::new(FailureKind::Invalid, error).hints(hint.map(str::to_owned))
+        Self::new(ExitCode::Invalid, error).hints(hint.map(str::to_owned))
     }
 }
 
 impl From<HookFileError> for Failure {
     fn from(error: HookFileError) -> Self {
-        Self::new(FailureKind::Write, error).hint(MAKE_ROOM)
+        Self::new(ExitCode::Write, error).hint(ExitCode::Write.hint())
     }
 }

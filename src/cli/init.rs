@@ -10,8 +10,9 @@ use super::args::InitArgs;
 use super::assemble;
 use super::command_names::start_command;
 use super::context::{RepoContext, TASKS};
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::print::{say, say_json};
+use crate::model::ExitCode;
 use crate::prompt::ScaffoldValues;
 use crate::task::wrong_with_name;
 
@@ -29,7 +30,7 @@ pub(super) fn init(directory: Option<&Path>, args: &InitArgs) -> Result<u8, Fail
     if let Some(task) = &args.task {
         if let Some(why) = wrong_with_name(task) {
             return Err(Failure::new(
-                FailureKind::Usage,
+                ExitCode::Usage,
                 format!("`{task}` is not a valid task name: {why}"),
             )
             .hint("it becomes a folder below tasks/: use letters, digits, `-`, and `_`"));

@@ -6,8 +6,9 @@
 
 use super::check;
 use super::command_names::is_command;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::print::{say_json, say_line};
+use crate::model::ExitCode;
 use std::ffi::OsString;
 
 use serde_json::json;
@@ -53,7 +54,7 @@ impl JsonError {
             JsonShape::Task => say_json(&check::refused(task, failure)),
             JsonShape::Lines => line(failure),
             JsonShape::Object => say_json(&json!({ "error": {
-                "exit_code": failure.kind.code(),
+                "exit_code": failure.code.number(),
                 "reason": failure.reason(),
                 "hints": failure.hints,
             } })),
@@ -65,7 +66,7 @@ impl JsonError {
 pub(super) fn line(failure: &Failure) {
     let value = json!({
         "event": "refused",
-        "exit_code": failure.kind.code(),
+        "exit_code": failure.code.number(),
         "reason": failure.reason(),
         "hints": failure.hints,
     });
@@ -79,7 +80,7 @@ pub(super) fn misunderstood(error: &clap::Error) -> Failure {
     let reason = text.split("\n\n").next().unwrap_or(&text);
     let reason = reason.strip_prefix("error: ").unwrap_or(reason).trim().to_owned();
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    let failure = Failure::new(FailureKind::Usage, reason).hints(tips.map(str::to_owned));
+    let failure = Failure::new(ExitCode::Usage, reason).hints(tips.map(str::to_owned));
     failure.hint("`--help` tells what can be typed")
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::environment;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::gc::SCRATCH_PREFIX;
 use super::paths::{canonical, temporary};
 use crate::agent::acp::{AcpAgent, AgentLaunch};
@@ -23,7 +23,7 @@ use crate::agent::{
 use crate::config::Settings;
 use crate::engine::{PremiumOf, Starter};
 use crate::hooks::{Plugin, PluginUse};
-use crate::model::{Premium, RunId, Via};
+use crate::model::{ExitCode, Premium, RunId, Via};
 use crate::report::PremiumTable;
 use crate::verify::Identity;
 
@@ -224,9 +224,7 @@ pub(super) fn environment(
     let names: Vec<String> =
         std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let provider = match kind {
-        AgentKind::Copilot => {
-            provider().map_err(|error| Failure::new(FailureKind::Invalid, error))?
-        }
+        AgentKind::Copilot => provider().map_err(|error| Failure::new(ExitCode::Invalid, error))?,
         AgentKind::Other => Vec::new(),
     };
     let change = for_agent(kind, &names, &provider, tmp);

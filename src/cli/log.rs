@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use super::args::LogArgs;
 use super::command_names::start_command;
 use super::context::{RepoContext, TaskContext};
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::runtime::runtime;
 use super::status::last_run;
 use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
-use crate::model::Reporter;
+use crate::model::{ExitCode, Reporter};
 use crate::report::{Json, Plain};
 use crate::sys::clock::Clock;
 use crate::task::TaskError;
@@ -33,7 +33,7 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
             writeln!(std::io::stderr(), "{note}").is_ok()
         }
     };
-    let invalid = |error| Failure::new(FailureKind::Invalid, error);
+    let invalid = |error| Failure::new(ExitCode::Invalid, error);
     if args.follow {
         let alive = || place.holder().is_some();
         let mut closed = false;
@@ -58,8 +58,8 @@ fn journal(
     named: Option<&str>,
 ) -> Result<PathBuf, Failure> {
     let runs = place.runs();
-    let invalid = |error| Failure::new(FailureKind::Invalid, error);
-    let usage = |what: String, hint: String| Failure::new(FailureKind::Usage, what).hint(hint);
+    let invalid = |error| Failure::new(ExitCode::Invalid, error);
+    let usage = |what: String, hint: String| Failure::new(ExitCode::Usage, what).hint(hint);
     let Some(named) = named else {
         let hint = || format!("runs are recorded in {}", runs.display());
         let newest = newest(&runs).map_err(invalid)?;

@@ -87,7 +87,7 @@ pub fn main() -> ProcessExit {
                 asked.answer(task.as_deref(), &failure);
             }
             complain(&failure.to_string());
-            ProcessExit::from(failure.kind.code())
+            ProcessExit::from(failure.code.number())
         }
     }
 }

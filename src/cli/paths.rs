@@ -1,6 +1,7 @@
 //! Paths as the user types them, and the system's folder for temporary files.
 
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
+use crate::model::ExitCode;
 use std::path::{Path, PathBuf};
 
 /// The folder of `-C`, or the current one.
@@ -14,13 +15,13 @@ pub(super) fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
         return Ok(there);
     }
     let named = named.unwrap_or(&there).display();
-    Err(Failure::new(FailureKind::Usage, format!("{named} is not a folder"))
+    Err(Failure::new(ExitCode::Usage, format!("{named} is not a folder"))
         .hint("-C takes an existing folder"))
 }
 
 fn current() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
-        Failure::new(FailureKind::Usage, format!("cannot find the current folder: {error}"))
+        Failure::new(ExitCode::Usage, format!("cannot find the current folder: {error}"))
             .hint("if it was removed, change to an existing folder")
     })
 }

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use super::args::{PolicyArgs, PolicyCommand};
 use super::context::{RepoContext, TaskContext};
-use super::failure::{Failure, FailureKind, unreadable};
+use super::failure::{Failure, unreadable};
 use super::paths::{canonical, temporary};
 use super::print::{say, say_json};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
-use crate::model::{Asked, Decision, SessionId, ToolRequest};
+use crate::model::{Asked, Decision, ExitCode, SessionId, ToolRequest};
 use crate::verify::Protection;
 
 /// A denied call, in the exit code.
@@ -40,7 +40,7 @@ fn check(directory: Option<&Path>, args: &PolicyArgs) -> Result<u8, Failure> {
     let line = match args.command.as_slice() {
         [line] => line.clone(),
         words => shlex::try_join(words.iter().map(String::as_str))
-            .map_err(|error| Failure::new(FailureKind::Usage, error))?,
+            .map_err(|error| Failure::new(ExitCode::Usage, error))?,
     };
     let input = json!({ "command": line });
     let explained = asked.explain("execute", input, None);
@@ -170,7 +170,7 @@ pub(super) fn without_task(place: &RepoContext, settings: &Settings) -> Result<P
 
 /// Adds the settings to a policy.
 pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, Failure> {
-    let invalid = |error| Failure::new(FailureKind::Invalid, error);
+    let invalid = |error| Failure::new(ExitCode::Invalid, error);
     policy.home = etcetera::home_dir().ok();
     // A run creates this folder for its agent; a check does not need it.
     policy.tmp = Some(temporary().join("ralph-of-a-run").join("tmp"));

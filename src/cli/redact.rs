@@ -4,8 +4,9 @@ use std::io::{self, Read, Write};
 
 use super::args::RedactArgs;
 use super::environment;
-use super::failure::{Failure, FailureKind, unreadable};
+use super::failure::{Failure, unreadable};
 use crate::guard::RedactStream;
+use crate::model::ExitCode;
 
 /// Read at once, in bytes.
 const PIECE: usize = 64 * 1024;
@@ -20,7 +21,7 @@ pub(super) fn redact(args: &RedactArgs) -> Result<u8, Failure> {
         Ok(()) => Ok(0),
         // A closed stream ends the command without an error.
         Err(Broken::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
-        Err(Broken::Output(error)) => Err(Failure::new(FailureKind::Write, error)),
+        Err(Broken::Output(error)) => Err(Failure::new(ExitCode::Write, error)),
         Err(Broken::Input(error)) => Err(unreadable(error)),
     }
 }

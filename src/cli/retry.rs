@@ -8,10 +8,10 @@ use super::args::RetryArgs;
 use super::command_names::start_command;
 use super::context::TaskContext;
 use super::environment;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::print::{say, say_json};
 use super::status::read_state;
-use crate::model::CriterionState;
+use crate::model::{CriterionState, ExitCode};
 use crate::sys::lock::TreeLock;
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
@@ -55,7 +55,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         };
         let named = args.criterion.as_deref().unwrap_or_default();
         return Err(Failure::new(
-            FailureKind::Usage,
+            ExitCode::Usage,
             format!("criterion `{named}` has no failed attempts"),
         )
         .hint(hint));
@@ -63,7 +63,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
     if !cleared.is_empty() {
         let path = at.place.root().join(at.layout.file("state.json"));
         let mut text = serde_json::to_string_pretty(&state)
-            .map_err(|error| Failure::new(FailureKind::Internal, error))?;
+            .map_err(|error| Failure::new(ExitCode::Internal, error))?;
         text.push('\n');
         atomic::write(&path, text.as_bytes(), Durability::Machine, FileMode::Umask)?;
         let repo = &at.place.repo;

@@ -8,10 +8,11 @@ use super::args::RunArgs;
 use super::assemble::{Assembled, assemble};
 use super::command_names::{nearest, nearest_command};
 use super::context::TaskContext;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::runtime::runtime;
 use super::{dry_run, json_error};
 use crate::engine::Run;
+use crate::model::ExitCode;
 use crate::task::TaskError;
 
 /// Works on a task and gives the exit code. With `--json`, the reason why no run began is JSON,
@@ -52,7 +53,7 @@ enum Begun {
 
 fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     let Some(name) = args.task.as_deref() else {
-        return Err(Failure::new(FailureKind::Usage, "no task given")
+        return Err(Failure::new(ExitCode::Usage, "no task given")
             .hint("run `ralph-copilot <task>`; `ralph-copilot --help` lists the commands"));
     };
     if args.dry_run {

@@ -1,8 +1,9 @@
 //! `completions` and `man`.
 
 use super::args::Cli;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::print::say_as_is;
+use crate::model::ExitCode;
 use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};
 
@@ -18,7 +19,7 @@ pub(super) fn completions(shell: Shell) -> u8 {
 pub(super) fn man() -> Result<u8, Failure> {
     let mut page = Vec::new();
     let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
-    rendered.map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    rendered.map_err(|error| Failure::new(ExitCode::Internal, error))?;
     say_as_is(String::from_utf8_lossy(&page).trim_end());
     Ok(0)
 }

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::args::TaskArgs;
 use super::context::TaskContext;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::print::{say, say_json};
 use crate::engine::load_state;
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
-use crate::model::{Proof, Task, TaskState};
+use crate::model::{ExitCode, Proof, Task, TaskState};
 use crate::report::count;
 
 /// Prints the progress.
@@ -52,7 +52,7 @@ pub(super) fn read_state(at: &TaskContext) -> Result<TaskState, Failure> {
 
 /// The newest run of this task: its journal, and what it says.
 pub(super) fn last_run(at: &TaskContext) -> Result<Option<(PathBuf, RunView)>, Failure> {
-    let invalid = |error| Failure::new(FailureKind::Invalid, error);
+    let invalid = |error| Failure::new(ExitCode::Invalid, error);
     for path in journals(&at.place.runs()).map_err(invalid)? {
         let mut journal = Journal::open(&path).map_err(invalid)?;
         let mut view = RunView::default();

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::args::TickArgs;
 use super::context::TaskContext;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::print::{say, say_json};
+use crate::model::ExitCode;
 use crate::sys::{Durability, FileMode, atomic};
 use crate::task::{self, Tick};
 
@@ -19,7 +20,7 @@ pub(super) fn tick(directory: Option<&Path>, args: &TickArgs) -> Result<u8, Fail
         let lines = task.criteria.iter().take(20).map(|criterion| criterion.line.to_string());
         let lines = lines.collect::<Vec<_>>().join(", ");
         return Err(Failure::new(
-            FailureKind::Usage,
+            ExitCode::Usage,
             format!("no criterion on line {} of {}", args.line, at.folder.task_file.display()),
         )
         .hint(if lines.is_empty() {

@@ -7,9 +7,9 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::sandbox;
-use crate::model::{Sandbox, Tier};
+use crate::model::{ExitCode, Sandbox, Tier};
 use crate::sandbox::{Programs, has_landlock, probe};
 
 /// The tier of a run.
@@ -30,8 +30,7 @@ pub(super) struct Missing {
 
 /// Tries what this machine can do. `root` is the working tree.
 pub(super) fn choose(asked: Sandbox, root: &Path) -> Result<Chosen, Failure> {
-    let ours =
-        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    let ours = std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
     let programs = sandbox::programs(bubblewrap(), ours);
     let full = || full(&programs, root);
     let (tier, missing) = match asked {
@@ -95,7 +94,7 @@ fn partial() -> Result<(), Missing> {
 
 impl Missing {
     fn failure(&self, asked: Sandbox) -> Failure {
-        Failure::new(FailureKind::Invalid, format!("no --sandbox={asked}: {}", self.why))
+        Failure::new(ExitCode::Invalid, format!("no --sandbox={asked}: {}", self.why))
             .hint(self.hint)
             .hint("use --sandbox=auto for the best sandbox of this machine")
     }

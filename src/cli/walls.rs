@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::TaskContext;
-use super::failure::{Failure, FailureKind};
+use super::failure::Failure;
 use super::{agent_folders, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::guard::{Policy, Redactor, secret_name};
-use crate::model::Tier;
+use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
     Calls, Limits, Network, Overlay, Programs, Room, SandboxError, Secrets, View, Walls, around,
     full, outer, partial, prepare, socket, sockets_of, tools, whole,
@@ -111,7 +111,7 @@ impl RunWalls {
         let text = |word: OsString| {
             word.into_string().map_err(|word| {
                 let text = format!("{} is not UTF-8", Path::new(&word).display());
-                Failure::new(FailureKind::Agent, text)
+                Failure::new(ExitCode::Agent, text)
             })
         };
         let args = words.into_iter().map(text).collect::<Result<_, _>>()?;

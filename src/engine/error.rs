@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::AgentError;
 use crate::guard::PolicyError;
-use crate::model::{Obstacle, Oid, RecordError};
+use crate::model::{ExitCode, Obstacle, Oid, RecordError};
 use crate::prompt::PromptError;
 use crate::recipe::RecipeError;
 use crate::sandbox::SandboxError;
@@ -165,9 +165,7 @@ impl EngineError {
             Self::Record(_)
             | Self::State(_)
             | Self::StateRead { .. }
-            | Self::Recipe(RecipeError::Spill { .. }) => Some(
-                "free some space or fix the permissions, then run the same command again".into(),
-            ),
+            | Self::Recipe(RecipeError::Spill { .. }) => Some(ExitCode::Write.hint()),
             Self::Recipe(error) => error.hint(),
             Self::StateBroken { file, .. } => Some(format!(
                 "restore the last good version from git (git log -- {}), or delete it, which \

@@ -68,4 +68,11 @@ impl ExitCode {
     pub fn number(self) -> u8 {
         self as u8
     }
+
+    /// What to do about it, as a hint: without a capital and a full stop.
+    pub fn hint(self) -> String {
+        let row = Self::TABLE.iter().find(|(number, ..)| *number == self.number());
+        let next = row.map_or("", |(_, _, _, next)| next).trim_end_matches('.');
+        next.chars().take(1).flat_map(char::to_lowercase).chain(next.chars().skip(1)).collect()
+    }
 }

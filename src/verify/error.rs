@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::{Oid, PathChange};
+use crate::model::{ExitCode, Oid, PathChange};
 use crate::sys;
 
 /// An operation of git or the file system that failed.
@@ -109,7 +109,7 @@ impl VerifyError {
             Self::Moved { .. } => Some("check git log, then run the same command again".into()),
             Self::Git { .. } => Some("run git status and git fsck for details".into()),
             Self::Io { .. } => {
-                Some("free some space or fix the permissions, then run the same command again".into())
+                Some(ExitCode::Write.hint())
             }
             Self::ExcludesWatched { .. } => Some(
                 "wait until the run in the other worktree has ended, then run the same command again".into(),

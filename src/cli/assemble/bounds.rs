@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::cli::context::TaskContext;
-use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::failure::Failure;
 use crate::config::Settings;
 use crate::engine::GuardRules;
 use crate::guard::{Approval, Rules};
-use crate::model::Tier;
+use crate::model::{ExitCode, Tier};
 use crate::verify::Preflight;
 
 /// The rules of the run's guard, which are compiled once to see that they can be.
@@ -19,7 +19,7 @@ pub(in crate::cli) fn rules(
     scratch: &Path,
 ) -> Result<GuardRules, Failure> {
     let home = etcetera::home_dir().ok();
-    let invalid = |error| Failure::new(FailureKind::Invalid, error);
+    let invalid = |error| Failure::new(ExitCode::Invalid, error);
     let compiled = Rules::compile(&settings.policy, at.place.root(), home.as_deref());
     let rules = GuardRules {
         workspace: at.place.root().to_owned(),

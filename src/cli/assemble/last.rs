@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::context::TaskContext;
-use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::failure::Failure;
 use crate::engine::{ResumeContext, Resumed, resume};
 use crate::events::journals;
-use crate::model::Reporter;
+use crate::model::{ExitCode, Reporter};
 use crate::sys::process::{Sweep, sweep};
 use crate::verify::{Identity, Layout};
 
@@ -17,7 +17,7 @@ pub(super) const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
 /// The name of the newest run.
 pub(super) fn last_run(runs: &Path) -> Result<Option<String>, Failure> {
-    let journals = journals(runs).map_err(|error| Failure::new(FailureKind::Write, error))?;
+    let journals = journals(runs).map_err(|error| Failure::new(ExitCode::Write, error))?;
     let folder = journals.first().and_then(|journal| journal.parent()?.file_name());
     Ok(folder.and_then(|name| Some(name.to_str()?.to_owned())))
 }
@@ -29,7 +29,7 @@ pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Fail
     let Sweep { ended, left } = sweep(&name, LEFT_BEHIND).await;
     if !left.is_empty() {
         let message = format!("cannot end processes of run {name}: {left:?}");
-        return Err(Failure::new(FailureKind::Locked, message));
+        return Err(Failure::new(ExitCode::Locked, message));
     }
     let notice = || format!("ended leftover processes of run {name}: {ended:?}");
     Ok((!ended.is_empty()).then(notice))

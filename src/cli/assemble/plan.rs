@@ -3,11 +3,11 @@
 use crate::agent::AgentCommand;
 use crate::cli::args::RunArgs;
 use crate::cli::context::{RepoContext, TaskContext};
-use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::failure::Failure;
 use crate::cli::launch;
 use crate::config::{Settings, resolve};
 use crate::engine::Limits;
-use crate::model::Task;
+use crate::model::{ExitCode, Task};
 use crate::prompt::Templates;
 use crate::verify::{Branch, Dirt, Preflight, Repo as _};
 
@@ -41,7 +41,7 @@ pub(in crate::cli) fn settings(
     let settings = resolve(&place.layers(args.settings.layer(), Some(task))?);
     if settings.require_checks && !settings.baseline {
         return Err(Failure::new(
-            FailureKind::Usage,
+            ExitCode::Usage,
             "--require-checks and --no-baseline cannot be used together",
         )
         .hint("a check proves something only if it failed before the work"));

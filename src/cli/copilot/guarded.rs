@@ -1,10 +1,11 @@
 //! The command of a launch under the guard.
 
 use crate::agent::AgentCommand;
-use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::failure::Failure;
 use crate::cli::launch;
 use crate::hooks::{Plugin, PluginUse};
 use crate::launcher::Normalized;
+use crate::model::ExitCode;
 use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,11 +47,11 @@ pub(super) fn plugin(
     normalized: &Normalized,
 ) -> Result<Plugin, Failure> {
     let program =
-        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
+        std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
     // With narrow flags of the caller the CLI's own answer counts: both must agree.
     let mounted = if normalized.narrowed { PluginUse::NarrowLaunch } else { PluginUse::Launch };
     let written = Plugin::write(&plugin_folder(base), &program, socket, mounted);
-    written.map_err(|error| Failure::new(FailureKind::Write, error))
+    written.map_err(|error| Failure::new(ExitCode::Write, error))
 }
 
 pub(super) fn plugin_folder(base: &Path) -> PathBuf {

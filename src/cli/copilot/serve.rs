@@ -15,14 +15,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::guarded::{Begun, OURS, guarded, plugin};
 use crate::agent::{Focus, Gate, Greeting, GuardServer};
 use crate::cli::context::RepoContext;
-use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::failure::Failure;
 use crate::cli::print::complain;
 use crate::cli::runtime::runtime;
 use crate::cli::{audit, environment, guardian, launch, policy};
 use crate::config::{LayerSettings, resolve};
 use crate::events::{WithAudit, run_id};
 use crate::guard::OsFiles;
-use crate::model::{EventKind, Record, RecordError, RunId};
+use crate::model::{EventKind, ExitCode, Record, RecordError, RunId};
 use crate::sys::clock::Clock;
 use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, spawn_beside, sweep};
@@ -88,7 +88,7 @@ async fn guard(
         kill_now(launch_id.as_str());
         complain(&format!("cannot end processes of the launch: {left:?}"));
     }
-    let status = status.map_err(|error| Failure::new(FailureKind::Internal, error))?;
+    let status = status.map_err(|error| Failure::new(ExitCode::Internal, error))?;
     // A CLI that failed, or was ended, may have had no time for a hook: its own status says it.
     if status.success() && begun.normalized.prompted && !gate.greeted() {
         complain("error: the guard was not active: no hook of the CLI reached it");
@@ -114,7 +114,7 @@ struct Signals {
 
 impl Signals {
     fn listen() -> Result<Self, Failure> {
-        let failed = |error| Failure::new(FailureKind::Internal, error);
+        let failed = |error| Failure::new(ExitCode::Internal, error);
         let hangup = (!is_ignored(SignalKind::hangup())).then(|| signal(SignalKind::hangup()));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,

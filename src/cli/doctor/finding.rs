@@ -36,7 +36,7 @@ impl DoctorFinding {
         let hint = failure.hints.first().cloned();
         Self {
             name,
-            state: State::Bad(failure.kind.code()),
+            state: State::Bad(failure.code.number()),
             detail: failure.source.to_string(),
             hint: Some(hint.unwrap_or_else(|| next_step(name).to_owned())),
         }

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::output::{code, error_json, explain, runner_json};
 use super::setup::{bridge, end_now, run_name};
 use crate::cli::args::InstallRunnerArgs;
-use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::failure::Failure;
 use crate::cli::paths;
 use crate::cli::print::{complain, say, say_json};
 use crate::cli::runtime::runtime;
+use crate::model::ExitCode;
 use crate::recipe::{
     INSTALL_VARIABLE, RecipeError, Runner, install as run_cargo, install_command, install_limit,
 };
@@ -36,7 +37,7 @@ pub(super) fn install(args: &InstallRunnerArgs) -> Result<u8, Failure> {
         }
         Err(failure) if args.json => {
             say_json(&object(None, Some(("usage", &failure.to_string()))));
-            Ok(failure.kind.code())
+            Ok(failure.code.number())
         }
         Err(failure) => Err(failure),
     }
@@ -98,11 +99,8 @@ fn go(args: &InstallRunnerArgs) -> Result<Outcome, Failure> {
     let Ok(cargo) = which::which("cargo") else { return Ok(Err((RecipeError::NoCargo, None))) };
     let command = format!("cargo {}", install_command().join(" "));
     if !args.yes && !agreed(&command) {
-        return Err(Failure::new(
-            FailureKind::Usage,
-            "not installed: this needs your confirmation",
-        )
-        .hint(format!("`ralph-copilot recipe install --yes` runs `{command}`")));
+        return Err(Failure::new(ExitCode::Usage, "not installed: this needs your confirmation")
+            .hint(format!("`ralph-copilot recipe install --yes` runs `{command}`")));
     }
     complain(&format!("running `{command}`, for at most {} s", limit.as_secs()));
     runtime.block_on(async {

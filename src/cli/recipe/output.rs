@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::failure::FailureKind;
+use crate::model::ExitCode;
 use crate::recipe::{RecipeError, Runner};
 
 /// The exit code of a recipe that did not succeed. A signal that ended us has its own.
@@ -14,7 +14,7 @@ pub(super) fn code(error: &RecipeError) -> u8 {
         RecipeError::Name { .. }
         | RecipeError::Value { .. }
         | RecipeError::ContextFile { .. }
-        | RecipeError::Limit { .. } => FailureKind::Usage.code(),
+        | RecipeError::Limit { .. } => ExitCode::Usage.number(),
         RecipeError::NotFound { .. }
         | RecipeError::WorldWritable { .. }
         | RecipeError::Version { .. }
@@ -24,7 +24,7 @@ pub(super) fn code(error: &RecipeError) -> u8 {
             4
         }
         RecipeError::Depth(_) => 5,
-        RecipeError::Spill { .. } => FailureKind::Write.code(),
+        RecipeError::Spill { .. } => ExitCode::Write.number(),
         RecipeError::TimedOut { .. } | RecipeError::InstallTimedOut { .. } => 124,
         RecipeError::Stopped | RecipeError::InstallStopped => 130,
     }

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::output::{code, error_json, explain, runner_json};
 use super::setup::{bridge, end_now, run_name};
 use crate::cli::args::RunRecipeArgs;
-use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::failure::Failure;
 use crate::cli::print::{complain, say, say_json};
 use crate::cli::runtime::runtime;
 use crate::cli::{environment, guardian, launch, paths};
-use crate::model::{RecipeName, RunId, StepStatus};
+use crate::model::{ExitCode, RecipeName, RunId, StepStatus};
 use crate::recipe::{
     AutoStage, Bridge, Context, RecipeError, RecipeMode, RecipeReport, RecipeRequest, Runner,
     ShowProgress, read_line,
@@ -35,7 +35,7 @@ pub(super) fn run(directory: Option<&Path>, args: &RunRecipeArgs) -> Result<u8, 
         Err(Unready::Place(failure)) if args.json => {
             let message = failure.source.to_string();
             say_json(&object(false, &[], json!({}), None, Some(("usage", &message))));
-            Ok(failure.kind.code())
+            Ok(failure.code.number())
         }
         Err(Unready::Place(failure)) => Err(failure),
     }
@@ -235,7 +235,7 @@ fn word(status: StepStatus) -> &'static str {
 impl From<RecipeError> for Failure {
     fn from(error: RecipeError) -> Self {
         let hint = error.hint();
-        let kind = if error.is_unusable() { FailureKind::Agent } else { FailureKind::Invalid };
+        let kind = if error.is_unusable() { ExitCode::Agent } else { ExitCode::Invalid };
         Self::new(kind, error).hints(hint)
     }
 }

@@ -1,7 +1,8 @@
 //! The bridge to the recipe runner, as this process sets it up.
 
 use crate::cli::environment;
-use crate::cli::failure::{Failure, FailureKind};
+use crate::cli::failure::Failure;
+use crate::model::ExitCode;
 use crate::recipe::{Bridge, BridgeConfig, IsSecret, NestedLaunch, SOCKET_VARIABLE};
 use crate::sys::depth::Depth;
 use crate::sys::env::is_secret;
@@ -40,7 +41,7 @@ pub(in crate::cli) fn bridge_under(
     tmp: PathBuf,
 ) -> Result<Bridge, Failure> {
     let launcher =
-        std::env::current_exe().map_err(|error| Failure::new(FailureKind::Internal, error))?;
+        std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
     Ok(Bridge::new(BridgeConfig {
         ours: std::env::vars_os().collect(),
         home: etcetera::home_dir().ok(),
