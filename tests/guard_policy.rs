@@ -467,3 +467,56 @@ fn a_bad_rule_of_a_task_ends_everything_with_7_and_its_place() {
         }
     }
 }
+
+/// What a task opens for the guard: single secret-looking files, folders beside the repository,
+/// and commands word for word.
+#[test]
+fn a_task_opens_single_files_folders_and_commands() {
+    let place = Place::new();
+    let mut policy = place.policy("");
+    let lib = place.repo.with_file_name("lib");
+    fs::create_dir_all(&lib).expect("a folder");
+    for file in [".env.test", "src/.env.test"] {
+        fs::write(place.repo.join(file), "A=b\n").expect("a file");
+    }
+    fs::write(lib.join("code.rs"), "x\n").expect("a file");
+    fs::write(lib.join(".env"), "x\n").expect("a file");
+    let view = |path: &Path, policy: &Policy| call("view", json!({ "path": path }), policy);
+    let shell = |line: &str, policy: &Policy| call("bash", json!({ "command": line }), policy);
+    let readable = place.repo.join(".env.test");
+    let lines = ["cat .env.test", "head -1 ./.env.test", "npm ci", "grep A .env.test"];
+    let calls = |policy: &Policy| {
+        let mut rules = vec![view(&readable, policy), view(&lib.join("code.rs"), policy)];
+        rules.extend(lines.map(|line| shell(line, policy)));
+        rules
+    };
+    for decision in calls(&policy) {
+        assert!(!decision.allowed(), "{decision:?}");
+    }
+    policy.readable = vec![readable.clone()];
+    policy.visible = vec![lib.clone()];
+    policy.network_for = vec!["npm ci".to_owned()];
+    for decision in calls(&policy) {
+        assert!(decision.allowed(), "{decision:?}");
+    }
+    for denied in [
+        view(&place.repo.join(".env"), &policy),
+        view(&place.repo.join("src/.env.test"), &policy),
+        view(&lib.join(".env"), &policy),
+        shell("cat .env", &policy),
+        shell("cd src && cat .env.test", &policy),
+        shell("npm ci --ignore-scripts", &policy),
+        shell("npm ci && true", &policy),
+        call("create", json!({ "path": lib.join("new"), "file_text": "x" }), &policy),
+    ] {
+        assert!(!denied.allowed(), "{denied:?}");
+    }
+    let blocked = "[[policy.command]]\nid = \"no\"\ndecision = \"deny\"\ncommand = \"npm\"\n\
+                   reason = \"no npm\"\nmatch = [\"npm ci\"]\n";
+    policy.rules = place.policy(blocked).rules;
+    assert_eq!(
+        shell("npm ci", &policy).rule,
+        "policy.no",
+        "a task does not lift what a rule denies"
+    );
+}

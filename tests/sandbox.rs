@@ -317,6 +317,32 @@ fn named_ports_of_the_host_s_loopback_are_reached() {
 }
 
 #[test]
+fn named_sockets_and_paths_beside_the_repository_are_reached() {
+    let Some(scene) = Scene::with(|root, view| {
+        fs::create_dir_all(root.join("lib")).expect("folder");
+        fs::write(root.join("lib/code"), "shared\n").expect("write");
+        view.visible.push(root.join("lib"));
+        let socket = root.join("service.sock");
+        let listener = UnixListener::bind(&socket).expect("socket");
+        std::thread::spawn(move || listener.accept().expect("accepted").0.write_all(b"pong"));
+        view.sockets.push(socket);
+        view.devices.push("/dev/full".into());
+    }) else {
+        return;
+    };
+    let lib = scene.at("lib").display().to_string();
+    assert_eq!(scene.says(&format!("cat {lib}/code")), "shared");
+    let error = scene.fails(&format!("echo x >> {lib}/code"));
+    assert!(error.contains("Read-only file system"), "{error}");
+    let connect = "import socket, sys; s = socket.socket(socket.AF_UNIX); \
+                   s.connect(sys.argv[1]); print(s.recv(4).decode())";
+    let socket = scene.at("service.sock");
+    assert_eq!(scene.says(&format!("python3 -c '{connect}' {}", socket.display())), "pong");
+    let error = scene.fails("echo x > /dev/full");
+    assert!(error.contains("No space left"), "{error}");
+}
+
+#[test]
 fn a_command_runs_once_and_never_outside_of_its_session() {
     let Some(scene) = Scene::new() else { return };
     let line = scene.calls.replace("echo ran");

@@ -65,7 +65,10 @@ fn settings(settings: &TaskSettings) -> String {
     for key in keys_of_the_parser().into_iter().filter(|key| value[key] != default[key]) {
         let shown = match &value[&key] {
             serde_json::Value::Array(list) => {
-                let items: Vec<&str> = list.iter().filter_map(|item| item.as_str()).collect();
+                let item = |item: &serde_json::Value| {
+                    item.as_str().map_or_else(|| item.to_string(), str::to_owned)
+                };
+                let items: Vec<String> = list.iter().map(item).collect();
                 items.join(", ")
             }
             serde_json::Value::String(text) => text.clone(),

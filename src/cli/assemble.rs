@@ -75,7 +75,8 @@ pub(super) async fn assemble(
     let chosen = tier::choose(plan.settings.sandbox, at.place.root())?;
     let told = chosen.notice();
     let tier = (chosen.tier, chosen.programs);
-    let walls = RunWalls::new(&at, &plan.preflight, tier, scratch.path(), environment::redactor())?;
+    let (settings, redactor) = (&plan.settings, environment::redactor());
+    let walls = RunWalls::new(&at, &plan.preflight, settings, tier, scratch.path(), redactor)?;
     let walls = Arc::new(walls);
     let screen = Screen { asks: asks(args, &plan.settings), reporter: screen, live };
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;

@@ -108,6 +108,10 @@ fn overview(at: &TaskContext, task: &Task) -> String {
     for command in &task.settings.verify {
         text.push_str(&format!("\n\nafter every iteration: {command}"));
     }
+    let openings = openings(&task.settings);
+    if !openings.is_empty() {
+        text.push_str(&format!("\n\nin the sandbox: {}", openings.join("; ")));
+    }
     if task.criteria.is_empty() {
         text.push_str("\nNo criteria");
         return text;
@@ -118,4 +122,25 @@ fn overview(at: &TaskContext, task: &Task) -> String {
         text.push_str(&format!("; next on line {}: {}", next.line, next.key.text));
     }
     text
+}
+
+/// What a task opens of the sandbox, for people.
+fn openings(settings: &TaskSettings) -> Vec<String> {
+    fn all<T: ToString>(what: &str, values: &[T]) -> Option<String> {
+        let values: Vec<String> = values.iter().map(T::to_string).collect();
+        (!values.is_empty()).then(|| format!("{what} {}", values.join(", ")))
+    }
+    let commands: Vec<String> =
+        settings.network_for.iter().map(|command| format!("`{command}`")).collect();
+    [
+        all("services", &settings.services),
+        settings.network.map(|network| format!("network {network}")),
+        all("network for", &commands),
+        all("readable", &settings.readable),
+        all("visible", &settings.visible),
+        all("devices", &settings.devices),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::command_names::nearest;
 use super::environment;
 use super::failure::Failure;
+use super::openings;
 use super::paths::directory;
 use crate::config::{self, Layer, LayerSettings, Source};
 use crate::engine::dead_run_task;
@@ -166,6 +167,8 @@ impl TaskContext {
             // The front matter comes before the criteria.
             task.diagnostics.insert(0, wrong);
         }
+        let unusable = openings::wrong(&task, self.place.root());
+        task.diagnostics.splice(0..0, unusable);
         Ok(task)
     }
 

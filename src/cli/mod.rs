@@ -30,6 +30,7 @@ mod json_error;
 mod launch;
 mod log;
 mod loopback;
+mod openings;
 mod paths;
 mod policy;
 mod print;

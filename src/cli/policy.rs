@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::args::{PolicyArgs, PolicyCommand};
 use super::context::{RepoContext, TaskContext};
 use super::failure::{Failure, unreadable};
+use super::openings;
 use super::paths::{canonical, temporary};
 use super::print::{say, say_json};
 use crate::config::{LayerSettings, Settings, resolve};
@@ -179,6 +180,9 @@ pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, F
     policy.protect = Globs::new(&settings.protect).map_err(invalid)?;
     policy.rules = Rules::compile(&settings.policy, &policy.workspace, policy.home.as_deref())
         .map_err(invalid)?;
+    policy.readable = openings::readable(settings, &policy.workspace);
+    policy.visible = openings::visible(settings, &policy.workspace)?;
+    policy.network_for.clone_from(&settings.network_for);
     policy.approval = if settings.auto_approve { Approval::Automatic } else { Approval::Human };
     Ok(policy)
 }

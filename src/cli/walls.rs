@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::TaskContext;
 use super::failure::Failure;
-use super::{agent_folders, sandbox};
+use super::{agent_folders, openings, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
+use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
@@ -40,11 +41,13 @@ impl RunWalls {
     pub(super) fn new(
         at: &TaskContext,
         preflight: &Preflight,
+        settings: &Settings,
         (tier, programs): (Tier, Programs),
         scratch: &Path,
         redactor: &Arc<Redactor>,
     ) -> Result<Self, Failure> {
-        let view = view(at, preflight, scratch);
+        let mut view = view(at, preflight, scratch);
+        openings::open(&mut view, settings)?;
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
         fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
         let file = |name| at.place.root().join(at.layout.file(name));

@@ -59,6 +59,12 @@ pub fn from_environment(
         turn_timeout: variables.typed("TURN_TIMEOUT")?,
         protect: Vec::new(),
         allow: Vec::new(),
+        services: Vec::new(),
+        network: None,
+        network_for: Vec::new(),
+        readable: Vec::new(),
+        visible: Vec::new(),
+        devices: Vec::new(),
         free_models: None,
         policy: PolicyRules::default(),
     })

@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::Span;
-use crate::model::{OnStuck, PolicyRules, Sandbox, Via, WriteScope};
+use crate::model::{
+    Device, NetworkAccess, OnStuck, PolicyRules, ReadableFile, Sandbox, Service, Via, VisiblePath,
+    WriteScope,
+};
 
 /// Where a value was written, strongest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +108,18 @@ pub struct LayerSettings {
     pub protect: Vec<String>,
     /// Commands allowed on top of the built-in list, added up over all layers.
     pub allow: Vec<String>,
+    /// Services of the host that commands reach, added up over all layers.
+    pub services: Vec<Service>,
+    /// The network that commands reach.
+    pub network: Option<NetworkAccess>,
+    /// Commands that run with the host's network, added up over all layers.
+    pub network_for: Vec<String>,
+    /// Secret-looking files that the agent may read, added up over all layers.
+    pub readable: Vec<ReadableFile>,
+    /// Paths outside of the repository that commands may read, added up over all layers.
+    pub visible: Vec<VisiblePath>,
+    /// Devices that commands may use, added up over all layers.
+    pub devices: Vec<Device>,
     /// Models that count as free; every other one is premium.
     pub free_models: Option<Vec<String>>,
     /// Rules for tools, commands and paths, added up over all layers.

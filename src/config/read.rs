@@ -56,6 +56,12 @@ pub fn from_task(settings: &TaskSettings) -> Result<LayerSettings, ConfigError> 
         write_scope: settings.write_scope,
         protect: settings.protect.clone(),
         allow: settings.allow.clone(),
+        services: settings.services.clone(),
+        network: settings.network,
+        network_for: settings.network_for.clone(),
+        readable: settings.readable.clone(),
+        visible: settings.visible.clone(),
+        devices: settings.devices.clone(),
         policy: settings.policy.clone(),
         ..LayerSettings::default()
     })

@@ -4,7 +4,10 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::{Layer, LayerSettings, Source, Span};
-use crate::model::{OnStuck, PolicyRules, Sandbox, Via, WriteScope};
+use crate::model::{
+    Device, NetworkAccess, OnStuck, PolicyRules, ReadableFile, Sandbox, Service, Via, VisiblePath,
+    WriteScope,
+};
 
 /// What won, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +51,16 @@ macro_rules! settings {
             pub protect: Vec<String>,
             /// Commands allowed on top of the built-in list.
             pub allow: Vec<String>,
+            /// Services of the host that commands reach.
+            pub services: Vec<Service>,
+            /// Commands that run with the host's network.
+            pub network_for: Vec<String>,
+            /// Secret-looking files that the agent may read.
+            pub readable: Vec<ReadableFile>,
+            /// Paths outside of the repository that commands may read.
+            pub visible: Vec<VisiblePath>,
+            /// Devices that commands may use.
+            pub devices: Vec<Device>,
             /// Rules for tools, commands and paths.
             pub policy: PolicyRules,
             /// Which layer each value came from.
@@ -88,6 +101,11 @@ macro_rules! settings {
                 free_models,
                 protect: all(layers, |values| &values.protect),
                 allow: all(layers, |values| &values.allow),
+                services: all(layers, |values| &values.services),
+                network_for: all(layers, |values| &values.network_for),
+                readable: all(layers, |values| &values.readable),
+                visible: all(layers, |values| &values.visible),
+                devices: all(layers, |values| &values.devices),
                 policy: policy(layers),
                 chosen,
             }
@@ -118,6 +136,8 @@ settings! {
     write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
     /// Let the operating system confine what the agent writes.
     sandbox: Sandbox = Sandbox::Off, Sandbox::to_string;
+    /// The network that commands in the sandbox reach.
+    network: NetworkAccess = NetworkAccess::Closed, NetworkAccess::to_string;
     /// Approve what the guard finds safe without asking.
     auto_approve: bool = true, bool::to_string;
     /// Use the next model of the list when one is not available.
@@ -178,8 +198,11 @@ fn optional<T: ToString>(
     value
 }
 
-fn all<'a>(layers: &'a [Layer], get: impl Fn(&'a LayerSettings) -> &'a Vec<String>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+fn all<'a, T: Clone + PartialEq + 'a>(
+    layers: &'a [Layer],
+    get: impl Fn(&'a LayerSettings) -> &'a Vec<T>,
+) -> Vec<T> {
+    let mut found: Vec<T> = Vec::new();
     for entry in layers.iter().flat_map(|layer| get(&layer.values)) {
         if !found.contains(entry) {
             found.push(entry.clone());

@@ -28,6 +28,12 @@ pub struct GuardRules {
     pub protect: Vec<String>,
     /// Paths that the human left uncommitted, canonical.
     pub human: Vec<PathBuf>,
+    /// Secret-looking files that the agent may read, canonical.
+    pub readable: Vec<PathBuf>,
+    /// Paths outside of the workspace that it may read, canonical.
+    pub visible: Vec<PathBuf>,
+    /// Commands that run with the host's network.
+    pub network_for: Vec<String>,
     /// The user's own rules.
     pub rules: Rules,
     /// Who approves calls that the rules leave open.
@@ -64,6 +70,9 @@ impl GuardRules {
         policy.allow = Allow::new(&self.allow)?;
         policy.protect = Globs::new(&self.protect)?;
         policy.human.clone_from(&self.human);
+        policy.readable.clone_from(&self.readable);
+        policy.visible.clone_from(&self.visible);
+        policy.network_for.clone_from(&self.network_for);
         policy.rules = self.rules.clone();
         policy.approval = self.approval;
         policy.tier = self.tier;

@@ -193,7 +193,7 @@ impl<'a> CallContext<'a> {
                 self.ruled_path(path, Access::Read, true)?;
             }
         }
-        tree.secrets.first().map_or(Ok(()), |path| {
+        tree.secrets.iter().find(|path| self.policy.hides(path)).map_or(Ok(()), |path| {
             Err(secret(path).instead("narrow it: `rg -n PATTERN`, `git grep -n PATTERN`, a subfolder, or `--include='*.rs'`"))
         })
     }
@@ -248,7 +248,7 @@ impl<'a> CallContext<'a> {
         }
         let ruling = self.ruled_path(&real.path, Access::Read, read != ReadKind::Name)?;
         let revealing = read != ReadKind::Name;
-        if revealing && (secrets::path(path) || secrets::path(&real.path)) {
+        if revealing && (self.policy.hides(path) || self.policy.hides(&real.path)) {
             return Err(secret(path));
         }
         let tmp_itself = self.policy.tmp.as_deref() == Some(real.path.as_path());
@@ -291,6 +291,7 @@ impl<'a> CallContext<'a> {
 
     fn readable_outside(&self, path: &Path) -> bool {
         FILE_READS.iter().any(|file| path == Path::new(file))
+            || self.policy.visible.iter().any(|shown| path.starts_with(shown))
             || SYSTEM_READS.iter().any(|folder| path.starts_with(folder))
             || self.policy.home.as_ref().is_some_and(|home| {
                 HOME_READS.iter().any(|folder| path.starts_with(home.join(folder)))

@@ -13,6 +13,7 @@ use crate::model::{Tier, WriteScope};
 use super::policy_error::PolicyError;
 use super::prefix::fits;
 use super::rules::Rules;
+use super::secrets;
 use super::tables::exact::exactly;
 
 /// Everything a decision depends on besides the call itself and the files.
@@ -39,6 +40,12 @@ pub struct Policy {
     pub protect_paths: Vec<PathBuf>,
     /// Canonical paths that the human left uncommitted.
     pub human: Vec<PathBuf>,
+    /// Secret-looking files that may be read, canonical.
+    pub readable: Vec<PathBuf>,
+    /// Paths outside of the workspace that may be read, canonical.
+    pub visible: Vec<PathBuf>,
+    /// Commands that run with the host's network, word for word.
+    pub network_for: Vec<String>,
     /// The one change of TASK.md that is the agent's to make.
     pub focus: Option<TickRule>,
     /// What the user's configuration says on top.
@@ -88,6 +95,9 @@ impl Policy {
             protect: Globs::default(),
             protect_paths: Vec::new(),
             human: Vec::new(),
+            readable: Vec::new(),
+            visible: Vec::new(),
+            network_for: Vec::new(),
             focus: None,
             rules: Rules::default(),
             tier: Tier::Off,
@@ -100,6 +110,18 @@ impl Policy {
     /// The TASK.md of the task that is worked on.
     pub(super) fn task_file(&self) -> Option<PathBuf> {
         self.task_dir.as_ref().map(|folder| folder.join("TASK.md"))
+    }
+
+    /// Whether a command is one of those that run with the host's network.
+    pub fn has_network(&self, command: &str) -> bool {
+        self.network_for.iter().any(|allowed| allowed.trim() == command.trim())
+    }
+
+    /// Whether a path, absolute or relative to where commands start, names a file with secrets
+    /// that the task does not open.
+    pub(super) fn hides(&self, path: &Path) -> bool {
+        let same = |open: &PathBuf| self.cwd.join(path).components().eq(open.components());
+        secrets::path(path) && !self.readable.iter().any(same)
     }
 
     /// Whether a canonical path is the folder of the task that is worked on, or below it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::model::{Decision, ToolRequest};
+use crate::model::{Decision, RuleDecision, ToolRequest};
 
 use super::call_context::{CallContext, ReadKind, WriteKind};
 use super::denial::{Denial, DenialKind, blocked_pattern};
@@ -17,7 +17,6 @@ use super::families::{Family, family};
 use super::files::Files;
 use super::policy::{Approval, Policy};
 use super::programs;
-use super::secrets;
 use super::shell;
 use super::task_files::{self, Edit};
 use super::tool_input::ToolInput;
@@ -212,6 +211,10 @@ impl Call<'_> {
             if command.trim().is_empty() {
                 return Err(Denial::new("tool.malformed", "the call has no command"));
             }
+            if policy.has_network(command) {
+                ask = ask.or(self.ruled_command(command)?);
+                continue;
+            }
             let looked = match shell::judge(command, &policy, self.files, parts) {
                 Ok(looked) => looked,
                 Err(denial)
@@ -231,6 +234,19 @@ impl Call<'_> {
         decision.writes = writes;
         decision.sandboxed = policy.tier.is_sandboxed();
         Ok((decision, ask))
+    }
+
+    /// What the user's rules say about a command that the task names word for word: a denial, or
+    /// what a human has to approve.
+    fn ruled_command(&self, command: &str) -> Result<Option<Denial>, Denial> {
+        let words: Vec<_> = shlex::split(command).into_iter().flatten().map(Some).collect();
+        let Some(ruling) = self.policy.rules.command(&words) else { return Ok(None) };
+        let denial = ruling.denial().within(command);
+        match ruling.decision {
+            RuleDecision::Deny => Err(denial),
+            RuleDecision::Ask => Ok(Some(denial)),
+            RuleDecision::Allow => Ok(None),
+        }
     }
 
     fn absolute(&self, path: &str) -> Result<PathBuf, Denial> {
@@ -361,10 +377,11 @@ impl Call<'_> {
                 let meets = |root: &PathBuf| {
                     let secrets = &context.entries(root).secrets;
                     let below = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
-                    secrets.iter().any(|secret| programs::names(glob, &below(secret)))
+                    let mut secrets = secrets.iter().filter(|path| self.policy.hides(path));
+                    secrets.any(|secret| programs::names(glob, &below(secret)))
                 };
                 let aims = wanted && (programs::aims_at_secrets(glob) || roots.iter().any(meets));
-                if aims || secrets::path(Path::new(glob)) {
+                if aims || self.policy.hides(Path::new(glob)) {
                     return Err(Denial::new(
                         "secret.file",
                         format!("{glob} is aimed at files that may hold secrets"),

@@ -11,6 +11,7 @@ mod event;
 mod evidence;
 mod exit_code;
 mod ids;
+mod openings;
 mod outcome;
 mod permission;
 mod policy;
@@ -34,6 +35,7 @@ pub use evidence::{
 };
 pub use exit_code::ExitCode;
 pub use ids::{Oid, RunId, SessionId};
+pub use openings::{Device, NetworkAccess, ReadableFile, Service, VisiblePath};
 pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
 pub use policy::{

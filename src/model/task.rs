@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Diagnostic, OnStuck, PolicyRules, RecipeName, WriteScope};
+use super::{
+    Device, Diagnostic, NetworkAccess, OnStuck, PolicyRules, ReadableFile, RecipeName, Service,
+    VisiblePath, WriteScope,
+};
 
 /// A task: a folder with a TASK.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +102,18 @@ pub struct TaskSettings {
     pub protect: Vec<String>,
     /// Commands allowed on top of the built-in list.
     pub allow: Vec<String>,
+    /// Services of the host that commands reach.
+    pub services: Vec<Service>,
+    /// The network that commands reach.
+    pub network: Option<NetworkAccess>,
+    /// Commands that run with the host's network, word for word.
+    pub network_for: Vec<String>,
+    /// Secret-looking files that the agent may read.
+    pub readable: Vec<ReadableFile>,
+    /// Paths outside of the repository that commands may read.
+    pub visible: Vec<VisiblePath>,
+    /// Devices that commands may use.
+    pub devices: Vec<Device>,
     /// Rules for tools, commands and paths, besides those of the configuration files.
     pub policy: PolicyRules,
 }

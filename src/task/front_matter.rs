@@ -12,7 +12,7 @@ use super::{
     front_settings::{FrontMatter, takes},
     lines::Lines,
 };
-use crate::model::TaskSettings;
+use crate::model::{TaskSettings, VisiblePath};
 
 /// The two parts of the file: front matter and Markdown.
 pub(super) struct Sections {
@@ -63,6 +63,12 @@ pub(super) fn settings(
         Ok(None) => TaskSettings::default(),
         Ok(Some(mut read)) => {
             read.settings.policy = read.policy.placed(|at| rule_place(lines, place(at)));
+            read.settings.visible = (read.visible.into_iter())
+                .map(|it| VisiblePath {
+                    place: Some(rule_place(lines, place(it.referenced))),
+                    ..it.value.into()
+                })
+                .collect();
             for error in read.errors {
                 diagnostics.error(place(error.at), error.message, error.hint);
             }
@@ -109,7 +115,7 @@ fn place(lines: &Lines<'_>, yaml: &Range<usize>, location: Location) -> Range<us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{OnStuck, PolicyRules, WriteScope};
+    use crate::model::{NetworkAccess, OnStuck, PolicyRules, Service, VisiblePath, WriteScope};
     use crate::task::parse;
 
     /// The settings of a file with this YAML, or its diagnostics.
@@ -145,7 +151,12 @@ mod tests {
              write_scope: task\n\
              protect: [\"tests/**\", Cargo.toml]\n\
              allow:\n\
-             - npm run lint\n",
+             - npm run lint\n\
+             services: [5432, /run/postgresql/.s.PGSQL.5432]\n\
+             network: open\n\
+             network_for: npm ci\n\
+             readable: .env.test\n\
+             devices: [/dev/kvm]\n",
         );
         let expected = TaskSettings {
             verify: vec!["cargo test --quiet".into()],
@@ -159,9 +170,30 @@ mod tests {
             write_scope: Some(WriteScope::Task),
             protect: vec!["tests/**".into(), "Cargo.toml".into()],
             allow: vec!["npm run lint".into()],
+            services: vec![
+                Service::Port(5432),
+                Service::Socket("/run/postgresql/.s.PGSQL.5432".into()),
+            ],
+            network: Some(NetworkAccess::Open),
+            network_for: vec!["npm ci".into()],
+            readable: vec![".env.test".try_into().expect("a file")],
+            visible: Vec::new(),
+            devices: vec!["/dev/kvm".try_into().expect("a device")],
             policy: PolicyRules::default(),
         };
         assert_eq!(read, Ok(expected));
+    }
+
+    #[test]
+    fn one_service_needs_no_list_and_a_visible_path_knows_its_place() {
+        for yaml in ["services: 5432\n", "services: \"5432\"\n", "services:\n- 5432\n"] {
+            assert_eq!(read(yaml).expect("good").services, [Service::Port(5432)], "{yaml}");
+        }
+        let visible = read("model: x\nvisible: [../a, \"../b c\"]\n").expect("good").visible;
+        let [first, second] = &visible[..] else { panic!("{visible:?}") };
+        let place = |it: &VisiblePath| it.place.as_ref().map(|it| (it.line, it.column, it.width));
+        assert_eq!((first.path.to_str(), place(first)), (Some("../a"), Some((3, 11, 4))));
+        assert_eq!((second.path.to_str(), place(second)), (Some("../b c"), Some((3, 17, 8))));
     }
 
     #[test]
@@ -211,6 +243,14 @@ mod tests {
                     "verify: \"a\\0b\"\n",
                     "protect: [\"a[\", /etc/x, ../y, '', \"äö/**\", \"{b\"]\n",
                     "allow: ''\n",
+                    "services: [5432, 0, postgres, 70000, run/x.sock]\n",
+                    "services: -1\n",
+                    "services:\n",
+                    "network: yes\n",
+                    "network_for: ['npm ci', '']\n",
+                    "readable: [.env.test, /etc/passwd, ../.env]\n",
+                    "visible: [../lib, '']\n",
+                    "devices: [/dev/kvm, kvm]\n",
                     "model: a\nmodel: b\n",
                     "just text\n",
                     "- a list\n",

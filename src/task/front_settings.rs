@@ -15,10 +15,10 @@ use serde::{
 use serde_saphyr::{Location, Spanned};
 
 use super::{diagnostics::quote, front_policy::FrontPolicy};
-use crate::model::TaskSettings;
+use crate::model::{Device, ReadableFile, Service, TaskSettings};
 
 /// All keys and the values they take, in the order of the documentation.
-const KEYS: [(&str, &str); 12] = [
+const KEYS: [(&str, &str); 18] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number of at least 1, such as `20`"),
     ("max_duration", "a duration, such as `30s`, `5m`, or `2h`"),
@@ -30,6 +30,15 @@ const KEYS: [(&str, &str); 12] = [
     ("write_scope", "`workspace` or `task`"),
     ("protect", "a glob relative to the repository, such as `tests/**`, or a list of globs"),
     ("allow", "a command, or a list of commands"),
+    (
+        "services",
+        "ports of this machine's loopback and absolute paths of sockets, such as `[5432]`",
+    ),
+    ("network", "`closed` or `open`"),
+    ("network_for", "a command, or a list of commands"),
+    ("readable", "the path of a file relative to the repository, such as `.env.test`, or a list"),
+    ("visible", "a path, such as `../lib`, or a list of paths"),
+    ("devices", "the path of a device, such as `/dev/kvm`, or a list"),
     ("policy", "the keys of `[policy]` in .ralph/config.toml, one per line"),
 ];
 
@@ -53,6 +62,7 @@ pub(super) struct SettingError {
 pub(super) struct FrontMatter {
     pub(super) settings: TaskSettings,
     pub(super) policy: FrontPolicy,
+    pub(super) visible: Vec<Spanned<String>>,
     pub(super) errors: Vec<SettingError>,
 }
 
@@ -111,6 +121,37 @@ impl FrontMatter {
             }
         }
         values(list)
+    }
+
+    /// Converts the values of a list, and records an error for each that is invalid.
+    fn checked<T>(&mut self, what: &str, written: Spanned<OneOrMany>) -> Vec<T>
+    where
+        T: for<'t> TryFrom<&'t str, Error = &'static str>,
+    {
+        let mut list = Vec::new();
+        for item in each(written) {
+            match T::try_from(item.value.as_str()) {
+                Ok(value) => list.push(value),
+                Err(takes) => {
+                    let message = format!("invalid {what} {}", quote(&item.value));
+                    self.error(item.referenced, message, format!("write {takes}"));
+                }
+            }
+        }
+        list
+    }
+
+    fn paths(&mut self, written: Spanned<OneOrMany>) -> Vec<Spanned<String>> {
+        let (empty, list): (Vec<_>, Vec<_>) =
+            each(written).into_iter().partition(|path| path.value.trim().is_empty());
+        for path in empty {
+            self.error(
+                path.referenced,
+                "`visible` has an empty path",
+                "write a path, such as `../lib`",
+            );
+        }
+        list
     }
 
     /// Converts a single value, or records an error.
@@ -208,6 +249,28 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                     let written = map.next_value()?;
                     read.settings.write_scope = read.value("write_scope", written, named);
                 }
+                "services" => {
+                    let written: Spanned<OneOrNumber> = map.next_value()?;
+                    let written =
+                        Spanned::new(written.value.0, written.referenced, written.defined);
+                    read.settings.services = read.checked::<Service>("service", written);
+                }
+                "network" => {
+                    let written = map.next_value()?;
+                    read.settings.network = read.value("network", written, named);
+                }
+                "network_for" => {
+                    read.settings.network_for = read.commands("network_for", map.next_value()?);
+                }
+                "readable" => {
+                    let written = map.next_value()?;
+                    read.settings.readable = read.checked::<ReadableFile>("file", written);
+                }
+                "visible" => read.visible = read.paths(map.next_value()?),
+                "devices" => {
+                    let written = map.next_value()?;
+                    read.settings.devices = read.checked::<Device>("device", written);
+                }
                 "policy" => read.policy = map.next_value()?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;
@@ -272,5 +335,44 @@ impl<'de> Visitor<'de> for OneOrManyVisitor {
             list.push(item);
         }
         Ok(OneOrMany::Many(list))
+    }
+}
+
+/// The same, where a single number is one, too.
+struct OneOrNumber(OneOrMany);
+
+impl<'de> Deserialize<'de> for OneOrNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrNumberVisitor)
+    }
+}
+
+struct OneOrNumberVisitor;
+
+impl<'de> Visitor<'de> for OneOrNumberVisitor {
+    type Value = OneOrNumber;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, a string, or a list of them")
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<OneOrNumber, E> {
+        Ok(OneOrNumber(OneOrMany::One(value.to_string())))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<OneOrNumber, E> {
+        Ok(OneOrNumber(OneOrMany::One(value.to_string())))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<OneOrNumber, E> {
+        OneOrManyVisitor.visit_str(value).map(OneOrNumber)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<OneOrNumber, E> {
+        OneOrManyVisitor.visit_unit().map(OneOrNumber)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<OneOrNumber, A::Error> {
+        OneOrManyVisitor.visit_seq(seq).map(OneOrNumber)
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::cli::context::TaskContext;
 use crate::cli::failure::Failure;
+use crate::cli::openings;
 use crate::config::Settings;
 use crate::engine::GuardRules;
 use crate::guard::{Approval, Rules};
@@ -31,6 +32,9 @@ pub(in crate::cli) fn rules(
         allow: settings.allow.clone(),
         protect: settings.protect.clone(),
         human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
+        readable: openings::readable(settings, at.place.root()),
+        visible: openings::visible(settings, at.place.root())?,
+        network_for: settings.network_for.clone(),
         rules: compiled.map_err(invalid)?,
         approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
     };

@@ -193,6 +193,9 @@ fn no_own_rules(workspace: &Path, task_dir: &Path, base: &Path) -> GuardRules {
         allow: Vec::new(),
         protect: Vec::new(),
         human: Vec::new(),
+        readable: Vec::new(),
+        visible: Vec::new(),
+        network_for: Vec::new(),
         rules: Rules::default(),
         approval: Approval::Automatic,
     }

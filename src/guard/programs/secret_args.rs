@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::guard::call_context::secret;
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
-use crate::guard::secrets;
 use crate::guard::shell::{Env, Judge, Seg, ShellValue};
 
 /// Words in the names of options that leave something out.
@@ -43,7 +42,7 @@ impl Judge<'_> {
                 Err(denial) if denial.rule == "secret.file" => return Err(denial),
                 found => found.unwrap_or_default(),
             };
-            let hit = found.iter().find(|path| secrets::path(path));
+            let hit = found.iter().find(|path| self.cx.policy().hides(path));
             return hit.map_or(Ok(()), |path| Err(secret(path)));
         }
         let attached = shown.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
@@ -52,7 +51,7 @@ impl Judge<'_> {
         let parts = shown.split(['=', '@', ',']).chain(attached);
         for part in std::iter::once(shown).chain(parts) {
             let path = Path::new(part);
-            if part.contains(char::is_whitespace) || !secrets::path(path) {
+            if part.contains(char::is_whitespace) || !self.cx.policy().hides(path) {
                 continue;
             }
             // Tests and targets may be called like files, and folders may hold code.

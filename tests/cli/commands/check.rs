@@ -61,7 +61,8 @@ fn json_is_the_whole_object() {
                 "verify": ["sh check.sh"], "max_iterations": 5, "max_duration": null,
                 "max_premium_requests": null, "stuck_threshold": null, "on_stuck": null,
                 "model": null, "require_checks": null, "write_scope": null,
-                "protect": [], "allow": [],
+                "protect": [], "allow": [], "services": [], "network": null, "network_for": [],
+                "readable": [], "visible": [], "devices": [],
                 "policy": {
                     "default": null, "allowed_tools": [], "blocked_tools": [], "ask_tools": [],
                     "blocked_patterns": [], "command": [], "path": [],
@@ -286,4 +287,30 @@ fn a_dry_run_tells_everything_and_changes_nothing() {
     assert_eq!(repo.status(), "");
     assert_eq!(repo.subjects(), Vec::<String>::new());
     assert!(!repo.path(".ralph").exists());
+}
+
+#[test]
+fn what_a_task_opens_of_the_sandbox_is_shown_and_a_missing_path_is_an_error() {
+    let task = |visible: &str| {
+        format!(
+            "---\nservices: [5432, /run/x.sock]\nnetwork_for: npm ci\nvisible: [{visible}]\n---\n- [ ] a\n"
+        )
+    };
+    let repo = Repo::new(&task("/usr/share"));
+    let ran = repo.ralph(&["check", "demo", "--json"]);
+    let settings = ran.json()["settings"].clone();
+    assert_eq!(settings["services"], json!([5432, "/run/x.sock"]));
+    assert_eq!(settings["visible"], json!(["/usr/share"]));
+    let ran = repo.ralph(&["check", "demo"]);
+    let shown =
+        "in the sandbox: services 5432, /run/x.sock; network for `npm ci`; visible /usr/share\n";
+    assert!(ran.stdout.contains(shown), "{}", ran.stdout);
+    let repo = Repo::new(&task("/usr/share, ../missing"));
+    for command in [&["check", "demo"][..], &["run", "demo", "--dry-run"]] {
+        let ran = repo.ralph(command);
+        assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+        for part in ["cannot show `../missing`: No such file", "TASK.md:4:23", "  ^^^^^^^^^^\n"] {
+            assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+        }
+    }
 }
