@@ -10,7 +10,7 @@ use crate::agent::AgentCommand;
 use crate::agent::scripted::AgentScript;
 use crate::sandbox::AgentFolders;
 
-/// What configures the Copilot CLI, below its home.
+/// Files and folders below its home that configure the Copilot CLI.
 const COPILOT_SETTINGS: [&str; 8] = [
     "hooks",
     "mcp-config.json",

@@ -1,4 +1,4 @@
-//! What can be typed, and what `--help` says about it.
+//! The command line, and the text of `--help`.
 
 use super::exit::in_short;
 mod copilot;
@@ -156,7 +156,7 @@ ordinary words stay. Valid JSON stays valid."
     Recipe(RecipeArgs),
     /// Start the Copilot CLI under the guard, for recipes and other tools
     Copilot(CopilotArgs),
-    /// End what a killed run left behind (started by the runner)
+    /// End the processes of a killed run (started by the runner)
     #[command(hide = true)]
     Guardian(GuardianArgs),
     /// Run a part of a session's sandbox (started by the runner)

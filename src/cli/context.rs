@@ -63,7 +63,7 @@ impl RepoContext {
         TreeLock::holder(&self.lock()).ok().flatten()
     }
 
-    /// The templates that replace ours.
+    /// The templates that replace the built-in ones.
     pub(super) fn templates(&self) -> PathBuf {
         self.root().join(OWN).join("templates")
     }

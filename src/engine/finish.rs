@@ -53,7 +53,7 @@ impl Run {
                 }
                 self.keep_leftovers()?;
             }
-            // A signal keeps its exit code, whatever is in the way.
+            // A signal keeps its exit code, even if finishing fails.
             Outcome::Interrupted { .. } => {
                 self.try_to_tidy_up()?;
             }

@@ -43,7 +43,7 @@ impl Run {
             Some(session) => self.run_turn(session, &mut iteration).await?,
             None => self.recipe(&iteration).await?,
         };
-        // Nothing that the turn started may change what is judged now.
+        // Processes that the turn started must not change the evidence.
         self.parts.gate.end_shells()?;
         match result {
             TurnResult::Ended(turn) => {

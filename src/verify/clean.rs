@@ -1,9 +1,8 @@
 //! A working tree that holds HEAD and nothing else.
 //!
-//! Invariant: it lies outside the repository, has a git directory of its own that only
-//! reads the repository's objects, and is gone when this value is dropped; a crash leaves
-//! a directory in the system's temporary place and nothing in the repository. What does
-//! NOT live here: how git fills it.
+//! Invariant: it lies outside the repository, has a git directory of its own that only reads
+//! the repository's objects, and is gone when this value is dropped; a crash leaves a directory
+//! in the system's temporary place and nothing in the repository.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,6 @@
 //! Where a task's files lie, and what its commits and refs are called.
 //!
-//! Invariant: pure; the names of the state files stand here once. What does NOT live
-//! here: their content.
+//! Invariant: pure; the names of the state files stand here once.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,8 @@
 //! `sh -c`, supervised, with a limit and a bounded memory.
 //!
 //! Invariant: when the result is there, nothing that the command started is alive, and a
-//! grandchild that holds the output open is not waited for. Secrets of
-//! the runner's environment never reach the command. What does NOT live here: which
-//! commands run.
+//! grandchild that holds the output open is not waited for. Secrets of the runner's environment
+//! never reach the command.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -1,13 +1,13 @@
-//! What a hook answers by, and how it refuses.
+//! The forms of a hook's answer and of its refusal.
 
 use crate::hooks::blocked;
 
-/// By whose contract a call is answered.
+/// The contract by which a call is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contract {
-    /// The wrapper's: where a stack of hooks is asked there is an object, `{}` for no decision.
+    /// The wrapper's: if a stack of hooks is asked, an object; `{}` is no decision.
     Wrapper,
-    /// The adapter's: a call that may run is answered with nothing.
+    /// The adapter's: empty output lets a call run.
     Adapter,
 }
 

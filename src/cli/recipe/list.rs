@@ -1,6 +1,6 @@
 //! `recipe list`: the folders in which the runner looks, and the recipes in them.
 //!
-//! The files are read by us: no runner is needed to see what there is.
+//! This program reads the files itself, so listing needs no runner.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,7 @@ use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 
-/// Most memory that a pattern's search may take for what it has learned, in bytes: many
-/// patterns live side by side, and texts are short.
+/// Limit of a pattern's search cache, in bytes: there are many patterns, and texts are short.
 const LEARNED: usize = 128 << 10;
 
 /// A pattern of the tables.
@@ -20,7 +19,7 @@ impl LazyPattern {
         Self { text: text.into(), regex: OnceLock::new() }
     }
 
-    /// The pattern, compiled; none if it is broken, and then nothing may pass.
+    /// The compiled pattern; `None` if it is broken, and then the caller hides everything.
     pub(super) fn get(&self) -> Option<&Regex> {
         let compile = || RegexBuilder::new(&self.text).dfa_size_limit(LEARNED).build().ok();
         self.regex.get_or_init(compile).as_ref()

@@ -1,8 +1,7 @@
 //! HEAD against the working tree.
 //!
-//! Invariant: one walk over the tree; renames are not looked for; a path that was told to
-//! be "assumed unchanged" is looked at all the same, for that is a way to hide a change.
-//! What does NOT live here: whose change it is.
+//! Invariant: one walk over the tree; renames are not looked for; a path that was told to be
+//! "assumed unchanged" is looked at all the same, for that is a way to hide a change.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
 //! The results of the verify commands, and the proof that a pass rests on.
 //!
-//! Invariant: a command that was not run is not green. What does NOT live here: running
-//! them.
+//! Invariant: a command that was not run is not green.
 
 use super::{Case, CommitsAlone};
 use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};
