@@ -23,13 +23,7 @@ const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn programs() -> Option<Programs> {
-    let words = |words: [&str; 2]| words.map(Into::into).to_vec();
-    Some(Programs {
-        bubblewrap: which::which("bwrap").ok()?,
-        ours: RUNNER.into(),
-        enter: words(["sandbox", "enter"]),
-        serve: words(["sandbox", "serve"]),
-    })
+    Some(Programs { bubblewrap: which::which("bwrap").ok()?, ours: RUNNER.into() })
 }
 
 /// A machine of its own: a HOME, a repository with a task, and a sandbox over both.

@@ -9,7 +9,6 @@ mod sessions;
 mod shell_room;
 mod shells;
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -160,12 +159,9 @@ impl Gate {
     /// Decides a call, records the decision, and only then returns it.
     pub fn decide(&self, request: &ToolRequest) -> Decision {
         let asked = Instant::now();
-        let request = match request.asked {
-            Asked::Hook => Cow::Borrowed(request),
-            Asked::Permission => match self.as_decided(request) {
-                Ok(request) => request,
-                Err(denied) => return self.answer(request, denied, asked),
-            },
+        let request = match self.as_decided(request) {
+            Ok(request) => request,
+            Err(denied) => return self.answer(request, denied, asked),
         };
         let request = request.as_ref();
         let decision = self.judge(request);

@@ -5,7 +5,8 @@
 //! command can change the file unseen. So the file is read whenever a call is decided,
 //! whenever a command ends, and at the end of the turn.
 //!
-//! Invariant: a change made while a command may have run counts as the command's.
+//! Invariant: a change made while a command may have run counts as the command's. What a
+//! change means, and which commands run ([`super::decisions`]), does NOT live here.
 
 use std::path::PathBuf;
 

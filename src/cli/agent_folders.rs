@@ -10,7 +10,7 @@ use crate::agent::AgentCommand;
 use crate::agent::scripted::AgentScript;
 use crate::sandbox::AgentFolders;
 
-/// Files and folders below its home that configure the Copilot CLI.
+/// What configures the Copilot CLI, below its home.
 const COPILOT_SETTINGS: [&str; 8] = [
     "hooks",
     "mcp-config.json",
@@ -40,7 +40,7 @@ const SETTINGS: [&str; 6] =
     ["settings.json", "settings.local.json", "config.toml", "mcp.json", "hooks", "plugins"];
 
 /// The Copilot CLI's state and settings. Its folders are made if they are missing.
-pub(super) fn copilot(home: &Path, scratch: &Path) -> AgentFolders {
+pub(super) fn copilot(home: &Path, scratch: &Path, command: &AgentCommand) -> AgentFolders {
     let variable =
         |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = launch::copilot_home();
@@ -52,7 +52,8 @@ pub(super) fn copilot(home: &Path, scratch: &Path) -> AgentFolders {
         // One that cannot be made cannot be written to, and needs no mount.
         drop(std::fs::create_dir_all(folder));
     }
-    AgentFolders { writable, fixed, readable: Vec::new() }
+    let readable = command.program.parent().map(Path::to_owned).into_iter().collect();
+    AgentFolders { writable, fixed, readable }
 }
 
 /// The folders of another agent, and the files that its command line names.

@@ -1,4 +1,4 @@
-//! The command line, and the text of `--help`.
+//! What can be typed, and what `--help` says about it.
 
 use super::exit::in_short;
 mod copilot;
@@ -156,7 +156,7 @@ ordinary words stay. Valid JSON stays valid."
     Recipe(RecipeArgs),
     /// Start the Copilot CLI under the guard, for recipes and other tools
     Copilot(CopilotArgs),
-    /// End the processes of a killed run (started by the runner)
+    /// End what a killed run left behind (started by the runner)
     #[command(hide = true)]
     Guardian(GuardianArgs),
     /// Run a part of a session's sandbox (started by the runner)

@@ -62,7 +62,7 @@ pub(super) async fn assemble(
     let show = if args.json { Show::Json } else { Show::People };
     let (screen, live) = screen::screen(show, clock);
     let claim = claim(&at, args, clock, live.as_ref()).await?;
-    // Only from here on does TASK.md have the human's text or proven ticks.
+    // Only now TASK.md is what the human left, or what was proven.
     let plan = RunPlan::of(&at, args)?;
     make_private(&claim.folder)?;
     for folder in [&claim.folder, &at.folder.dir, at.place.repo.git_dir()] {
@@ -217,7 +217,7 @@ struct Screen {
 struct Recording {
     events: Arc<Emitter>,
     gate: Arc<Gate>,
-    /// The notice about who approves calls.
+    /// What the user is told about who approves calls.
     notices: Vec<String>,
 }
 

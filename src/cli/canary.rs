@@ -21,12 +21,12 @@ use crate::agent::{AgentCommand, Focus, Gate, Greeting, TurnLimits};
 use crate::guard::{OsFiles, Policy};
 use crate::model::{Answer, Asked, EventKind, ExitCode, Prompt, Record, RecordError, RunId, Via};
 
-/// The command that the model asks for; every policy denies it.
+/// What the model asks for; every policy denies it.
 const COMMAND: &str = "git push canary HEAD";
 /// How long the turn may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The result of the canary call.
+/// What was seen of the canary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Canary {
     /// The guard held: the hook denied the call by this rule, and the model went on.
@@ -36,12 +36,12 @@ pub(super) enum Canary {
     },
     /// The guard did not hold, or it is unknown whether it did.
     Failed {
-        /// The missing evidence.
+        /// What is missing.
         why: String,
     },
 }
 
-/// Makes the call and reports what happened to it.
+/// Makes the call and says what became of it.
 pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     let scratch = launch::scratch()?;
     let base = scratch.path().canonicalize().unwrap_or_else(|_| scratch.path().to_owned());
@@ -91,7 +91,7 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
     Ok(judge(in_force?, &decisions.taken(), model.told().as_deref(), pushed))
 }
 
-/// The conclusion from all observations.
+/// What all of it comes to.
 fn judge(in_force: bool, decisions: &[Decision], told: Option<&str>, pushed: bool) -> Canary {
     let failed = |why: &str| Canary::Failed { why: why.to_owned() };
     if pushed {
@@ -146,7 +146,7 @@ fn own_model(url: &str) -> Vec<(OsString, Option<OsString>)> {
     variables
 }
 
-/// The decision.
+/// What was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Decision {
     asked: Asked,

@@ -1,4 +1,4 @@
-//! `classify`: the class, action and wait of an error text.
+//! `classify`: what class, action and wait an error text gets.
 //!
 //! A filter over what a run itself decides with: the classes of `agent` and the advice of
 //! `engine`. Nothing is waited for here.
@@ -21,7 +21,7 @@ use crate::sys::clock::Clock;
 /// Most that is read, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// The output.
+/// What is printed.
 #[derive(Serialize)]
 struct Classified {
     class: FaultClass,

@@ -63,7 +63,7 @@ impl RepoContext {
         TreeLock::holder(&self.lock()).ok().flatten()
     }
 
-    /// The templates that replace the built-in ones.
+    /// The templates that replace ours.
     pub(super) fn templates(&self) -> PathBuf {
         self.root().join(OWN).join("templates")
     }

@@ -262,7 +262,7 @@ async fn deep(command: &AgentCommand) -> DoctorFinding {
     }
 }
 
-/// Text of the CLI's own command `/env` if no hook is loaded.
+/// What the CLI's own command `/env` says when no hook is loaded.
 const NO_HOOKS: &str = "No hooks loaded";
 
 struct Probe {

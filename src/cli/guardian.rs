@@ -11,7 +11,7 @@ use super::failure::Failure;
 use crate::model::{ExitCode, RunId};
 use crate::sys::guardian::{Guarded, Guardian, guard};
 
-/// Starts the guardian of a run that this process leads.
+/// What starts the guardian of a run that this process leads.
 pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::new(ExitCode::Internal, error).hint("its own program is not found")

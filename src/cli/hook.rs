@@ -3,10 +3,10 @@
 //! With a run's socket it asks the runner; without one it is the adapter to the project's
 //! own hooks, and to the guard where there are none.
 //!
-//! Every failure is a denial: no runner, no answer, bad input, no time. With a socket
+//! Whatever goes wrong is a denial: no runner, no answer, bad input, no time. With a socket
 //! the exit code 2 denies too, in case that not even the answer can be printed; without one
 //! the code is 0 as long as the answer is printed, as hooks of a repository must end. A hook
-//! that only reports always exits with 0: it allows nothing, and must hold up nothing.
+//! that only reports ends well whatever happens: it allows nothing, and must hold up nothing.
 
 mod adapter;
 mod after;
@@ -35,10 +35,10 @@ const WATCHDOG: Duration = Duration::from_secs(5);
 /// How long the project's hooks may take, all together: the CLI lets a call pass whose hook
 /// takes longer than the 30 s that it is given there.
 const SCRIPTS: Duration = Duration::from_secs(25);
-/// After this the adapter answers by itself: killing the scripts did not help, or the input
-/// never ends.
+/// After this the adapter answers by itself: there is something that even killing the
+/// scripts did not end, or an input without an end.
 const ADAPTER: Duration = Duration::from_secs(28);
-/// Stack size in bytes: that of a main thread, because other threads have less.
+/// What a program's first thread usually has, in bytes, and other threads have not.
 const STACK: usize = 8 << 20;
 /// The CLI takes this exit code for a denial.
 const DENIED: u8 = 2;
@@ -92,7 +92,7 @@ fn within<T: Send + 'static>(
 ) -> Result<T, RecvTimeoutError> {
     let (done, result) = mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-        // After the limit the receiver is gone.
+        // Nobody listens any more if it took too long.
         let _late = done.send(work());
     });
     // A thread that did not begin has dropped its end of the channel, as one that panics does.
@@ -118,7 +118,7 @@ fn of_the_project(
     json: Option<&str>,
 ) -> u8 {
     let until = Instant::now() + SCRIPTS;
-    // An empty argument is no request; the call may be on standard input.
+    // An empty argument asks nothing: what is meant may be on standard input.
     let json = json.filter(|json| !json.trim().is_empty()).map(str::to_owned);
     let directory = directory.map(Path::to_owned);
     let decided =

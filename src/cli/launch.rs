@@ -30,7 +30,7 @@ use crate::verify::Identity;
 /// The model that is asked for unless the user or their provider says otherwise.
 const MODEL: &str = "claude-sonnet-4.5";
 
-/// Fallbacks that RALPH_COPILOT_FALLBACK allows, in this order.
+/// What is gone on with where RALPH_COPILOT_FALLBACK allows it, in this order.
 const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
 
 /// The agent's command.
@@ -42,7 +42,7 @@ pub(super) fn find_agent(settings: &Settings) -> Result<AgentCommand, Failure> {
     }
 }
 
-/// The Copilot CLI's command, regardless of the agent in the settings.
+/// The Copilot CLI's command, whatever agent the settings name.
 pub(super) fn find_copilot() -> Result<AgentCommand, Failure> {
     Ok(lookup(None)?)
 }
@@ -106,7 +106,7 @@ pub(super) fn socket(scratch: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The arguments that mount the guard.
+/// What mounts the guard.
 pub(super) struct Mount {
     pub(super) server: GuardServer,
     pub(super) plugin: Option<Plugin>,

@@ -2,7 +2,7 @@
 //! what came of that it is done. For `doctor --deep`, which must not ask a real model.
 //!
 //! Invariant: it listens on loopback alone, keeps what it was told about the call, and ends
-//! when it is dropped.
+//! when it is dropped. What the call proves does not live here.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ const LONGEST: u64 = 16 << 20;
 /// The running model.
 pub(super) struct Loopback {
     address: SocketAddr,
-    /// What the agent reported about the call.
+    /// What the agent said of the call.
     told: Arc<Mutex<Option<String>>>,
     task: JoinHandle<()>,
 }
@@ -48,7 +48,7 @@ impl Loopback {
         format!("http://{}/v1", self.address)
     }
 
-    /// What the agent reported about the call, if it got that far.
+    /// What the agent said of the call, if it came to that.
     pub(super) fn told(&self) -> Option<String> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

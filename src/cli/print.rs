@@ -27,7 +27,7 @@ pub(super) fn say_line(value: &serde_json::Value) {
     say_as_is(&redactor().redact_json(value).to_string());
 }
 
-/// Prints machine-readable text that has only our own words, so nothing to escape.
+/// Prints a text of ours that a program reads and that holds nothing of anybody else's.
 pub(super) fn say_as_is(text: &str) {
     print(&mut std::io::stdout().lock(), text);
 }

@@ -1,4 +1,4 @@
-//! The user's remaining premium requests, from a script of theirs.
+//! What is left of the user's premium requests, where a script of theirs tells.
 //!
 //! `copilot-usage.sh --remaining` on the PATH is asked once, before the work. It can only
 //! warn: a script that is slow, fails or prints anything but a number says nothing.
@@ -17,9 +17,9 @@ use crate::sys::process::{Ladder, Supervised};
 const SCRIPT: &str = "copilot-usage.sh";
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// How long its output may take to arrive after it has ended.
+/// How long what it printed may take to arrive once it has ended.
 const DRAIN: Duration = Duration::from_millis(200);
-/// Most bytes that are read of its output.
+/// Most that is read of what it prints, in bytes.
 const LONGEST: u64 = 1 << 10;
 /// Fewer are told.
 const LOW: f64 = 10.0;
@@ -51,7 +51,7 @@ pub(super) async fn warning(run: &str, cwd: &Path) -> Option<String> {
     told(&String::from_utf8_lossy(&printed))
 }
 
-/// The meaning of a script's output.
+/// What a script's output means.
 fn told(printed: &str) -> Option<String> {
     let remaining = printed.trim();
     let number: f64 = remaining.parse().ok()?;

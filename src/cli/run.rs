@@ -43,9 +43,9 @@ fn with_command_hint(failure: Failure) -> Failure {
     failure.hints(meant.map(|name| format!("did you mean the command `{name}`?")))
 }
 
-/// The parsed command line: a dry run, or a run.
+/// What came of the command line.
 enum Begun {
-    /// A dry run was shown; its exit code.
+    /// What a run would do.
     Shown(u8),
     /// A run.
     Run(Runtime, Box<Assembled>),
@@ -66,7 +66,7 @@ fn begin(directory: Option<&Path>, args: &RunArgs) -> Result<Begun, Failure> {
     Ok(Begun::Run(runtime, Box::new(assembled)))
 }
 
-/// Runs an assembled run to its end.
+/// Runs what was assembled to its end.
 pub(super) async fn drive(assembled: Assembled) -> Result<u8, Failure> {
     let Assembled { parts, guards } = assembled;
     let folder = guards.folder.clone();

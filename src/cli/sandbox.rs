@@ -1,14 +1,13 @@
 //! `sandbox`: the processes that make up a session's sandbox. The runner starts them; nobody
 //! types them.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::{SandboxArgs, SandboxPart};
 use super::print::complain;
-use crate::sandbox::{self, Programs};
+use crate::sandbox;
 
 /// The exit code where a program was not started, as `env` and `timeout` have it.
 const NOT_STARTED: u8 = 125;
@@ -18,6 +17,10 @@ pub(super) fn run(args: &SandboxArgs) -> u8 {
     let failed = match &args.part {
         SandboxPart::Enter { plan, command } => {
             format!("cannot enter the sandbox: {}", sandbox::enter(plan, command))
+        }
+        SandboxPart::Become { ours, input, output, command } => {
+            let error = sandbox::r#become([*ours, *input, *output], command);
+            format!("cannot start the agent in its sandbox: {error}")
         }
         SandboxPart::Serve => match sandbox::serve() {
             Ok(()) => return 0,
@@ -39,15 +42,4 @@ pub(super) fn run(args: &SandboxArgs) -> u8 {
 pub(super) fn client(program: &Path, socket: &Path) -> [String; 4] {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     [text(program), "sandbox".to_owned(), "call".to_owned(), text(socket)]
-}
-
-/// What starts sandboxes.
-pub(super) fn programs(bubblewrap: PathBuf, ours: PathBuf) -> Programs {
-    let words = |words: [&str; 2]| words.map(OsString::from).to_vec();
-    Programs {
-        bubblewrap,
-        ours,
-        enter: words(["sandbox", "enter"]),
-        serve: words(["sandbox", "serve"]),
-    }
 }

@@ -8,7 +8,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
-use super::sandbox;
 use crate::model::{ExitCode, Sandbox, Tier};
 use crate::sandbox::{Programs, has_landlock, probe};
 
@@ -31,7 +30,7 @@ pub(super) struct Missing {
 /// Tries what this machine can do. `root` is the working tree.
 pub(super) fn choose(asked: Sandbox, root: &Path) -> Result<Chosen, Failure> {
     let ours = std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
-    let programs = sandbox::programs(bubblewrap(), ours);
+    let programs = Programs { bubblewrap: bubblewrap(), ours };
     let full = || full(&programs, root);
     let (tier, missing) = match asked {
         Sandbox::Off => (Tier::Off, None),

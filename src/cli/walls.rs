@@ -19,8 +19,8 @@ use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
-    Calls, Limits, Network, Overlay, Programs, Room, SandboxError, Secrets, View, Walls, around,
-    full, outer, partial, prepare, socket, sockets_of, tools, whole,
+    Calls, LandlockRules, Network, Overlay, Programs, Room, SandboxError, Secrets, View, Walls,
+    around, full, outer, partial, prepare, socket, sockets_of, tools, whole,
 };
 use crate::verify::{PROGRESS, Preflight, Repo as _, TASK};
 
@@ -78,7 +78,7 @@ impl RunWalls {
         let walls = match (self.tier, command.kind) {
             (Tier::Off, _) => return Ok(command.clone()),
             (Tier::Full, AgentKind::Copilot) => {
-                let own = agent_folders::copilot(&self.view.home, &self.view.scratch);
+                let own = agent_folders::copilot(&self.view.home, &self.view.scratch, command);
                 Walls::Namespaces(outer(&self.editable(), &own))
             }
             (Tier::Full, AgentKind::Other) => {
@@ -90,12 +90,18 @@ impl RunWalls {
                 Walls::Namespaces(whole(&view, overlay, &own))
             }
             (Tier::Partial, AgentKind::Copilot) => {
-                let own = agent_folders::copilot(&self.view.home, &self.view.scratch);
+                let own = agent_folders::copilot(&self.view.home, &self.view.scratch, command);
                 let mut writable = vec![self.view.tree.clone(), self.view.tmp.clone()];
                 writable.extend(self.view.git.iter().cloned().chain(own.writable));
                 let (readable, ports) = (None, Vec::new());
                 let network = Network::Host;
-                Walls::Landlock(Limits { writable, readable, network, ports, signals: false })
+                Walls::Landlock(LandlockRules {
+                    writable,
+                    readable,
+                    network,
+                    ports,
+                    signals: false,
+                })
             }
             (Tier::Partial, AgentKind::Other) => {
                 let own = agent_folders::other(&self.view.home, command);
@@ -125,6 +131,10 @@ impl RunWalls {
     fn editable(&self) -> View {
         let mut view = self.view.clone();
         view.protected.retain(|path| !self.editable.contains(path));
+        let [folder, ..] = &self.editable;
+        if *folder != view.tree {
+            view.writable = vec![folder.clone()];
+        }
         view
     }
 
@@ -144,7 +154,7 @@ impl RunWalls {
         Room::start(&self.programs, &walls, &view.seen_at, &log)
     }
 
-    fn limits(&self, view: &View) -> Result<Limits, SandboxError> {
+    fn limits(&self, view: &View) -> Result<LandlockRules, SandboxError> {
         self.with_secrets(|secrets| partial(view, secrets)).map_err(failed(&view.home))
     }
 

@@ -135,7 +135,7 @@ settings! {
     /// Where the agent may write.
     write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
     /// Let the operating system confine what the agent writes.
-    sandbox: Sandbox = Sandbox::Off, Sandbox::to_string;
+    sandbox: Sandbox = Sandbox::Auto, Sandbox::to_string;
     /// The network that commands in the sandbox reach.
     network: NetworkAccess = NetworkAccess::Closed, NetworkAccess::to_string;
     /// Approve what the guard finds safe without asking.

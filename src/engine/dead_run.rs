@@ -1,4 +1,4 @@
-//! Cleanup after the last iteration of a run that died.
+//! A run that died: what its last iteration left is put in order.
 //!
 //! Invariant: leftovers are told from the human's work by the checkpoint in the dead run's
 //! journal. If anything speaks against them (another branch, a foreign commit, a file that was
@@ -23,7 +23,7 @@ use crate::verify::{
     leftovers,
 };
 
-/// The inputs of resuming.
+/// What resuming works with.
 pub struct ResumeContext<'a> {
     /// The repository.
     pub repo: &'a dyn Repo,
@@ -77,7 +77,7 @@ impl ResumeContext<'_> {
         Ok(unlocked(&self.repo.unlock(Some(&lived))?))
     }
 
-    /// Cleans up after a run that died.
+    /// Puts in order what a run left, if it died.
     pub(super) fn resume_dead_run(
         &self,
         journal: &Path,
@@ -130,7 +130,7 @@ impl ResumeContext<'_> {
         Ok(())
     }
 
-    /// Finds the traces of a dead run; `None` if it had begun no iteration.
+    /// Finds out what is left of a dead run; `None` if it had begun no iteration.
     fn inspect<'d>(
         &self,
         journal: &'d Path,

@@ -13,7 +13,7 @@ const UNCLEAR: u32 = 3;
 
 /// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunLimits {
+pub struct Limits {
     /// Iterations.
     pub iterations: u32,
     /// Wall time.
@@ -24,7 +24,7 @@ pub struct RunLimits {
     pub tokens: Option<u64>,
     /// Attempts on one criterion.
     pub attempts: u32,
-    /// The consequence for a criterion that used them up.
+    /// What happens to a criterion that used them up.
     pub on_stuck: OnStuck,
 }
 
@@ -55,12 +55,7 @@ pub enum NextStep<'a> {
 }
 
 /// Chooses the next step.
-pub fn next<'a>(
-    task: &'a Task,
-    state: &TaskState,
-    spent: &Spent,
-    limits: &RunLimits,
-) -> NextStep<'a> {
+pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limits) -> NextStep<'a> {
     let Some(criterion) = open_criteria(task, state).next() else { return NextStep::Prove };
     match reached(spent, limits) {
         Some(limit) => NextStep::Stop(Outcome::LimitReached { limit }),
@@ -89,7 +84,7 @@ pub fn ticked_without_proof<'a>(
 }
 
 /// The limit that is used up, if one is.
-pub(super) fn reached(spent: &Spent, limits: &RunLimits) -> Option<Limit> {
+pub(super) fn reached(spent: &Spent, limits: &Limits) -> Option<Limit> {
     if spent.iterations >= limits.iterations {
         return Some(Limit::Iterations);
     }
@@ -121,7 +116,7 @@ pub fn after(
     verdict: &Verdict,
     entry: &CriterionState,
     spent: &Spent,
-    limits: &RunLimits,
+    limits: &Limits,
 ) -> Consequence {
     if let Some(finding) =
         verdict.findings.iter().find(|finding| finding.weight == Weight::Tampering)
@@ -152,7 +147,7 @@ mod tests {
     use super::*;
     use crate::model::{CriterionKey, Finding, FindingKind, Proof, TaskSettings};
 
-    const LIMITS: RunLimits = RunLimits {
+    const LIMITS: Limits = Limits {
         iterations: 5,
         duration: Some(Duration::from_secs(100)),
         premium_requests: Some(10),

@@ -53,7 +53,7 @@ impl Run {
                 }
                 self.keep_leftovers()?;
             }
-            // A signal keeps its exit code, even if finishing fails.
+            // A signal keeps its exit code, whatever is in the way.
             Outcome::Interrupted { .. } => {
                 self.try_to_tidy_up()?;
             }

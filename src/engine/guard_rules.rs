@@ -22,7 +22,7 @@ pub struct GuardRules {
     pub tmp: PathBuf,
     /// Where the agent may write.
     pub write_scope: WriteScope,
-    /// Commands allowed in addition to the built-in list.
+    /// Commands allowed besides the built-in list.
     pub allow: Vec<String>,
     /// Globs of paths that must not change.
     pub protect: Vec<String>,

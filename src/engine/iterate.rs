@@ -43,7 +43,7 @@ impl Run {
             Some(session) => self.run_turn(session, &mut iteration).await?,
             None => self.recipe(&iteration).await?,
         };
-        // Processes that the turn started must not change the evidence.
+        // Nothing that the turn started may change what is judged now.
         self.parts.gate.end_shells()?;
         match result {
             TurnResult::Ended(turn) => {

@@ -38,7 +38,7 @@ mod unjudged;
 mod tests;
 
 pub use dead_run::ResumeContext;
-pub use decide::{Consequence, NextStep, RunLimits, Spent, after, next, ticked_without_proof};
+pub use decide::{Consequence, Limits, NextStep, Spent, after, next, ticked_without_proof};
 pub use error::EngineError;
 pub use guard_rules::GuardRules;
 pub use past_runs::{BEAT, PULSE, dead_run_task};

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::cancellable_checks::CancellableChecks;
-use super::decide::{NextStep, RunLimits, Spent, next};
+use super::decide::{Limits, NextStep, Spent, next};
 use super::{EngineError, FailureCounts, GuardRules};
 use crate::agent::{Agent, AgentError, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
@@ -60,7 +60,7 @@ pub struct RunParts {
     /// The guard's rules.
     pub rules: GuardRules,
     /// The run's limits.
-    pub limits: RunLimits,
+    pub limits: Limits,
     /// One turn's limits.
     pub turn: TurnLimits,
     /// How long the run may wait for rate limits and the network, in a row.
@@ -95,7 +95,7 @@ pub struct RunParts {
     pub worked: Vec<(CriterionKey, Oid)>,
     /// Hooks that ask whether a turn may end.
     pub stops: mpsc::Receiver<StopHook>,
-    /// The commands that the user is told to type next.
+    /// What the user types next.
     pub commands: NextCommands,
     /// Messages for the human before the work.
     pub notices: Vec<String>,

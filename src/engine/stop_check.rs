@@ -1,4 +1,4 @@
-//! The in-turn check: tells the agent before its turn ends what would fail.
+//! The in-turn check: what would fail, told to the agent before its turn ends.
 //!
 //! Invariant: the check only informs. It repairs nothing, counts nothing and passes nothing;
 //! the verdict after the turn looks at everything again. The agent is sent back a limited
@@ -73,12 +73,12 @@ impl Run {
     }
 }
 
-/// A finding that the agent can no longer change in this turn.
+/// A finding that decides the verdict whatever the agent still does.
 fn cannot_be_fixed(finding: &Finding) -> bool {
     finding.weight < Weight::Fails || finding.weight == Weight::Fails && !can_be_fixed(finding.kind)
 }
 
-/// Can an agent still fix this in the same turn, within its permissions?
+/// Can an agent still fix this in the same turn, with what it may do?
 fn can_be_fixed(kind: FindingKind) -> bool {
     match kind {
         FindingKind::NotTicked

@@ -1,8 +1,9 @@
 //! The audit: every request, its answer and its result, in one file per day.
 //!
 //! Invariant: a line is on its way to the disk before `write` returns, is whole, also where
-//! several processes write, and holds no secret: text is redacted whole and cut afterwards. If
-//! a line cannot be written, nothing may run.
+//! several processes write, and holds no secret: text is redacted whole and cut afterwards.
+//! If a line cannot be written, nothing may run. Decisions do not live here, nor does the
+//! definition of a secret: the redaction is passed in.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -105,7 +106,7 @@ impl Audit {
             tool_name: entry.tool.as_deref().map(text),
             input: entry.input.as_ref().map(|input| self.shown(input)),
             output: entry.output.as_ref().map(|output| self.shown(output)),
-            // Three decimals: a decision takes less than a millisecond.
+            // Three digits behind the point: a decision takes less than a millisecond.
             elapsed_ms: entry.elapsed.map(|elapsed| (elapsed.as_secs_f64() * 1e6).round() / 1e3),
             decision: decision.map(|decision| decision.answer),
             rule: decision.map(|decision| text(&decision.rule)),

@@ -1,8 +1,9 @@
 //! The journal of a run, the fold that reads it back, and the audit.
 //!
 //! Invariant: one emitter numbers and dates every event of a run, redacts it, and writes it to
-//! the journal before any reporter sees it. The state of a run is derived from its journal
-//! alone, by one fold. The audit is separate: one file per day, across all runs.
+//! the journal before any reporter sees it. The state of a run is derived from its journal alone,
+//! by one fold. The audit is separate: one file per day, across all runs. How events are shown to
+//! people does not live here.
 
 mod audit;
 mod emitter;

@@ -1,7 +1,7 @@
 //! Reads the journal of a run that died, damaged or not.
 //!
 //! Invariant: every readable line is used, the first damage is reported, and nothing is guessed
-//! about a damaged line.
+//! about a damaged line. Resuming the run does not live here.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

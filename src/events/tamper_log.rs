@@ -1,8 +1,8 @@
-//! Detects changes by others to a file that this process appends to.
+//! Detects that somebody else changed a file that this process appends to.
 //!
-//! Invariant: a line that was cut, edited or removed, and a file that was replaced or removed,
-//! is noticed by the next check and stays noticed. Lines that other processes append are
-//! theirs.
+//! Invariant: a line that was cut, edited or removed, and a file that was replaced or
+//! removed, is noticed by the next check and stays noticed. Lines that other processes append
+//! are theirs. The reaction to a change does not live here.
 //!
 //! A check costs one `stat` if the file is unchanged. The stamp that each write of
 //! ours leaves (file, length, times of change) is compared with the one before the next write
@@ -28,7 +28,7 @@ const PIECE: usize = 64 << 10;
 pub(super) enum Writers {
     /// Only this process.
     One,
-    /// Our other processes, too.
+    /// Other processes of ours, too.
     Several,
 }
 
@@ -44,14 +44,14 @@ pub(super) struct TamperLog {
     touched: bool,
     /// A change was found.
     changed: bool,
-    /// Bytes that we wrote, and how many of them the file had when it was last read back.
+    /// Bytes of ours, and how many of them the file held when it was last read back.
     written: u64,
     read_back: u64,
     /// A key known only to this process, so that no other line can be made to fit.
     key: RandomState,
 }
 
-/// Consecutive lines that we wrote.
+/// Lines of ours that follow one another.
 #[derive(Debug)]
 struct Span {
     start: u64,
@@ -127,7 +127,7 @@ impl TamperLog {
         }
     }
 
-    /// Does the file differ from what was written?
+    /// Whether the file is no longer what was written.
     pub(super) fn is_changed(&mut self, path: &Path, read_back: ReadBack) -> bool {
         self.is_changed_in(path, read_back, || File::open(path))
     }
@@ -239,7 +239,7 @@ mod tests {
             for (writers, expected) in [(Writers::One, alone), (Writers::Several, among_others)] {
                 let folder = tempfile::tempdir().expect("folder");
                 let path = folder.path().join("log");
-                // Where others write too, lines before our first one are not checked.
+                // Of the lines before the first of ours nothing is claimed where others write.
                 if writers == Writers::Several {
                     append(&path, "old\n");
                 }

@@ -5,6 +5,9 @@
 //! memory. Invariant: whatever is not understood is denied, with a rule and a
 //! reason. [`Redactor`] takes secrets out of everything written, shown or sent.
 //!
+//! What does not live here: who asks (the hook and the permission handler), the
+//! audit of what was decided, and configuration files.
+//!
 //! Order: the input's shape (`tools`), then for a command line its syntax tree
 //! (`shell`), its programs (`programs`), and in the end paths (`call_context`); the
 //! first denial wins, so the strictest rule does.

@@ -1,7 +1,7 @@
 //! Claude's hooks in a project: which ones match a call, their input, and their answers.
 //!
 //! Invariant: pure, and fails closed: an invalid matcher matches, and a failed hook denies. A
-//! hook that only Claude can run decides nothing.
+//! hook that only Claude can run decides nothing. Running hooks does NOT live here.
 
 use std::path::Path;
 

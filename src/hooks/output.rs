@@ -1,7 +1,8 @@
 //! The JSON objects in a hook's output.
 //!
 //! Invariant: finds an object on one line or several, among other text, and after a byte order
-//! mark; output with a broken object is told apart from output without one.
+//! mark; output with a broken object is told apart from output without one. The meaning of an
+//! object does NOT live here.
 
 use serde_json::{Map, Value};
 

@@ -10,7 +10,7 @@
 //! | 3 | amplihack | `block: true` | a denial with its message |
 //! | 4 | none | no decision | `{}` |
 //!
-//! A missing hook decides nothing; a failed one denies.
+//! A missing hook decides nothing; a failed one denies. Running the hooks does NOT live here.
 
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,8 @@
 //! Runs a hook script of the project with an input, a time limit, and bounded output.
 //!
 //! Invariant: when the result is returned, no process of the script is alive. A script that
-//! does not read its input, or writes endless output, blocks nothing.
+//! does not read its input, or writes endless output, blocks nothing. The meaning of the
+//! output does NOT live here.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};

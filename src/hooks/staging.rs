@@ -2,7 +2,7 @@
 //!
 //! Invariant: files that we did not write, or that were edited since, stay as they are. Our
 //! files carry a checksum of their text; `hooks.json`, which cannot contain a comment, is ours
-//! only if it is unchanged.
+//! only if it is unchanged. What does NOT live here: the decisions of the hooks.
 
 use std::fs;
 use std::io::ErrorKind;

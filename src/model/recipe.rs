@@ -27,7 +27,7 @@ pub enum RecipeNameError {
     /// More than 128 bytes, and no absolute path.
     #[error("a recipe's name has at most 128 characters")]
     TooLong,
-    /// It has a character that is not allowed.
+    /// A character that may not stand in it.
     #[error(
         "a recipe's name is made of letters, digits, `_`, `/` and `-`, or it is an absolute path"
     )]

@@ -1,9 +1,10 @@
 //! The texts in an event, and the redaction they pass before they leave the program.
 //!
-//! Invariant: [`EachText`] reaches every text of an event that an agent, a command, a file or a
-//! person wrote. A type lists all its fields, so a new field does not compile until it is
-//! listed. Object ids, the branch of a checkpoint and the run's own name stay as they are: git
-//! and the runner make them, and a run is resumed by them.
+//! Invariant: [`EachText`] reaches every text of an event that an agent, a command, a file or
+//! a person wrote. A type lists all its fields, so a new field does not compile until it is
+//! listed. Object ids, the branch of a checkpoint and the run's own name stay as they are:
+//! git and the runner make them, and a run is resumed by them. The definition of a secret
+//! does not live here.
 //!
 //! Text is redacted once, where it leaves the program. These are all such places:
 //!

@@ -102,6 +102,7 @@ impl fmt::Display for Tier {
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
     /// The best tier of this machine.
+    #[default]
     #[serde(alias = "best-effort")]
     Auto,
     /// The best tier of this machine that is not `off`.
@@ -111,7 +112,6 @@ pub enum Sandbox {
     /// This tier, or no agent is started.
     Partial,
     /// No sandbox.
-    #[default]
     Off,
 }
 

@@ -15,7 +15,7 @@ pub struct Turn {
     pub calls: Vec<ExecutedCall>,
     /// Tool calls that the guard denied.
     pub denied: u32,
-    /// Executed calls without a decision, described for people.
+    /// Executed calls for which no decision of ours exists, described for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<String>,
     /// Updates received, every kind.
@@ -62,7 +62,7 @@ pub enum TurnEnd {
     /// The agent says it is finished (`end_turn`).
     #[default]
     EndTurn,
-    /// A denial ended it before the agent could react.
+    /// A denial of ours ended it before the agent could react.
     CutByDenial {
         /// The guard's reason, for the next prompt.
         reason: String,

@@ -1,9 +1,10 @@
 //! Renders templates into the prompts for the agent and the files that `init` writes.
 //!
 //! Invariant: a template sees only the values in `values.rs`. Text that users wrote, such as a
-//! criterion or a sign, is inserted verbatim and never read as a template. A prompt is bounded
-//! and never begins with `/`, because the CLI would run it as a command. Every value of a
-//! prompt is redacted before it is cut.
+//! criterion or a sign, is inserted verbatim and never read as a template. A prompt is bounded and
+//! never begins with `/`, because the CLI would run it as a command.
+//! Every value of a prompt is redacted before it is cut. The definition of a secret and the choice
+//! of the criterion do not live here.
 
 mod error;
 mod names;

@@ -3,21 +3,23 @@
 //!
 //! Invariant: it fails before anything is started rather than start without the overlay.
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd as _;
+use std::os::fd::{AsFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{getgid, getuid};
 use rustix::thread::UnshareFlags;
 use serde::{Deserialize, Serialize};
 
-use super::landlock::{Limits, limit};
+use super::landlock::{LandlockRules, limit};
 use super::profile::{Overlay, Walls};
-use super::room::Programs;
+use super::programs::{BECOME, ENTER, Programs, SERVE, words};
 
 /// What this process is told to do, on its command line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,11 +27,9 @@ pub(super) struct Plan {
     /// What is mounted before.
     pub(super) overlays: Vec<Overlay>,
     /// What this process puts on itself before.
-    pub(super) limits: Option<Limits>,
+    pub(super) limits: Option<LandlockRules>,
     /// bubblewrap with its arguments, up to the program that it starts.
     pub(super) bubblewrap: Vec<OsString>,
-    /// The arguments with which our own program serves inside.
-    pub(super) serve: Vec<OsString>,
 }
 
 impl Plan {
@@ -43,7 +43,7 @@ impl Plan {
             Walls::Landlock(limits) => (Vec::new(), Some(limits.clone())),
         };
         let overlays = walls.home().into_iter().cloned().collect();
-        Self { overlays, limits, bubblewrap, serve: programs.serve.clone() }
+        Self { overlays, limits, bubblewrap }
     }
 
     /// What [`enter`] takes.
@@ -63,64 +63,105 @@ pub fn around(
     command: impl IntoIterator<Item = OsString>,
 ) -> io::Result<Vec<OsString>> {
     let plan = Plan::new(programs, walls, cwd).json()?;
-    let words = programs.enter.iter().cloned().chain([plan.into(), "--".into()]);
+    let words = words(ENTER).chain([plan.into(), "--".into()]);
     Ok(words.chain(command).collect())
 }
 
 /// Enters the sandbox of a plan and becomes `command` there, or a server if it is empty; returns
 /// only if that fails.
 pub fn enter(plan: &str, command: &[OsString]) -> io::Error {
-    let plan: Plan = match serde_json::from_str(plan) {
-        Ok(plan) => plan,
-        Err(error) => return error.into(),
-    };
-    match prepare(&plan, command) {
-        Ok(words) => match words.split_first() {
-            Some((program, words)) => Command::new(program).args(words).exec(),
-            None => io::ErrorKind::InvalidInput.into(),
-        },
+    match prepare(plan, command) {
+        Ok(mut program) => program.exec(),
         Err(error) => error,
     }
 }
 
-fn prepare(plan: &Plan, command: &[OsString]) -> io::Result<Vec<OsString>> {
+fn prepare(plan: &str, command: &[OsString]) -> io::Result<Command> {
+    let plan: Plan = serde_json::from_str(plan)?;
     if !plan.overlays.is_empty() {
         own_namespace()?;
     }
-    for overlay in &plan.overlays {
-        let options = format!(
-            "lowerdir={},upperdir={},workdir={},userxattr,volatile",
-            escaped(&overlay.lower)?,
-            escaped(&overlay.upper)?,
-            escaped(&overlay.work)?
-        );
-        let options = std::ffi::CString::new(options)?;
-        let flags = MountFlags::NODEV | MountFlags::NOSUID;
-        mount("overlay", &overlay.merged, "overlay", flags, options.as_c_str())?;
-    }
-    let mut words = plan.bubblewrap.clone();
-    if !words.is_empty() {
-        words.push("--".into());
-    }
-    match command {
-        [_, ..] => words.extend(command.iter().cloned()),
-        [] => {
-            // Our own program may lie where the sandbox shows nothing. It is not closed at the
-            // start of bubblewrap, and is found there by its number.
-            let program = rustix::fs::open(
-                std::env::current_exe()?,
-                rustix::fs::OFlags::RDONLY,
-                rustix::fs::Mode::empty(),
-            )?;
-            words.push(format!("/proc/self/fd/{}", program.as_raw_fd()).into());
-            words.extend(plan.serve.iter().cloned());
-            std::mem::forget(program);
-        }
-    }
+    plan.overlays.iter().try_for_each(mount_overlay)?;
+    let ours = std::env::current_exe()?;
+    let program = match (plan.bubblewrap.split_first(), command) {
+        (Some((bubblewrap, words)), _) => inside(bubblewrap, words, &ours, command)?,
+        (None, [program, rest @ ..]) => with(program, rest.iter().cloned()),
+        (None, []) => with(ours, words(SERVE)),
+    };
     if let Some(limits) = &plan.limits {
         limit(limits).map_err(io::Error::other)?;
     }
-    Ok(words)
+    Ok(program)
+}
+
+/// bubblewrap, which starts our own program, which serves or becomes the command. Our program may
+/// lie where the sandbox shows nothing: it is found by the number of its descriptor.
+fn inside(
+    bubblewrap: &OsStr,
+    options: &[OsString],
+    ours: &Path,
+    command: &[OsString],
+) -> io::Result<Command> {
+    let ours = passed_on(File::open(ours)?.into())?;
+    let options = options.iter().cloned();
+    let mut program =
+        with(bubblewrap, options.chain(["--".into(), format!("/proc/self/fd/{ours}").into()]));
+    if command.is_empty() {
+        program.args(words(SERVE));
+        return Ok(program);
+    }
+    // bubblewrap holds its own input and output until the command has ended, also if the command
+    // closes them. Other descriptors it passes on and lets go of.
+    let input = passed_on(io::stdin().as_fd().try_clone_to_owned()?)?;
+    let output = passed_on(io::stdout().as_fd().try_clone_to_owned()?)?;
+    let ends = [ours, input, output].map(|number| number.to_string().into());
+    program.args(words(BECOME)).args::<_, OsString>(ends).arg("--").args(command);
+    program.stdin(Stdio::null()).stdout(Stdio::null());
+    Ok(program)
+}
+
+fn with(program: impl AsRef<OsStr>, words: impl Iterator<Item = OsString>) -> Command {
+    let mut command = Command::new(program);
+    command.args(words);
+    command
+}
+
+/// A descriptor that the next program inherits.
+fn passed_on(descriptor: OwnedFd) -> io::Result<RawFd> {
+    fcntl_setfd(&descriptor, FdFlags::empty())?;
+    Ok(descriptor.into_raw_fd())
+}
+
+/// Becomes `command`, with these descriptors as its standard input and output; the first one, our
+/// own program, is let go of. Returns only if that fails.
+pub fn r#become([ours, input, output]: [RawFd; 3], command: &[OsString]) -> io::Error {
+    let [program, rest @ ..] = command else { return io::ErrorKind::InvalidInput.into() };
+    #[expect(unsafe_code, reason = "they are known by number only")]
+    // SAFETY: `enter` opened these for this process, and nothing else here owns them.
+    let [ours, input, output] =
+        [ours, input, output].map(|number| unsafe { OwnedFd::from_raw_fd(number) });
+    drop(ours);
+    for end in [&input, &output] {
+        if let Err(error) = fcntl_setfd(end, FdFlags::CLOEXEC) {
+            return error.into();
+        }
+    }
+    with(program, rest.iter().cloned()).stdin(input).stdout(output).exec()
+}
+
+fn mount_overlay(overlay: &Overlay) -> io::Result<()> {
+    // The kernel refuses a folder that a killed sandbox used; its content is still good, since
+    // the machine did not stop.
+    drop(fs::remove_dir_all(overlay.work.join("work/incompat")));
+    let options = format!(
+        "lowerdir={},upperdir={},workdir={},userxattr,volatile",
+        escaped(&overlay.lower)?,
+        escaped(&overlay.upper)?,
+        escaped(&overlay.work)?
+    );
+    let options = CString::new(options)?;
+    let flags = MountFlags::NODEV | MountFlags::NOSUID;
+    Ok(mount("overlay", &overlay.merged, "overlay", flags, options.as_c_str())?)
 }
 
 /// A comma ends an option, and a colon a folder.
@@ -137,9 +178,9 @@ fn own_namespace() -> io::Result<()> {
     unsafe {
         rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
     }
-    std::fs::write("/proc/self/setgroups", "deny")?;
-    std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private)?;
     Ok(())

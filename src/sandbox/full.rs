@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::profile::{Bind, Network, Overlay, Profile};
+use super::network::Network;
+use super::profile::{Bind, Overlay, Profile};
 
 /// Parts of a git folder that configure it, or that other repositories borrow from.
 const GIT_SETTINGS: [&str; 6] =
@@ -195,6 +196,11 @@ fn inside(view: &View, mounts: &mut Mounts) {
     }
     for path in &view.writable {
         mounts.existing(Bind::Writable { from: path.clone(), at: view.shown(path) });
+    }
+    let inside_writable =
+        |path: &&&Path| view.writable.iter().any(|it| it != *path && path.starts_with(it));
+    for path in protected.iter().filter(inside_writable) {
+        mounts.existing(Bind::ReadOnly { from: (*path).to_owned(), at: view.shown(path) });
     }
     for (path, shown) in &view.replaced {
         if path.exists() {

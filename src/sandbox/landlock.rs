@@ -1,4 +1,4 @@
-//! Limits that a process puts on itself and its descendants with Landlock. They cannot be undone.
+//! LandlockRules that a process puts on itself and its descendants with Landlock. They cannot be undone.
 //!
 //! Invariant: either the kernel enforces the writes or the caller gets an error. Reads, TCP and
 //! signals are enforced by kernels that can.
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::profile::Network;
+use super::network::Network;
 
 /// This process cannot be limited.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum LandlockError {
 
 /// What a process may do. Missing paths are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct LandlockRules {
     /// What it may write, or write below. `/dev` is always among it.
     pub writable: Vec<PathBuf>,
     /// What it may read and run, if not everything.
@@ -48,7 +48,7 @@ pub fn has_landlock() -> Result<(), LandlockError> {
 ///
 /// # Errors
 /// If the kernel does not enforce the writes; then nothing is limited.
-pub(super) fn limit(limits: &Limits) -> Result<(), LandlockError> {
+pub(super) fn limit(limits: &LandlockRules) -> Result<(), LandlockError> {
     rules::enforce(limits)
 }
 
@@ -60,7 +60,7 @@ mod rules {
         Scope, path_beneath_rules,
     };
 
-    use super::{LandlockError, Limits, Network};
+    use crate::sandbox::landlock::{LandlockError, LandlockRules, Network};
 
     /// Supported by every kernel with Landlock.
     const LEAST: ABI = ABI::V1;
@@ -85,7 +85,7 @@ mod rules {
         least().and_then(Ruleset::create).map(drop).map_err(|error| refused(&error))
     }
 
-    fn created(limits: &Limits) -> Result<RulesetCreated, RulesetError> {
+    fn created(limits: &LandlockRules) -> Result<RulesetCreated, RulesetError> {
         let mut rules = least()?.handle_access(AccessFs::from_write(MOST))?;
         if limits.readable.is_some() {
             rules = rules.handle_access(AccessFs::from_read(MOST))?;
@@ -99,7 +99,7 @@ mod rules {
         rules.create()
     }
 
-    pub(super) fn enforce(limits: &Limits) -> Result<(), LandlockError> {
+    pub(super) fn enforce(limits: &LandlockRules) -> Result<(), LandlockError> {
         let status = limited(limits).map_err(|error| refused(&error))?;
         match status {
             RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
@@ -109,7 +109,7 @@ mod rules {
         }
     }
 
-    fn limited(limits: &Limits) -> Result<RulesetStatus, RulesetError> {
+    fn limited(limits: &LandlockRules) -> Result<RulesetStatus, RulesetError> {
         // Rights that are not handled cannot be given.
         let read = match limits.readable {
             Some(_) => AccessFs::from_read(MOST),
@@ -135,13 +135,13 @@ mod rules {
 
 #[cfg(not(target_os = "linux"))]
 mod rules {
-    use super::{LandlockError, Limits};
+    use crate::sandbox::landlock::{LandlockError, LandlockRules};
 
     pub(super) fn supported() -> Result<(), LandlockError> {
         Err(LandlockError::Unsupported { why: "it is part of Linux".to_owned() })
     }
 
-    pub(super) fn enforce(_limits: &Limits) -> Result<(), LandlockError> {
+    pub(super) fn enforce(_limits: &LandlockRules) -> Result<(), LandlockError> {
         supported()
     }
 }

@@ -9,7 +9,8 @@
 use std::path::{Path, PathBuf};
 
 use super::full::{Mounts, View, full};
-use super::profile::{Bind, Network, Overlay, Profile};
+use super::network::Network;
+use super::profile::{Bind, Overlay, Profile};
 
 /// Folders of the agent itself.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +19,7 @@ pub struct AgentFolders {
     pub writable: Vec<PathBuf>,
     /// What configures it, which it only reads.
     pub fixed: Vec<PathBuf>,
-    /// Files that its command line names.
+    /// What else it reads: its program, and files that its command line names.
     pub readable: Vec<PathBuf>,
 }
 
@@ -40,7 +41,7 @@ pub fn outer(view: &View, own: &AgentFolders) -> Profile {
     mounts.add(Bind::Writable { from: view.var_tmp.clone(), at: "/var/tmp".into() });
     mounts.existing(Bind::read_only(&view.scratch));
     mounts.existing(Bind::writable(&view.tmp));
-    let shown = view.tools.iter().chain(&view.visible).chain([&view.home]);
+    let shown = view.tools.iter().chain(&own.readable).chain([&view.home]);
     for path in shown.filter(|path| is_temporary(path)) {
         mounts.existing(Bind::read_only(path));
     }

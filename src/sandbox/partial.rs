@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::full::{HOMES, SYSTEM_SECRETS, View};
 use super::home::{Secrets, visible};
-use super::landlock::Limits;
+use super::landlock::LandlockRules;
 
 /// Caches in HOME without which builds fail, and that no program runs code of by itself.
 const CACHES: [&str; 14] = [
@@ -39,14 +39,14 @@ const PROGRAMS: [&str; 2] = ["copilot", "ralph-copilot"];
 ///
 /// # Errors
 /// If HOME cannot be listed.
-pub fn partial(view: &View, secrets: &Secrets<'_>) -> std::io::Result<Limits> {
+pub fn partial(view: &View, secrets: &Secrets<'_>) -> std::io::Result<LandlockRules> {
     let mut writable = vec![view.tree.clone(), view.tmp.clone()];
     writable.extend(view.git.iter().filter(|git| !git.starts_with(&view.tree)).cloned());
     writable.extend(CACHES.iter().map(|path| view.home.join(path)));
     let caches = fs::read_dir(view.home.join(CACHE)).into_iter().flatten().filter_map(Result::ok);
     let caches = caches.filter(|entry| PROGRAMS.iter().all(|name| entry.file_name() != *name));
     writable.extend(caches.map(|entry| entry.path()));
-    Ok(Limits {
+    Ok(LandlockRules {
         readable: Some(readable(view, secrets)?),
         writable,
         network: view.network,

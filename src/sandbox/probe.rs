@@ -5,8 +5,10 @@ use std::process::{Command, Stdio};
 
 use super::enter::around;
 use super::home::{Secrets, prepare};
-use super::profile::{Bind, Network, Overlay, Profile, Walls};
-use super::room::{Programs, SandboxError};
+use super::network::Network;
+use super::profile::{Bind, Overlay, Profile, Walls};
+use super::programs::Programs;
+use super::room::SandboxError;
 
 /// Bytes of what failed that are repeated.
 const SAID: usize = 400;

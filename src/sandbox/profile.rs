@@ -7,7 +7,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::landlock::Limits;
+use super::landlock::LandlockRules;
+use super::network::Network;
 
 /// One step towards what a sandbox shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,16 +54,6 @@ impl Bind {
             Self::Empty(path) => vec!["--tmpfs".into(), path.into()],
         }
     }
-}
-
-/// Which network a sandbox has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Network {
-    /// A loopback of its own, and nothing else.
-    #[default]
-    Own,
-    /// The host's.
-    Host,
 }
 
 /// A folder shown with changes that are thrown away: the real one below, ours above.
@@ -124,7 +115,7 @@ pub enum Walls {
     /// Namespaces, made by bubblewrap.
     Namespaces(Profile),
     /// Landlock.
-    Landlock(Limits),
+    Landlock(LandlockRules),
 }
 
 impl Walls {

@@ -22,6 +22,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::enter::Plan;
 use super::profile::{Overlay, Walls};
+use super::programs::{ENTER, Programs, words};
 use super::server::{CONNECTION, LISTEN, READY, RUN};
 use super::wire::{Frame, receive, send};
 use crate::sys::process::end_below;
@@ -56,19 +57,6 @@ pub enum SandboxError {
     /// Processes in it outlived SIGKILL.
     #[error("processes in the sandbox did not end")]
     Survived,
-}
-
-/// What starts a sandbox.
-#[derive(Clone, Debug)]
-pub struct Programs {
-    /// bubblewrap.
-    pub bubblewrap: PathBuf,
-    /// Our own program.
-    pub ours: PathBuf,
-    /// The arguments with which our own program enters a sandbox; the plan follows.
-    pub enter: Vec<OsString>,
-    /// The arguments with which it serves inside.
-    pub serve: Vec<OsString>,
 }
 
 /// A running sandbox. Dropped, it is killed.
@@ -126,7 +114,7 @@ impl Room {
         let (here, there) = UnixStream::pair().map_err(|error| prepare(log, error))?;
         let errors = output.try_clone().map_err(|error| prepare(log, error))?;
         let mut command = Command::new(&programs.ours);
-        command.args(&programs.enter).arg(plan).env_clear();
+        command.args(words(ENTER)).arg(plan).env_clear();
         command.stdin(OwnedFd::from(there)).stdout(output).stderr(errors);
         let shared = Arc::new(Shared::default());
         let keeper = Keeper {

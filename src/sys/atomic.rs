@@ -13,7 +13,7 @@ use super::crash;
 use super::error::SysError;
 use super::file_mode::FileMode;
 
-/// The kind of failure that a finished write survives.
+/// What a finished write survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// The death of this process at any instruction.

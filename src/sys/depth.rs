@@ -48,7 +48,7 @@ impl Depth {
         Self::read(std::env::var_os(DEPTH_VARIABLE).as_deref())
     }
 
-    /// The variable's value for nested launches.
+    /// The variable's value for what is launched from here.
     pub fn next(self) -> String {
         (self.0 + 1).to_string()
     }

@@ -1,7 +1,7 @@
 //! The variables of our own environment that are withheld from children.
 //!
 //! Invariant: decided by name alone, with one list for verify commands and for the agent's
-//! tools.
+//! tools. What a child gets instead (its TMPDIR, its git identity) does not live here.
 
 /// Returns whether a variable may hold a secret: a token, key, password or cloud credential.
 pub fn is_secret(name: &str) -> bool {

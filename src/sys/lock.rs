@@ -64,7 +64,7 @@ impl TreeLock {
         Ok(Self { _file: file })
     }
 
-    /// The current holder of the lock, if there is one.
+    /// Who holds the lock now; `None` if nobody does.
     ///
     /// # Errors
     /// If the file is there and cannot be opened or asked. A lock whose holder has not

@@ -1,8 +1,9 @@
 //! Verify commands run by the runner, and what they leave in the tree.
 //!
-//! Invariant: each command of a plan runs once, one after the other; what they leave is never
-//! blamed on the agent: new untracked files are artefacts, and tracked files that were clean
-//! are put back. Elsewhere: how a command is run (`shell`), and what a result means (`judge`).
+//! Invariant: each command of a plan runs once, one after the other; what they leave is
+//! never blamed on the agent: new untracked files are artefacts, and tracked files that
+//! were clean are put back. What does NOT live here: how a command is run (`shell`), and
+//! what a result means (`judge`).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

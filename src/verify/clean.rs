@@ -1,8 +1,9 @@
 //! A working tree that holds HEAD and nothing else.
 //!
-//! Invariant: it lies outside the repository, has a git directory of its own that only reads
-//! the repository's objects, and is gone when this value is dropped; a crash leaves a directory
-//! in the system's temporary place and nothing in the repository.
+//! Invariant: it lies outside the repository, has a git directory of its own that only
+//! reads the repository's objects, and is gone when this value is dropped; a crash leaves
+//! a directory in the system's temporary place and nothing in the repository. What does
+//! NOT live here: how git fills it.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
 //! What a turn left behind, gathered into [`Evidence`].
 //!
-//! Invariant: looks, and changes nothing; it runs before the verify commands, so that what they
-//! do to the tree is not taken for the agent's. Elsewhere: what any of it means (`judge`).
+//! Invariant: looks, and changes nothing; it runs before the verify commands, so that what
+//! they do to the tree is not taken for the agent's. What does NOT live here: what any of
+//! it means (`judge`).
 
 mod attribution;
 

@@ -1,6 +1,7 @@
 //! What a path holds, in a form that can be compared later.
 //!
 //! Invariant: links are never followed, so a link put in a file's place is a difference.
+//! What does NOT live here: which paths matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

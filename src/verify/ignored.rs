@@ -1,10 +1,10 @@
 //! What git ignores and a check may need all the same: `node_modules`, `target`, `.env`.
 //!
-//! Invariant: in a clean worktree only such ignored entries are there as were there before the
-//! run. One that changed since is left out, for the agent may have put into it what the check
-//! looks for; only the folders that package managers and compilers keep for themselves may
-//! change or be new, and even those are left out when a verify command names a path inside
-//! them.
+//! Invariant: in a clean worktree only such ignored entries are there as were there before
+//! the run. One that changed since is left out, for the agent may have put into it what
+//! the check looks for; only the folders that package managers and compilers keep for
+//! themselves may change or be new, and even those are left out when a verify command names a path
+//! inside them. What does NOT live here: which paths git ignores.
 
 use std::collections::BTreeSet;
 use std::fs;

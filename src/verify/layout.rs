@@ -1,6 +1,7 @@
 //! Where a task's files lie, and what its commits and refs are called.
 //!
-//! Invariant: pure; the names of the state files stand here once.
+//! Invariant: pure; the names of the state files stand here once. What does NOT live
+//! here: their content.
 
 use std::path::{Path, PathBuf};
 

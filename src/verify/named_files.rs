@@ -1,7 +1,8 @@
 //! Which files a verify command names, and which paths look like tests.
 //!
-//! Invariant: pure; what exists is asked of a closure. A command that cannot be split is taken
-//! apart at spaces, so that odd quoting names more files, never fewer.
+//! Invariant: pure; what exists is asked of a closure. A command that cannot be split is
+//! taken apart at spaces, so that odd quoting names more files, never fewer. What does NOT
+//! live here: what protection means.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};

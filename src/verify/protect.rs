@@ -1,6 +1,7 @@
 //! Which paths the agent must not change in a task.
 //!
-//! Invariant: a path stays protected when it is deleted, and is protected before it is there.
+//! Invariant: a path stays protected when it is deleted, and is protected before it is
+//! there. What does NOT live here: whether it was changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,9 @@
 //! Repairs that a verdict asks for, made on disk and in git.
 //!
-//! Invariant: before anything is overwritten, the attempt is kept under its ref, with the state
-//! files even where git ignores them; nothing of the human's is touched.
+//! Invariant: before anything is overwritten, the attempt is kept under its ref, with the
+//! state files even where git ignores them; nothing of the human's is touched. What does
+//! NOT live here: the progress line and the state commit, which are written with every
+//! iteration's record anyway.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
 //! What the runner asks of a repository, and the nouns of the answers.
 //!
 //! Invariant: no answer depends on the environment's `GIT_*` variables but the identity, for
-//! which a caller hands them in; no call runs a hook, a filter program, a pager or an editor,
-//! and none signs. Calls block; an async caller moves them off its thread. Elsewhere: git
-//! itself (`git`), and what the answers mean (`collect`, `judge`).
+//! which a caller hands them in; no call runs a
+//! hook, a filter program, a pager or an editor, and none signs. Calls block; an async
+//! caller moves them off its thread. What does NOT live here: git itself (`git`), and
+//! what the answers mean (`collect`, `judge`).
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -290,9 +291,9 @@ pub trait Repo: Send + Sync {
         born: Option<&RangeInclusive<SystemTime>>,
     ) -> Result<Vec<PathBuf>, VerifyError>;
 
-    /// Commits only these paths, as they are in the working tree, on top of this branch, which
-    /// must be checked out. Other staged changes stay staged. A missing path is removed; an
-    /// ignored one that is not tracked yet is left out. Returns `None` if nothing differs.
+    /// Commits these paths as they are in the working tree, on top of this branch, which
+    /// must be checked out, and nothing else: what is staged stays staged. A path that is gone is removed; one that git
+    /// ignores and does not hold yet is left out. Gives `None` if nothing differs.
     ///
     /// # Errors
     /// [`VerifyError::OtherBranch`] if another branch is checked out,

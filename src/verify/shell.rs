@@ -1,8 +1,9 @@
 //! `sh -c`, supervised, with a limit and a bounded memory.
 //!
 //! Invariant: when the result is there, nothing that the command started is alive, and a
-//! grandchild that holds the output open is not waited for. Secrets of the runner's environment
-//! never reach the command.
+//! grandchild that holds the output open is not waited for. Secrets of
+//! the runner's environment never reach the command. What does NOT live here: which
+//! commands run.
 
 use std::io;
 use std::os::fd::OwnedFd;

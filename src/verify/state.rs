@@ -1,7 +1,7 @@
 //! The state files as they were before a turn.
 //!
-//! Invariant: read from disk, not from git, for a task's folder may be ignored; a link is never
-//! followed.
+//! Invariant: read from disk, not from git, for a task's folder may be ignored; a link is
+//! never followed. What does NOT live here: what a change means.
 
 use std::collections::BTreeMap;
 use std::fs;

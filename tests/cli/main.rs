@@ -35,6 +35,7 @@ fn shown(repo: &Repo, assert: impl FnOnce()) {
         (r"(?m)^\d\d:\d\d:\d\d ", "[clock] "),
         (r"\b\d+(\.\d)? m?s\b", "[span]"),
         (r"\b([0-9a-f]{40}|[0-9a-f]{8})\b", "[commit]"),
+        (r"sandbox: (full|partial|off)\b.*", "sandbox: [tier]"),
     ] {
         settings.add_filter(what, name);
     }

@@ -1,9 +1,8 @@
 //! Failures of the CLI and its model: told apart, with the right exit code and the way
 //! out, and nothing left behind.
 
-use std::fs;
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ralph_copilot::model::{EventKind, Outcome, Stuck, TaskState, TurnEnd};
@@ -104,7 +103,7 @@ fn tokens_end_the_run_between_turns_and_within_one() {
     let waiting = waiting.with(&model);
     let ended = waiting.scene.run(&["job", "--max-tokens", "50", "--json"]).expect(3);
     assert_eq!(last(&ended.stdout)["limit"], "tokens", "the tool would never have ended");
-    assert!(!lives(&waiting.until_it_runs()), "the tool lives on");
+    assert_eq!(waiting.process(), None, "the tool lives on");
     waiting.scene.assert_nothing_left();
 }
 
@@ -181,23 +180,21 @@ fn a_turn_without_an_end_is_cancelled_and_counts_as_an_attempt() {
 const WAITS: &str =
     "---\nallow: [\"sh wait.sh\"]\n---\n# Demo\n\n- [ ] one\n  - verify: `sh check.sh one`\n";
 
-/// A scene in which `sh wait.sh` tells that it runs, and then waits for ever.
+/// A scene in which `sh wait.sh` waits for ever.
 struct Waiting {
     scene: Scene,
-    started: mpsc::Receiver<String>,
+    /// What the script becomes: no other process has this command line.
+    sleeps: String,
 }
 
 impl Waiting {
     fn new() -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
         let scene = Scene::new(WAITS)?;
-        let pipe = scene.tmp().with_file_name("started");
-        let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
-        assert!(made.success());
-        scene.commit("wait.sh", &format!("echo $$ > '{}'\nsleep 100000\n", pipe.display()));
-        let (tell, started) = mpsc::channel();
-        // The read returns when the script has written; if it never does, the test is told.
-        std::thread::spawn(move || drop(tell.send(fs::read_to_string(pipe).unwrap_or_default())));
-        Some(Self { scene, started })
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let sleeps = format!("sleep 100000.{}{number}", std::process::id());
+        scene.commit("wait.sh", &format!("exec {sleeps}\n"));
+        Some(Self { scene, sleeps })
     }
 
     /// Lets the CLI talk to this model.
@@ -205,11 +202,22 @@ impl Waiting {
         Self { scene: self.scene.with(model), ..self }
     }
 
-    /// Waits until the script runs; gives its process id.
+    fn process(&self) -> Option<String> {
+        let found = Command::new("pgrep").args(["-xf", &self.sleeps]).output().expect("pgrep");
+        String::from_utf8_lossy(&found.stdout).lines().next().map(str::to_owned)
+    }
+
+    /// Waits until the script runs; gives its process id, which in a sandbox it does not know.
     #[track_caller]
     fn until_it_runs(&self) -> String {
-        let pid = self.started.recv_timeout(Duration::from_secs(60)).expect("it never ran");
-        pid.trim().to_owned()
+        let began = Instant::now();
+        loop {
+            if let Some(pid) = self.process() {
+                return pid;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "it never ran");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 

@@ -4,12 +4,9 @@ use ralph_copilot::sandbox::{Programs, has_landlock, probe};
 
 /// What starts a sandbox, where bubblewrap is installed.
 pub(crate) fn programs() -> Option<Programs> {
-    let words = |words: [&str; 2]| words.map(Into::into).to_vec();
     Some(Programs {
         bubblewrap: which::which("bwrap").ok()?,
         ours: env!("CARGO_BIN_EXE_ralph-copilot").into(),
-        enter: words(["sandbox", "enter"]),
-        serve: words(["sandbox", "serve"]),
     })
 }
 

@@ -1,7 +1,6 @@
 //! The place where a session's shell calls run, and the commands as they were before they were
 //! replaced.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,6 +13,9 @@ use crate::sandbox::{Calls, Room, SandboxError};
 pub(super) const COMMAND: &str = "command";
 /// The argument of permission requests that repeats it.
 const COMMANDS: &str = "commands";
+
+/// Shell calls, as hooks and permission requests name them.
+const SHELLS: [&str; 2] = ["bash", "execute"];
 
 /// Starts a sandbox for what a policy allows.
 pub type StartRoom = Box<dyn Fn(&Policy) -> Result<Room, SandboxError> + Send + Sync>;
@@ -33,17 +35,21 @@ impl Shells {
         Ok(())
     }
 
-    /// A request as it was before its command was replaced.
-    pub(super) fn original<'r>(&self, request: &'r ToolRequest) -> Option<Cow<'r, ToolRequest>> {
-        let Some(line) = request.input.get(COMMAND).and_then(Value::as_str) else {
-            return Some(Cow::Borrowed(request));
-        };
+    /// The arguments of a shell call as they were before its command was replaced; none if the
+    /// command is not one of ours.
+    pub(super) fn original(&self, input: &Value) -> Option<Value> {
+        let line = input.get(COMMAND).and_then(Value::as_str).unwrap_or_default();
         let command = self.calls.replaced(line)?;
-        let mut original = request.clone();
-        original.input[COMMAND] = Value::String(command.clone());
-        if original.input.get(COMMANDS).is_some() {
-            original.input[COMMANDS] = Value::from(vec![command]);
+        let mut original = input.clone();
+        if original.get(COMMANDS).is_some() {
+            original[COMMANDS] = Value::from(vec![command.clone()]);
         }
-        Some(Cow::Owned(original))
+        original[COMMAND] = Value::String(command);
+        Some(original)
     }
+}
+
+/// Is this a permission request of a shell call? Other tools may have an argument of that name.
+pub(super) fn is_shell(request: &ToolRequest) -> bool {
+    SHELLS.contains(&request.tool.as_str()) || request.input.get(COMMANDS).is_some()
 }

@@ -7,14 +7,15 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::shell_room::{COMMAND, Shells};
+use super::shell_room::{COMMAND, Shells, is_shell};
 use super::{Gate, State};
 use crate::hooks::HookResult;
-use crate::model::{Decision, ToolRequest};
+use crate::model::{Asked, Decision, ToolRequest};
 use crate::sandbox::SandboxError;
 
 /// The tool that starts a shell; those that read or stop one start none.
 const SHELL: &str = "bash";
+
 impl Gate {
     /// The same gate, whose shell calls run in sandboxes.
     #[must_use]
@@ -30,27 +31,37 @@ impl Gate {
         self.shells.as_ref().map_or(Ok(()), |shells| shells.calls.end())
     }
 
-    /// The arguments that replace those of an allowed call, if it is a shell's.
-    pub fn replacement(&self, request: &ToolRequest) -> Option<Value> {
-        let shells = self.shells.as_ref().filter(|_| request.tool == SHELL)?;
-        let command = request.input.get(COMMAND)?.as_str()?;
-        let mut input = request.input.clone();
+    /// The arguments that replace those of an allowed call, if it is a shell's. `asked` is the call
+    /// as the hook was asked, whose command another hook of ours may have replaced already.
+    pub fn replacement(&self, asked: &ToolRequest) -> Option<Value> {
+        let shells = self.shells.as_ref().filter(|_| asked.tool == SHELL)?;
+        if shells.original(&asked.input).is_some() {
+            return None;
+        }
+        let command = asked.input.get(COMMAND)?.as_str()?;
+        let mut input = asked.input.clone();
         input[COMMAND] = Value::String(shells.calls.replace(command));
         Some(input)
     }
 
-    /// A permission request with the command that was decided in the place of ours, or the denial
-    /// of a shell command that somebody put in its place.
+    /// A request with the command that was decided in the place of ours, or the denial of a shell
+    /// command that somebody put in its place. A hook may be asked before anything is replaced.
     pub(super) fn as_decided<'r>(
         &self,
         request: &'r ToolRequest,
     ) -> Result<Cow<'r, ToolRequest>, Decision> {
-        let Some(shells) = &self.shells else { return Ok(Cow::Borrowed(request)) };
-        shells.original(request).ok_or_else(|| {
-            self.foreign(&request.input);
-            let reason = "Nothing ran: this is not the command that was decided.";
-            Decision::deny("guard.replaced", reason)
-        })
+        let Some(shells) = self.shells.as_ref().filter(|_| is_shell(request)) else {
+            return Ok(Cow::Borrowed(request));
+        };
+        match (shells.original(&request.input), request.asked) {
+            (Some(input), _) => Ok(Cow::Owned(ToolRequest { input, ..request.clone() })),
+            (None, Asked::Hook) => Ok(Cow::Borrowed(request)),
+            (None, Asked::Permission) => {
+                self.foreign(&request.input);
+                let reason = "Nothing ran: this is not the command that was decided.";
+                Err(Decision::deny("guard.replaced", reason))
+            }
+        }
     }
 
     /// The result of a shell call, under the command that was decided.
@@ -59,18 +70,10 @@ impl Gate {
         let Some(shells) = self.shells.as_ref().filter(|_| result.call.tool == SHELL) else {
             return input.clone();
         };
-        let line = input.get(COMMAND).and_then(Value::as_str).unwrap_or_default();
-        match shells.calls.replaced(line) {
-            Some(command) => {
-                let mut original = input.clone();
-                original[COMMAND] = Value::String(command);
-                original
-            }
-            None => {
-                self.foreign(input);
-                input.clone()
-            }
-        }
+        shells.original(input).unwrap_or_else(|| {
+            self.foreign(input);
+            input.clone()
+        })
     }
 
     /// Whatever makes going on unsafe.

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -28,6 +28,9 @@ pub(super) struct ScriptedAgent {
     wire: Wire,
     ledger: Ledger,
     sessions: HashMap<String, Arc<ScriptedSession>>,
+    /// Nanoseconds since 1970: ids of sessions differ from one process to the next, also where
+    /// process ids do not.
+    started: u128,
     opened: u32,
     turns: JoinSet<Result<Option<ProcessEnd>, ServeError>>,
 }
@@ -44,6 +47,7 @@ impl ScriptedAgent {
             wire,
             ledger,
             sessions: HashMap::new(),
+            started: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos(),
             opened: 0,
             turns: JoinSet::new(),
         })
@@ -176,8 +180,7 @@ impl ScriptedAgent {
             return self.wire.answer(reply, Err(refusal)).await;
         }
         self.opened += 1;
-        // With the process id, ids differ from one process to the next.
-        let id = format!("scripted-{}-{}", std::process::id(), self.opened);
+        let id = format!("scripted-{}-{}", self.started, self.opened);
         self.wire.update(&id, &shapes::commands()).await;
         let answer = shapes::session(&id, self.script.mode);
         self.sessions.insert(id.clone(), Arc::new(ScriptedSession::new(id, cwd)));

@@ -36,6 +36,18 @@ pub(crate) enum SandboxPart {
         #[arg(last = true)]
         command: Vec<OsString>,
     },
+    /// Become a command in a sandbox, with other descriptors as its input and output
+    Become {
+        /// The descriptor of this program
+        ours: i32,
+        /// That of the command's input
+        input: i32,
+        /// That of its output
+        output: i32,
+        /// The command
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
     /// Start calls inside a sandbox for the runner on standard input
     Serve,
     /// Run a decided command in the session's sandbox

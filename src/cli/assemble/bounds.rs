@@ -38,7 +38,7 @@ pub(in crate::cli) fn rules(
         rules: compiled.map_err(invalid)?,
         approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
     };
-    // Report an invalid glob or command now, not in the first iteration.
+    // A glob or command that is not understood is told now, not in the first iteration.
     rules.policy().map_err(invalid)?;
     Ok(rules)
 }

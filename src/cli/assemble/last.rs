@@ -12,7 +12,7 @@ use crate::model::{ExitCode, Reporter};
 use crate::sys::process::{Sweep, sweep};
 use crate::verify::{Identity, Layout};
 
-/// How long the processes of a dead run may take to end.
+/// How long what a run left behind may take to end.
 pub(super) const LEFT_BEHIND: Duration = Duration::from_secs(5);
 
 /// The name of the newest run.
@@ -35,7 +35,7 @@ pub(super) async fn end_the_last_run(runs: &Path) -> Result<Option<String>, Fail
     Ok((!ended.is_empty()).then(notice))
 }
 
-/// Cleans up after the last run, before this one has a journal.
+/// What the last run left behind is put in order before this one has a journal.
 pub(super) fn put_in_order(
     at: &TaskContext,
     runs: &Path,

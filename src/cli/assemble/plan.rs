@@ -6,7 +6,7 @@ use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
 use crate::cli::launch;
 use crate::config::{Settings, resolve};
-use crate::engine::RunLimits;
+use crate::engine::Limits;
 use crate::model::{ExitCode, Task};
 use crate::prompt::Templates;
 use crate::verify::{Branch, Dirt, Preflight, Repo as _};
@@ -50,8 +50,8 @@ pub(in crate::cli) fn settings(
 }
 
 /// The limits of a run.
-pub(in crate::cli) fn limits(settings: &Settings) -> RunLimits {
-    RunLimits {
+pub(in crate::cli) fn limits(settings: &Settings) -> Limits {
+    Limits {
         iterations: settings.max_iterations.get(),
         duration: settings.max_duration.map(|span| span.0),
         premium_requests: settings.max_premium_requests,
@@ -71,7 +71,7 @@ pub(in crate::cli) fn preflight(
     Ok(at.place.repo.preflight(&at.layout, branch, dirt)?)
 }
 
-/// The templates, built in or from the repository.
+/// The templates, ours or the repository's.
 pub(in crate::cli) fn templates(place: &RepoContext) -> Result<Templates, Failure> {
     let folder = place.templates();
     let loaded = if folder.is_dir() { Templates::load(&folder) } else { Templates::builtin() };

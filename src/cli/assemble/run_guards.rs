@@ -17,7 +17,7 @@ use crate::sys::lock::TreeLock;
 use crate::sys::process::{reap_orphans, sweep};
 use crate::verify::ExcludesWatch;
 
-/// Values that must live as long as the run.
+/// What must live as long as the run.
 pub(in crate::cli) struct RunGuards {
     /// The run's folder below `.ralph/runs/`.
     pub(in crate::cli) folder: PathBuf,

@@ -10,7 +10,7 @@ use crate::sys::process::{CHILD_VARIABLE, RUN_VARIABLE};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-/// Exit code for our own failures, distinct from the CLI's, as in `env` and `timeout`.
+/// A failure of ours, told apart from any of the CLI's; as `env` and `timeout` have it.
 pub(super) const OURS: u8 = 125;
 
 /// One launch that may begin.
@@ -21,7 +21,7 @@ pub(super) struct Begun {
     pub(super) depth: String,
 }
 
-/// The CLI's command with the guard's plugin, and an environment that cannot disable it.
+/// The CLI's command with the guard's plugin, and an environment without what would open it.
 pub(super) fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Command, Failure> {
     let (variables, arguments) = launch::environment(begun.command.kind, tmp, &[])?;
     let mut command = Command::new(&begun.command.program);
@@ -29,7 +29,7 @@ pub(super) fn guarded(begun: &Begun, plugin: &Plugin, tmp: &Path) -> Result<Comm
         .args(plugin_arguments(plugin.folder()))
         .args(arguments)
         .args(&begun.normalized.arguments);
-    // A run or recipe that ends all its processes finds this one by these variables.
+    // What ends a run, or a recipe, with all that it started finds it by these.
     let marks = |name: &OsString| name == RUN_VARIABLE || name == CHILD_VARIABLE;
     for (name, value) in variables {
         match value {

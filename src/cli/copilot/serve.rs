@@ -29,7 +29,7 @@ use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, spawn_beside, sweep};
 use crate::sys::shutdown::{is_ignored, next};
 use crate::verify::Repo as _;
 
-/// How long processes that the CLI left running may take to end.
+/// How long what the CLI left running may take to end.
 const LEFT_BEHIND: Duration = Duration::from_secs(2);
 
 /// A launch has no journal: the audit alone tells of it.

@@ -24,16 +24,16 @@ use crate::model::{Answer, Asked, AuditDecision, AuditEntry, HookType, SessionId
 
 /// The two stacks, below the project.
 const AMPLIHACK: &str = ".claude/tools/amplihack/hooks/pre_tool_use.py";
-/// The Rust engine's name for amplihack's hook.
+/// What the Rust engine calls amplihack's hook.
 const SUBCOMMAND: &str = "pre-tool-use";
 /// The settings that name Claude's hooks, below the project.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 /// The script that is asked where no settings name it.
 const CORE: &str = "hooks/core/pre-tool-use.sh";
 
-/// An answer and its source.
+/// An answer with what made it.
 struct Decided {
-    /// The output; an empty one leaves the call to the CLI.
+    /// What is printed; nothing leaves the call to the CLI.
     output: String,
     answer: Answer,
     rule: String,
@@ -149,7 +149,7 @@ fn guard(ground: &HookContext, asked: &HookInput) -> Decided {
     }
 }
 
-/// The answers of the two stacks.
+/// What the two stacks said.
 enum Stacked {
     /// Neither is there.
     Absent,
@@ -185,7 +185,7 @@ async fn precedence(
         return Ok(Stacked::Absent);
     }
     engine.map_err(|error| Decided::deny("hook.engine", &format!("{error}. Nothing ran.")))?;
-    // Both spellings: which one these hooks read depends on their version.
+    // Both worlds' names: what these hooks look for depends on their version.
     let mut told = asked.whole.clone();
     if let Value::Object(claudes) = claude_input(asked, &ground.project) {
         told.extend(claudes);

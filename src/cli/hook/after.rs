@@ -25,7 +25,7 @@ use crate::sys::{FileMode, SysError};
 const LOG_EVENT: &str = "hooks/core/log-event.sh";
 
 /// Answers `postToolUse`: a line in the log, by the project's own script where there is one.
-/// Prints nothing to standard output; errors are reported and change nothing.
+/// Nothing is printed; what goes wrong is said and changes nothing.
 pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant) -> String {
     match HookContext::find(directory) {
         Ok(ground) => {
@@ -44,7 +44,7 @@ pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant
     String::new()
 }
 
-/// The part of a result that the audit keeps.
+/// What the audit keeps of a result.
 fn report(input: &[u8]) -> AuditEntry {
     let Ok(HookResult { call, output }) = read_result(input) else {
         return AuditEntry::new(HookType::PostToolUse, None);
@@ -101,7 +101,7 @@ async fn logged(
     lines.any(is_ours)
 }
 
-/// A log grows for months, so its older lines are not read.
+/// A log grows for months: what was there before is not read.
 fn read_from(path: &Path, at: u64) -> std::io::Result<Vec<u8>> {
     let mut file = fs::File::open(path)?;
     file.seek(SeekFrom::Start(at))?;

@@ -1,13 +1,13 @@
-//! The forms of a hook's answer and of its refusal.
+//! What a hook answers by, and how it refuses.
 
 use crate::hooks::blocked;
 
-/// The contract by which a call is answered.
+/// By whose contract a call is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contract {
-    /// The wrapper's: if a stack of hooks is asked, an object; `{}` is no decision.
+    /// The wrapper's: where a stack of hooks is asked there is an object, `{}` for no decision.
     Wrapper,
-    /// The adapter's: empty output lets a call run.
+    /// The adapter's: a call that may run is answered with nothing.
     Adapter,
 }
 

@@ -39,7 +39,7 @@ impl HookContext {
         Ok(Self { base, project, repo })
     }
 
-    /// Adds one of our files below the working directory to git's own ignore list.
+    /// Lets git ignore a file of ours below the working directory, by its own list.
     pub(super) fn ignore(&self, path: &Path) {
         let Some(repo) = &self.repo else { return };
         if holder(repo.root()).is_some() {
@@ -54,7 +54,7 @@ impl HookContext {
         }
     }
 
-    /// Writes a line of the audit. A call that cannot be audited must not run.
+    /// Writes a line of the audit. What cannot be audited must not run.
     pub(super) fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
         let root = self.repo.as_ref().map_or(self.base.as_path(), |repo| repo.root());
         let folder = audit::folder(root, &self.base);
@@ -93,7 +93,7 @@ impl HookContext {
         run_holds(self.repo.as_ref().map_or(self.base.as_path(), |repo| repo.root()))
     }
 
-    /// The guard's decision about a call, by the settings of the folder and without a task.
+    /// What the guard says to a call, by the settings of the place and without a task.
     pub(super) fn guard(&self, asked: &HookInput) -> Decision {
         let workspace = self.workspace(asked);
         let mut policy = match policy(&workspace.root) {
@@ -103,7 +103,7 @@ impl HookContext {
                 return Decision::deny("config.invalid", reason);
             }
         };
-        if workspace.is_shared(policy.home.as_deref().map(real).as_deref()) {
+        if workspace.is_nobody_s(policy.home.as_deref().map(real).as_deref()) {
             // There one may look, and no more.
             match Globs::new(["**"]) {
                 Ok(everything) => policy.protect = everything,
@@ -122,7 +122,7 @@ impl HookContext {
     }
 }
 
-/// The context of the guard's decision.
+/// What the guard decides for.
 struct Workspace {
     root: PathBuf,
     is_repository: bool,
@@ -131,9 +131,9 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// Is this folder not a workspace, such as the home folder or a system folder? A repository
-    /// below one of these is a workspace.
-    fn is_shared(&self, home: Option<&Path>) -> bool {
+    /// Whether this folder cannot be meant as a workspace, such as the home folder or a folder of
+    /// the system. A repository below one of these is a workspace.
+    fn is_nobody_s(&self, home: Option<&Path>) -> bool {
         let within_home = home.is_some_and(|home| self.root.starts_with(home));
         if self.is_repository {
             return !within_home && self.root.components().count() <= 2 && is_system(&self.root);

@@ -1,6 +1,6 @@
 //! `recipe list`: the folders in which the runner looks, and the recipes in them.
 //!
-//! This program reads the files itself, so listing needs no runner.
+//! The files are read by us: no runner is needed to see what there is.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -53,7 +53,7 @@ impl From<RecipeError> for Unready {
     }
 }
 
-/// The parsed request.
+/// What was asked for, understood.
 fn prepare(
     directory: Option<&Path>,
     args: &RunRecipeArgs,
@@ -103,7 +103,7 @@ fn go(args: &RunRecipeArgs, request: &RecipeRequest, depth: Depth) -> Result<u8,
     let scratch = launch::scratch()?;
     let bridge = bridge(depth, scratch.path().to_owned())?;
     runtime()?.block_on(async {
-        // The guardian of a surrounding run finds these processes by the run's name.
+        // A run around us has a guardian, which finds what we start by the run's name.
         let guardian = match environment::run_around() {
             Some(_) => None,
             None => Some(guardian::stand_by(&RunId::new(run_name()), scratch.path())?),
@@ -159,12 +159,12 @@ async fn work(
 
 /// The second signal: everything ends now, the large values on disk too.
 fn at_once(folder: &Path, signal: i32) {
-    // A folder that cannot be removed is still private.
+    // Whatever cannot be removed is private all the same.
     let _ = std::fs::remove_dir_all(folder);
     end_now(signal);
 }
 
-/// Reports the result, and returns the exit code.
+/// Tells what came of it, and gives the exit code.
 fn tell(
     args: &RunRecipeArgs,
     runner: Option<&Runner>,

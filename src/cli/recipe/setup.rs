@@ -52,7 +52,7 @@ pub(in crate::cli) fn bridge_under(
     }))
 }
 
-/// Is a value a secret, by its key or its content?
+/// Whether a value is a secret, by its key or by what it holds.
 fn secret() -> IsSecret {
     Arc::new(|value| {
         is_secret(&value.key)

@@ -14,7 +14,7 @@ use super::fakes::{Fake, FakeScript, FileChecks, ReportedEvents};
 use super::format::told;
 use super::work_tree::{Act, WorkTree};
 use crate::agent::{Agent, Gate, StopHook, TurnLimits};
-use crate::engine::{BaselineRun, GuardRules, NextCommands, Run, RunLimits, RunParts};
+use crate::engine::{BaselineRun, GuardRules, Limits, NextCommands, Run, RunParts};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
@@ -114,7 +114,7 @@ impl TestRun {
             folder,
             preflight,
             identity: Identity::of(Person { name: "Ada".into(), email: "ada@example.org".into() }),
-            limits: RunLimits {
+            limits: Limits {
                 iterations: 10,
                 duration: None,
                 premium_requests: None,
@@ -143,7 +143,7 @@ impl TestRun {
         Self { _dir: dir, place, script, events, journal, parts: Some(parts) }
     }
 
-    pub(super) fn limits(&mut self) -> &mut RunLimits {
+    pub(super) fn limits(&mut self) -> &mut Limits {
         &mut self.parts.as_mut().expect("not begun").limits
     }
 

@@ -1,6 +1,6 @@
 //! Secrets in YAML and in manifests, whose name is some lines before them.
 //!
-//! Invariant: names and indents stay, so that YAML stays YAML, and JSON stays JSON.
+//! Invariant: names and indents stay, so that what was YAML is YAML, and JSON is JSON.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ static DATA: LazyLock<[LazyPattern; 2]> = LazyLock::new(|| {
     ]
 });
 
-/// Can the text have such a secret at all?
+/// Whether such a secret may be here at all.
 fn hinted(text: &str) -> bool {
     text.contains(": |") || text.contains(": >") || text.contains("kind") && text.contains("Secret")
 }
@@ -47,7 +47,7 @@ pub(super) fn redact(text: &str) -> Option<String> {
     changed.then(|| lines.iter().map(shown).collect())
 }
 
-/// The start of the line of the first such secret that may go on after the text, which has
+/// Where the line begins of the first such secret that may go on behind the text, which has
 /// whole lines.
 pub(super) fn open(text: &str) -> Option<usize> {
     let (mut text, mut name) = (text, None);
@@ -59,7 +59,7 @@ pub(super) fn open(text: &str) -> Option<usize> {
     }
     let lines: Vec<Line<'_>> = text.split_inclusive('\n').map(Line::new).collect();
     let mut start = 0;
-    // Indent and start of a manifest that has ended or is not a secret's.
+    // The indent of a manifest that is none of a secret, or has ended, and where.
     let mut known = (usize::MAX, 0);
     for (at, line) in lines.iter().enumerate() {
         let block = line.block_of_secret() && block_end(&lines, at) == lines.len();
@@ -80,7 +80,7 @@ pub(super) fn open(text: &str) -> Option<usize> {
     name
 }
 
-/// The start of the last line if it names a secret whose value is in the next one: in a
+/// Where the last line begins if it names a secret whose value is in the next one: in a
 /// list of variables, or in a file of logins.
 fn name_alone(text: &str) -> Option<usize> {
     let ended = text.trim_end();
@@ -97,14 +97,14 @@ fn name_alone(text: &str) -> Option<usize> {
     (login || line.plain.rsplit_once([':', '=']).is_some_and(named)).then_some(start)
 }
 
-/// A line and its replacement.
+/// A line and what it becomes.
 struct Line<'t> {
     text: &'t str,
     /// The blanks before it; signs of a diff count as such.
     blanks: usize,
     /// The same with the dash of a list.
     indent: usize,
-    /// The line without those and without its line break.
+    /// The line without those and without what ends it.
     plain: &'t str,
     new: Option<String>,
 }
@@ -180,14 +180,14 @@ fn is_block(value: &str) -> bool {
         && value[1..].bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-'))
 }
 
-/// The end of the lines that belong to the one at `at`, because they are indented further.
+/// Where the lines end that belong to the one at `at`, since they stand further in.
 fn block_end(lines: &[Line<'_>], at: usize) -> usize {
     let inside = |line: &Line<'_>| line.plain.is_empty() || line.blanks > lines[at].indent;
     let end = lines[at + 1..].iter().position(|line| !inside(line));
     end.map_or(lines.len(), |end| at + 1 + end)
 }
 
-/// Is a block a secret: no sentences, and no placeholder?
+/// Whether a block is a secret: no sentences, nothing that is filled in later.
 fn is_secret_block(lines: &[Line<'_>]) -> bool {
     let prose = |line: &Line<'_>| {
         let words = line.plain.split_whitespace();
@@ -213,7 +213,7 @@ fn hide_block(lines: &mut [Line<'_>]) {
     }
 }
 
-/// The range of lines of the manifest around a line.
+/// The first line and the one behind the last one of the manifest around a line of it.
 fn manifest(lines: &[Line<'_>], at: usize) -> (usize, usize) {
     let indent = lines[at].indent;
     let belongs = |line: &Line<'_>| {
@@ -234,7 +234,7 @@ fn manifest(lines: &[Line<'_>], at: usize) -> (usize, usize) {
     (from, end.map_or(lines.len(), |end| at + 1 + end))
 }
 
-/// Hides the values of a secret's manifest; returns where it ends.
+/// Hides what a secret's manifest holds; gives where that ends.
 fn hide_manifest(lines: &mut [Line<'_>], kind: usize) -> usize {
     if lines[kind].plain.contains('{') {
         let line = &mut lines[kind];
@@ -272,7 +272,7 @@ fn hide_manifest(lines: &mut [Line<'_>], kind: usize) -> usize {
 
 /// A manifest in one line without its data; `None` if it has none.
 fn inline(line: &str) -> Option<String> {
-    // If a table itself were broken, hide everything.
+    // If a table itself were broken, nothing may pass.
     let [Some(data), Some(field)] = [DATA[0].get(), DATA[1].get()] else {
         return Some(REDACTED.to_owned());
     };

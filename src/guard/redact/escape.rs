@@ -1,4 +1,4 @@
-//! Escapes before and within a text, whose letters do not belong to the text.
+//! Escapes before and within a text: what looks like letters there belongs to them.
 
 /// How many bytes from `at` still belong to an escape that begins before it: `n` of `\n`,
 /// `20` of `%20`, `31m` of a colour.
@@ -16,7 +16,7 @@ pub(super) fn rest(text: &[u8], at: usize) -> usize {
             Some(_) | None => 0,
         },
         b'%' => {
-            // A percent sign may be encoded itself, any number of times.
+            // A percent sign may be encoded itself, as often as one likes.
             let mut at = 0;
             while after[at..].starts_with(b"25") && hex(at + 2, 2) {
                 at += 2;
@@ -40,7 +40,7 @@ fn colour(text: &[u8]) -> usize {
     end.filter(|end| codes[*end] == b'm').map_or(0, |end| end + 2)
 }
 
-/// Does an escape end at `at`, so that a word may begin there?
+/// Whether an escape ends at `at`, so that a word may begin there.
 pub(super) fn ends_at(text: &[u8], at: usize) -> bool {
     let first = at.saturating_sub(16);
     let begin = text[first..at].iter().rposition(|byte| matches!(byte, b'\\' | b'%' | b'['));
@@ -50,7 +50,7 @@ pub(super) fn ends_at(text: &[u8], at: usize) -> bool {
     })
 }
 
-/// The end of a value in a percent-encoded text: where it ends in the decoded text.
+/// Where a value ends in a text that is percent-encoded: at what was a border before.
 pub(super) fn percent_border(text: &str, from: usize, to: usize) -> usize {
     let value = &text[from..to];
     let mut at = 0;

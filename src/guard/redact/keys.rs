@@ -10,16 +10,16 @@ const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
 
-/// Shortest line of a key's body, except for its last one.
+/// Shortest line of a key's body, but for its last one.
 const LINE: usize = 16;
 
-/// How far before its end mark a key without a beginning may start, in bytes.
+/// How far before its end a key without a beginning is looked for, in bytes.
 const BEFORE_END: usize = 16 * 1024;
 
 /// Longest text before a line of a key, in bytes.
 const LONGEST_PREFIX: usize = 120;
 
-/// Prefixes of the header lines before a key's body.
+/// What lines before a key's body begin with.
 const HEADERS: &[&str] = &["Proc-Type:", "DEK-Info:", "Version:", "Comment:"];
 
 /// The text without private keys; `None` if it has none.
@@ -34,7 +34,7 @@ pub(super) fn redact(text: &str) -> Option<String> {
     whole
 }
 
-/// The start of the line of the first private key after the last end mark.
+/// Where the line begins of the first private key behind the last end of one.
 pub(super) fn open(text: &str) -> Option<usize> {
     let named = |(at, mark): &(usize, &str)| key_name(&text[at + mark.len()..]).is_some();
     let done = text.rmatch_indices(END).find(named).map_or(0, |(end, _)| end);
@@ -43,7 +43,7 @@ pub(super) fn open(text: &str) -> Option<usize> {
     Some(text[..begin].rfind('\n').map_or(0, |end| end + 1))
 }
 
-/// Does the key that begins in the first line go on to the text's last line?
+/// Whether the key that begins in the first line goes on until the text's last one.
 pub(super) fn goes_on(text: &str) -> bool {
     let Some(begin) = text.find(BEGIN) else { return false };
     let Some(name) = key_name(&text[begin + BEGIN.len()..]) else { return false };
@@ -92,7 +92,7 @@ fn begun(text: &str) -> Option<String> {
     (done > 0).then(|| out + &text[done..])
 }
 
-/// The end of a body without an end mark: after its last line.
+/// Where a body ends that no mark ends: behind its last line.
 fn body_end(text: &str, begin: usize, body: usize, until: usize) -> usize {
     let prefix = Prefix::before(text, begin);
     let mut end = body;
@@ -179,7 +179,7 @@ impl Iterator for Lines<'_> {
 /// The prefix of each line of a key.
 struct Prefix(String);
 
-/// The role of a line in a key.
+/// What a line is to a key.
 enum Line {
     Blank,
     Header,
@@ -241,8 +241,8 @@ impl Prefix {
     }
 }
 
-/// A prefix without the parts that change from line to line: numbers, and the sign after them
-/// in the output of `grep` and of a diff.
+/// A prefix without what changes from line to line: numbers, and how `grep` and a diff end
+/// them.
 fn plain(prefix: &str) -> String {
     let mut plain = String::new();
     for c in prefix.trim().chars() {

@@ -1,4 +1,4 @@
-//! Words of schemas, messages and prose that follow the name of a secret without being one.
+//! Words that follow the name of a secret without being one: of schemas, messages and prose.
 
 /// Single words that follow `password:` in schemas, forms and code.
 pub(super) const FIELD_WORDS: &str = "text str char field value input hidden hash bytes varchar";
@@ -8,7 +8,7 @@ pub(super) const TECHNICAL: &str = "oauth1 oauth2 sha1 sha2 sha3 sha256 sha384 s
     base58 base64 utf8 utf-8 utf16 http2 http3 ipv4 ipv6 ed25519 argon2 argon2id pbkdf2 es256 rs256 hs256 \
     aes128 aes256 aes-128 aes-256 x509 p256 totp2 web3 auth0";
 
-/// Words that mark a message about secrets, even if other words in it look made up.
+/// Words of messages about secrets, even if other words in them look made up.
 pub(super) const ABOUT: &str = "must should cannot please enter your password passwords passphrase token \
     invalid missing required wrong incorrect least characters digit digits match";
 

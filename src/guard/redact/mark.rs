@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// The replacement for a secret.
+/// Stands in the place of a secret.
 pub(in crate::guard) const REDACTED: &str = "[REDACTED]";
 
-/// Applies a redactor to a text that an earlier one may have changed.
+/// Applies a redactor to a text that others may have changed.
 pub(super) fn replace<'t>(
     text: Cow<'t, str>,
     redact: impl Fn(&str) -> Option<String>,

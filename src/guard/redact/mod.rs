@@ -1,8 +1,8 @@
-//! Redacts secrets in everything that is written, shown or sent.
+//! Takes secrets out of everything that is written, shown or sent.
 //!
-//! Invariant: names of keys, hosts and the words around a secret stay readable, JSON stays
-//! JSON, and a text without secrets is returned unchanged. The forms of secrets are data, in
-//! `shapes` and `tokens`.
+//! Invariant: names of keys, hosts and the words around a secret stay readable,
+//! JSON stays JSON, and a text without secrets comes back unchanged. What a
+//! secret looks like is data, in `shapes`.
 
 mod blocks;
 mod escape;

@@ -1,7 +1,8 @@
 //! Secrets that are known by the name before them: environment files,
 //! JSON, YAML, query strings, options on a command line.
 //!
-//! `secrets` knows the names, and `value` decides about values; this file finds the pairs.
+//! Which names those are is the business of `secrets`, which values of `value`; this file
+//! finds the two.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,7 +18,7 @@ use super::quotes::{Strings, quoted_ends};
 use super::value::{self, ValueContext};
 use crate::guard::secrets::{self, Says};
 
-/// The text after a name: the sign, then a quote, or a value without one. A quote may have a
+/// What follows a name: the sign, then a quote, or a value without one. A quote may have a
 /// prefix (`$'…'`, `b"…"`), be tripled, or be a typographic one. A type may precede the sign.
 const PAIR: &str = concat!(
     r#"^(?P<close>(?:\\*["']?|[”’»›])\]?|%(?:25)*2[27])"#,
@@ -26,11 +27,11 @@ const PAIR: &str = concat!(
     r#"|(?P<smart>[“‘„«‹])|(?P<lead>[{<(]?)(?P<bare>[^\s"'`\\,;&<>(){}\[\]|]+)(?P<next>[(\[{<]?))"#,
 );
 
-/// Longest name, in bytes.
+/// Longest name that is looked at, in bytes.
 const LONGEST_NAME: usize = 64;
 
 struct Pairs {
-    /// The last words of names.
+    /// What a name ends with.
     lasts: AhoCorasick,
     pair: LazyPattern,
     records: [(&'static str, LazyPattern); 2],
@@ -53,20 +54,21 @@ static PAIRS: LazyLock<Option<Pairs>> = LazyLock::new(|| {
 /// A name and its value in an XML element.
 const ELEMENT: &str = r"<(?P<n>[A-Za-z0-9_.:-]{3,64})(?:[ \t][^<>\n]{0,200})?>(?P<s>[^<>\s]{4,})</";
 
-/// The same in records with the fields `name` and `value`, as in lists of variables.
+/// The same in records whose fields are called name and value, as lists of variables are
+/// written.
 const RECORD: &str = r#"(?i-u:\b(?:key|name))\\*["']?[ \t]*[:=][ \t]*\\*["']?(?P<n>[A-Za-z0-9_.-]{3,64})\\*["']?[\s,]{0,40}\\*["']?(?i-u:value)\\*["']?[ \t]*[:=][ \t]*\\*["']?(?P<s>[^\s"'\\<>,}]{4,})"#;
 
-/// A line of cookies, and one of its values: a long one is an identity.
+/// A line of cookies, and one of its values: what is long there is an identity.
 const COOKIES: &str = r#"(?i-u:\b(?:set-)?cookie)\\*["']?[ \t]*[:=][ \t]*[^\r\n]*"#;
 const COOKIE: &str = r#"(?P<p>[;:\s"'][A-Za-z0-9_.-]{1,64}=)(?P<s>[A-Za-z0-9%._~+/:-]{16,}=*)"#;
 
-/// The text without values after the names of secrets; `None` if there are none.
+/// The text without values behind the names of secrets; `None` if it has none.
 pub(super) fn redact(text: &str) -> Option<String> {
-    // If a table itself were broken, hide everything.
+    // If a table itself were broken, nothing may pass.
     apply(text).unwrap_or_else(|| Some(REDACTED.to_owned()))
 }
 
-/// As [`redact`]; the outer `None` means that a table is broken.
+/// As [`redact`]; `None` outside if a table is broken.
 fn apply(text: &str) -> Option<Option<String>> {
     let pairs = PAIRS.as_ref()?;
     let mut out = match pairs.pairs(text)? {
@@ -104,7 +106,7 @@ struct Replaced {
 }
 
 impl Pairs {
-    /// Without the values of `name = value`, in all its forms.
+    /// Without the values of `name = value`, however that is written.
     fn pairs(&self, text: &str) -> Option<Option<String>> {
         let mut out = String::new();
         let mut done = 0;
@@ -173,7 +175,7 @@ impl Pairs {
     }
 }
 
-/// A quoted value of a secret that goes on after the text.
+/// A quoted value of a secret that goes on behind the text.
 #[derive(Debug)]
 pub(super) struct OpenQuote {
     /// Where the name begins.
@@ -181,7 +183,7 @@ pub(super) struct OpenQuote {
     /// Where the value begins.
     pub(super) from: usize,
     pub(super) open: String,
-    /// The value's beginning already shows that it is a secret.
+    /// Whether its beginning already shows that the value is a secret.
     pub(super) secret: bool,
 }
 
@@ -190,7 +192,7 @@ pub(super) fn open_quote(text: &str) -> Option<OpenQuote> {
     PAIRS.as_ref()?.open_quote(text)
 }
 
-/// The name that ends at `end`, including the two dashes of an option.
+/// The name that ends at `end`, two dashes of an option before it included.
 fn name_before(text: &str, end: usize, done: usize) -> &str {
     let bytes = text.as_bytes();
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
@@ -233,7 +235,7 @@ fn replaced(
     let from = end + bare.start();
     let mut to = end + bare.end();
     if sign.contains('%') {
-        // The value ends where it ends in the decoded text.
+        // What is a border in the text that was encoded.
         to = escape::percent_border(text, from, to);
     }
     let whole_line = value::is_assigned_name(name) && sign == "=" && close.is_empty();
@@ -275,7 +277,7 @@ fn quote<'t>(found: &Captures<'t>) -> Option<Match<'t>> {
     ["triple", "open", "smart"].iter().find_map(|group| found.name(group))
 }
 
-/// Is a quoted value a secret? If it has several lines, one secret line is enough.
+/// Whether a quoted value is a secret; one of several lines is, if any of them is.
 fn is_secret_text(value: &str, name: &str, says: Says, sign: &str) -> bool {
     let secret = |value: &str| {
         value::quoted_secret(value, name, says) || phrase::quoted_made_up(value, name, says, sign)
@@ -317,7 +319,7 @@ fn words_of_line(text: &str, name: usize, from: usize, to: usize) -> Option<usiz
 /// Characters of code, of strings, and of further pairs.
 const CODE_OR_QUOTE: &[char] = &['=', ':', ';', '"', '\'', '`', '\\', '(', '[', '{', '<', '|', '&'];
 
-/// Does a pair have a line, or a field of a query, to itself?
+/// Whether a pair has a line to itself, or a field of a query.
 fn is_alone(before: &str, after: &str) -> bool {
     let query = before.ends_with(['?', '&'])
         && (after.is_empty() || after.starts_with(['&', '#', ' ', '\n', '"', '\'']));
@@ -332,8 +334,8 @@ fn is_alone(before: &str, after: &str) -> bool {
     query || line
 }
 
-/// The end of the value in a line that only sets a variable: at a blank, or where a shell
-/// would end it. Quotes and brackets are part of it unless the shell would read them.
+/// Where the value ends of a variable that a line of its own sets: at a blank, or where a
+/// shell would end it. Quotes and brackets are part of it unless the shell would read them.
 fn assigned(text: &str, name: usize, from: usize) -> Option<usize> {
     let before = text[..name].trim_end_matches([' ', '\t']);
     let words = ["export", "set", "ENV", "ARG", "-", "+"];
@@ -377,7 +379,7 @@ fn named_part(found: &Captures<'_>) -> String {
     if secret { part(found) } else { get_whole(found).to_owned() }
 }
 
-/// Does a JSON field with this name and text hold a secret?
+/// Whether a JSON field of this name and text holds a secret.
 pub(super) fn is_secret(name: &str, text: &str) -> bool {
     let hidden = match secrets::name(name) {
         Says::Secret => {

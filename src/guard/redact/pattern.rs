@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 
-/// Limit of a pattern's search cache, in bytes: there are many patterns, and texts are short.
+/// Most memory that a pattern's search may take for what it has learned, in bytes: many
+/// patterns live side by side, and texts are short.
 const LEARNED: usize = 128 << 10;
 
 /// A pattern of the tables.
@@ -19,7 +20,7 @@ impl LazyPattern {
         Self { text: text.into(), regex: OnceLock::new() }
     }
 
-    /// The compiled pattern; `None` if it is broken, and then the caller hides everything.
+    /// The pattern, compiled; none if it is broken, and then nothing may pass.
     pub(super) fn get(&self) -> Option<&Regex> {
         let compile = || RegexBuilder::new(&self.text).dfa_size_limit(LEARNED).build().ok();
         self.regex.get_or_init(compile).as_ref()

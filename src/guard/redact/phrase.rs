@@ -1,5 +1,5 @@
-//! Tells a quoted secret that a person made up (a short one, or several words) from a message,
-//! a label of a form, and code.
+//! Whether a value in quotes is a secret that a person made up: a short one, or several words.
+//! A message, a label of a form and code are not.
 
 use super::lexicon::{ABOUT, FIELD_WORDS, PROSE, TECHNICAL, among};
 use super::value;
@@ -13,8 +13,8 @@ fn ends_with_any(name: &str, ends: &[&str]) -> bool {
     ends.iter().any(|end| lower.ends_with(end))
 }
 
-/// Is a quoted value that has blanks, or is very short, a secret? `sign` is the sign between
-/// the name and the value: after a colon, a capitalized word is a label.
+/// Whether a quoted value that has blanks, or is very short, is a secret. `sign` is the sign
+/// between the name and the value: behind a colon, a capitalized word is a label.
 ///
 /// Also for a value that was cut before its closing quote.
 pub(super) fn quoted_made_up(value: &str, name: &str, says: Says, sign: &str) -> bool {
@@ -46,7 +46,7 @@ pub(super) fn quoted_made_up(value: &str, name: &str, says: Says, sign: &str) ->
     option || password && !value::is_password(plain) && (assigned || !label && !field)
 }
 
-/// Are several words a secret that a person made up, and not a message or code?
+/// Whether several words are a secret that a person made up, and not a message or code.
 pub(super) fn words_made_up(value: &str, name: &str, sign: &str) -> bool {
     let words = || value.split_whitespace();
     let code = value.contains(['\n', '\r', '{', '<', '(']);

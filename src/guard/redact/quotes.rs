@@ -1,7 +1,7 @@
 //! Where a quoted value ends: other quotes, and escaped ones, are part of it.
 //!
-//! Invariant: a value never extends beyond the JSON string that encloses it, so that JSON
-//! stays JSON.
+//! Invariant: the border of a JSON string that encloses a value is never crossed, so that
+//! JSON stays JSON.
 
 /// A value in quotes.
 #[derive(Debug)]
@@ -19,11 +19,11 @@ enum End {
     Closed(usize),
     /// Its own quote is missing.
     Cut {
-        /// The first quote of another kind, where the value may end; otherwise as `line`.
+        /// The first quote of another kind, which may be a border; else as `line`.
         border: usize,
         /// Where the line ends, the text, or the string that encloses the value.
         line: usize,
-        /// The value may go on in the next line.
+        /// Whether the value may go on in the next line.
         goes_on: bool,
     },
 }
@@ -49,7 +49,7 @@ impl Quoted<'_> {
                 }
                 b'\n' => return cut(border, at - slashes, true),
                 byte if *byte == quote => {
-                    // As many backslashes as before the first quote, after complete escapes.
+                    // As many backslashes as before the first quote, behind whole escaped ones.
                     if slashes % (2 * (level + 1)) == level {
                         return End::Closed(at - level);
                     }
@@ -72,7 +72,7 @@ impl Quoted<'_> {
 pub(super) struct QuotedEnds {
     /// The possible ends, the likeliest first.
     pub(super) candidates: Vec<usize>,
-    /// The value may go on after the text.
+    /// Whether the value may go on behind the text.
     pub(super) goes_on: bool,
 }
 
@@ -116,8 +116,8 @@ fn plain_ends(text: &str, quoted: &Quoted<'_>, strings: &mut Strings<'_>) -> Quo
     }
 }
 
-/// The same for three quotes: the value may have any number of lines, unless a JSON string
-/// encloses it.
+/// The same behind three quotes: the value may have any number of lines, unless a string of
+/// JSON encloses it.
 fn triple_ends(text: &str, from: usize, open: &str, strings: &mut Strings<'_>) -> QuotedEnds {
     let enclosed =
         open.starts_with('\\') || open.starts_with('\'') && strings.is_inside(from - open.len());
@@ -127,7 +127,7 @@ fn triple_ends(text: &str, from: usize, open: &str, strings: &mut Strings<'_>) -
     QuotedEnds { candidates: vec![end], goes_on: closed.is_none() && border == text.len() }
 }
 
-/// The end of the JSON string that encloses a position, or of the text.
+/// Where the string of JSON ends that encloses a place, or else the text.
 fn enclosing_end(text: &str, from: usize, enclosed: bool) -> usize {
     let mut slashes = 0;
     for (at, byte) in text.bytes().enumerate().skip(from).take_while(|_| enclosed) {
@@ -163,15 +163,15 @@ fn closed_later(text: &str, line: usize, quote: char) -> Later {
     if ends && !opens { Later::At(line + found) } else { Later::Nowhere }
 }
 
-/// Does a quote after this many backslashes end a text that was quoted fewer times than the
-/// value, and so the value, too?
+/// Whether a quote behind so many backslashes ends a text that was quoted less often than
+/// the value, and so ends the value, too.
 fn encloses(slashes: usize, level: usize) -> bool {
     let outer = std::iter::successors(Some(0), |outer| Some(2 * outer + 1));
     outer.take_while(|outer| *outer < level).any(|outer| slashes % (2 * (outer + 1)) == outer)
 }
 
-/// Tells whether a position is inside a JSON string: within a line, between two quotes. Ask
-/// from left to right; it reads the text once.
+/// Knows whether a place is inside a string, as JSON writes them: within a line, between two
+/// quotes. Asked from left to right, it reads the text once.
 #[derive(Debug)]
 pub(super) struct Strings<'t> {
     text: &'t str,
@@ -184,14 +184,14 @@ impl<'t> Strings<'t> {
         Self { text, at: 0, inside: false }
     }
 
-    /// Is `place` inside a string? It must not be before the last one asked.
+    /// Whether `place` is inside a string; it is not before the one that was asked last.
     fn is_inside(&mut self, place: usize) -> bool {
         let bytes = self.text.as_bytes();
         while self.at < place {
             match bytes[self.at] {
                 b'\n' => self.inside = false,
                 b'"' => self.inside = !self.inside,
-                // An escaped character does not end a string; a line break always does.
+                // An escaped character is not a border; a line break always is.
                 b'\\' if self.inside && bytes.get(self.at + 1) != Some(&b'\n') => self.at += 1,
                 _ => {}
             }

@@ -10,14 +10,14 @@ use crate::model::Redact;
 use super::mark::{REDACTED, replace};
 use super::{pairs, shapes};
 
-/// Shortest value of a secret variable that is searched for: shorter ones would match
-/// ordinary words.
+/// Shortest value of a secret variable that is looked for: shorter ones would
+/// hit ordinary words.
 const SHORTEST_VALUE: usize = 6;
 
 /// Finds secrets by their shape, by the name before them, and by value.
 #[derive(Clone, Debug)]
 pub struct Redactor {
-    /// The values of known secrets; `None` if the search for them cannot be built.
+    /// The values of known secrets; `None` if there are any and they could not be put together.
     values: Option<AhoCorasick>,
 }
 
@@ -57,7 +57,7 @@ impl Redactor {
 
     /// The text without its secrets.
     pub fn redact_str<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        // Values that cannot be searched for may be anywhere: hide everything.
+        // Values that cannot be searched for may be anywhere.
         let Some(values) = &self.values else { return Cow::Borrowed(REDACTED) };
         let mut out = Cow::Borrowed(text);
         if values.patterns_len() > 0 && values.is_match(text) {

@@ -11,8 +11,8 @@ use super::pattern::LazyPattern;
 use super::{blocks, keys, lexicon, tokens, value};
 use crate::guard::secrets::{self, Says};
 
-/// Shapes of which the group `s` is hidden, each after a part that every match has, in lower
-/// case.
+/// Shapes of which the group `s` goes and the rest stays, each behind a part that every
+/// match has, in lower case.
 const PARTS: &[(&str, &str)] = &[
     // Credentials in a URL, up to the last `@` of the host part.
     ("://", r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>\\]*:(?P<s>[^\s/"'<>\\]+)@"#),
@@ -38,7 +38,7 @@ const PARTS: &[(&str, &str)] = &[
     ("phpsessid=", r"\bPHPSESSID=(?P<s>[A-Za-z0-9,-]{16,})"),
     ("jsessionid=", r"\b(?i-u:JSESSIONID=)(?P<s>[A-Za-z0-9._!-]{16,})"),
     ("connect.sid=", r"\bconnect\.sid=(?P<s>[A-Za-z0-9%._~+/-]{16,})"),
-    // After a scheme, credentials of any length, also in their own quotes.
+    // Behind a scheme, credentials of any length and in quotes of their own.
     (
         "authorization",
         r#"(?i)\b(?:proxy-)?authorization\\*["']?\]?\s{0,4}[:=]\s{0,4}\\*["']?(?:basic|bearer|token|digest|api-?key|negotiate)[ \t]+(?:(?P<s>[^\s"',;\\]+)|\\*["'](?P<q>[A-Za-z0-9][^\s"',;\\]*))"#,
@@ -59,10 +59,10 @@ const PARTS: &[(&str, &str)] = &[
     ("shared", r#"(?i-u:\bShared(?:AccessKey|AccessSignature|Secret))=(?P<s>[^;\s"']{8,})"#),
 ];
 
-/// Below this length, a bearer token differs from a word by a digit.
+/// A bearer token below this length is told from a word by its digit.
 const SHORT_BEARER: usize = 16;
 
-/// Longest word of prose or code after `Authorization:`.
+/// Longest word of prose or code behind `Authorization:`.
 const LONGEST_WORD: usize = 16;
 
 /// Schemes of the header, which are not a secret themselves.
@@ -85,11 +85,11 @@ static SHAPES: LazyLock<Option<Shapes>> = LazyLock::new(|| {
 
 /// The text without secrets of known shapes; `None` if it has none.
 pub(super) fn redact(text: &str) -> Option<String> {
-    // If a table itself were broken, hide everything.
+    // If a table itself were broken, nothing may pass.
     apply(text).unwrap_or_else(|| Some(REDACTED.to_owned()))
 }
 
-/// As [`redact`]; the outer `None` means that a table is broken.
+/// As [`redact`]; `None` outside if a table is broken.
 fn apply(text: &str) -> Option<Option<String>> {
     let shapes = SHAPES.as_ref()?;
     let mut out = replace(Cow::Borrowed(text), keys::redact);
@@ -136,8 +136,8 @@ fn part(found: &Captures<'_>, text: &str) -> String {
     format!("{}{REDACTED}{}", &whole.as_str()[..start], &whole.as_str()[end..])
 }
 
-/// Is the text after a name or a scheme a word, not a secret: the name of a secret
-/// (`Authorization: Bearer TOKEN`), or after a header's name, a word of prose or a type?
+/// Whether what follows a name or a scheme is a word, not a secret: the name of a secret
+/// (`Authorization: Bearer TOKEN`), or behind a header's name, a word of prose or a type.
 fn is_word(secret: &str, before: &str, after: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.');
     if !secret.bytes().all(letters) {
@@ -151,7 +151,7 @@ fn is_word(secret: &str, before: &str, after: &str) -> bool {
     }
     let plain = secret.trim_end_matches('.');
     let scheme = !before.trim_end_matches(['"', '\'', '\\', ' ', '\t']).ends_with([':', '=']);
-    // Prose goes on after a word, a header does not.
+    // Prose goes on behind a word, a header does not.
     let goes_on = after.strip_prefix(' ').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
     let scheme_alone = SCHEMES.iter().any(|name| plain.eq_ignore_ascii_case(name));
     let dotted = plain.contains('.');
@@ -166,8 +166,8 @@ fn is_word(secret: &str, before: &str, after: &str) -> bool {
                 || plain.eq_ignore_ascii_case("authorization"))
 }
 
-/// Is the word after `Bearer` a token: a long one that is not a plain word, or a short one
-/// with a digit?
+/// Whether the word after `Bearer` is a token: a long one that is not a plain word, or a short
+/// one with a digit.
 fn is_bearer(word: &str) -> bool {
     if word.len() >= SHORT_BEARER {
         return random(word);
@@ -176,7 +176,7 @@ fn is_bearer(word: &str) -> bool {
     value::has_digit(word) && (word.len() >= 5 || word.bytes().any(|b| b.is_ascii_alphabetic()))
 }
 
-/// Is text not a word: does it have a digit, or capitals inside?
+/// Whether text is not a word: it has a digit, or capitals inside.
 fn random(text: &str) -> bool {
     value::has_digit(text) || value::has_capital_inside(text) || text.ends_with('=')
 }

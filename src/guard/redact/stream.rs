@@ -1,8 +1,8 @@
 //! Redaction of text that arrives in pieces: a secret may be cut anywhere.
 //!
-//! Invariant: the pieces of output, joined, equal the redacted whole text, as long as lines
-//! stay below the limit. Whole lines are returned; an unfinished line, quote or private key
-//! is held back.
+//! Invariant: what comes out, put together, is what redacting the whole text
+//! would give, as long as lines stay below the limit. Whole lines are given out;
+//! an unfinished one, or an unfinished private key, is held back.
 
 use super::mark::REDACTED;
 use super::redactor::Redactor;
@@ -11,13 +11,13 @@ use super::{blocks, keys, pairs};
 /// Longest unfinished line, and longest unfinished private key, held back.
 const MOST_HELD: usize = 64 * 1024;
 
-/// Bytes held back from the end of a longer line, since a secret may begin there.
+/// Held back of a line that is longer than that, as what follows may belong to a secret.
 const TAIL: usize = 8 * 1024;
 
-/// How far before a position a blank is a better place to cut, in bytes.
+/// How far before a place a blank is preferred to it, in bytes.
 const BLANK_WITHIN: usize = 1024;
 
-/// Most bytes of a line that are held while searching for a place to cut it.
+/// Most of a line that is held in search of a place to cut it.
 const MOST_WAITED: usize = 4 * MOST_HELD;
 
 /// Text in pieces, redacted.
@@ -25,8 +25,8 @@ const MOST_WAITED: usize = 4 * MOST_HELD;
 pub struct RedactStream {
     redactor: Redactor,
     held: String,
-    /// The form in which the first held line was already returned: the beginning of a private
-    /// key that is too long to be held, kept so that its rest is recognized.
+    /// What the first held line is shown as, where that was shown already: the beginning of a
+    /// private key that is too long to be held, kept so that its rest is known.
     shown: String,
     /// The quote that opened a secret whose beginning was too long to be held. The text up to
     /// its closing quote is dropped.
@@ -45,7 +45,7 @@ impl RedactStream {
         Self { redactor, held: String::new(), shown: String::new(), open: None }
     }
 
-    /// Takes a piece; returns the text that is ready.
+    /// Takes a piece; gives what can be shown by now.
     #[must_use]
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
@@ -53,16 +53,16 @@ impl RedactStream {
         closed + &self.ready(piece.contains('\n'))
     }
 
-    /// Takes the part of the held text that is ready; `lines` says that a line ended.
+    /// Takes what is ready of the held text; `lines` is whether a line ended.
     fn ready(&mut self, lines: bool) -> String {
-        // An unfinished line is never ready.
+        // Within a line nothing gets ready.
         if !lines && self.held.len() <= MOST_HELD {
             return String::new();
         }
         let line = self.held.rfind('\n').map_or(0, |end| end + 1);
         let lines = &self.held[..line];
         let key = keys::open(lines);
-        // A key may be in quotes, and quotes in a block.
+        // A key may stand in quotes, and quotes in a block.
         let before = key.unwrap_or(line);
         let quote = pairs::open_quote(&lines[..before]);
         let before =
@@ -84,13 +84,13 @@ impl RedactStream {
         }
         match self.cut(whole) {
             Some(cut) => self.take(cut),
-            // So much text without a place to cut is one secret.
+            // What fills so much without a place to cut is one secret.
             None if self.held.len() > MOST_WAITED => self.take(self.held.len()),
             None => self.take(whole),
         }
     }
 
-    /// Drops the text of an open secret; returns its closing quote.
+    /// Drops what belongs to an open secret; gives its closing quote.
     fn drop_secret(&mut self) -> String {
         let Some(open) = self.open.take() else { return String::new() };
         let slashes = open.len() - open.trim_start_matches('\\').len();
@@ -105,15 +105,15 @@ impl RedactStream {
             }
             from = at + open.len();
         }
-        // Part of the closing quote may have arrived.
+        // The closing quote may have come in part.
         let keep = self.held.len() - self.held.trim_end_matches(['\\', '"', '\'', '`']).len();
         self.held.drain(..self.held.len() - keep);
         self.open = Some(open);
         String::new()
     }
 
-    /// A position after `from` where the held text can be cut: redacting both parts gives the
-    /// same as redacting the whole, so no secret lies across it.
+    /// A place behind `from` where the held text can be cut: redacting both parts alone gives
+    /// what redacting the whole gives, so that no secret lies across it.
     fn cut(&self, from: usize) -> Option<usize> {
         let redact = |text: &str| self.redactor.redact_str(text).into_owned();
         let whole = redact(&self.held);
@@ -132,7 +132,7 @@ impl RedactStream {
         }
     }
 
-    /// Returns the rest.
+    /// Gives the rest.
     #[must_use]
     pub fn finish(&mut self) -> String {
         if self.open.is_some() {
@@ -141,7 +141,7 @@ impl RedactStream {
         self.take(self.held.len())
     }
 
-    /// Returns the text before `ready`.
+    /// Gives what comes before `ready`.
     fn take(&mut self, ready: usize) -> String {
         if ready == 0 {
             return String::new();
@@ -153,13 +153,13 @@ impl RedactStream {
         out.strip_prefix(&shown).map(str::to_owned).unwrap_or(out)
     }
 
-    /// Returns the text before `line`, which ends within a private key; the key's first line,
-    /// at `key`, is kept.
+    /// Gives what comes before `line` and ends within a private key, whose first line begins
+    /// at `key` and is kept.
     fn take_key(&mut self, key: usize, line: usize) -> String {
         let begin = self.held[key..].find('\n').map_or(line, |end| key + end + 1);
         let begin = self.held[key..begin].to_owned();
         let mut out = self.take(line);
-        // The break after the last line will be the one after the first line next time.
+        // The break behind the last line is the one behind the first line next time.
         out.truncate(out.trim_end_matches(['\r', '\n']).len());
         self.shown = self.redactor.redact_str(begin.trim_end()).into_owned();
         self.held.insert_str(0, &begin);

@@ -1,8 +1,9 @@
-//! Tokens of known services, found by their prefixes.
+//! Tokens of known services, found by what they begin with.
 //!
-//! Invariant: a token is hidden whole: the text after it either belongs to the token or cannot
-//! be part of one. One pass looks for all prefixes; a pattern is compiled when its prefix is
-//! first found, so that a runner that never sees a secret has none in memory.
+//! Invariant: all of a token goes, whatever comes after it: what follows is part of the
+//! token or stops it by itself. One pass looks for all beginnings; the pattern behind one is
+//! compiled when its beginning is first met, so that a runner that never sees a secret
+//! carries none of them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -13,7 +14,7 @@ use super::escape;
 use super::mark::REDACTED;
 use super::pattern::LazyPattern;
 
-/// The prefix of a token, and the pattern of its rest.
+/// The beginning of a token, and the pattern of its rest.
 const TOKENS: &[(&[&str], &str)] = &[
     (&["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"[A-Za-z0-9]{16,255}"),
     (&["github_pat_"], r"[A-Za-z0-9_]{20,255}"),
@@ -149,7 +150,7 @@ const TOKENS: &[(&[&str], &str)] = &[
     (&["eyJ", "eyK"], r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,3}"),
 ];
 
-/// Tokens that are known by a part inside: that part, and the pattern of the whole.
+/// Tokens that are known by something inside: that, and all of it.
 const INNER: &[(&str, &str)] = &[
     (":AA", r"(?:bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
     (".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}"),
@@ -193,11 +194,11 @@ static FINDER: LazyLock<Option<Tokens>> = LazyLock::new(|| {
 
 /// The text without tokens of known services; `None` if it has none.
 pub(super) fn redact(text: &str) -> Option<String> {
-    // If a table itself were broken, hide everything.
+    // If a table itself were broken, nothing may pass.
     apply(text).unwrap_or_else(|| Some(REDACTED.to_owned()))
 }
 
-/// As [`redact`]; the outer `None` means that a table is broken.
+/// As [`redact`]; `None` outside if a table is broken.
 fn apply(text: &str) -> Option<Option<String>> {
     let finder = FINDER.as_ref()?;
     let mut out = finder.begun(text)?;
@@ -214,15 +215,15 @@ fn apply(text: &str) -> Option<Option<String>> {
 }
 
 impl Tokens {
-    /// Without the tokens that have a known prefix; the outer `None` means that the table is
-    /// broken.
+    /// Without the tokens that are known by what they begin with; `None` outside if the table
+    /// is broken.
     fn begun(&self, text: &str) -> Option<Option<String>> {
         let found = self.beginnings.find_overlapping_iter(text);
         let mut found: Vec<(usize, usize, usize)> = found
             .filter(|found| is_start(text.as_bytes(), found.start()))
             .map(|found| (found.start(), self.of[found.pattern().as_usize()], found.end()))
             .collect();
-        // The leftmost one counts; of several there, the first one of the table.
+        // The leftmost one counts, and of several there the first one of the table.
         found.sort_unstable();
         let mut out = String::new();
         let mut done = 0;
@@ -242,7 +243,7 @@ impl Tokens {
         Some((done > 0).then(|| out + &text[done..]))
     }
 
-    /// The end of a token whose prefix was found; `None` if its rest does not match.
+    /// Where a token ends whose beginning was found; none if it goes on as no token does.
     fn end(&self, text: &str, token: usize, start: usize, rest: usize) -> Option<Option<usize>> {
         let end = self.rests[token].get()?.find(&text[rest..]).map(|found| rest + found.end());
         let ordinary = ORDINARY.contains(&&text[start..rest]);
@@ -250,7 +251,7 @@ impl Tokens {
         Some(end.filter(|end| !ordinary || jumble(*end)))
     }
 
-    /// The end of a token that begins at the end of the one before, or within its last
+    /// Where a token ends that begins at the end of the one before, or within its last
     /// letters: those of `ghp_` may belong to both.
     fn joined(&self, text: &str, end: usize) -> Option<Option<usize>> {
         let from = text.floor_char_boundary(end.saturating_sub(LONGEST));
@@ -267,17 +268,17 @@ impl Tokens {
     }
 }
 
-/// Longest prefix of a token, in bytes.
+/// Longest beginning of a token, in bytes.
 const LONGEST: usize = 24;
 
-/// A prefix of this length or less is weak evidence.
+/// A beginning of so few bytes says little.
 const WEAK: usize = 2;
 
-/// Prefixes that code or any base64 may have, too.
+/// Beginnings that code has, too, or any base64.
 const ORDINARY: &[&str] = &["s.", "EAAB", "EAAC", "EAAD", "EAAG", "EAAI", "EAAM"];
 
-/// Does the text after an ordinary prefix have capitals, small letters and digits, and is it
-/// neither a method call nor part of a longer base64 text?
+/// Whether what follows an ordinary beginning has capitals, small letters and digits, and
+/// stands alone: it is not a method that is called, and not part of a longer base64.
 fn is_jumble(before: &str, token: &str, after: &str) -> bool {
     let two = |is: fn(&u8) -> bool| token.bytes().filter(is).count() >= 2;
     let goes_on = |c: char| matches!(c, '(' | '_' | '+' | '/') || c.is_ascii_alphanumeric();
@@ -288,7 +289,7 @@ fn is_jumble(before: &str, token: &str, after: &str) -> bool {
         && !after.starts_with(goes_on)
 }
 
-/// May a token begin here: after no word, except for a color or an escape?
+/// Whether a token may begin here: no word goes before it, but a colour or an escape may.
 fn is_start(text: &[u8], at: usize) -> bool {
     let Some(last) = text[..at].last() else { return true };
     !last.is_ascii_alphanumeric() && *last != b'_' || escape::ends_at(text, at)

@@ -1,4 +1,4 @@
-//! Tells a secret after the name of one from a word, code or a placeholder.
+//! Whether the value after the name of a secret is a secret, and not a word, code or a placeholder.
 
 use super::lexicon;
 use super::mark::REDACTED;
@@ -10,15 +10,15 @@ pub(super) struct ValueContext<'t> {
     pub(super) name: &'t str,
     /// The sign between the name and the value.
     pub(super) sign: &'t str,
-    /// The quote after the name.
+    /// The quote behind the name.
     pub(super) close: &'t str,
-    /// The text after the value.
+    /// The text behind the value.
     pub(super) after: &'t str,
-    /// The pair has a line, or a field of a query, to itself.
+    /// Whether the pair has a line, or a field of a query, to itself.
     pub(super) alone: bool,
 }
 
-/// Words written in place of a secret.
+/// Words that stand for a secret.
 const STAND_INS: &[&str] = &[
     "null",
     "none",
@@ -38,11 +38,11 @@ const STAND_INS: &[&str] = &[
 const VALIDATIONS: &[&str] =
     &["required", "nullable", "optional", "sometimes", "string", "confirmed", "min", "max"];
 
-/// Prefixes of code that reads a secret from elsewhere.
+/// Beginnings of code that reads a secret from elsewhere.
 const READINGS: &[&str] =
     &["your", "process.env", "os.environ", "env::", "secrets.", "vault:", "env."];
 
-/// Is the value written in place of a secret, without being one?
+/// Values that stand for a secret without being one.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     value.is_empty()
@@ -58,8 +58,8 @@ pub(super) fn is_placeholder(value: &str) -> bool {
                 .all(|byte| matches!(byte, b'x' | b'X' | b'*' | b'.' | b'-' | b'#' | b'_'))
 }
 
-/// Is a value an expansion of a shell, a template or a format, or a pointer? A secret may
-/// begin with the same sign, so a name has to follow it.
+/// Whether a value is what a shell, a template, a format or a pointer is written as. A secret
+/// may begin with the same sign: what follows has to be the name of something, too.
 fn is_expansion(value: &str) -> bool {
     let Some(first) = value.chars().next() else { return false };
     let rest = &value[first.len_utf8()..];
@@ -81,8 +81,8 @@ fn is_expansion(value: &str) -> bool {
     }
 }
 
-/// Does text begin with a variable's name: words with at most two digits after each, and then
-/// something that ends a name?
+/// Whether text begins with a variable's name: words with two digits at most behind each, and
+/// then something that ends a name.
 fn is_variable(text: &str) -> bool {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let (name, after) = text.split_at(end);
@@ -108,13 +108,14 @@ pub(super) fn has_capital_inside(value: &str) -> bool {
         && value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
 }
 
-/// Letters without words in them: more than a quarter are capitals.
+/// Letters without words in them: every second one a capital, and not one here and there.
 fn jumbled(value: &str) -> bool {
     let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
     has_capital_inside(value) && capitals * 4 > value.len()
 }
 
-/// Is a value after an ambiguous name a secret: long, and not words followed by a number?
+/// Whether a value behind a name that may be anything's is a secret: long, and no words with
+/// a number behind them.
 pub(super) fn looks_random(value: &str, name: &str) -> bool {
     let (shortest, piece) = if is_assigned_name(name) { (12, 12) } else { (20, 16) };
     let random = |part: &str| {
@@ -128,7 +129,7 @@ pub(super) fn looks_random(value: &str, name: &str) -> bool {
         && value.split(['_', '-', '.', '/', ':', '@', ' ']).any(random)
 }
 
-/// Names of secrets that people make up, which may be a plain word.
+/// Names of what a human makes up, which may be a plain word.
 pub(super) fn is_password(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ["password", "passwd", "passphrase", "pwd"].iter().any(|word| lower.ends_with(word))
@@ -140,14 +141,14 @@ pub(super) fn is_assigned_name(name: &str) -> bool {
         && !name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// Is a value itself the name of a secret, as the type `"_RSAPrivateKey"`? A password that
-/// people make up may look like that, so it never counts.
+/// Whether a value is the name of such a thing itself: `"_RSAPrivateKey"` is a type. What a
+/// human makes up may well be called so.
 fn is_own_name(value: &str, name: &str) -> bool {
     let letters = value.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     letters && !is_password(name) && secrets::name(value) != Says::Nothing
 }
 
-/// Is a value a color? Themes have tokens, too.
+/// Whether a value is a color: a theme has tokens, too.
 fn is_color(value: &str, name: &str) -> bool {
     let hex = value.strip_prefix('#').unwrap_or_default();
     matches!(hex.len(), 3 | 4 | 6 | 8)
@@ -180,7 +181,7 @@ fn is_validation(value: &str) -> bool {
         && value.split(['|', ':']).any(|word| VALIDATIONS.contains(&word))
 }
 
-/// Is a value something else than a secret: a placeholder, names, a color, rules?
+/// Whether a value is a stand-in for a secret: a placeholder, names, a color, rules.
 pub(super) fn stands_in(value: &str, name: &str) -> bool {
     is_placeholder(value)
         || is_own_name(value, name)
@@ -189,8 +190,8 @@ pub(super) fn stands_in(value: &str, name: &str) -> bool {
         || is_validation(value)
 }
 
-/// Names of the secrets that services issue. A single `token` or `key` may belong to a lexer
-/// or a map, these do not.
+/// Names of the secrets that services issue. A single `token` or `key` may be a lexer's or a
+/// map's, these are not.
 fn is_credential(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "apikey",
@@ -218,7 +219,7 @@ fn is_credential(name: &str) -> bool {
     NAMES.iter().any(|credential| plain.ends_with(credential))
 }
 
-/// Is a value in quotes a secret?
+/// Whether a value in quotes is a secret.
 pub(super) fn quoted_secret(value: &str, name: &str, says: Says) -> bool {
     if stands_in(value, name) {
         return false;
@@ -248,7 +249,7 @@ fn is_capital_word(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-/// Is a value without quotes a secret, and not code, a type or prose?
+/// Whether a value without quotes is a secret, and not code, a type or prose.
 pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> bool {
     let ValueContext { name, sign, close, after, alone } = *place;
     let plain = value.trim_end_matches(['.', ':', '?']);
@@ -260,7 +261,7 @@ pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> 
     }
     let blank = sign.trim().is_empty();
     if blank {
-        // `--api-key VALUE`; nothing else has this form.
+        // `--api-key VALUE`, and nothing else is written so.
         return name.starts_with("--")
             && close.is_empty()
             && plain.len() >= 6
@@ -292,7 +293,7 @@ pub(super) fn bare_secret(value: &str, says: Says, place: &ValueContext<'_>) -> 
             && plain.len() >= 6
             && !plain.contains(['.', '_', '/'])
             && !after.starts_with([',', ')', '(', '.', ' ']);
-        // No word is this long.
+        // No word is so long.
         let words = made_up
             && plain.len() >= 18
             && plain.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')

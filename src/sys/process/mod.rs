@@ -2,7 +2,7 @@
 //!
 //! Invariant: every process of a run is started here, in a process session of its own and with
 //! [`RUN_VARIABLE`] in its environment, and ends by a ladder of named steps with limits, its
-//! descendants included.
+//! descendants included. The data exchanged with a child does not live here.
 //!
 //! Linux: the kernel kills a direct child when this process dies, orphans of a child are
 //! reparented to this process (it is their subreaper), and descendants are found in `/proc` by

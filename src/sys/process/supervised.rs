@@ -23,7 +23,7 @@ pub struct Ladder {
     pub close: Duration,
     /// After SIGTERM to the child and its descendants.
     pub term: Duration,
-    /// After SIGKILL to the remaining processes.
+    /// After SIGKILL to what is left.
     pub kill: Duration,
 }
 

@@ -1,9 +1,9 @@
 //! HEAD checked out into a throw-away repository of its own.
 //!
-//! Invariant: nothing is written to the repository, so that a crash leaves nothing in it: the
-//! new git directory borrows its objects (`objects/info/alternates`) and copies its refs. A
-//! worktree in git's own sense would be an entry in `.git/worktrees`, and one that checks could
-//! write through.
+//! Invariant: nothing is written to the repository, so that a crash leaves nothing in it:
+//! the new git directory borrows its objects (`objects/info/alternates`) and copies its
+//! refs. A worktree in git's own sense would be an entry in `.git/worktrees`, and one that
+//! checks could write through. What does NOT live here: what runs there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a lock goes only if it came to be in a time that is ours, stays for two seconds,
 //! and no git is at work here; one of a living git is the other's, however long it takes.
+//! What does NOT live here: which other time than this process's was a run's.
 
 use std::fs;
 use std::ops::RangeInclusive;

@@ -1,8 +1,8 @@
 //! Whether a run may begin in this repository.
 //!
-//! Invariant: the checks come from the cheapest to the dearest and the first problem ends them;
-//! HEAD moves to another branch only when nothing else is wrong and no file would change.
-//! Elsewhere: what is said about a problem (`error`).
+//! Invariant: the checks come from the cheapest to the dearest and the first problem ends
+//! them; HEAD moves to another branch only when nothing else is wrong and no file would
+//! change. What does NOT live here: what is said about a problem (`error`).
 
 use std::fs;
 use std::path::{Component, PathBuf};

@@ -1,7 +1,8 @@
 //! HEAD against the working tree.
 //!
-//! Invariant: one walk over the tree; renames are not looked for; a path that was told to be
-//! "assumed unchanged" is looked at all the same, for that is a way to hide a change.
+//! Invariant: one walk over the tree; renames are not looked for; a path that was told to
+//! be "assumed unchanged" is looked at all the same, for that is a way to hide a change.
+//! What does NOT live here: whose change it is.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

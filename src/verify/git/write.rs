@@ -1,7 +1,8 @@
 //! Commits of the runner's own: of single paths, and of whole attempts.
 //!
-//! Invariant: trees are built from HEAD's tree and the paths that differ, so that neither the
-//! index nor the rest of the tree is read; a ref moves only from where it was seen.
+//! Invariant: trees are built from HEAD's tree and the paths that differ, so that neither
+//! the index nor the rest of the tree is read; a ref moves only from where it was seen.
+//! What does NOT live here: which paths, and when.
 
 use std::fs;
 use std::path::{Path, PathBuf};

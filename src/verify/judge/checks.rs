@@ -1,6 +1,7 @@
 //! The results of the verify commands, and the proof that a pass rests on.
 //!
-//! Invariant: a command that was not run is not green.
+//! Invariant: a command that was not run is not green. What does NOT live here: running
+//! them.
 
 use super::{Case, CommitsAlone};
 use crate::model::{CheckResult, CheckStatus, Evidence, FindingKind, Proof, Weight};

@@ -14,12 +14,13 @@ fn finding(object: &Value, name: &str) -> Value {
 fn all_is_well_with_the_scripted_agent() {
     let repo = Repo::new(THREE);
     let agent = repo.agent("turns: []\n");
-    let ran = repo.ralph(&["doctor", "demo", "--agent", &agent]);
+    let ran = repo.ralph(&["doctor", "demo", "--sandbox=off", "--agent", &agent]);
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     crate::shown(&repo, || {
         insta::assert_snapshot!("doctor", ran.stdout);
     });
-    let object = repo.ralph(&["doctor", "demo", "--json", "--agent", &agent]).json();
+    let object =
+        repo.ralph(&["doctor", "demo", "--sandbox=off", "--json", "--agent", &agent]).json();
     let names: Vec<&str> = object["findings"]
         .as_array()
         .expect("findings")

@@ -180,6 +180,7 @@ fn one_that_never_comes_up_is_given_up_with_its_last_words() {
         [clock] run [run]: demo (tasks/demo), 3 of 3 criteria open, ralph-copilot 0.1.0
         [clock] agent: [ralph-copilot] agent [beside]/agent.yaml, its default model
         [clock] note: this agent has no hooks: the guard only sees its permission requests
+        [clock] note: sandbox: [tier]
         [clock] Baseline: 3 of 3 checks fail, as expected
         [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory
         [clock] waiting until [time] ([span]): the agent was lost during initialize: its process ended; its last words: error: line 1 column 1: unknown field `turn`, expected one of task, turns, pace, mode, banner, session_error, die, ignore, memory

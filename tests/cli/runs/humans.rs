@@ -101,7 +101,8 @@ fn an_edit_that_makes_the_task_unreadable_ends_the_run_and_says_where() {
 fn a_sign_that_a_human_adds_meanwhile_stays() {
     let repo = Repo::with(THREE, &[("tasks/demo/guardrails.md", "# Guardrails\n")]);
     let script = edits("1", "echo '- Mind the gap.' >> tasks/demo/guardrails.md");
-    let ran = repo.run(&script, &["--max-iterations", "2"]);
+    // Outside of a sandbox the agent can play the human.
+    let ran = repo.run(&script, &["--max-iterations", "2", "--sandbox=off"]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
     iteration 1: inconclusive
       fails: not_ticked

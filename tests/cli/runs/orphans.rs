@@ -87,7 +87,8 @@ fn remains(run: &str, tag: &str) -> Vec<u32> {
 
 /// Starts a run, and waits until the agent has littered and hangs.
 fn littering(repo: &Repo, script: &str, tag: &str, count: usize) -> (Child, String) {
-    let mut command = repo.run_command(script, &["--json"]);
+    // In a sandbox the kernel would end them.
+    let mut command = repo.run_command(script, &["--json", "--sandbox=off"]);
     std::fs::create_dir_all(repo.beside("tmp")).expect("a folder");
     command.env("TMPDIR", repo.beside("tmp"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -285,7 +286,7 @@ turns:
   steps: [{{write: {{path: a.txt, text: a}}}}, {{tick: "{{criterion}}"}}, {{commit: a}}]
 "#
     );
-    let ran = repo.run(&script, &["--turn-timeout", "1s"]);
+    let ran = repo.run(&script, &["--turn-timeout", "1s", "--sandbox=off"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let run = ran.events().first().expect("events").run.as_str().to_owned();
     let started = |event: &&Event| matches!(event.kind, EventKind::AgentStarted { .. });
@@ -331,7 +332,7 @@ turns:
 - match: b is there
   steps: [hang: ]
 "#;
-    let mut command = repo.run_command(script, &["--json"]);
+    let mut command = repo.run_command(script, &["--json", "--sandbox=off"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let runner = command.spawn().expect("the program starts");
     let children = |state: char| {

@@ -132,7 +132,7 @@ fn what_the_run_wrote_about_itself_is_changed_meanwhile() {
         "rm .ralph/runs/*/events.jsonl",
     ] {
         let repo = repo(change);
-        let ran = repo.run(super::BUILDS, &["--max-iterations", "3"]);
+        let ran = repo.run(super::BUILDS, &["--max-iterations", "3", "--sandbox=off"]);
         assert_eq!(ran.code, Some(10), "{change}\n{}{}", ran.stdout, ran.stderr);
         assert!(ran.stdout.contains("own records changed"), "{change}\n{}", ran.stdout);
     }
