@@ -10,11 +10,11 @@ use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ralph_copilot::sandbox::{
-    Calls, Overlay, Programs, Room, Secrets, View, Walls, full, prepare, probe, tools,
+    Calls, Network, Overlay, Programs, Room, Rooms, Secrets, View, Walls, full, prepare, probe,
+    tools,
 };
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
@@ -103,9 +103,14 @@ impl Scene {
         let socket = at("run/calls.sock");
         let client = [RUNNER, "sandbox", "call", socket.to_str().expect("text")];
         let calls = Calls::listen(&socket, &client).expect("listening");
-        let room =
-            Room::start(&programs, &Walls::Namespaces(full(&view, overlay)), &repo, &at("run/log"));
-        calls.begin(Arc::new(room.expect("started")));
+        let walls = Walls::Namespaces(full(&view, overlay));
+        let room = Room::start(&programs, &walls, &repo, &at("run/log"));
+        let online = {
+            let (programs, walls) = (programs.clone(), walls.online());
+            let (repo, log) = (repo.clone(), at("run/online"));
+            move |room: &Room| room.start_beside(&programs, &walls, &repo, &log)
+        };
+        calls.begin(Rooms::new(room.expect("started"), Some(Box::new(online))));
         Some(Self { dir, calls })
     }
 
@@ -123,7 +128,7 @@ impl Scene {
     }
 
     fn start(&self, command: &str) -> Child {
-        self.shell(&self.calls.replace(command)).spawn().expect("started")
+        self.shell(&self.calls.replace(command, Network::Own)).spawn().expect("started")
     }
 
     fn run(&self, command: &str) -> Output {
@@ -337,17 +342,45 @@ fn named_sockets_and_paths_beside_the_repository_are_reached() {
 }
 
 #[test]
+fn a_command_with_network_shares_files_and_home_and_nothing_else() {
+    let outside = TcpListener::bind("127.0.0.1:0").expect("port");
+    let port = outside.local_addr().expect("address").port();
+    std::thread::spawn(move || outside.accept().expect("accepted").0.write_all(b"pong"));
+    let Some(scene) = Scene::new() else { return };
+    scene.says("echo 1 > ~/.cargo/first; echo 2 > /tmp/second; sleep 300 > /dev/null 2>&1 &");
+    let online = |command: &str| {
+        let line = scene.calls.replace(command, Network::Host);
+        let output = scene.shell(&line).output().expect("ended");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {errors}");
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    };
+    assert_eq!(online(&format!("exec 3<> /dev/tcp/127.0.0.1/{port} && cat <&3")), "pong");
+    assert_eq!(online("cat ~/.cargo/first /tmp/second; ! pgrep -x sleep"), "1\n2");
+    online("echo 3 > ~/.cargo/third; echo 4 > fourth; sleep 300 > /dev/null 2>&1 &");
+    assert_eq!(scene.says("cat ~/.cargo/third fourth; pgrep -xc sleep"), "3\n4\n1");
+    scene.fails(&format!("exec 3<> /dev/tcp/127.0.0.1/{port}"));
+    for command in ["touch /etc/x", "echo x > .git/config", "cat ~/.ssh/id_rsa"] {
+        let line = scene.calls.replace(command, Network::Host);
+        assert!(!scene.shell(&line).status().expect("ended").success(), "{command}");
+    }
+    scene.calls.end().expect("ended");
+    assert!(!scene.at("home/.cargo/third").exists() && scene.at("repo/fourth").exists());
+    assert!(!scene.at("run/upper").exists(), "what was written in HOME is left");
+}
+
+#[test]
 fn a_command_runs_once_and_never_outside_of_its_session() {
     let Some(scene) = Scene::new() else { return };
-    let line = scene.calls.replace("echo ran");
+    let line = scene.calls.replace("echo ran", Network::Own);
     assert_eq!(scene.calls.replaced(&line).as_deref(), Some("echo ran"));
     let run = |line: &str| scene.shell(line).output().expect("ended");
     assert_eq!(run(&line).stdout, b"ran\n");
     let again = run(&line);
     assert_eq!((again.status.code(), again.stdout), (Some(125), Vec::new()));
-    let last = scene.calls.replace("echo ran");
+    let last = scene.calls.replace("echo ran", Network::Own);
     scene.calls.end().expect("ended");
-    for line in [&last, &scene.calls.replace("echo ran")] {
+    for line in [&last, &scene.calls.replace("echo ran", Network::Own)] {
         let late = run(line);
         assert_eq!((late.status.code(), late.stdout), (Some(125), Vec::new()));
         let said = String::from_utf8_lossy(&late.stderr);

@@ -19,8 +19,9 @@ use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
-    Calls, LandlockRules, Network, Overlay, Programs, Room, SandboxError, Secrets, View, Walls,
-    around, full, outer, partial, prepare, socket, sockets_of, tools, whole,
+    Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms, SandboxError, Secrets,
+    StartOnline, View, Walls, around, full, outer, partial, prepare, socket, sockets_of, tools,
+    whole,
 };
 use crate::verify::{PROGRESS, Preflight, Repo as _, TASK};
 
@@ -138,8 +139,8 @@ impl RunWalls {
         view
     }
 
-    /// Starts the sandbox of the next session.
-    fn start(&self, policy: &Policy) -> Result<Room, SandboxError> {
+    /// Starts the sandboxes of the next session.
+    fn start(&self, policy: &Policy) -> Result<Rooms, SandboxError> {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let mut view = self.view.clone();
         view.protected.extend(policy.protect_paths.iter().cloned());
@@ -151,7 +152,17 @@ impl RunWalls {
             Tier::Partial | Tier::Off => Walls::Landlock(self.limits(&view)?),
         };
         let log = view.scratch.join(name).with_extension("log");
-        Room::start(&self.programs, &walls, &view.seen_at, &log)
+        let room = Room::start(&self.programs, &walls, &view.seen_at, &log)?;
+        let (programs, cwd) = (self.programs.clone(), view.seen_at.clone());
+        let online = move |room: &Room| {
+            let log = log.with_extension("online.log");
+            room.start_beside(&programs, &walls.online(), &cwd, &log)
+        };
+        let start: Option<StartOnline> = match view.network {
+            Network::Own => Some(Box::new(online)),
+            Network::Host => None,
+        };
+        Ok(Rooms::new(room, start))
     }
 
     fn limits(&self, view: &View) -> Result<LandlockRules, SandboxError> {

@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::call::CALL;
-use super::room::{Room, SandboxError};
+use super::network::Network;
+use super::room::SandboxError;
+use super::rooms::Rooms;
 use super::server::REFUSED;
 use super::wire::{receive, send};
 
@@ -27,12 +29,17 @@ pub struct Calls {
 
 #[derive(Default)]
 struct State {
-    room: Option<Arc<Room>>,
+    rooms: Option<Arc<Rooms>>,
     /// By id: the command, until its client asks for it.
-    waiting: HashMap<String, String>,
+    waiting: HashMap<String, Waiting>,
     /// By what stands in its place: every command of this session.
     commands: HashMap<String, String>,
     next: u64,
+}
+
+struct Waiting {
+    command: String,
+    network: Network,
 }
 
 impl Calls {
@@ -58,32 +65,32 @@ impl Calls {
         Ok(Self { client, state })
     }
 
-    /// Takes up a session's sandbox; that of the session before must have ended.
-    pub fn begin(&self, room: Arc<Room>) {
+    /// Takes up a session's sandboxes; those of the session before must have ended.
+    pub fn begin(&self, rooms: Rooms) {
         let mut state = self.state();
-        *state = State { room: Some(room), next: state.next, ..State::default() };
+        *state = State { rooms: Some(Arc::new(rooms)), next: state.next, ..State::default() };
     }
 
-    /// Ends the session's sandbox and forgets its commands.
+    /// Ends the session's sandboxes and forgets its commands.
     ///
     /// # Errors
     /// If something in it did not end.
     pub fn end(&self) -> Result<(), SandboxError> {
-        let room = {
+        let rooms = {
             let mut state = self.state();
             state.waiting.clear();
-            state.room.take()
+            state.rooms.take()
         };
-        room.map_or(Ok(()), |room| room.end())
+        rooms.map_or(Ok(()), |rooms| rooms.end())
     }
 
-    /// The command line that stands in the place of `command`.
-    pub fn replace(&self, command: &str) -> String {
+    /// The command line that stands in the place of `command`, which runs with this network.
+    pub fn replace(&self, command: &str, network: Network) -> String {
         let mut state = self.state();
         state.next += 1;
         let id = format!("{}-{:016x}", state.next, random());
         let line = format!("exec {} {id}", self.client);
-        state.waiting.insert(id, command.to_owned());
+        state.waiting.insert(id, Waiting { command: command.to_owned(), network });
         state.commands.insert(line.clone(), command.to_owned());
         line
     }
@@ -122,12 +129,13 @@ fn hand_over(client: &UnixStream, state: &Mutex<State>) -> Result<(), String> {
         return Err("this is no call".to_owned());
     }
     let id = frame.text(1).to_owned();
-    let (room, command) = {
+    let (rooms, Waiting { command, network }) = {
         let mut state = locked(state);
-        let room = state.room.clone().ok_or("its session is over")?;
-        let command = state.waiting.remove(&id).ok_or("it was not decided, or has run already")?;
-        (room, command)
+        let rooms = state.rooms.clone().ok_or("its session is over")?;
+        let waiting = state.waiting.remove(&id).ok_or("it was not decided, or has run already")?;
+        (rooms, waiting)
     };
+    let room = rooms.with(network).map_err(|error| error.to_string())?;
     let stdio: Result<[OwnedFd; 3], _> = frame.fds.try_into();
     let [input, output, errors] = stdio.map_err(|_| "its input and output are missing")?;
     let cwd: &OsString = frame.fields.get(2).ok_or("its folder is missing")?;

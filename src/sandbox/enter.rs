@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-use rustix::process::{getgid, getuid};
-use rustix::thread::UnshareFlags;
+use rustix::process::{Pid, PidfdFlags, getgid, getuid, pidfd_open};
+use rustix::thread::{ThreadNameSpaceType, UnshareFlags, move_into_thread_name_spaces};
 use serde::{Deserialize, Serialize};
 
 use super::landlock::{LandlockRules, limit};
@@ -26,6 +26,8 @@ use super::programs::{BECOME, ENTER, Programs, SERVE, words};
 pub(super) struct Plan {
     /// What is mounted before.
     pub(super) overlays: Vec<Overlay>,
+    /// A process whose namespaces are entered before: it mounted what this sandbox shows.
+    pub(super) beside: Option<i32>,
     /// What this process puts on itself before.
     pub(super) limits: Option<LandlockRules>,
     /// bubblewrap with its arguments, up to the program that it starts.
@@ -43,7 +45,7 @@ impl Plan {
             Walls::Landlock(limits) => (Vec::new(), Some(limits.clone())),
         };
         let overlays = walls.home().into_iter().cloned().collect();
-        Self { overlays, limits, bubblewrap }
+        Self { overlays, beside: None, limits, bubblewrap }
     }
 
     /// What [`enter`] takes.
@@ -80,6 +82,9 @@ fn prepare(plan: &str, command: &[OsString]) -> io::Result<Command> {
     let plan: Plan = serde_json::from_str(plan)?;
     if !plan.overlays.is_empty() {
         own_namespace()?;
+    }
+    if let Some(other) = plan.beside {
+        namespaces_of(other)?;
     }
     plan.overlays.iter().try_for_each(mount_overlay)?;
     let ours = std::env::current_exe()?;
@@ -184,4 +189,12 @@ fn own_namespace() -> io::Result<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private)?;
     Ok(())
+}
+
+/// Enters the user and the mount namespace that another process of this user made.
+fn namespaces_of(process: i32) -> io::Result<()> {
+    let pid = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidInput)?;
+    let pid = pidfd_open(pid, PidfdFlags::empty())?;
+    let types = ThreadNameSpaceType::USER | ThreadNameSpaceType::MOUNT;
+    Ok(move_into_thread_name_spaces(pid.as_fd(), types)?)
 }

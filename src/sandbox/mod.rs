@@ -21,6 +21,7 @@ mod probe;
 mod profile;
 mod programs;
 mod room;
+mod rooms;
 mod server;
 mod wire;
 
@@ -37,4 +38,5 @@ pub use probe::probe;
 pub use profile::{Bind, Overlay, Profile, Walls};
 pub use programs::Programs;
 pub use room::{Room, SandboxError};
+pub use rooms::{Rooms, StartOnline};
 pub use server::serve;

@@ -127,6 +127,20 @@ impl Walls {
         }
     }
 
+    /// The same walls with the host's network, beside a sandbox that has the folder that stands in
+    /// for HOME already.
+    #[must_use]
+    pub fn online(&self) -> Self {
+        let network = Network::Host;
+        match self {
+            Self::Namespaces(profile) => {
+                let profile = profile.clone();
+                Self::Namespaces(Profile { home: None, network, ports: Vec::new(), ..profile })
+            }
+            Self::Landlock(limits) => Self::Landlock(LandlockRules { network, ..limits.clone() }),
+        }
+    }
+
     /// Ports that the sandbox has of its own, and that lead to the host's.
     pub(super) fn forwarded(&self) -> &[u16] {
         match self {

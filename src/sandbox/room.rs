@@ -78,6 +78,8 @@ enum State {
     Ready {
         control: Arc<UnixStream>,
         first: First,
+        /// The process that was started, outside of the namespaces that it made.
+        started: i32,
     },
     Failed(String),
     Ended,
@@ -106,10 +108,34 @@ impl Room {
         cwd: &Path,
         log: &Path,
     ) -> Result<Self, SandboxError> {
+        Self::of(programs, walls, log, &Plan::new(programs, walls, cwd))
+    }
+
+    /// Starts another sandbox that shows the folder mounted in the place of HOME by this one. It
+    /// must end before this one does.
+    ///
+    /// # Errors
+    /// As for [`Room::start`], and if this one did not start.
+    pub fn start_beside(
+        &self,
+        programs: &Programs,
+        walls: &Walls,
+        cwd: &Path,
+        log: &Path,
+    ) -> Result<Self, SandboxError> {
+        let beside = self.home.as_ref().map(|_| self.started()).transpose()?;
+        let plan = Plan { beside, ..Plan::new(programs, walls, cwd) };
+        Self::of(programs, walls, log, &plan)
+    }
+
+    fn of(
+        programs: &Programs,
+        walls: &Walls,
+        log: &Path,
+        plan: &Plan,
+    ) -> Result<Self, SandboxError> {
         let prepare = |path: &Path, source| SandboxError::Prepare { path: path.to_owned(), source };
-        let plan = Plan::new(programs, walls, cwd)
-            .json()
-            .map_err(|error| prepare(&programs.ours, error))?;
+        let plan = plan.json().map_err(|error| prepare(&programs.ours, error))?;
         let output = File::create(log).map_err(|error| prepare(log, error))?;
         let (here, there) = UnixStream::pair().map_err(|error| prepare(log, error))?;
         let errors = output.try_clone().map_err(|error| prepare(log, error))?;
@@ -139,12 +165,23 @@ impl Room {
     }
 
     fn control(&self) -> Result<Arc<UnixStream>, SandboxError> {
+        self.when_ready(|control, _| Arc::clone(control))
+    }
+
+    fn started(&self) -> Result<i32, SandboxError> {
+        self.when_ready(|_, started| started)
+    }
+
+    fn when_ready<T>(
+        &self,
+        take: impl FnOnce(&Arc<UnixStream>, i32) -> T,
+    ) -> Result<T, SandboxError> {
         let waiting = |state: &mut State| matches!(state, State::Starting);
         let state = self.shared.state();
         let waited = self.shared.changed.wait_timeout_while(state, START, waiting);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         match &*state {
-            State::Ready { control, .. } => Ok(Arc::clone(control)),
+            State::Ready { control, started, .. } => Ok(take(control, *started)),
             State::Starting => {
                 Err(SandboxError::NotStarted { said: format!("no word within {START:?}") })
             }
@@ -179,7 +216,7 @@ impl Room {
         let state = std::mem::replace(&mut *self.shared.state(), State::Ended);
         self.shared.changed.notify_all();
         let gone = match state {
-            State::Ready { control, first } => first.end(&control),
+            State::Ready { control, first, .. } => first.end(&control),
             State::Starting | State::Failed(_) | State::Ended => Ok(()),
         };
         if let Some(home) = &self.home {
@@ -246,7 +283,7 @@ impl Keeper {
         let ready = receive(&self.control);
         let is_ready = matches!(&ready, Ok(Some(frame)) if frame.text(0) == READY);
         match is_ready.then(|| self.first_process(child.id())).flatten() {
-            Some(first) => self.serve(first),
+            Some(first) => self.serve(first, child.id().cast_signed()),
             None => self.shared.set(State::Failed(self.said())),
         }
         // However it came to that, nothing of it is left running.
@@ -260,7 +297,7 @@ impl Keeper {
         self.shared.changed.notify_all();
     }
 
-    fn serve(&self, first: First) {
+    fn serve(&self, first: First, started: i32) {
         {
             let mut state = self.shared.state();
             match *state {
@@ -270,7 +307,7 @@ impl Keeper {
                     drop(first.end(&self.control));
                     return;
                 }
-                _ => *state = State::Ready { control: Arc::clone(&self.control), first },
+                _ => *state = State::Ready { control: Arc::clone(&self.control), first, started },
             }
         }
         self.shared.changed.notify_all();

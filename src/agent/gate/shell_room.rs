@@ -1,13 +1,11 @@
 //! The place where a session's shell calls run, and the commands as they were before they were
 //! replaced.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use crate::guard::Policy;
 use crate::model::ToolRequest;
-use crate::sandbox::{Calls, Room, SandboxError};
+use crate::sandbox::{Calls, Rooms, SandboxError};
 
 /// The argument that holds its command.
 pub(super) const COMMAND: &str = "command";
@@ -17,21 +15,21 @@ const COMMANDS: &str = "commands";
 /// Shell calls, as hooks and permission requests name them.
 const SHELLS: [&str; 2] = ["bash", "execute"];
 
-/// Starts a sandbox for what a policy allows.
-pub type StartRoom = Box<dyn Fn(&Policy) -> Result<Room, SandboxError> + Send + Sync>;
+/// Starts the sandboxes for what a policy allows.
+pub type StartRoom = Box<dyn Fn(&Policy) -> Result<Rooms, SandboxError> + Send + Sync>;
 
 /// Where shell calls run.
 pub struct Shells {
     /// Takes the calls of all sessions.
     pub calls: Calls,
-    /// Starts the sandbox of a session.
+    /// Starts the sandboxes of a session.
     pub start: StartRoom,
 }
 
 impl Shells {
     /// Starts the sandbox for a turn. It is not waited for: the first call does that.
     pub(super) fn begin(&self, policy: &Policy) -> Result<(), SandboxError> {
-        self.calls.begin(Arc::new((self.start)(policy)?));
+        self.calls.begin((self.start)(policy)?);
         Ok(())
     }
 

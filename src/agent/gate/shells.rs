@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::shell_room::{COMMAND, Shells, is_shell};
-use super::{Gate, State};
+use super::{Focus, Gate, State};
 use crate::hooks::HookResult;
 use crate::model::{Asked, Decision, ToolRequest};
-use crate::sandbox::SandboxError;
+use crate::sandbox::{Network, SandboxError};
 
 /// The tool that starts a shell; those that read or stop one start none.
 const SHELL: &str = "bash";
@@ -40,7 +40,12 @@ impl Gate {
         }
         let command = asked.input.get(COMMAND)?.as_str()?;
         let mut input = asked.input.clone();
-        input[COMMAND] = Value::String(shells.calls.replace(command));
+        let online = |focus: &Focus| focus.policy.has_network(command);
+        let network = match self.state().focus.as_ref().is_some_and(online) {
+            true => Network::Host,
+            false => Network::Own,
+        };
+        input[COMMAND] = Value::String(shells.calls.replace(command, network));
         Some(input)
     }
 
