@@ -6,6 +6,7 @@
 
 pub mod acp;
 mod arguments;
+mod call_log;
 mod command;
 mod decisions;
 mod environment;

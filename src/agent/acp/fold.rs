@@ -25,7 +25,7 @@ impl AcpSession {
         let (calls, updates, unknown, said, words, cut) =
             self.channel.updates.with(&session, |seen| {
                 (
-                    std::mem::take(&mut seen.calls),
+                    std::mem::take(&mut seen.log.calls),
                     seen.updates,
                     std::mem::take(&mut seen.unknown),
                     std::mem::take(&mut seen.said),
@@ -89,7 +89,7 @@ impl AcpSession {
     pub(super) fn executed(&self, call: &ObservedCall) -> ExecutedCall {
         ExecutedCall {
             id: call.id.clone(),
-            kind: convert::kind(call.kind),
+            kind: convert::kind(call.details),
             title: call.title.clone(),
             input: call.input.clone(),
             status: call.status,

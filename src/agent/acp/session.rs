@@ -222,8 +222,8 @@ impl AcpSession {
             return Decided::Yes;
         }
         let must = match self.kind {
-            AgentKind::Copilot => !(call.kind == ToolKind::Read && is_shell_echo(&call.input)),
-            AgentKind::Other => convert::needs_decision(call.kind),
+            AgentKind::Copilot => !(call.details == ToolKind::Read && is_shell_echo(&call.input)),
+            AgentKind::Other => convert::needs_decision(call.details),
         };
         let missing = if must { Decided::Missing } else { Decided::NotNeeded };
         match (self.channel.gate.standing(&ended), call.status, self.kind) {
@@ -270,7 +270,7 @@ impl AcpSession {
         }
         let (tool, took) = match known {
             Some(known) => (known.tool, Some(known.took)),
-            None => (convert::kind(call.kind), None),
+            None => (convert::kind(call.details), None),
         };
         self.channel.gate.audit(&AuditEntry {
             tool: Some(tool),
@@ -290,7 +290,7 @@ impl AcpSession {
         let (begun, widened, overrun) = self
             .channel
             .updates
-            .with(session, |seen| (seen.begun, seen.widened.clone(), seen.overrun()));
+            .with(session, |seen| (seen.log.begun, seen.widened.clone(), seen.log.overrun()));
         if let Some(widened) = widened {
             return Some(format!("the agent changed to {widened}, in which it does not ask"));
         }
@@ -306,7 +306,13 @@ impl AcpSession {
         let gate = &self.channel.gate;
         let (calls, pending, failing, started, last) =
             self.channel.updates.with(self.id.as_str(), |seen| {
-                (seen.begun, seen.pending(), seen.failing.clone(), seen.started, seen.last)
+                (
+                    seen.log.begun,
+                    seen.log.pending(),
+                    seen.log.failing.clone(),
+                    seen.started,
+                    seen.last,
+                )
             });
         let last = gate.last_life().map_or(last, |asked| asked.max(last));
         let (failing, times) = longer(failing, gate.denied_in_a_row());

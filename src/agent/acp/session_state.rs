@@ -1,51 +1,26 @@
 //! The state of one session since its prompt, folded from its updates.
 //!
-//! Invariant: memory is bounded: the end of the text, a number of calls, a number of argument
-//! bytes. Anything beyond that fails closed: a call whose arguments were dropped cannot be
-//! matched with its decision, and too many calls stop the turn.
+//! Invariant: memory is bounded, here to the end of the text and in [`CallLog`] for calls.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use agent_client_protocol::v1::schema::ToolKind;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::agent::LastWords;
-use crate::agent::arguments::wanted;
-use crate::agent::stuck::again;
+use crate::agent::call_log::{CallLog, LoggedCall};
 use crate::model::CallStatus;
 
 /// Bytes kept from the end of the agent's text.
 const SAID: usize = 16 << 10;
-/// Tool calls that are tracked; a turn's limit is lower.
-const FOLLOWED: usize = 5000;
-/// Bytes of arguments kept for calls that have not ended.
-const ARGUMENTS: usize = 64 << 20;
 /// Longest update whose output is kept until it is taken, in bytes.
 const OUTPUT: usize = 1 << 20;
 /// Kinds of unknown updates that are reported by name.
 const UNKNOWN: usize = 16;
-/// Characters kept of a title.
-const TITLE: usize = 200;
 
-/// A tool call as the agent reports it.
-#[derive(Clone, Debug)]
-pub(super) struct ObservedCall {
-    pub(super) id: String,
-    pub(super) kind: ToolKind,
-    pub(super) title: String,
-    pub(super) input: Value,
-    pub(super) status: CallStatus,
-    pub(super) exit: Option<i64>,
-    /// The call's result, until it is taken.
-    pub(super) output: Option<Value>,
-    /// The sub-agent that made the call; its hooks report this name as their session.
-    pub(super) asker: Option<String>,
-    /// Bytes that the arguments took on the wire.
-    bytes: usize,
-    /// The ended call has been taken.
-    reported: bool,
-}
+/// A tool call as the agent reports it, with its kind.
+pub(super) type ObservedCall = LoggedCall<ToolKind>;
 
 /// One update's fields of a call.
 #[derive(Debug, Default)]
@@ -74,14 +49,9 @@ pub(super) struct SessionState {
     pub(super) said: String,
     /// The text after the last call.
     pub(super) words: LastWords,
-    pub(super) calls: Vec<ObservedCall>,
-    pub(super) begun: u32,
-    by_id: HashMap<String, usize>,
-    /// Bytes of arguments held in memory.
-    held: usize,
+    pub(super) log: CallLog<ToolKind>,
     /// The reason of a denial, if the agent did nothing more after it.
     pub(super) cut: Option<String>,
-    pub(super) failing: Option<(String, u32)>,
     /// The mode or setting that it changed to, if the agent does not ask there.
     pub(super) widened: Option<String>,
 }
@@ -96,12 +66,8 @@ impl SessionState {
             unknown: BTreeSet::new(),
             said: String::new(),
             words: LastWords::default(),
-            calls: Vec::new(),
-            begun: 0,
-            by_id: HashMap::new(),
-            held: 0,
+            log: CallLog::default(),
             cut: None,
-            failing: None,
             widened: None,
         }
     }
@@ -115,16 +81,6 @@ impl SessionState {
     /// Notes an unknown kind; returns true if it is new.
     pub(super) fn unknown(&mut self, kind: &str) -> bool {
         self.unknown.len() < UNKNOWN && self.unknown.insert(kind.chars().take(64).collect())
-    }
-
-    /// Is an announced call not finished yet?
-    pub(super) fn pending(&self) -> bool {
-        self.calls.iter().any(|call| call.status == CallStatus::Pending)
-    }
-
-    /// Were there more calls than can be tracked?
-    pub(super) fn overrun(&self) -> bool {
-        self.calls.len() >= FOLLOWED
     }
 
     pub(super) fn say(&mut self, text: &str) {
@@ -147,57 +103,33 @@ impl SessionState {
 
     /// Applies an update to its call.
     pub(super) fn call(&mut self, change: CallUpdate) {
-        let known = self.by_id.get(&change.id).copied().filter(|at| {
-            let ended = self.calls[*at].status != CallStatus::Pending;
+        let known = self.log.find(&change.id).filter(|at| {
+            let ended = self.log.calls[*at].status != CallStatus::Pending;
             let begins = change.announced || change.status == Some(CallStatus::Pending);
             // A call that ended and begins again is a new call: some agents reuse call ids.
             !(ended && begins)
         });
-        match known {
-            Some(at) => self.refine(at, change),
-            None => self.begin(change),
+        if let Some(at) = known.or_else(|| self.begin(&change.id)) {
+            self.refine(at, change);
         }
     }
 
-    fn begin(&mut self, change: CallUpdate) {
+    fn begin(&mut self, id: &str) -> Option<usize> {
         self.cut = None;
         self.words.clear();
-        self.begun = self.begun.saturating_add(1);
-        if self.overrun() {
-            return;
-        }
-        let at = self.calls.len();
-        self.by_id.insert(change.id.clone(), at);
-        self.calls.push(ObservedCall {
-            id: change.id.clone(),
-            kind: change.kind.unwrap_or(ToolKind::Other),
-            title: String::new(),
-            input: Value::Null,
-            status: CallStatus::Pending,
-            exit: None,
-            output: None,
-            asker: None,
-            bytes: 0,
-            reported: false,
-        });
-        self.refine(at, change);
+        self.log.begin(id, ToolKind::Other)
     }
 
     fn refine(&mut self, at: usize, change: CallUpdate) {
-        let call = &mut self.calls[at];
-        if let Some(input) = change.input
-            && !call.reported
-        {
-            self.held = self.held.saturating_sub(call.bytes);
-            let fits = self.held + change.bytes <= ARGUMENTS;
-            (call.input, call.bytes) = if fits { (input, change.bytes) } else { (Value::Null, 0) };
-            self.held += call.bytes;
+        if let Some(input) = change.input {
+            self.log.set_input(at, input, change.bytes);
         }
+        let call = &mut self.log.calls[at];
         if let Some(kind) = change.kind {
-            call.kind = kind;
+            call.details = kind;
         }
-        if let Some(title) = change.title {
-            call.title = title.chars().take(TITLE).collect();
+        if let Some(title) = &change.title {
+            call.set_title(title);
         }
         if change.asker.is_some() {
             call.asker = change.asker;
@@ -208,42 +140,8 @@ impl SessionState {
             call.exit = change.exit.or(call.exit);
             if was == CallStatus::Pending {
                 call.output = change.output.filter(|_| change.bytes <= OUTPUT);
-                self.finish(at);
+                self.log.count(at);
             }
         }
-    }
-
-    fn finish(&mut self, at: usize) {
-        let call = &self.calls[at];
-        let failed = match call.status {
-            CallStatus::Completed => call.exit.is_some_and(|code| code != 0),
-            CallStatus::Failed => true,
-            CallStatus::Pending | CallStatus::Denied => return,
-        };
-        if failed {
-            again(&mut self.failing, wanted(&call.input));
-        } else {
-            self.failing = None;
-        }
-    }
-
-    /// Takes the calls that ended since the last time, with their indexes and arguments.
-    pub(super) fn take_ended(&mut self) -> Vec<(usize, ObservedCall)> {
-        let mut ended = Vec::new();
-        for (at, call) in self.calls.iter_mut().enumerate() {
-            if call.status != CallStatus::Pending && !call.reported {
-                call.reported = true;
-                self.held = self.held.saturating_sub(call.bytes);
-                let input = std::mem::take(&mut call.input);
-                let output = call.output.take();
-                ended.push((at, ObservedCall { input, output, ..call.clone() }));
-            }
-        }
-        ended
-    }
-
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
-        self.held
     }
 }

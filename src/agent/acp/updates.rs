@@ -63,7 +63,7 @@ impl Updates {
 
     /// Takes the calls that ended since the last time, with their indexes.
     pub(super) fn take_ended(&self, session: &str) -> Vec<(usize, ObservedCall)> {
-        self.with(session, SessionState::take_ended)
+        self.with(session, |seen| seen.log.take_ended())
     }
 
     /// Notes our denial of a permission request: it cut the turn short unless more follows.

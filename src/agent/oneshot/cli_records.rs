@@ -1,50 +1,33 @@
 //! Folds the records that one `copilot -p` prints. Pure.
 //!
-//! Invariant: memory is bounded; a call whose arguments were dropped cannot be matched with
-//! its decision. Records of unknown kinds count as signs of life and are otherwise ignored.
-
-use std::collections::HashMap;
+//! Records of unknown kinds count as signs of life and are otherwise ignored.
 
 use serde_json::Value;
 
-use crate::agent::arguments::{self, wanted};
-use crate::agent::stuck::again;
+use crate::agent::arguments;
+use crate::agent::call_log::{CallLog, LoggedCall};
 use crate::agent::{LastWords, classify_json};
 use crate::model::{CallStatus, Fault, FaultClass};
 
-/// Tool calls that are tracked; a turn's limit is lower.
-const FOLLOWED: usize = 5000;
-/// Bytes of arguments kept for calls that have not ended.
-const ARGUMENTS: usize = 64 << 20;
 /// Bytes kept from the end of the agent's text.
 const SAID: usize = 16 << 10;
-/// Characters kept of a title.
-const TITLE: usize = 200;
 
 /// A tool call as the CLI records it.
+pub(super) type RecordedCall = LoggedCall<RecordDetails>;
+
+/// The part of a call that only the CLI records.
 #[derive(Clone, Debug)]
-pub(super) struct RecordedCall {
-    pub(super) id: String,
+pub(super) struct RecordDetails {
     pub(super) tool: String,
-    pub(super) title: String,
-    pub(super) input: Value,
-    pub(super) status: CallStatus,
-    pub(super) exit: Option<i64>,
-    /// The sub-agent that made the call.
-    pub(super) asker: Option<String>,
     /// The `preToolUse` hook denied the call, so nothing else was asked.
     pub(super) by_hook: bool,
-    /// Length of the record with the arguments, in bytes.
-    bytes: usize,
-    reported: bool,
 }
 
 /// Everything recorded since the prompt.
 #[derive(Debug, Default)]
 pub(super) struct CliRecords {
     pub(super) records: u64,
-    pub(super) calls: Vec<RecordedCall>,
-    pub(super) begun: u32,
+    pub(super) log: CallLog<RecordDetails>,
     pub(super) said: String,
     /// The text after the last call.
     pub(super) words: LastWords,
@@ -52,10 +35,6 @@ pub(super) struct CliRecords {
     pub(super) working: bool,
     /// A failure, if nothing followed it.
     pub(super) fault: Option<Fault>,
-    pub(super) failing: Option<(String, u32)>,
-    by_id: HashMap<String, usize>,
-    /// Bytes of arguments held in memory.
-    held: usize,
 }
 
 impl CliRecords {
@@ -77,9 +56,10 @@ impl CliRecords {
                 }
             }
             "tool.execution_start" => {
-                let fits = self.held + line.len() <= ARGUMENTS;
-                let arguments = arguments.filter(|_| fits).map(|input| (input, line.len()));
-                self.begin(data, record["agentId"].as_str(), arguments.unwrap_or_default());
+                let call = self.begin(data, record["agentId"].as_str());
+                if let (Some(at), Some(input)) = (call, arguments) {
+                    self.log.set_input(at, input, line.len());
+                }
             }
             "tool.execution_complete" => self.end(data, record["agentId"].as_str()),
             "session.error" => {
@@ -89,30 +69,6 @@ impl CliRecords {
             // Other kinds of records carry nothing that is needed here.
             _ => {}
         }
-    }
-
-    /// Were there more calls than can be tracked?
-    pub(super) fn overrun(&self) -> bool {
-        self.calls.len() >= FOLLOWED
-    }
-
-    /// Has a call begun and not ended?
-    pub(super) fn pending(&self) -> bool {
-        self.calls.iter().any(|call| call.status == CallStatus::Pending)
-    }
-
-    /// Takes the calls that ended since the last time, with their indexes.
-    pub(super) fn take_ended(&mut self) -> Vec<(usize, RecordedCall)> {
-        let mut ended = Vec::new();
-        for (at, call) in self.calls.iter_mut().enumerate() {
-            if call.status != CallStatus::Pending && !call.reported {
-                call.reported = true;
-                self.held = self.held.saturating_sub(call.bytes);
-                let input = std::mem::take(&mut call.input);
-                ended.push((at, RecordedCall { input, ..call.clone() }));
-            }
-        }
-        ended
     }
 
     fn say(&mut self, text: &str) {
@@ -126,41 +82,26 @@ impl CliRecords {
         self.said.drain(..keep);
     }
 
-    fn begin(&mut self, data: &Value, asker: Option<&str>, (input, bytes): (Value, usize)) {
+    fn begin(&mut self, data: &Value, asker: Option<&str>) -> Option<usize> {
         self.working = true;
         self.fault = None;
         self.words.clear();
-        self.begun = self.begun.saturating_add(1);
-        if self.overrun() {
-            return;
-        }
-        let text = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
-        let call = RecordedCall {
-            id: text("toolCallId"),
-            tool: text("toolName"),
-            title: text("toolTitle").chars().take(TITLE).collect(),
-            input,
-            status: CallStatus::Pending,
-            exit: None,
-            asker: asker.map(str::to_owned),
-            by_hook: false,
-            bytes,
-            reported: false,
-        };
-        self.held += bytes;
-        self.by_id.insert(call.id.clone(), self.calls.len());
-        self.calls.push(call);
+        let text = |name: &str| data[name].as_str().unwrap_or_default();
+        let details = RecordDetails { tool: text("toolName").to_owned(), by_hook: false };
+        let at = self.log.begin(text("toolCallId"), details)?;
+        let call = &mut self.log.calls[at];
+        call.set_title(text("toolTitle"));
+        call.asker = asker.map(str::to_owned);
+        Some(at)
     }
 
     fn end(&mut self, data: &Value, asker: Option<&str>) {
         self.fault = None;
         let id = data["toolCallId"].as_str().unwrap_or_default();
-        if !self.by_id.contains_key(id) {
-            // Its start was never recorded. Track it without arguments, so that it matches no
-            // decision.
-            self.begin(data, asker, (Value::Null, 0));
-        }
-        let Some(call) = self.by_id.get(id).and_then(|at| self.calls.get_mut(*at)) else { return };
+        // If its start was never recorded, track it without arguments, so that it matches no
+        // decision.
+        let Some(at) = self.log.find(id).or_else(|| self.begin(data, asker)) else { return };
+        let call = &mut self.log.calls[at];
         let error = &data["error"];
         call.status = match (data["success"].as_bool(), error["code"].as_str()) {
             (Some(true), _) => CallStatus::Completed,
@@ -168,18 +109,9 @@ impl CliRecords {
             (_, _) => CallStatus::Failed,
         };
         let words = error["message"].as_str().unwrap_or_default();
-        call.by_hook = words.starts_with("Denied by preToolUse hook");
+        call.details.by_hook = words.starts_with("Denied by preToolUse hook");
         call.exit = data["shellExecution"]["exitCode"].as_i64();
-        let failed = match call.status {
-            CallStatus::Completed => call.exit.is_some_and(|code| code != 0),
-            CallStatus::Failed => true,
-            CallStatus::Pending | CallStatus::Denied => return,
-        };
-        if failed {
-            again(&mut self.failing, wanted(&call.input));
-        } else {
-            self.failing = None;
-        }
+        self.log.count(at);
     }
 }
 
@@ -197,7 +129,7 @@ pub(super) fn kind(tool: &str) -> &'static str {
 /// Is this a call that the CLI makes by itself, without a hook, to show the rest of a background
 /// shell's output?
 pub(super) fn is_shell_echo(call: &RecordedCall) -> bool {
-    call.tool == "read_bash" && arguments::is_shell_echo(&call.input)
+    call.details.tool == "read_bash" && arguments::is_shell_echo(&call.input)
 }
 
 #[cfg(test)]
@@ -240,8 +172,9 @@ mod tests {
             complete("4", &json!({"success": false, "error": {"code": "failure"}})),
             start("5", "sleep"),
         ]);
-        let calls: Vec<_> = seen.take_ended().into_iter().map(|(_, call)| call).collect();
-        let told: Vec<_> = calls.iter().map(|it| (it.status, it.exit, it.by_hook)).collect();
+        let calls: Vec<_> = seen.log.take_ended().into_iter().map(|(_, call)| call).collect();
+        let told: Vec<_> =
+            calls.iter().map(|it| (it.status, it.exit, it.details.by_hook)).collect();
         assert_eq!(
             told,
             [
@@ -251,16 +184,16 @@ mod tests {
                 (CallStatus::Failed, None, false),
             ]
         );
-        assert!(seen.pending() && seen.take_ended().is_empty());
-        assert_eq!(seen.failing, Some(("cat".to_owned(), 1)));
+        assert!(seen.log.pending() && seen.log.take_ended().is_empty());
+        assert_eq!(seen.log.failing, Some(("cat".to_owned(), 1)));
     }
 
     #[test]
     fn a_call_that_ends_without_having_begun_is_one_that_nothing_vouches_for() {
         let mut seen = seen(&[complete("9", &json!({"success": true}))]);
-        let (_, call) = seen.take_ended().pop().expect("a call");
+        let (_, call) = seen.log.take_ended().pop().expect("a call");
         assert_eq!((call.status, call.input), (CallStatus::Completed, Value::Null));
-        assert_eq!(seen.begun, 1);
+        assert_eq!(seen.log.begun, 1);
     }
 
     #[test]
@@ -280,13 +213,13 @@ mod tests {
         for id in ["1", "2", "3", "4", "5"] {
             seen.take(start(id, &argument).to_string().as_bytes());
         }
-        assert!(seen.held <= 64 << 20, "{}", seen.held);
-        assert!(seen.calls[4].input.is_null(), "what does not fit can be joined with nothing");
+        assert!(seen.log.held() <= 64 << 20, "{}", seen.log.held());
+        assert!(seen.log.calls[4].input.is_null(), "what does not fit can be joined with nothing");
         for id in ["1", "2", "3", "4", "5"] {
             seen.take(complete(id, &json!({"success": true})).to_string().as_bytes());
         }
-        assert_eq!(seen.take_ended().len(), 5);
-        assert_eq!(seen.held, 0);
+        assert_eq!(seen.log.take_ended().len(), 5);
+        assert_eq!(seen.log.held(), 0);
     }
 
     #[test]
@@ -295,7 +228,7 @@ mod tests {
         let end = complete("1", &json!({"success": true, "result": "BYTES"})).to_string();
         let (before, after) = end.split_once("BYTES").expect("in it");
         seen.take(&[before.as_bytes(), b"\xff\xc3", after.as_bytes()].concat());
-        assert_eq!(seen.take_ended().len(), 1);
+        assert_eq!(seen.log.take_ended().len(), 1);
     }
 
     #[test]
@@ -320,6 +253,6 @@ mod tests {
         for line in ["", "Done.", "[1]", "{\"a\":1}", "{"] {
             seen.take(line.as_bytes());
         }
-        assert_eq!((seen.records, seen.begun), (0, 0));
+        assert_eq!((seen.records, seen.log.begun), (0, 0));
     }
 }

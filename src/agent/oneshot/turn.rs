@@ -238,7 +238,7 @@ impl OneShotSession {
         if let Some(broken) = gate.take_broken() {
             return Err(broken.into());
         }
-        for (at, mut call) in gathered.seen.take_ended() {
+        for (at, mut call) in gathered.seen.log.take_ended() {
             let decided = self.settle(&mut call);
             let call = self.executed(&call);
             if decided == Decided::Missing {
@@ -250,8 +250,8 @@ impl OneShotSession {
         }
         let seen = &gathered.seen;
         let unguarded = seen.working && !gate.in_force(self.id.as_str());
-        let alarm = if seen.overrun() {
-            Some(format!("{} tool calls in one turn: more than can be followed", seen.begun))
+        let alarm = if seen.log.overrun() {
+            Some(format!("{} tool calls in one turn: more than can be followed", seen.log.begun))
         } else {
             unguarded.then(|| "the guard's hook did not report before the model's turn".to_owned())
         };
@@ -272,7 +272,7 @@ impl OneShotSession {
         };
         match call.status {
             // The hook had allowed it; take that permission, so that it covers no other call.
-            CallStatus::Denied if !call.by_hook => {
+            CallStatus::Denied if !call.details.by_hook => {
                 let _used_up = gate.standing(&ended);
                 return Decided::Yes;
             }
@@ -298,7 +298,7 @@ impl OneShotSession {
     fn executed(&self, call: &RecordedCall) -> ExecutedCall {
         ExecutedCall {
             id: call.id.clone(),
-            kind: cli_records::kind(&call.tool).to_owned(),
+            kind: cli_records::kind(&call.details.tool).to_owned(),
             title: call.title.clone(),
             input: call.input.clone(),
             status: call.status,
@@ -309,12 +309,12 @@ impl OneShotSession {
     fn pulse(&self, gathered: &Gathered, started: Instant, limits: &TurnLimits) -> TurnPulse {
         let (gate, seen) = (&self.launch.gate, &gathered.seen);
         let last = [gathered.life, gate.last_life()].into_iter().flatten().max();
-        let (failing, times) = longer(seen.failing.clone(), gate.denied_in_a_row());
+        let (failing, times) = longer(seen.log.failing.clone(), gate.denied_in_a_row());
         TurnPulse {
             since_start: started.elapsed(),
             since_life: last.unwrap_or(started).max(started).elapsed(),
-            pending: seen.pending(),
-            calls: seen.begun.max(gate.asked().saturating_sub(limits.calls)),
+            pending: seen.log.pending(),
+            calls: seen.log.begun.max(gate.asked().saturating_sub(limits.calls)),
             failing,
             times,
         }
@@ -340,7 +340,8 @@ impl OneShotSession {
         };
         // The text counts only if it is nothing but the report of a rate limit.
         let told = |seen: &CliRecords| {
-            let told = seen.words.classify(seen.begun > 0).filter(ReportedFault::is_plain_limit);
+            let told =
+                seen.words.classify(seen.log.begun > 0).filter(ReportedFault::is_plain_limit);
             told.map(|told| told.fault)
         };
         if let Some(fault) = gathered.seen.fault.take().or_else(|| told(&gathered.seen)) {
@@ -385,7 +386,7 @@ impl OneShotSession {
         started: Instant,
     ) -> Turn {
         let Gathered { seen, undecided, mut ended, .. } = gathered;
-        let calls = seen.calls.iter().enumerate();
+        let calls = seen.log.calls.iter().enumerate();
         let calls =
             calls.map(|(at, call)| ended.remove(&at).unwrap_or_else(|| self.executed(call)));
         let calls: Vec<ExecutedCall> = calls.collect();

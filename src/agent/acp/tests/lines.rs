@@ -129,7 +129,7 @@ fn a_million_updates_need_no_more_memory_than_one() {
     updates.with("s", |seen| {
         assert_eq!(seen.updates, 1_001_000);
         assert!(seen.said.len() <= 32 << 10 && seen.said.capacity() <= 64 << 10);
-        assert_eq!((seen.unknown.len(), seen.calls.len(), seen.words.error()), (16, 0, None));
+        assert_eq!((seen.unknown.len(), seen.log.calls.len(), seen.words.error()), (16, 0, None));
         assert!(seen.words.held() <= 64 << 10, "{}", seen.words.held());
     });
 }
@@ -147,11 +147,14 @@ fn a_flood_of_calls_is_followed_to_a_limit_and_then_an_alarm() {
         updates.take(&json!({"sessionId": "s", "update": update}).to_string());
     }
     updates.with("s", |seen| {
-        assert_eq!((seen.begun, seen.calls.len()), (6000, 5000));
-        assert!(seen.overrun());
-        assert!(seen.held() <= 64 << 20, "{}", seen.held());
-        assert!(seen.calls[150].input.is_null(), "what does not fit can be joined with nothing");
-        assert!(seen.calls.iter().all(|call| call.title.len() <= 200));
+        assert_eq!((seen.log.begun, seen.log.calls.len()), (6000, 5000));
+        assert!(seen.log.overrun());
+        assert!(seen.log.held() <= 64 << 20, "{}", seen.log.held());
+        assert!(
+            seen.log.calls[150].input.is_null(),
+            "what does not fit can be joined with nothing"
+        );
+        assert!(seen.log.calls.iter().all(|call| call.title.len() <= 200));
     });
 }
 
@@ -165,8 +168,8 @@ fn arguments_are_let_go_of_when_their_call_has_ended() {
     assert_eq!(updates.take_ended("s").len(), 1);
     assert_eq!(updates.take_ended("s").len(), 0, "each end is handed out once");
     updates.with("s", |seen| {
-        assert_eq!(seen.held(), 0);
-        assert!(seen.calls[0].input.is_null());
+        assert_eq!(seen.log.held(), 0);
+        assert!(seen.log.calls[0].input.is_null());
     });
 }
 
