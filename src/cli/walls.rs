@@ -13,15 +13,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::TaskContext;
 use super::failure::Failure;
-use super::{agent_folders, openings, sandbox};
+use super::{agent_folders, audit, openings, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
-    Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms, SandboxError, Secrets,
-    StartOnline, View, Walls, around, full, outer, partial, prepare, socket, sockets_of, tools,
-    whole,
+    AgentFolders, Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms, SandboxError,
+    Secrets, StartOnline, View, Walls, around, full, outer, partial, prepare, socket, sockets_of,
+    tools, whole,
 };
 use crate::verify::{PROGRESS, Preflight, Repo as _, TASK};
 
@@ -79,7 +79,7 @@ impl RunWalls {
         let walls = match (self.tier, command.kind) {
             (Tier::Off, _) => return Ok(command.clone()),
             (Tier::Full, AgentKind::Copilot) => {
-                let own = agent_folders::copilot(&self.view.home, &self.view.scratch, command);
+                let own = self.copilot(command);
                 Walls::Namespaces(outer(&self.editable(), &own))
             }
             (Tier::Full, AgentKind::Other) => {
@@ -91,7 +91,7 @@ impl RunWalls {
                 Walls::Namespaces(whole(&view, overlay, &own))
             }
             (Tier::Partial, AgentKind::Copilot) => {
-                let own = agent_folders::copilot(&self.view.home, &self.view.scratch, command);
+                let own = self.copilot(command);
                 let mut writable = vec![self.view.tree.clone(), self.view.tmp.clone()];
                 writable.extend(self.view.git.iter().cloned().chain(own.writable));
                 let (readable, ports) = (None, Vec::new());
@@ -126,6 +126,13 @@ impl RunWalls {
         };
         let args = words.into_iter().map(text).collect::<Result<_, _>>()?;
         Ok(AgentCommand { program: self.programs.ours.clone(), args, kind: command.kind })
+    }
+
+    /// Folders of the Copilot CLI, and the audit, to which a project's own hooks add.
+    fn copilot(&self, command: &AgentCommand) -> AgentFolders {
+        let mut own = agent_folders::copilot(&self.view.home, &self.view.scratch, command);
+        own.writable.push(audit::folder(&self.view.tree, &self.view.tree));
+        own
     }
 
     /// The view of an agent's own process.
