@@ -37,7 +37,7 @@ impl TreeLock {
     /// [`SysError::Locked`] if another process holds it; [`SysError::File`] if the file cannot
     /// be created, read or written.
     pub fn take(path: &Path, run: &str) -> Result<Self, SysError> {
-        let mut file = open(path, OpenOptions::new().create(true))?;
+        let mut file = open(path, OpenOptions::new().read(true).write(true).create(true))?;
         let mut tries = 0;
         loop {
             match file.try_lock() {
@@ -70,7 +70,8 @@ impl TreeLock {
     /// If the file is there and cannot be opened or asked. A lock whose holder has not
     /// written its name yet is an [`SysError::Locked`].
     pub fn holder(path: &Path) -> Result<Option<Holder>, SysError> {
-        let mut file = match open(path, &mut OpenOptions::new()) {
+        // In an agent's sandbox it can only be read.
+        let mut file = match open(path, OpenOptions::new().read(true)) {
             Ok(file) => file,
             Err(SysError::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(None);
@@ -90,8 +91,6 @@ impl TreeLock {
 
 fn open(path: &Path, options: &mut OpenOptions) -> Result<File, SysError> {
     options
-        .read(true)
-        .write(true)
         .mode(FileMode::Owner.mode())
         .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
