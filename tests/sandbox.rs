@@ -197,6 +197,13 @@ fn calls_of_a_session_share_processes_files_and_a_loopback() {
 }
 
 #[test]
+fn a_background_process_that_ended_is_gone() {
+    let Some(scene) = Scene::new() else { return };
+    scene.says("sleep 300 > /dev/null 2>&1 & echo $! > /tmp/pid");
+    scene.says("pid=$(cat /tmp/pid); kill $pid; for i in $(seq 50); do kill -0 $pid || exit 0; sleep 0.1; done; exit 1");
+}
+
+#[test]
 fn fifty_calls_at_once_keep_their_outputs_apart() {
     let Some(scene) = Scene::new() else { return };
     let calls: Vec<Child> = (0..50).map(|n| scene.start(&format!("sleep 0.1; echo {n}"))).collect();

@@ -10,6 +10,7 @@
 
 mod call;
 mod calls;
+mod children;
 mod enter;
 mod full;
 mod home;

@@ -12,14 +12,15 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::children::Children;
 use super::wire::{Frame, receive, send};
 
 /// What the runner asks for.
@@ -54,11 +55,13 @@ pub fn serve() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let control = Arc::new(control);
+    let children = Children::reaped()?;
     send(&control, [READY], &[])?;
     while let Some(frame) = receive(&control)? {
         match frame.text(0) {
             RUN => {
-                thread::spawn(move || run(frame));
+                let children = Arc::clone(&children);
+                thread::spawn(move || run(frame, &children));
             }
             LISTEN => listen(&control, frame.text(1)),
             other => return Err(io::Error::other(format!("a frame of another version: {other}"))),
@@ -69,12 +72,12 @@ pub fn serve() -> io::Result<()> {
 
 /// One call: `run CWD COMMAND [NAME=VALUE]...`, with the client's connection and its standard
 /// input, output and error.
-fn run(mut frame: Frame) {
+fn run(mut frame: Frame, children: &Children) {
     let fds: Result<[OwnedFd; 4], _> = std::mem::take(&mut frame.fds).try_into();
     let Ok([client, input, output, errors]) = fds else { return };
     let client = Arc::new(UnixStream::from(client));
-    let reply = match start(&frame.fields, [input, output, errors]) {
-        Ok((child, _script)) => wait(child, &client),
+    let reply = match start(&frame.fields, [input, output, errors], children) {
+        Ok((shell, _script)) => wait(shell, children, &client),
         Err(error) => [OsString::from(REFUSED), error.to_string().into()],
     };
     // A client that is gone needs no answer.
@@ -84,7 +87,8 @@ fn run(mut frame: Frame) {
 fn start(
     fields: &[OsString],
     [input, output, errors]: [OwnedFd; 3],
-) -> io::Result<(Child, Option<File>)> {
+    children: &Children,
+) -> io::Result<(u32, Option<File>)> {
     let [_, cwd, command, environment @ ..] = fields else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
@@ -98,20 +102,19 @@ fn start(
     shell.args(args).env_clear().envs(pairs).current_dir(cwd).process_group(0);
     shell.stdin(Stdio::from(input)).stdout(Stdio::from(output)).stderr(Stdio::from(errors));
     if command.len() < LONGEST_ARGUMENT {
-        return Ok((shell.arg(command).spawn()?, None));
+        return Ok((children.start(shell.arg(command))?, None));
     }
     // The shell reads the script from our own file descriptor: there is no path to it.
     let mut script = tempfile::tempfile()?;
     script.write_all(command.as_bytes())?;
     let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
-    let child = shell.arg(format!(". {path}")).spawn()?;
-    Ok((child, Some(script)))
+    let number = children.start(shell.arg(format!(". {path}")))?;
+    Ok((number, Some(script)))
 }
 
 /// Waits for the shell and passes the client's signals on. A client that is killed takes its
 /// call with it.
-fn wait(mut child: Child, client: &Arc<UnixStream>) -> [OsString; 2] {
-    let pid = child.id();
+fn wait(pid: u32, children: &Children, client: &Arc<UnixStream>) -> [OsString; 2] {
     let over = Arc::new(AtomicBool::new(false));
     let (listening, ended) = (Arc::clone(client), Arc::clone(&over));
     thread::spawn(move || {
@@ -131,15 +134,14 @@ fn wait(mut child: Child, client: &Arc<UnixStream>) -> [OsString; 2] {
             signal_tree(pid, Signal::KILL);
         }
     });
-    let status = child.wait();
+    let status = children.end_of(pid);
     over.store(true, Ordering::SeqCst);
     drop(client.shutdown(std::net::Shutdown::Read));
-    match status {
-        Ok(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => [EXITED.into(), code.to_string().into()],
-            (None, signal) => [KILLED.into(), signal.unwrap_or_default().to_string().into()],
-        },
-        Err(error) => [REFUSED.into(), error.to_string().into()],
+    let code = status.and_then(|status| status.exit_status());
+    let signal = status.and_then(|status| status.terminating_signal());
+    match (code, signal) {
+        (Some(code), _) => [EXITED.into(), code.to_string().into()],
+        (None, signal) => [KILLED.into(), signal.unwrap_or_default().to_string().into()],
     }
 }
 
