@@ -216,9 +216,12 @@ impl Reporter for Console {
                 };
                 self.begin(&lead, event.time, Some(told));
             }
-            EventKind::ToolDecided { answer, .. } => match answer {
+            EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => {}
-                Answer::Deny => self.change(|iteration| iteration.denied += 1),
+                Answer::Deny => {
+                    self.change(|iteration| iteration.denied += 1);
+                    self.print(&format::denial(tool, input, rule, reason))?;
+                }
             },
             EventKind::ToolFinished { .. } => self.change(|iteration| iteration.calls += 1),
             EventKind::TurnEnded { iteration, turn } => {

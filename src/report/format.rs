@@ -123,6 +123,15 @@ pub(super) fn millis(since: DateTime<Utc>, until: DateTime<Utc>) -> u64 {
     u64::try_from((until - since).num_milliseconds()).unwrap_or(0)
 }
 
+/// A denied call on one line.
+pub(super) fn denial(tool: &str, input: &Value, rule: &str, reason: &str) -> String {
+    // The guard's own reasons name the rule and the denied part of the call.
+    if reason.starts_with("Denied (") {
+        return format!("  {}", sentence(reason));
+    }
+    format!("  denied: {}: {} ({})", call(tool, input), sentence(reason), sentence(rule))
+}
+
 /// A tool call: its tool, and its command or path where it has one.
 pub(super) fn call(tool: &str, input: &Value) -> String {
     let text = ["command", "path", "file_path", "fileName"]

@@ -54,16 +54,7 @@ impl Plain {
             }
             EventKind::ToolDecided { tool, input, answer, rule, reason, .. } => match answer {
                 Answer::Allow => Vec::new(),
-                // The guard's own reasons name the rule and the denied part of the call.
-                Answer::Deny if reason.starts_with("Denied (") => {
-                    vec![format!("  {}", format::sentence(reason))]
-                }
-                Answer::Deny => vec![format!(
-                    "  denied: {}: {} ({})",
-                    format::call(tool, input),
-                    format::sentence(reason),
-                    format::sentence(rule)
-                )],
+                Answer::Deny => vec![format::denial(tool, input, rule, reason)],
             },
             EventKind::RecipeStarted { recipe, version, .. } => {
                 let recipe = format::sentence(recipe.as_str());
