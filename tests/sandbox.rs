@@ -97,20 +97,23 @@ impl Scene {
             work: at("run/work"),
             merged: at("run/home"),
         };
-        let secrets =
-            Secrets { is_secret: &|_| false, scrub: &|text| text.replace("hunter2", "***") };
-        prepare(&overlay, &view.tools, &secrets).expect("prepared");
         let socket = at("run/calls.sock");
         let client = [RUNNER, "sandbox", "call", socket.to_str().expect("text")];
         let calls = Calls::listen(&socket, &client).expect("listening");
-        let walls = Walls::Namespaces(full(&view, overlay));
-        let room = Room::start(&programs, &walls, &repo, &at("run/log"));
         let online = {
-            let (programs, walls) = (programs.clone(), walls.online());
-            let (repo, log) = (repo.clone(), at("run/online"));
+            let walls = Walls::Namespaces(full(&view, overlay.clone())).online();
+            let (programs, repo, log) = (programs.clone(), repo.clone(), at("run/online"));
             move |room: &Room| room.start_beside(&programs, &walls, &repo, &log)
         };
-        calls.begin(Rooms::new(room.expect("started"), Some(Box::new(online))));
+        let log = at("run/log");
+        let own = move || {
+            let secrets =
+                Secrets { is_secret: &|_| false, scrub: &|text| text.replace("hunter2", "***") };
+            prepare(&overlay, &view.tools, &secrets).expect("prepared");
+            let walls = Walls::Namespaces(full(&view, overlay.clone()));
+            Room::start(&programs, &walls, &repo, &log)
+        };
+        calls.begin(Rooms::start(Box::new(own), Some(Box::new(online))).expect("started"));
         Some(Self { dir, calls })
     }
 
@@ -433,4 +436,31 @@ fn a_sandbox_that_cannot_start_runs_nothing_and_says_why() {
     let programs = Programs { bubblewrap: broken, ..programs };
     let error = probe(&programs, &dir.path().join("probe")).expect_err("broken");
     assert!(error.to_string().ends_with("bwrap: no permissions"), "{error}");
+}
+
+#[test]
+fn a_human_who_changes_git_s_settings_meanwhile_opens_no_way_to_them() {
+    let Some(scene) = Scene::new() else { return };
+    scene.fails("echo x >> .git/config");
+    scene.says("(sleep 1000 > left 2>&1 &)");
+    // git writes another file and renames it: the mount over the first one is gone.
+    let mut git = Command::new("git");
+    git.args(["config", "color.ui", "false"]);
+    let output = git.current_dir(scene.at("repo")).output().expect("git");
+    assert!(output.status.success(), "{output:?}");
+    scene.fails("echo x >> .git/config");
+    assert_eq!(scene.says("git config color.ui"), "false");
+    let config = fs::read_to_string(scene.at("repo/.git/config")).expect("config");
+    assert!(!config.contains("x\n"), "{config}");
+}
+
+#[test]
+fn a_flood_of_processes_ends_the_call_and_not_the_session() {
+    let Some(scene) = Scene::new() else { return };
+    // Bounded: more than a sandbox may hold, fewer than hurt.
+    let output = scene.run("for i in $(seq 3000); do sleep 1000 & done; wait");
+    assert!(!output.status.success(), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("too many processes"), "{told}");
+    assert_eq!(scene.says("echo still here"), "still here");
 }

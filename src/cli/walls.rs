@@ -87,7 +87,8 @@ impl RunWalls {
                 let mut view = self.editable();
                 view.visible.extend(own.readable.iter().cloned());
                 view.network = Network::Host;
-                let overlay = self.home("agent")?;
+                let overlay = self.overlay("agent");
+                self.prepare(&overlay)?;
                 Walls::Namespaces(whole(&view, overlay, &own))
             }
             (Tier::Partial, AgentKind::Copilot) => {
@@ -147,29 +148,44 @@ impl RunWalls {
     }
 
     /// Starts the sandboxes of the next session.
-    fn start(&self, policy: &Policy) -> Result<Rooms, SandboxError> {
+    fn start(self: &Arc<Self>, policy: &Policy) -> Result<Rooms, SandboxError> {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let mut view = self.view.clone();
         view.protected.extend(policy.protect_paths.iter().cloned());
         view.protected.extend(policy.human.iter().cloned());
         open_folder(&mut view);
-        let name = format!("room-{number}");
-        let walls = match self.tier {
-            Tier::Full => Walls::Namespaces(full(&view, self.home(&name)?)),
-            Tier::Partial | Tier::Off => Walls::Landlock(self.limits(&view)?),
-        };
-        let log = view.scratch.join(name).with_extension("log");
-        let room = Room::start(&self.programs, &walls, &view.seen_at, &log)?;
-        let (programs, cwd) = (self.programs.clone(), view.seen_at.clone());
-        let online = move |room: &Room| {
-            let log = log.with_extension("online.log");
-            room.start_beside(&programs, &walls.online(), &cwd, &log)
-        };
-        let start: Option<StartOnline> = match view.network {
-            Network::Own => Some(Box::new(online)),
+        let overlay = self.overlay(&format!("room-{number}"));
+        let log = view.scratch.join(format!("room-{number}.log"));
+        let online = match view.network {
+            Network::Own => Some(self.start_online(view.clone(), overlay.clone(), &log)),
             Network::Host => None,
         };
-        Ok(Rooms::new(room, start))
+        let run = Arc::clone(self);
+        let start = move || {
+            if run.tier == Tier::Full {
+                run.prepare(&overlay)?;
+            }
+            let walls = run.session(&view, &overlay)?;
+            Room::start(&run.programs, &walls, &view.seen_at, &log)
+        };
+        Rooms::start(Box::new(start), online)
+    }
+
+    /// Starts the sandbox with network beside a session's own.
+    fn start_online(self: &Arc<Self>, view: View, overlay: Overlay, log: &Path) -> StartOnline {
+        let (run, log) = (Arc::clone(self), log.with_extension("online.log"));
+        Box::new(move |room: &Room| {
+            let walls = run.session(&view, &overlay)?.online();
+            room.start_beside(&run.programs, &walls, &view.seen_at, &log)
+        })
+    }
+
+    /// What walls in the commands of a session.
+    fn session(&self, view: &View, home: &Overlay) -> Result<Walls, SandboxError> {
+        Ok(match self.tier {
+            Tier::Full => Walls::Namespaces(full(view, home.clone())),
+            Tier::Partial | Tier::Off => Walls::Landlock(self.limits(view)?),
+        })
     }
 
     fn limits(&self, view: &View) -> Result<LandlockRules, SandboxError> {
@@ -177,17 +193,19 @@ impl RunWalls {
     }
 
     /// A HOME whose changes are thrown away.
-    fn home(&self, name: &str) -> Result<Overlay, SandboxError> {
+    fn overlay(&self, name: &str) -> Overlay {
         let folder = self.view.scratch.join(name);
-        let overlay = Overlay {
+        Overlay {
             lower: self.view.home.clone(),
             upper: folder.join("upper"),
             work: folder.join("work"),
             merged: folder.join("home"),
-        };
-        self.with_secrets(|secrets| prepare(&overlay, &self.view.tools, secrets))
-            .map_err(failed(&self.view.home))?;
-        Ok(overlay)
+        }
+    }
+
+    fn prepare(&self, overlay: &Overlay) -> Result<(), SandboxError> {
+        self.with_secrets(|secrets| prepare(overlay, &self.view.tools, secrets))
+            .map_err(failed(&self.view.home))
     }
 
     fn with_secrets<T>(&self, use_them: impl FnOnce(&Secrets<'_>) -> T) -> T {

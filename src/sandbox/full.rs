@@ -116,11 +116,13 @@ pub fn full(view: &View, home: Overlay) -> Profile {
     for device in &view.devices {
         mounts.existing(Bind::Device(device.clone()));
     }
+    let (network, ports) = (view.network, view.ports.clone());
     Profile {
         home: Some(home),
+        network,
+        ports,
+        watched: mounts.watched.clone(),
         mounts: mounts.list(),
-        network: view.network,
-        ports: view.ports.clone(),
     }
 }
 
@@ -155,6 +157,7 @@ fn git_folder(view: &View, git: &Path, mounts: &mut Mounts) {
     for folder in folders {
         for part in GIT_SETTINGS {
             let path = folder.join(part);
+            mounts.watched.push(path.clone());
             mounts.existing(Bind::ReadOnly { at: view.shown(&path), from: path });
         }
     }
@@ -231,15 +234,19 @@ impl View {
 }
 
 #[derive(Default)]
-pub(super) struct Mounts(Vec<Bind>);
+pub(super) struct Mounts {
+    list: Vec<Bind>,
+    /// Of these, paths that git may replace.
+    watched: Vec<PathBuf>,
+}
 
 impl Mounts {
     pub(super) fn list(self) -> Vec<Bind> {
-        self.0
+        self.list
     }
 
     pub(super) fn add(&mut self, mount: Bind) {
-        self.0.push(mount);
+        self.list.push(mount);
     }
 
     /// Adds it if what it shows exists and is no link, which bubblewrap would follow.
@@ -250,7 +257,7 @@ impl Mounts {
             return self.add(mount);
         };
         if fs::symlink_metadata(from).is_ok_and(|found| !found.file_type().is_symlink()) {
-            self.0.push(mount);
+            self.list.push(mount);
         }
     }
 }

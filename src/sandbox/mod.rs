@@ -39,5 +39,5 @@ pub use probe::probe;
 pub use profile::{Bind, Overlay, Profile, Walls};
 pub use programs::Programs;
 pub use room::{Room, SandboxError};
-pub use rooms::{Rooms, StartOnline};
+pub use rooms::{Rooms, StartOnline, StartOwn};
 pub use server::serve;

@@ -47,7 +47,13 @@ pub fn outer(view: &View, own: &AgentFolders) -> Profile {
     }
     view.repository(&mut mounts);
     own.mount(&mut mounts);
-    Profile { home: None, mounts: mounts.list(), network: Network::Host, ports: Vec::new() }
+    Profile {
+        home: None,
+        mounts: mounts.list(),
+        network: Network::Host,
+        ports: Vec::new(),
+        watched: Vec::new(),
+    }
 }
 
 /// The profile of an agent that runs its commands itself.

@@ -36,6 +36,7 @@ pub fn probe(programs: &Programs, folder: &Path) -> Result<(), SandboxError> {
         home: Some(overlay),
         network: Network::Own,
         ports: Vec::new(),
+        watched: Vec::new(),
     };
     let words = around(programs, &Walls::Namespaces(profile), Path::new("/"), ["true".into()])
         .map_err(failed)?;

@@ -83,6 +83,8 @@ pub struct Profile {
     pub network: Network,
     /// Ports of the host's loopback that are reached at the same port of the sandbox's.
     pub ports: Vec<u16>,
+    /// Read-only paths that somebody outside may replace, which ends their mounts.
+    pub watched: Vec<PathBuf>,
 }
 
 impl Profile {
@@ -138,6 +140,14 @@ impl Walls {
                 Self::Namespaces(Profile { home: None, network, ports: Vec::new(), ..profile })
             }
             Self::Landlock(limits) => Self::Landlock(LandlockRules { network, ..limits.clone() }),
+        }
+    }
+
+    /// Paths whose mounts end when somebody outside replaces them.
+    pub(super) fn watched(&self) -> &[PathBuf] {
+        match self {
+            Self::Namespaces(profile) => &profile.watched,
+            Self::Landlock(_) => &[],
         }
     }
 

@@ -9,10 +9,11 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -63,6 +64,9 @@ pub enum SandboxError {
 pub struct Room {
     shared: Arc<Shared>,
     home: Option<Overlay>,
+    cleared: AtomicBool,
+    /// What was mounted, by path.
+    watched: Vec<(PathBuf, Option<(u64, u64)>)>,
 }
 
 #[derive(Default)]
@@ -153,7 +157,13 @@ impl Room {
             .name("sandbox".to_owned())
             .spawn(move || keeper.keep(command))
             .map_err(|error| prepare(log, error))?;
-        Ok(Self { shared, home: walls.home().cloned() })
+        let watched = walls.watched().iter().map(|path| (path.clone(), identity(path))).collect();
+        Ok(Self { shared, home: walls.home().cloned(), cleared: AtomicBool::new(false), watched })
+    }
+
+    /// Is everything that it mounted still what lies at its path?
+    pub(super) fn is_current(&self) -> bool {
+        self.watched.iter().all(|(path, mounted)| identity(path) == *mounted)
     }
 
     /// Waits until the sandbox is there.
@@ -219,7 +229,8 @@ impl Room {
             State::Ready { control, first, .. } => first.end(&control),
             State::Starting | State::Failed(_) | State::Ended => Ok(()),
         };
-        if let Some(home) = &self.home {
+        // A sandbox that follows uses the same folders.
+        if let (Some(home), false) = (&self.home, self.cleared.swap(true, Ordering::SeqCst)) {
             clear(home);
         }
         gone
@@ -355,6 +366,11 @@ impl Keeper {
         let text = text[from..].trim();
         if text.is_empty() { "it ended without a word".to_owned() } else { text.to_owned() }
     }
+}
+
+/// Device and inode of a file, if it exists.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// The child of a process that has one thread and one child.

@@ -1,28 +1,41 @@
 //! The sandboxes of one session: one for its commands, and one with the host's network, which is
 //! started when a command needs it.
 //!
-//! Invariant: both show the same files. Which commands run with network is not decided here.
+//! Invariant: both show the same files. If somebody outside replaced a file of git's settings, its
+//! read-only mount is gone, and both are started again before the next command. Which commands run
+//! with network is not decided here.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::network::Network;
 use super::room::{Room, SandboxError};
 
+/// Starts the session's own sandbox.
+pub type StartOwn = Box<dyn Fn() -> Result<Room, SandboxError> + Send + Sync>;
 /// Starts the sandbox with network beside the session's own.
 pub type StartOnline = Box<dyn Fn(&Room) -> Result<Room, SandboxError> + Send + Sync>;
 
 /// The sandboxes of a session. Dropped, they are killed.
 pub struct Rooms {
+    running: Mutex<Running>,
+    start: StartOwn,
+    start_online: Option<StartOnline>,
+}
+
+struct Running {
     own: Arc<Room>,
-    online: Mutex<Option<Arc<Room>>>,
-    start: Option<StartOnline>,
+    online: Option<Arc<Room>>,
 }
 
 impl Rooms {
-    /// The sandbox of a session. Without `start` it runs every command, whatever network it
-    /// needs.
-    pub fn new(own: Room, start: Option<StartOnline>) -> Self {
-        Self { own: Arc::new(own), online: Mutex::default(), start }
+    /// Starts the sandbox of a session. Without `online` it runs every command, whatever network
+    /// it needs.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(start: StartOwn, online: Option<StartOnline>) -> Result<Self, SandboxError> {
+        let running = Running { own: Arc::new(start()?), online: None };
+        Ok(Self { running: Mutex::new(running), start, start_online: online })
     }
 
     /// The sandbox for a command that needs this network.
@@ -30,15 +43,19 @@ impl Rooms {
     /// # Errors
     /// If it cannot be started.
     pub(super) fn with(&self, network: Network) -> Result<Arc<Room>, SandboxError> {
-        match (network, &self.start) {
-            (Network::Own, _) | (Network::Host, None) => Ok(Arc::clone(&self.own)),
+        let mut running = self.running();
+        if !running.own.is_current() {
+            running.end()?;
+            running.own = Arc::new((self.start)()?);
+        }
+        match (network, &self.start_online) {
+            (Network::Own, _) | (Network::Host, None) => Ok(Arc::clone(&running.own)),
             (Network::Host, Some(start)) => {
-                let mut online = self.online.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(room) = online.as_ref() {
+                if let Some(room) = &running.online {
                     return Ok(Arc::clone(room));
                 }
-                let room = Arc::new(start(&self.own)?);
-                *online = Some(Arc::clone(&room));
+                let room = Arc::new(start(&running.own)?);
+                running.online = Some(Arc::clone(&room));
                 Ok(room)
             }
         }
@@ -49,8 +66,17 @@ impl Rooms {
     /// # Errors
     /// If something did not end.
     pub(super) fn end(&self) -> Result<(), SandboxError> {
-        let online = self.online.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let ended = online.map_or(Ok(()), |room| room.end());
+        self.running().end()
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    fn end(&mut self) -> Result<(), SandboxError> {
+        let ended = self.online.take().map_or(Ok(()), |room| room.end());
         // Its files are removed with it, and the other one shows them, too.
         self.own.end().and(ended)
     }

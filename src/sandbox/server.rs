@@ -15,13 +15,15 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::children::Children;
 use super::wire::{Frame, receive, send};
+use crate::sys::process::{count_below, end_below};
 
 /// What the runner asks for.
 pub(super) const RUN: &str = "run";
@@ -46,6 +48,11 @@ const LONGEST_ARGUMENT: usize = 128 << 10;
 /// The shell of the Copilot CLI's own calls.
 const SHELL: [&str; 4] = ["/bin/bash", "--norc", "--noprofile", "-c"];
 
+/// Processes that a sandbox may hold. A build takes some hundreds.
+const MOST_PROCESSES: usize = 2_000;
+/// Time between two looks at their number.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Serves until the runner closes the connection.
 ///
 /// # Errors
@@ -57,11 +64,14 @@ pub fn serve() -> io::Result<()> {
     let control = Arc::new(control);
     let children = Children::reaped()?;
     send(&control, [READY], &[])?;
+    let floods = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&floods);
+    thread::spawn(move || end_floods(&counted));
     while let Some(frame) = receive(&control)? {
         match frame.text(0) {
             RUN => {
-                let children = Arc::clone(&children);
-                thread::spawn(move || run(frame, &children));
+                let (children, floods) = (Arc::clone(&children), Arc::clone(&floods));
+                thread::spawn(move || run(frame, &children, &floods));
             }
             LISTEN => listen(&control, frame.text(1)),
             other => return Err(io::Error::other(format!("a frame of another version: {other}"))),
@@ -72,14 +82,19 @@ pub fn serve() -> io::Result<()> {
 
 /// One call: `run CWD COMMAND [NAME=VALUE]...`, with the client's connection and its standard
 /// input, output and error.
-fn run(mut frame: Frame, children: &Children) {
+fn run(mut frame: Frame, children: &Children, floods: &AtomicU32) {
     let fds: Result<[OwnedFd; 4], _> = std::mem::take(&mut frame.fds).try_into();
     let Ok([client, input, output, errors]) = fds else { return };
     let client = Arc::new(UnixStream::from(client));
+    let (before, told) = (floods.load(Ordering::SeqCst), errors.try_clone());
     let reply = match start(&frame.fields, [input, output, errors], children) {
         Ok((shell, _script)) => wait(shell, children, &client),
         Err(error) => [OsString::from(REFUSED), error.to_string().into()],
     };
+    if let (true, Ok(told)) = (floods.load(Ordering::SeqCst) > before, told) {
+        // Whoever does not read this is gone.
+        drop(writeln!(File::from(told), "ralph-copilot: ended: too many processes in the sandbox"));
+    }
     // A client that is gone needs no answer.
     drop(send(&client, reply, &[]));
 }
@@ -110,6 +125,18 @@ fn start(
     let path = format!("/proc/{}/fd/{}", std::process::id(), script.as_raw_fd());
     let number = children.start(shell.arg(format!(". {path}")))?;
     Ok((number, Some(script)))
+}
+
+/// Ends everything below the server when that is too much, and counts how often.
+fn end_floods(floods: &AtomicU32) {
+    let own = std::process::id();
+    loop {
+        thread::sleep(LOOK);
+        if count_below(own) > MOST_PROCESSES {
+            floods.fetch_add(1, Ordering::SeqCst);
+            end_below(own);
+        }
+    }
 }
 
 /// Waits for the shell and passes the client's signals on. A client that is killed takes its

@@ -43,6 +43,12 @@ pub fn kill_now(run: &str) {
     }
 }
 
+/// The number of living processes below another one.
+#[must_use]
+pub fn count_below(root: u32) -> usize {
+    family::below(root).len()
+}
+
 /// Kills every process below a living one that is their subreaper, without waiting for more than
 /// [`BELOW`]. They are stopped first: a stopped process does not fork. False if one is left.
 pub fn end_below(root: u32) -> bool {
