@@ -197,6 +197,15 @@ mod tests {
             ("password = 'ab1'", "password = '[REDACTED]'"),
             ("DB_PASSWORD=\"abc\"", "DB_PASSWORD=\"[REDACTED]\""),
             ("password=\"  hunter2 x\"", "password=\"[REDACTED]\""),
+            ("sh -c 'password='\\''  hunter2 x'\\'''", "sh -c 'password='\\''[REDACTED]'\\'''"),
+            (
+                "{\"c\":\"sh -c 'password='\\\\''hunter2 x'\\\\'''\"}",
+                "{\"c\":\"sh -c 'password='\\\\''[REDACTED]'\\\\'''\"}",
+            ),
+            (
+                "sh -c 'password='\"'\"'hunter2 x'\"'\"''",
+                "sh -c 'password='\"'\"'[REDACTED]'\"'\"''",
+            ),
             ("it's password='\thunter2'", "it's password='[REDACTED]'"),
             ("{\"a\":1,\"password\":\"  open sesame\"}", "{\"a\":1,\"password\":\"[REDACTED]\"}"),
             (
@@ -454,6 +463,8 @@ mod tests {
         "{\"api_key\":\"",
         "\"}",
         "password=\"\"\"",
+        "password='\\''",
+        "'\\''",
         "“",
         "”",
         "two words",

@@ -19,11 +19,12 @@ use super::value::{self, ValueContext};
 use crate::guard::secrets::{self, Says};
 
 /// What follows a name: the sign, then a quote, or a value without one. A quote may have a
-/// prefix (`$'…'`, `b"…"`), be tripled, or be a typographic one. A type may precede the sign.
+/// prefix (`$'…'`, `b"…"`), be tripled, be one in a string of a shell (`'\''`), or be a
+/// typographic one. A type may precede the sign.
 const PAIR: &str = concat!(
     r#"^(?P<close>(?:\\*["']?|[”’»›])\]?|%(?:25)*2[27])"#,
     r#"(?P<sign>[ \t]*=>[ \t]*|[ \t]*[:?]=[ \t]*|[ \t]*:[ \t]*&?(?:'static[ \t]+)?[A-Za-z_][A-Za-z0-9_.:]{0,40}[ \t]+=[ \t]+|[ \t]+=[ \t]+|=|[ \t]*:[ \t]*|[ \t]+|%(?:25)*3[ADad](?:%(?:25)*2[027])*)"#,
-    r#"(?:(?:[$@]|[rRbBuUfFL]{1,2})?(?:(?P<triple>"{3}|'{3}|(?:\\"){3}|(?:\\'){3})|(?P<open>\\*["'`]))"#,
+    r#"(?:(?:[$@]|[rRbBuUfFL]{1,2})?(?:(?P<triple>"{3}|'{3}|(?:\\"){3}|(?:\\'){3}|'\\+''|'\\*"'\\*"')|(?P<open>\\*["'`]))"#,
     r#"|(?P<smart>[“‘„«‹])|(?P<lead>[{<(]?)(?P<bare>[^\s"'`\\,;&<>(){}\[\]|]+)(?P<next>[(\[{<]?))"#,
 );
 
@@ -292,6 +293,9 @@ fn is_secret_text(value: &str, name: &str, says: Says, sign: &str) -> bool {
 /// Does the quote before `from` close a string that began earlier in its line, as in
 /// `"Password: " + x`? Typographic quotes always do.
 fn closes(text: &str, from: usize, open: &str) -> bool {
+    if open.matches(['"', '\'']).count() >= 3 {
+        return false;
+    }
     let Some(quote) = open.chars().last().filter(char::is_ascii) else { return true };
     let before = &text[..from - open.len()];
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];

@@ -89,7 +89,7 @@ pub(super) fn quoted_ends(
         "«" => &['»', '\n'],
         "‹" => &['›', '\n'],
         "“" | "„" => &['”', '“', '\n'],
-        triple if triple.matches(['"', '\'']).count() == 3 => {
+        triple if triple.matches(['"', '\'']).count() >= 3 => {
             return triple_ends(text, from, triple, strings);
         }
         _ => return plain_ends(text, &Quoted { open, from }, strings),
