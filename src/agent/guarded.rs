@@ -4,6 +4,7 @@
 //! answer, and the hook process turns that into a denial. A report is always answered with
 //! "go on".
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ const LONGEST: u64 = 32 << 20;
 const ARRIVAL: Duration = Duration::from_secs(10);
 /// The CLI's stop reason for an agent that considers itself finished.
 const FINISHED: &str = "end_turn";
+/// How a question about a result begins, also one of a call that failed.
+const RESULT: &[u8] = b"postToolUse";
 
 /// How the guard answers a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +124,8 @@ async fn answer(
         Ok(Err(error)) => return tracing::warn!(%error, "a hook's question was lost"),
         Err(_) => return tracing::warn!("a hook's question did not arrive"),
     }
-    let redactor = Arc::clone(gate.redactor());
+    // A result is the agent's work, and loses known secrets only.
+    let redactor = (!question.starts_with(RESULT)).then(|| Arc::clone(gate.redactor()));
     let whole = u64::try_from(question.len()).is_ok_and(|length| length < LONGEST);
     let reply = if let Some(input) = question.strip_prefix(b"agentStop\n").filter(|_| whole) {
         Ok(stop(&gate, input, stops).await)
@@ -131,7 +135,10 @@ async fn answer(
     };
     match reply {
         Ok(reply) => {
-            let reply = redactor.redact_str(&reply);
+            let reply = match &redactor {
+                Some(redactor) => redactor.redact_str(&reply),
+                None => Cow::Borrowed(reply.as_str()),
+            };
             // A hook that does not read the answer denies by itself after its own timeout.
             match tokio::time::timeout(ARRIVAL, stream.write_all(reply.as_bytes())).await {
                 Ok(Ok(())) => {}
@@ -197,10 +204,13 @@ fn reply(gate: &Gate, question: &[u8], whole: bool, greeting: Greeting) -> Strin
             Err(error) => hooks::forbid(&format!("Nothing ran: {error}.")),
         },
         // A report gets the same answer whatever it contains.
-        b"postToolUse" | b"postToolUseFailure" => {
-            let told = hooks::read_result(input).map(|result| gate.record_result(&result));
-            understood(told)
-        }
+        b"postToolUse" | b"postToolUseFailure" => match hooks::read_result(input) {
+            Ok(result) => {
+                gate.record_result(&result);
+                gate.shown_result(&result).unwrap_or_else(hooks::pass)
+            }
+            Err(error) => understood(Err(error)),
+        },
         b"errorOccurred" => understood(hooks::read_error(input).map(|report| gate.report(report))),
         b"sessionEnd" => {
             let ended = hooks::read_end(input);

@@ -28,6 +28,7 @@ use super::gc::{self, Heartbeat};
 use super::launch::{self, Mount, Start};
 use super::recipe::bridge_under;
 use super::screen::{self, Show};
+use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
 use super::{ask, audit, environment, quota, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
@@ -75,8 +76,9 @@ pub(super) async fn assemble(
     let chosen = tier::choose(plan.settings.sandbox, at.place.root())?;
     let told = chosen.notice();
     let tier = (chosen.tier, chosen.programs);
-    let (settings, redactor) = (&plan.settings, environment::redactor());
-    let walls = RunWalls::new(&at, &plan.preflight, settings, tier, scratch.path(), redactor)?;
+    let settings = &plan.settings;
+    let secrets = SecretFiles::find(&at.place.repo, settings)?;
+    let walls = RunWalls::new(&at, &plan.preflight, settings, tier, scratch.path(), secrets)?;
     let walls = Arc::new(walls);
     let screen = Screen { asks: asks(args, &plan.settings), reporter: screen, live };
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
@@ -135,7 +137,7 @@ async fn finish(
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
     notices.extend(claim.untold.take());
     let model = launch::model(&settings, command.kind);
-    let redactor = Arc::clone(environment::redactor());
+    let redactor = Arc::clone(walls.redactor());
     let parts = RunParts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(ShellChecks::new(redactor, claim.run.as_str())),
@@ -231,7 +233,7 @@ fn record(
 ) -> Result<Recording, Failure> {
     let Screen { asks, reporter, live } = screen;
     let clock = Clock::system();
-    let redactor = environment::redactor();
+    let redactor = walls.redactor();
     let mut reporters = screen::reporters(at.place.root(), &at.layout, clock);
     reporters.push(reporter);
     let journal = claim.folder.join(JOURNAL_FILE);

@@ -33,6 +33,11 @@ pub(super) fn redactor() -> &'static Arc<Redactor> {
     REDACTOR.get_or_init(|| Arc::new(Redactor::new(secrets())))
 }
 
+/// The same, which knows more values.
+pub(super) fn redactor_of(values: Vec<String>) -> Arc<Redactor> {
+    Arc::new(Redactor::new(secrets().into_iter().chain(values)))
+}
+
 fn secrets() -> Vec<String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

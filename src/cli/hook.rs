@@ -76,7 +76,7 @@ fn of_the_run(event: &str, socket: &Path) -> u8 {
         }
     });
     match asked {
-        Ok(Ok(reply)) if answer(&reply) || only_reports => 0,
+        Ok(Ok(reply)) if repeat(&reply) || only_reports => 0,
         Ok(Ok(_)) => DENIED,
         Ok(Err(why)) => fail(&why, only_reports),
         Err(RecvTimeoutError::Timeout) => fail("the guard did not answer in time", only_reports),
@@ -182,10 +182,13 @@ fn read_input() -> Result<Vec<u8>, String> {
 
 /// Prints the answer whole and at once; says whether that worked.
 fn answer(text: &str) -> bool {
+    repeat(&environment::redactor().redact_str(text))
+}
+
+/// Prints an answer of the runner, which has redacted it.
+fn repeat(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
-    out.write_all(environment::redactor().redact_str(text).as_bytes())
-        .and_then(|()| out.flush())
-        .is_ok()
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
 }
 
 #[cfg(test)]

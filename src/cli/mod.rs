@@ -42,6 +42,7 @@ mod run;
 mod runtime;
 mod sandbox;
 mod screen;
+mod secret_files;
 mod shell;
 mod status;
 mod tick;

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::TaskContext;
 use super::failure::Failure;
-use super::{agent_folders, audit, openings, sandbox};
+use super::secret_files::SecretFiles;
+use super::{agent_folders, audit, environment, openings, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
 use crate::guard::{Policy, Redactor, secret_name};
@@ -45,16 +46,23 @@ impl RunWalls {
         settings: &Settings,
         (tier, programs): (Tier, Programs),
         scratch: &Path,
-        redactor: &Arc<Redactor>,
+        secrets: SecretFiles,
     ) -> Result<Self, Failure> {
         let mut view = view(at, preflight, scratch);
         openings::open(&mut view, settings)?;
+        let shown = scratch.join("shown");
+        view.replaced = secrets.replacements(&shown).map_err(failed(&shown))?;
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
         fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
         let file = |name| at.place.root().join(at.layout.file(name));
         let editable = [at.folder.dir.clone(), file(TASK), file(PROGRESS)];
-        let redactor = Arc::clone(redactor);
+        let redactor = environment::redactor_of(secrets.values);
         Ok(Self { tier, programs, view, editable, redactor, number: AtomicU32::new(0) })
+    }
+
+    /// The redaction of the run: it knows the values in files with secrets, too.
+    pub(super) fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
     }
 
     pub(super) fn tier(&self) -> Tier {

@@ -40,7 +40,7 @@ pub use files::{FileKind, Files, OsFiles};
 pub use places::is_system;
 pub use policy::{Allow, Approval, Globs, Policy, TickRule};
 pub use policy_error::PolicyError;
-pub use redact::{RedactStream, Redactor};
+pub use redact::{RedactStream, Redactor, Scrambler};
 pub use rules::{FLOOR, Rules};
 pub use secrets::path as secret_name;
 pub use shell::THREAD as GUARD_THREAD;

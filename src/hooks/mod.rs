@@ -35,6 +35,6 @@ pub use staging::{
 pub use wire::{
     AgentStop, ErrorReport, HookCall, HookResult, WireError, denial, forbid, pass, permit,
     read_call, read_end, read_error, read_permission, read_result, read_session, read_stop,
-    replace, turn_back,
+    replace, replace_result, turn_back,
 };
 pub use xpia::{DEFENDER, XpiaAudit, XpiaError, XpiaInput, XpiaVerdict, read_xpia};

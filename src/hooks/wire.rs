@@ -29,6 +29,8 @@ pub struct HookResult {
     pub call: HookCall,
     /// The result that the model gets.
     pub output: Value,
+    /// What the CLI calls this kind of result, such as `success`.
+    pub kind: Option<String>,
 }
 
 /// A turn that the agent wants to end, as `agentStop` describes it.
@@ -160,11 +162,13 @@ pub fn read_permission(input: &[u8]) -> Result<HookCall, WireError> {
 pub fn read_result(input: &[u8]) -> Result<HookResult, WireError> {
     let call = read_call(input)?;
     let ended: Ended = serde_json::from_slice(input)?;
+    let kind = ended.tool_result.as_ref().and_then(|result| result["resultType"].as_str());
+    let kind = kind.map(str::to_owned);
     let told = ended.tool_result.map(|mut result| match result.get_mut("textResultForLlm") {
         Some(text) => text.take(),
         None => result,
     });
-    Ok(HookResult { call, output: told.or(ended.error).unwrap_or_default() })
+    Ok(HookResult { call, output: told.or(ended.error).unwrap_or_default(), kind })
 }
 
 /// Reads the input of `agentStop`.
@@ -226,6 +230,11 @@ pub fn pass() -> String {
 /// The output without a decision that replaces the call's arguments.
 pub fn replace(arguments: &Value) -> String {
     json!({ "modifiedArgs": arguments }).to_string()
+}
+
+/// The output of `postToolUse` that replaces what the model gets.
+pub fn replace_result(kind: &str, text: &str) -> String {
+    json!({ "modifiedResult": { "resultType": kind, "textResultForLlm": text } }).to_string()
 }
 
 /// The output of `permissionRequest` that allows the call; any other output denies it.

@@ -16,6 +16,7 @@
 //! | values of a recipe's context | `engine::recipe`; large values on disk in `recipe::spill` |
 //! | signs in guardrails.md | `engine::state_files` |
 //! | answers to hooks | `agent::guarded` (a run's socket), `cli::hook` (printed) |
+//! | results of tools, on their way to the model | `agent::Gate`, known values only |
 //! | questions of `--ask` | `agent::Gate` |
 //! | output of every other command, log lines on stderr | `cli` |
 //! | wire log and stderr.log of the agent | `agent::wire_log`, `agent::stderr` |

@@ -44,6 +44,46 @@ fn a_script_that_the_agent_wrote_reaches_nothing_outside_of_the_workspace() {
 }
 
 #[test]
+fn secrets_of_the_workspace_reach_neither_commands_nor_the_model() {
+    let Some(scene) = Scene::new(ONE).filter(|_| available()) else { return };
+    scene.commit("config/server.key", "Zx98Yw76Vu54Ts32Qq11\n");
+    scene.commit(".gitignore", ".env\nlocal.key\n");
+    scene.write(".env", "API_KEY=Ab12Cd34Ef56Gh78\nPORT=3000\n");
+    scene.write("local.key", "Kk55Ll66Mm77Nn88Oo99\n");
+    let script = scene.repo().join("out/script.sh");
+    // Names that the guard does not see.
+    let text = "cat config/server.k*y\ncat .e*v; cat local.k*y\necho Ab12Cd34Ef56Gh78\n";
+    let mut steps = vec![
+        bash("mkdir -p out"),
+        call("create", json!({ "path": script, "file_text": text })),
+        bash("sh out/script.sh"),
+        bash("rm -f out/script.sh; git status --short"),
+    ];
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    scene.run(&["job", "--sandbox=full"]).expect(0);
+    let requests = model.requests();
+    let told = tool_results(&requests[3]).pop().expect("a result");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines[0], "[REDACTED]", "a tracked key is there and not shown: {told}");
+    assert!(lines[1].starts_with("API_KEY=") && lines[1].len() == 24, "{told}");
+    assert_eq!(lines[2..4], ["PORT=3000", "[REDACTED]"], "an untracked key is empty: {told}");
+    for secret in ["Zx98Yw76", "Ab12Cd34", "Kk55Ll66"] {
+        for request in &requests[3..] {
+            let said = tool_results(request).concat();
+            assert!(!said.contains(secret), "{secret}: {said}");
+        }
+        for event in scene.journal() {
+            let event = format!("{:?}", event.kind);
+            assert!(!event.contains(secret), "{event}");
+        }
+    }
+    assert_eq!(scene.read("local.key"), "Kk55Ll66Mm77Nn88Oo99\n");
+    scene.assert_nothing_left();
+}
+
+#[test]
 fn a_command_that_another_hook_puts_in_place_of_ours_ends_the_run() {
     let Some(scene) = Scene::new(ONE).filter(|_| available()) else { return };
     let other = json!({ "modifiedArgs": { "command": "touch replaced", "description": "d" } });

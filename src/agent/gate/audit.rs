@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::{Gate, REPORTS};
-use crate::hooks::{ErrorReport, HookCall, HookResult};
+use crate::hooks::{ErrorReport, HookCall, HookResult, replace_result};
 use crate::model::{AuditEntry, HookType, SessionId};
 
 impl Gate {
@@ -64,6 +64,14 @@ impl Gate {
             elapsed: took,
             ..AuditEntry::new(HookType::PostToolUse, Some(SessionId::new(session.clone())))
         });
+    }
+
+    /// The answer to a result that shows secrets of the workspace's files or of this machine: the
+    /// same result without them.
+    pub fn shown_result(&self, result: &HookResult) -> Option<String> {
+        let (text, kind) = (result.output.as_str()?, result.kind.as_deref()?);
+        let shown = self.redactor.without_known_values(text);
+        (shown != text).then(|| replace_result(kind, &shown))
     }
 
     /// Notes how a prompt ended, as the CLI reports it.

@@ -46,7 +46,7 @@ pub(super) async fn after(directory: Option<&Path>, input: &[u8], until: Instant
 
 /// What the audit keeps of a result.
 fn report(input: &[u8]) -> AuditEntry {
-    let Ok(HookResult { call, output }) = read_result(input) else {
+    let Ok(HookResult { call, output, .. }) = read_result(input) else {
         return AuditEntry::new(HookType::PostToolUse, None);
     };
     let session = session_of(&call);

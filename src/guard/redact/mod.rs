@@ -14,12 +14,14 @@ mod pattern;
 mod phrase;
 mod quotes;
 mod redactor;
+mod secret_values;
 mod shapes;
 mod stream;
 mod tokens;
 mod value;
 
 pub use redactor::Redactor;
+pub use secret_values::Scrambler;
 pub use stream::RedactStream;
 
 #[cfg(test)]

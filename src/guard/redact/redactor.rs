@@ -57,14 +57,18 @@ impl Redactor {
 
     /// The text without its secrets.
     pub fn redact_str<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let out = replace(self.without_known_values(text), shapes::redact);
+        replace(out, pairs::redact)
+    }
+
+    /// The text without the known values. What only looks like a secret stays.
+    pub fn without_known_values<'t>(&self, text: &'t str) -> Cow<'t, str> {
         // Values that cannot be searched for may be anywhere.
         let Some(values) = &self.values else { return Cow::Borrowed(REDACTED) };
-        let mut out = Cow::Borrowed(text);
-        if values.patterns_len() > 0 && values.is_match(text) {
-            out = Cow::Owned(values.replace_all(text, &vec![REDACTED; values.patterns_len()]));
+        if values.patterns_len() == 0 || !values.is_match(text) {
+            return Cow::Borrowed(text);
         }
-        out = replace(out, shapes::redact);
-        replace(out, pairs::redact)
+        Cow::Owned(values.replace_all(text, &vec![REDACTED; values.patterns_len()]))
     }
 
     /// The value of the header `Authorization` without its secret.

@@ -16,6 +16,7 @@ mod operation;
 mod preflight;
 mod settings;
 mod status;
+mod tracked;
 mod write;
 
 pub use excludes::{ExcludesLock, ExcludesWatch};

@@ -1,0 +1,253 @@
+//! Files with secrets in the workspace and in HOME: what commands see in their place, and the
+//! values that no result of a tool may show.
+//!
+//! Invariant: a tracked file is never shown as another one, since the next commit would hold
+//! that. What a secret looks like is the guard's business.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::environment;
+use super::failure::Failure;
+use crate::config::Settings;
+use crate::guard::{Redactor, Scrambler, secret_name};
+use crate::model::ExitCode;
+use crate::verify::{GitRepo, Repo as _};
+
+/// Folders of dependencies and build output, whose keys are public ones or tests'.
+const DEPENDENCIES: [&str; 6] =
+    ["node_modules", "target", ".venv", "venv", "site-packages", "vendor"];
+/// Largest file whose values are looked for, in bytes.
+const LARGEST: u64 = 1 << 20;
+/// Files with logins in HOME.
+const LOGINS: [&str; 24] = [
+    ".netrc",
+    "_netrc",
+    ".git-credentials",
+    ".pgpass",
+    ".pypirc",
+    ".my.cnf",
+    ".vault-token",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".aws/credentials",
+    ".azure/accessTokens.json",
+    ".docker/config.json",
+    ".kube/config",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".config/gh/hosts.yml",
+    ".config/git/credentials",
+    ".config/gcloud/application_default_credentials.json",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".config/pip/pip.conf",
+];
+/// The folder of keys in HOME, and how their names begin.
+const KEYS: (&str, &str) = (".ssh", "id_");
+
+/// The files with secrets of a run.
+#[derive(Default)]
+pub(super) struct SecretFiles {
+    /// Secret values in them.
+    pub(super) values: Vec<String>,
+    /// Untracked files of the workspace with what they hold instead, if commands see them
+    /// changed.
+    shown: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl SecretFiles {
+    /// Looks through the workspace and HOME. Files that the settings open are left out.
+    pub(super) fn find(repo: &GitRepo, settings: &Settings) -> Result<Self, Failure> {
+        let root = repo.root();
+        let plain = |path: &Path| path.components().filter(|it| *it != Component::CurDir).collect();
+        let open: BTreeSet<PathBuf> =
+            settings.readable.iter().map(|file| plain(file.path())).collect();
+        let mut found = Vec::new();
+        walk(root, &mut found);
+        let relative = found.iter().filter_map(|path| path.strip_prefix(root).ok());
+        let paths: BTreeSet<PathBuf> =
+            relative.filter(|path| !open.contains(*path)).map(Path::to_owned).collect();
+        let tracked = repo
+            .tracked(paths.clone())
+            .map_err(|error| Failure::new(ExitCode::Repository, error))?;
+        let redactor = environment::redactor();
+        let scrambler = Scrambler::default();
+        let mut all = Self::default();
+        for path in paths {
+            let file = root.join(&path);
+            let text = text(&file);
+            if let Some(text) = &text {
+                all.values.extend(redactor.secret_values(&path, text));
+            }
+            if !tracked.contains(&path)
+                && let Some(instead) = instead(&path, text.as_deref(), &scrambler, redactor)
+            {
+                all.shown.push((file, instead));
+            }
+        }
+        let home = etcetera::home_dir().unwrap_or_default();
+        for file in logins(&home) {
+            if let Some(text) = text(&file) {
+                all.values.extend(redactor.secret_values(&file, &text));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Writes what commands see instead into `folder`: each file with the one to show.
+    pub(super) fn replacements(&self, folder: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+        fs::create_dir_all(folder)?;
+        let mut list = Vec::new();
+        for (number, (file, bytes)) in self.shown.iter().enumerate() {
+            let shown = folder.join(number.to_string());
+            fs::write(&shown, bytes)?;
+            let mode = fs::metadata(file)?.permissions().mode() & 0o777;
+            fs::set_permissions(&shown, fs::Permissions::from_mode(mode | 0o400))?;
+            list.push((file.clone(), shown));
+        }
+        Ok(list)
+    }
+}
+
+/// What a file shows instead of its secrets, if that differs. `text` is missing if it is no text,
+/// or too long.
+fn instead(
+    path: &Path,
+    text: Option<&str>,
+    scrambler: &Scrambler,
+    redactor: &Redactor,
+) -> Option<Vec<u8>> {
+    let Some(text) = text else { return Some(Vec::new()) };
+    if is_settings(path) {
+        let scrambled = scrambler.scramble(text, redactor);
+        return (scrambled != text).then(|| scrambled.into_bytes());
+    }
+    (!text.is_empty() && !is_public(text)).then(Vec::new)
+}
+
+/// Programs read these files as settings, and fail where they are empty.
+fn is_settings(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    name.starts_with(".env") || name.ends_with(".env") || name == ".npmrc"
+}
+
+/// Certificates and public keys.
+fn is_public(text: &str) -> bool {
+    let mut blocks = text.lines().filter(|line| line.starts_with("-----BEGIN ")).peekable();
+    blocks.peek().is_some() && blocks.all(|line| !line.contains("PRIVATE"))
+}
+
+/// Secret-looking regular files below a folder. Repositories inside have an index of their own,
+/// and nothing in them is changed.
+fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        let (path, name) = (entry.path(), entry.file_name());
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            let skipped = name == ".git" || DEPENDENCIES.iter().any(|it| name == *it);
+            if !skipped && path.join(".git").symlink_metadata().is_err() {
+                walk(&path, found);
+            }
+        } else if kind.is_file() && secret_name(Path::new(&name)) {
+            found.push(path);
+        }
+    }
+}
+
+fn logins(home: &Path) -> Vec<PathBuf> {
+    let (folder, begins) = KEYS;
+    let keys = fs::read_dir(home.join(folder)).into_iter().flatten().filter_map(Result::ok);
+    let keys = keys
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(begins))
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_none_or(|ending| ending != "pub"));
+    LOGINS.iter().map(|path| home.join(path)).chain(keys).collect()
+}
+
+/// The text of a file that is not too long.
+fn text(path: &Path) -> Option<String> {
+    let is_small = fs::metadata(path).is_ok_and(|found| found.len() <= LARGEST);
+    is_small.then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::config::{Layer, LayerSettings, Source, resolve};
+
+    const ENV: &str = "API_KEY=Ab12Cd34Ef56Gh78\nPORT=3000\n";
+    const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n";
+
+    fn found(readable: &str) -> (tempfile::TempDir, SecretFiles) {
+        let dir = tempfile::tempdir().expect("temporary folder");
+        let root = dir.path().canonicalize().expect("canonical");
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text).expect("written");
+        };
+        let git = |args: &[&str]| {
+            let status = Command::new("git").args(args).current_dir(&root).status();
+            assert!(status.expect("git").success());
+        };
+        write("tracked/.env", "A_TOKEN=Zx98Yw76Vu54Ts32\n");
+        write("tracked/server.key", KEY);
+        git(&["init", "-q"]);
+        git(&["add", "-A"]);
+        for (path, text) in [
+            (".env", ENV),
+            (".env.example", ENV),
+            (".env.test", "B_TOKEN=Qq11Ww22Ee33Rr44\n"),
+            (".env.empty", "PORT=1\n"),
+            ("config/master.key", "0a1b2c3d4e5f60718293\n"),
+            ("config/ca.pem", CERTIFICATE),
+            ("config/both.pem", &format!("{CERTIFICATE}{KEY}")),
+            ("node_modules/pkg/test.pem", KEY),
+            ("src/main.rs", ENV),
+        ] {
+            write(path, text);
+        }
+        let values = LayerSettings {
+            readable: vec![readable.try_into().expect("a file")],
+            ..LayerSettings::default()
+        };
+        let settings = resolve(&[Layer { source: Source::Task, values }]);
+        let repo = GitRepo::discover(&root).expect("a repository");
+        (dir, SecretFiles::find(&repo, &settings).expect("found"))
+    }
+
+    #[test]
+    fn untracked_files_with_secrets_are_shown_without_and_all_values_are_known() {
+        let (dir, found) = found("./.env.test");
+        let root = dir.path().canonicalize().expect("canonical");
+        let mut shown: Vec<(&str, String)> = (found.shown.iter())
+            .map(|(file, bytes)| {
+                let path = file.strip_prefix(&root).expect("inside").to_str().expect("text");
+                (path, String::from_utf8(bytes.clone()).expect("text"))
+            })
+            .collect();
+        let env = shown.remove(0);
+        assert!(env.0 == ".env" && env.1.ends_with("\nPORT=3000\n"), "{env:?}");
+        assert!(env.1.len() == ENV.len() && env.1 != ENV, "{env:?}");
+        let empty = String::new;
+        assert_eq!(shown, [("config/both.pem", empty()), ("config/master.key", empty())]);
+        for value in ["Ab12Cd34Ef56Gh78", "Zx98Yw76Vu54Ts32", "0a1b2c3d4e5f60718293"] {
+            assert!(found.values.iter().any(|it| it == value), "{value}: {:?}", found.values);
+        }
+        assert!(!found.values.iter().any(|it| it == "Qq11Ww22Ee33Rr44"), "it may be read");
+        let list = found.replacements(&root.join("shown")).expect("written");
+        let (file, shown) = &list[0];
+        assert_eq!(*file, root.join(".env"));
+        assert_eq!(fs::read_to_string(shown).expect("read"), env.1);
+    }
+}
