@@ -21,8 +21,8 @@ use crate::guard::{Policy, Redactor, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
     AgentFolders, Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms, SandboxError,
-    Secrets, StartOnline, View, Walls, around, full, outer, partial, prepare, socket, sockets_of,
-    tools, whole,
+    Secrets, StartOnline, View, Walls, around, full, make_caches, outer, partial, prepare, socket,
+    sockets_of, tools, whole,
 };
 use crate::verify::{PROGRESS, Preflight, Repo as _, TASK};
 
@@ -197,6 +197,7 @@ impl RunWalls {
     }
 
     fn limits(&self, view: &View) -> Result<LandlockRules, SandboxError> {
+        make_caches(&view.home, &|tool| which::which(tool).is_ok());
         self.with_secrets(|secrets| partial(view, secrets)).map_err(failed(&view.home))
     }
 

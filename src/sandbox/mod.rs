@@ -34,7 +34,7 @@ pub use home::{Secrets, prepare, tools};
 pub use landlock::{LandlockError, LandlockRules, has_landlock};
 pub use network::Network;
 pub use outer::{AgentFolders, outer, whole};
-pub use partial::partial;
+pub use partial::{make_caches, partial};
 pub use probe::probe;
 pub use profile::{Bind, Overlay, Profile, Walls};
 pub use programs::Programs;

@@ -2,9 +2,9 @@
 //! workspace, its TMPDIR and caches, and reads everything but what is private in HOME and of
 //! other people.
 //!
-//! Invariant: pure over what [`View`] and the file system say; nothing is created. Landlock only
-//! adds rights, so a folder that holds something private is listed entry by entry, and what is
-//! made in it later is out of reach.
+//! Invariant: [`partial`] is pure over what [`View`] and the file system say. Landlock only adds
+//! rights, so a folder that holds something private is listed entry by entry, and what is made in
+//! it later is out of reach.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,19 @@ const CACHES: [&str; 14] = [
 ];
 /// Where everything caches, but for what is listed in [`PROGRAMS`].
 const CACHE: &str = ".cache";
+/// Where the C library makes semaphores and shared memory, for pools of processes among others.
+const SHARED_MEMORY: &str = "/dev/shm";
+/// Tools that fail without their cache, and where it lies in HOME.
+const CACHED: [(&str, &str); 8] = [
+    ("go", ".cache/go-build"),
+    ("golangci-lint", ".cache/golangci-lint"),
+    ("ccache", ".cache/ccache"),
+    ("zig", ".cache/zig"),
+    ("deno", ".cache/deno"),
+    ("composer", ".cache/composer"),
+    ("npm", ".npm/_cacache"),
+    ("npm", ".npm/_logs"),
+];
 /// Folders of [`CACHE`] that hold programs which people start outside of the sandbox.
 const PROGRAMS: [&str; 2] = ["copilot", "ralph-copilot"];
 
@@ -40,7 +53,7 @@ const PROGRAMS: [&str; 2] = ["copilot", "ralph-copilot"];
 /// # Errors
 /// If HOME cannot be listed.
 pub fn partial(view: &View, secrets: &Secrets<'_>) -> std::io::Result<LandlockRules> {
-    let mut writable = vec![view.tree.clone(), view.tmp.clone()];
+    let mut writable = vec![view.tree.clone(), view.tmp.clone(), SHARED_MEMORY.into()];
     writable.extend(view.git.iter().filter(|git| !git.starts_with(&view.tree)).cloned());
     writable.extend(CACHES.iter().map(|path| view.home.join(path)));
     let caches = fs::read_dir(view.home.join(CACHE)).into_iter().flatten().filter_map(Result::ok);
@@ -53,6 +66,14 @@ pub fn partial(view: &View, secrets: &Secrets<'_>) -> std::io::Result<LandlockRu
         ports: view.ports.clone(),
         signals: false,
     })
+}
+
+/// Makes the folders in which installed tools cache, as their first start would: what does not
+/// exist cannot be given to a command. One that cannot be made stays away, as without a sandbox.
+pub fn make_caches(home: &Path, is_installed: &dyn Fn(&str) -> bool) {
+    for (_, folder) in CACHED.iter().filter(|(tool, _)| is_installed(tool)) {
+        drop(fs::create_dir_all(home.join(folder)));
+    }
 }
 
 fn readable(view: &View, secrets: &Secrets<'_>) -> std::io::Result<Vec<PathBuf>> {
