@@ -91,7 +91,7 @@ fn the_documented_example_loads_and_does_what_it_says() {
         ("npm run e2e", "policy.no-end-to-end"),
         ("cd src && timeout 5 npm 'run' e2e -- --headed | cat", "policy.no-end-to-end"),
         ("npm run test", "allow"),
-        ("npm run \"$X\"", "policy.no-end-to-end"),
+        ("npm run \"$X\"", "shell.not-understood"),
         ("terraform plan -out target/plan", "allow"),
         ("terraform apply", "container"),
         ("git push origin main", "ask policy.push"),
@@ -103,7 +103,7 @@ fn the_documented_example_loads_and_does_what_it_says() {
         ("echo x > /srv/fixtures/a", "path.outside"),
         ("echo x > src/generated/new.rs", "policy.generated"),
         ("mv src _archive/", "policy.generated"),
-        ("find src -name '*.rs' | xargs sed -i s/x/y/", "policy.generated"),
+        ("sed -i s/x/y/ src/*/api.rs", "policy.generated"),
         ("echo x > Cargo.lock", "policy.generated"),
         ("echo x > src/lib.rs", "allow"),
         ("echo 'drop  table x' > a.sql", "policy.blocked-pattern"),
@@ -157,7 +157,7 @@ fn the_order_is_blocked_patterns_rules_ask_allowlist_default() {
         ("default='allow'", "bash", json!({"command": "frobnicate > /etc/x"}), "path.outside"),
         ("default='allow'", "bash", json!({"command": "GIT push"}), "shell.unknown-program"),
         ("default='allow'", "bash", json!({"command": "git push"}), "git.push"),
-        ("default='allow'", "bash", json!({"command": "echo $("}), "shell.unparsed"),
+        ("default='allow'", "bash", json!({"command": "echo $("}), "shell.not-understood"),
         ("default='allow'", "bash", Value::Null, "tool.malformed"),
     ] {
         let policy = place.policy(&format!("[policy]\n{config}\n"));
@@ -202,7 +202,7 @@ fn the_floor_is_never_lifted_and_the_rest_is() {
         ("echo $GITHUB_TOKEN", "secret.variable"),
         ("env", "env.dump"),
         ("export PATH=.", "env.injection"),
-        ("eval \"$X\"", "shell.opaque"),
+        ("eval \"$X\"", "shell.not-understood"),
         ("echo x > .github/hooks/a", "path.settings"),
         ("echo x > tasks/demo/TASK.md", "state.task"),
     ] {
@@ -256,7 +256,7 @@ fn what_is_lifted_keeps_the_floor_in_its_words() {
         ("-F 'f=@.env;type=a://b'", "secret.file"),
         (".e*", "secret.file"),
         ("~/.ssh/id_rsa", "secret.file"),
-        ("--key=~/x", "path.outside"),
+        ("'--key=~/x'", "path.outside"),
         ("file:///etc/hosts", "path.outside"),
         ("--from=/etc/hosts", "path.outside"),
         ("../x", "path.outside"),
@@ -269,7 +269,7 @@ fn what_is_lifted_keeps_the_floor_in_its_words() {
         ("tasks/other/TASK.md", "state.task"),
         ("tasks/demo/TASK.md", "state.task"),
         (".ralph/config.toml", "state.runner"),
-        ("\"$X\"", "path.unknown"),
+        ("\"$X\"", "shell.not-understood"),
     ] {
         let words = format!("frobnicate {command}");
         assert_eq!(line(&words, &any), rule, "{words}");

@@ -40,6 +40,8 @@ pub(super) enum ReadKind {
     Content,
     /// Its content and that of everything below it.
     Tree,
+    /// The same without hidden files, as ripgrep searches.
+    Search,
     /// That it exists, its name, its size.
     Name,
 }
@@ -63,12 +65,6 @@ pub(super) struct CallContext<'a> {
     changed: BTreeSet<PathBuf>,
     /// What a human has to approve, if the user's rules say so.
     ask: Option<Denial>,
-    /// Did a tool of the project run before, which may have built programs?
-    built: bool,
-    /// Links that this call itself would make: nothing may be reached through them.
-    links: Vec<PathBuf>,
-    /// Folders whose listing may name secrets.
-    unsifted: BTreeSet<PathBuf>,
     /// Commands that may still be looked at.
     budget: usize,
 }
@@ -98,9 +94,6 @@ impl<'a> CallContext<'a> {
             writes: BTreeSet::new(),
             changed: BTreeSet::new(),
             ask: None,
-            built: false,
-            links: Vec::new(),
-            unsifted: BTreeSet::new(),
             budget: 60_000,
         }
     }
@@ -133,49 +126,17 @@ impl<'a> CallContext<'a> {
         self.ask.get_or_insert(denial);
     }
 
-    /// Notes that a tool of the project ran, which may have built programs.
-    pub(super) fn note_build(&mut self) {
-        self.built = true;
-    }
-
-    /// May programs have been built by this call?
-    pub(super) fn has_built(&self) -> bool {
-        self.built
+    /// Did this run make a file or folder?
+    pub(super) fn is_new(&self, path: &Path) -> bool {
+        match (self.policy.started, self.files.born(path)) {
+            (Some(started), Some(born)) => born >= started,
+            _ => false,
+        }
     }
 
     /// Canonical paths whose content this call changes.
     pub(super) fn changed(&self) -> &BTreeSet<PathBuf> {
         &self.changed
-    }
-
-    /// Forgets the changed paths: a compiler made them from files that were there before.
-    pub(super) fn forget_changed(&mut self) {
-        self.changed.clear();
-    }
-
-    /// Notes a link that this call makes.
-    pub(super) fn note_link(&mut self, link: PathBuf) {
-        self.links.push(link);
-    }
-
-    /// Notes a folder whose listing may name secrets.
-    pub(super) fn note_unsifted(&mut self, folder: PathBuf) {
-        self.unsifted.insert(folder);
-    }
-
-    /// May a listing of this folder name secrets?
-    pub(super) fn is_unsifted(&self, folder: &Path) -> bool {
-        self.unsifted.contains(folder)
-    }
-
-    /// Does `work` as if no listing named secrets.
-    pub(super) fn take_unsifted(&mut self) -> BTreeSet<PathBuf> {
-        std::mem::take(&mut self.unsifted)
-    }
-
-    /// Puts back what [`Self::take_unsifted`] took.
-    pub(super) fn put_unsifted(&mut self, folders: BTreeSet<PathBuf>) {
-        self.unsifted.extend(folders);
     }
 
     /// All files that git tracks, if its index can be read.
@@ -186,16 +147,27 @@ impl<'a> CallContext<'a> {
 
     /// Denies a recursive read that would meet a secret. Folders that hold dependencies or
     /// build output are not looked into, and a large tree only as far as its first entries.
-    fn read_tree(&mut self, root: &Path) -> Result<(), Denial> {
+    fn read_tree(&mut self, root: &Path, read: ReadKind) -> Result<(), Denial> {
+        const NARROW: &str =
+            "narrow it: `rg -n PATTERN`, `git grep -n PATTERN`, a subfolder, or `--include='*.rs'`";
+        if read == ReadKind::Tree && self.files.kind(&root.join(".git")) != FileKind::Missing {
+            return Err(
+                Denial::new("path.git", "it reads what belongs to git itself").instead(NARROW)
+            );
+        }
         let tree = self.entries(root);
         if self.policy.rules.hides() {
             for path in &tree.paths {
                 self.ruled_path(path, Access::Read, true)?;
             }
         }
-        tree.secrets.iter().find(|path| self.policy.hides(path)).map_or(Ok(()), |path| {
-            Err(secret(path).instead("narrow it: `rg -n PATTERN`, `git grep -n PATTERN`, a subfolder, or `--include='*.rs'`"))
-        })
+        let hidden = |path: &Path| {
+            let below = path.strip_prefix(root).unwrap_or(path);
+            below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
+        };
+        let shown =
+            |path: &&PathBuf| self.policy.hides(path) && (read == ReadKind::Tree || !hidden(path));
+        tree.secrets.iter().find(shown).map_or(Ok(()), |path| Err(secret(path).instead(NARROW)))
     }
 
     /// The entries below a folder, looked at once in a decision.
@@ -220,14 +192,7 @@ impl<'a> CallContext<'a> {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(unclear());
         }
-        let real = resolve(path, self.files, &mut self.resolved).ok_or_else(unclear)?;
-        if self.links.iter().any(|link| real.path.starts_with(link)) {
-            return Err(Denial::new(
-                "path.symlink",
-                "it goes through a link that this same call makes",
-            ));
-        }
-        Ok(real)
+        resolve(path, self.files, &mut self.resolved).ok_or_else(unclear)
     }
 
     /// Whether a canonical path is the workspace or below it.
@@ -264,8 +229,15 @@ impl<'a> CallContext<'a> {
             )
             .instead("work with files below the workspace"));
         }
-        if read == ReadKind::Tree && real.kind == FileKind::Dir {
-            self.read_tree(&real.path)?;
+        if revealing && self.inside(&real.path) && is_git(&real.path, &self.policy.workspace) {
+            return Err(Denial::new(
+                "path.git",
+                format!("{} belongs to git itself", path.display()),
+            )
+            .instead("use git's own commands: `git log`, `git show`, `git status`"));
+        }
+        if matches!(read, ReadKind::Tree | ReadKind::Search) && real.kind == FileKind::Dir {
+            self.read_tree(&real.path, read)?;
         }
         Ok(real)
     }
@@ -400,6 +372,12 @@ impl<'a> CallContext<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether a canonical path is git's own data.
+fn is_git(path: &Path, workspace: &Path) -> bool {
+    let relative = path.strip_prefix(workspace).unwrap_or(path);
+    relative.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"))
 }
 
 /// The denial for a path that holds secrets.

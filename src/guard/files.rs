@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 /// What stands at a path, links not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +41,11 @@ pub trait Files: Sync {
     /// # Errors
     /// As the file system says.
     fn list(&self, path: &Path, most: usize) -> io::Result<Vec<String>>;
+
+    /// When a file or folder was made, where the file system knows.
+    fn born(&self, _path: &Path) -> Option<SystemTime> {
+        None
+    }
 }
 
 /// The file system of the machine.
@@ -70,6 +76,10 @@ impl Files for OsFiles {
             .take(most)
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect()
+    }
+
+    fn born(&self, path: &Path) -> Option<SystemTime> {
+        std::fs::symlink_metadata(path).ok()?.created().ok()
     }
 }
 

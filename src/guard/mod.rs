@@ -8,27 +8,28 @@
 //! What does not live here: who asks (the hook and the permission handler), the
 //! audit of what was decided, and configuration files.
 //!
-//! Order: the input's shape (`tools`), then for a command line its syntax tree
-//! (`shell`), its programs (`programs`), and in the end paths (`call_context`); the
-//! first denial wins, so the strictest rule does.
+//! Order: the input's shape (`tools`), then for a command line its syntax (`line`), its programs
+//! (`commands`), and in the end paths (`call_context`); the first denial wins, so the strictest
+//! rule does.
+//!
+//! In a sandbox ([`crate::model::Tier`]) a shell call is denied for plain intent only.
 
 mod call_context;
+mod commands;
 mod denial;
 mod explain;
 mod families;
 mod files;
+mod line;
 mod patches;
 mod places;
 mod policy;
 mod policy_error;
 mod prefix;
-mod programs;
 mod protected;
 mod redact;
 mod rules;
 mod secrets;
-mod shell;
-mod tables;
 mod task_files;
 mod tool_input;
 mod tools;
@@ -37,11 +38,11 @@ mod trees;
 
 pub use explain::Explained;
 pub use files::{FileKind, Files, OsFiles};
+pub use line::THREAD as GUARD_THREAD;
 pub use places::is_system;
 pub use policy::{Allow, Approval, Globs, Policy, TickRule};
 pub use policy_error::PolicyError;
 pub use redact::{RedactStream, Redactor, Scrambler};
 pub use rules::{FLOOR, Rules};
 pub use secrets::path as secret_name;
-pub use shell::THREAD as GUARD_THREAD;
 pub use tools::{decide, explain};

@@ -5,16 +5,17 @@
 //! finding the human's files belong to other rooms.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::model::{Tier, WriteScope};
 
+use super::commands::exactly;
 use super::policy_error::PolicyError;
 use super::prefix::fits;
 use super::rules::Rules;
 use super::secrets;
-use super::tables::exact::exactly;
 
 /// Everything a decision depends on besides the call itself and the files.
 #[derive(Clone, Debug)]
@@ -52,6 +53,8 @@ pub struct Policy {
     pub rules: Rules,
     /// What the kernel enforces around shell commands.
     pub tier: Tier,
+    /// When the run began: in a sandbox, a command may delete what was made later.
+    pub started: Option<SystemTime>,
     /// Whether calls are approved without a human: otherwise only reads are.
     pub approval: Approval,
 }
@@ -101,6 +104,7 @@ impl Policy {
             focus: None,
             rules: Rules::default(),
             tier: Tier::Off,
+            started: None,
             approval: Approval::Automatic,
         }
     }

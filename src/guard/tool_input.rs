@@ -22,6 +22,8 @@ pub(super) struct ToolInput {
     /// Whether all of the arguments is one patch, as text.
     pub(super) patch: bool,
     pub(super) malformed: bool,
+    /// Files that a patch of the tools' own form deletes.
+    pub(super) removed: Vec<String>,
     /// Files that a patch names beside the arguments, as written there.
     named: Vec<String>,
 }
@@ -237,7 +239,7 @@ impl ToolInput {
         self.writes = true;
         for file in files {
             match file.change {
-                PatchChange::Delete => self.deletes = true,
+                PatchChange::Delete => self.removed.push(file.path),
                 PatchChange::Update { moved: Some(target), .. } => {
                     self.sources.push(file.path);
                     self.paths.push(target);

@@ -11,13 +11,12 @@ use serde_json::Value;
 use crate::model::{Decision, RuleDecision, ToolRequest};
 
 use super::call_context::{CallContext, ReadKind, WriteKind};
-use super::denial::{Denial, DenialKind, blocked_pattern};
+use super::denial::{Denial, blocked_pattern};
 use super::explain::{Explained, ExplainedParts};
 use super::families::{Family, family};
 use super::files::Files;
+use super::line;
 use super::policy::{Approval, Policy};
-use super::programs;
-use super::shell;
 use super::task_files::{self, Edit};
 use super::tool_input::ToolInput;
 
@@ -118,7 +117,15 @@ impl Call<'_> {
                 )
             })
             && !seen.commands.is_empty();
-        let viewing = editor && seen.commands.iter().all(|command| command == "view");
+        // What changes a file says so by its name or by a field; one more word changes nothing.
+        let edits_by_command = matches!(
+            tool.to_lowercase().as_str(),
+            "str_replace_editor" | "str_replace_based_edit_tool"
+        );
+        let viewing = editor
+            && edits_by_command
+            && !seen.writes
+            && seen.commands.iter().all(|command| command == "view");
         if editor {
             seen.commands.clear();
         }
@@ -154,7 +161,7 @@ impl Call<'_> {
             Denial::new("program.delete", "an unattended run never deletes files")
                 .instead("archive it: `mkdir -p _archive && mv FILE _archive/`")
         };
-        if seen.deletes {
+        if seen.deletes || !seen.removed.is_empty() && !self.policy.tier.is_sandboxed() {
             return Err(deletes());
         }
         match self.family {
@@ -203,8 +210,7 @@ impl Call<'_> {
         for path in seen.paths.iter().chain(&seen.sources) {
             context.write(&self.absolute(path)?, WriteKind::Change)?;
         }
-        let env = shell::Env::new(policy.cwd.clone());
-        let noted = shell::assigned(context, &env, &seen.variables)?.noted();
+        let noted = line::assigned(context, &seen.variables)?.noted();
         let mut writes: Vec<PathBuf> = noted.writes.into_iter().collect();
         let mut ask = noted.ask;
         for command in &seen.commands {
@@ -215,15 +221,8 @@ impl Call<'_> {
                 ask = ask.or(self.ruled_command(command)?);
                 continue;
             }
-            let looked = match shell::judge(command, &policy, self.files, parts) {
-                Ok(looked) => looked,
-                Err(denial)
-                    if policy.tier.is_sandboxed() && denial.kind() == DenialKind::NotUnderstood =>
-                {
-                    continue;
-                }
-                Err(denial) => return Err(denial.within(command)),
-            };
+            let looked = line::judge(command, &policy, self.files, parts)
+                .map_err(|denial| denial.within(command))?;
             writes.extend(looked.writes);
             ask = ask.or(looked.ask.map(|denial| denial.within(command)));
         }
@@ -274,7 +273,7 @@ impl Call<'_> {
     fn write(&self, input: &Value, seen: &ToolInput) -> Result<(Decision, Option<Denial>), Denial> {
         let paths: Vec<PathBuf> =
             seen.paths.iter().map(|path| self.absolute(path)).collect::<Result<_, _>>()?;
-        if paths.is_empty() {
+        if paths.is_empty() && seen.removed.is_empty() {
             return Err(Denial::new(
                 "tool.malformed",
                 format!("{} names no file", self.request.tool),
@@ -302,6 +301,10 @@ impl Call<'_> {
                 .write(&source, WriteKind::Move)
                 .map_err(|denial| denial.within(&source.to_string_lossy()))?;
         }
+        for removed in &seen.removed {
+            let path = self.absolute(removed)?;
+            self.removes(&mut context, &path).map_err(|denial| denial.within(removed))?;
+        }
         let mut writes = Vec::new();
         for path in &paths {
             let written = self.write_one(&mut context, path, input, &paths);
@@ -314,6 +317,17 @@ impl Call<'_> {
         let mut decision = Decision::allow("path.workspace", "it writes inside the workspace");
         decision.writes = writes;
         Ok((decision, noted.ask))
+    }
+
+    /// A patch may delete what git can bring back, and what this run made.
+    fn removes(&self, context: &mut CallContext<'_>, path: &Path) -> Result<(), Denial> {
+        let real = context.write(path, WriteKind::Move)?;
+        let kept = context.tracked().is_some_and(|files| files.contains(&real));
+        if !kept && !context.is_new(&real) {
+            return Err(Denial::new("program.delete", "it deletes a file that git cannot restore")
+                .instead("leave it, or move it: `mkdir -p _archive && mv FILE _archive/`"));
+        }
+        Ok(())
     }
 
     fn write_one(
@@ -373,14 +387,25 @@ impl Call<'_> {
                         format!("{glob} reaches out of the workspace"),
                     ));
                 }
+                let git =
+                    |part: std::path::Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+                if Path::new(glob.trim_start_matches('!')).components().any(git)
+                    && !glob.starts_with('!')
+                {
+                    return Err(Denial::new(
+                        "path.git",
+                        format!("{glob} is aimed at git's own data"),
+                    )
+                    .instead("use git's own commands: `git log`, `git show`, `git grep`"));
+                }
                 let wanted = !finds && !glob.starts_with('!');
                 let meets = |root: &PathBuf| {
                     let secrets = &context.entries(root).secrets;
                     let below = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
                     let mut secrets = secrets.iter().filter(|path| self.policy.hides(path));
-                    secrets.any(|secret| programs::names(glob, &below(secret)))
+                    secrets.any(|secret| fits(glob, &below(secret)))
                 };
-                let aims = wanted && (programs::aims_at_secrets(glob) || roots.iter().any(meets));
+                let aims = wanted && (line::aims_at_secrets(glob) || roots.iter().any(meets));
                 if aims || self.policy.hides(Path::new(glob)) {
                     return Err(Denial::new(
                         "secret.file",
@@ -392,6 +417,18 @@ impl Call<'_> {
         }
         Ok((Decision::allow("path.read", "it reads inside the workspace"), context.noted().ask))
     }
+}
+
+/// Whether a glob that says which files are searched fits one of them: without a slash by its
+/// name, else by its path. One that cannot be read fits all.
+fn fits(glob: &str, path: &Path) -> bool {
+    let glob = glob.trim_start_matches("./").trim_start_matches('/');
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let name = Path::new(path.file_name().unwrap_or_default());
+    let built = globset::GlobBuilder::new(glob).case_insensitive(true).build();
+    built.map_or(true, |built| {
+        built.compile_matcher().is_match(if glob.contains('/') { path } else { name })
+    })
 }
 
 /// A text, or the texts of a list.

@@ -1,0 +1,247 @@
+//! `cp`, `mv`, and `cd`: operands whose meaning depends on their place.
+
+use std::path::{Path, PathBuf};
+
+use super::options::{Parsed, unknown_option};
+use super::refused::lists;
+use crate::guard::call_context::{ReadKind, WriteKind};
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::line::{Arg, Judge, Place, unclear};
+
+impl Judge<'_> {
+    /// Sources, then a target: a new name, or a folder that gets them.
+    pub(super) fn copies(
+        &mut self,
+        place: &Place,
+        args: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        let Some((target, sources)) = args.split_last().filter(|(_, sources)| !sources.is_empty())
+        else {
+            return Err(Denial::new("program.option", "it needs a source and a target"));
+        };
+        let recursive = parsed.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
+        for source in sources {
+            let judged = self.reads(
+                place,
+                source,
+                if recursive { ReadKind::Tree } else { ReadKind::Content },
+            );
+            self.soften(judged)?;
+            if !self.sandboxed {
+                self.without_links(place, source, recursive)?;
+            }
+            self.check_target(place, source, target, recursive)?;
+        }
+        Ok(())
+    }
+
+    /// A copy of a link leads where the link leads, and a copy of nothing empties the target.
+    fn without_links(
+        &mut self,
+        place: &Place,
+        source: &Arg,
+        recursive: bool,
+    ) -> Result<(), Denial> {
+        for path in self.paths(place, source)? {
+            let real = self.cx.resolve(&path)?;
+            if !self.cx.inside(&real.path) && !self.cx.in_tmp(&real.path) {
+                return Err(Denial::new(
+                    "path.outside",
+                    format!("{} is outside the workspace", path.display()),
+                ));
+            }
+            let links = recursive && real.kind == FileKind::Dir && {
+                let tree = self.cx.entries(&real.path);
+                self.cx.spend(tree.paths.len())?;
+                !tree.all
+                    || tree
+                        .paths
+                        .iter()
+                        .any(|entry| matches!(self.cx.kind(entry), FileKind::Link(_)))
+            };
+            if links {
+                return Err(Denial::new(
+                    "path.link",
+                    "the folder is too large, or has links in it",
+                )
+                .instead("copy its files by name"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn moves(&mut self, place: &Place, args: &[Arg]) -> Result<(), Denial> {
+        let Some((target, sources)) = args.split_last().filter(|(_, sources)| !sources.is_empty())
+        else {
+            return Err(Denial::new("program.option", "it needs a source and a target"));
+        };
+        if target.head().starts_with("/dev/") {
+            return Err(Denial::new("program.delete", "moving a file to a device deletes it")
+                .instead("archive it: `mkdir -p _archive && mv FILE _archive/`"));
+        }
+        for source in sources {
+            self.writes(place, source, WriteKind::Move)?;
+            let paths = self.paths(place, source);
+            for path in self.soften(paths)?.unwrap_or_default() {
+                self.moved |= self.cx.kind(&path) != FileKind::File;
+                self.keeps(place, &path, target)?;
+            }
+            self.check_target(place, source, target, true)?;
+        }
+        Ok(())
+    }
+
+    /// A file that moves may not take the place of another one.
+    fn keeps(&mut self, place: &Place, source: &Path, target: &Arg) -> Result<(), Denial> {
+        if self.sandboxed || self.cx.kind(source) != FileKind::File || self.is_output(source) {
+            return Ok(());
+        }
+        let temporary = source
+            .extension()
+            .is_some_and(|ending| matches!(ending.to_str(), Some("tmp" | "new" | "bak" | "orig")));
+        for path in self.paths(place, target)? {
+            let name = source.file_name().unwrap_or_default();
+            let ends = [path.clone(), path.join(name)];
+            if !temporary
+                && path != source
+                && ends.iter().any(|end| self.cx.kind(end) == FileKind::File)
+            {
+                return Err(Denial::new(
+                    "program.delete",
+                    format!("it would replace {}", path.display()),
+                )
+                .instead("move it to a name that is free"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the name that a source gets.
+    fn check_target(
+        &mut self,
+        place: &Place,
+        source: &Arg,
+        target: &Arg,
+        recursive: bool,
+    ) -> Result<(), Denial> {
+        let targets = self.paths(place, target);
+        let Some(targets) = self.soften(targets)? else { return Ok(()) };
+        if matches!(target, Arg::Pattern(_)) {
+            self.soften::<()>(Err(unclear("a pattern as the target")))?;
+        }
+        let slash = target.head().ends_with('/');
+        for to in targets {
+            let real = self.cx.resolve(&to)?;
+            let folder = slash || real.kind == FileKind::Dir || self.made.contains(&real.path);
+            let names: Vec<PathBuf> = if folder {
+                let sources = self.paths(place, source);
+                let sources = self.soften(sources)?.unwrap_or_default();
+                sources
+                    .iter()
+                    .filter_map(|path| path.file_name())
+                    .map(|name| to.join(name))
+                    .collect()
+            } else {
+                vec![to]
+            };
+            for name in names {
+                if recursive {
+                    self.below(place, source, &name)?;
+                }
+                let text = name.to_string_lossy().into_owned();
+                self.writes(place, &Arg::of(text), WriteKind::Change)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what the files below a folder become at another place.
+    fn below(&mut self, place: &Place, source: &Arg, target: &Path) -> Result<(), Denial> {
+        let sources = self.paths(place, source);
+        for path in self.soften(sources)?.unwrap_or_default() {
+            if self.cx.kind(&path) != FileKind::Dir || !self.cx.inside(target) {
+                continue;
+            }
+            let tree = self.cx.entries(&path);
+            self.cx.spend(tree.paths.len())?;
+            for entry in &tree.paths {
+                let Ok(relative) = entry.strip_prefix(&path) else { continue };
+                let judged = self.cx.protected(&target.join(relative), WriteKind::Change);
+                self.soften(judged)?;
+                // A folder with this file is a task's.
+                if relative.file_name().is_some_and(|name| name.eq_ignore_ascii_case("TASK.md")) {
+                    return Err(Denial::new("state.task", "it would make another task"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `cd FOLDER`: the rest of the line runs there.
+    pub(super) fn change_folder(&mut self, place: &mut Place, args: &[Arg]) -> Result<(), Denial> {
+        let judged = self.folder_of(place, args);
+        match self.soften(judged)? {
+            Some(folders) => place.folders = folders,
+            None => place.folders = Vec::new(),
+        }
+        Ok(())
+    }
+
+    fn folder_of(&mut self, place: &Place, args: &[Arg]) -> Result<Vec<PathBuf>, Denial> {
+        let [folder] = args else {
+            return Err(unclear("a `cd` without one plain folder"));
+        };
+        let text = folder
+            .text()
+            .filter(|text| !text.starts_with('-'))
+            .ok_or_else(|| unclear("a `cd` without one plain folder"))?;
+        if (place.fixed || self.moved) && !self.sandboxed {
+            return Err(unclear("a `cd` whose place is not certain").instead(
+                "begin the line with `cd FOLDER && `, or use a subshell: `(cd FOLDER && …)`",
+            ));
+        }
+        let mut folders = Vec::new();
+        for path in self.paths(place, &Arg::of(text))? {
+            let real = self.cx.read(&path, ReadKind::Name)?;
+            let there = real.kind == FileKind::Dir || self.made.contains(&real.path);
+            if !self.cx.inside(&real.path) || real.links.iter().any(|link| self.cx.inside(link)) {
+                return Err(Denial::new(
+                    "path.outside",
+                    format!("{} is outside the workspace", path.display()),
+                )
+                .instead("stay in the workspace"));
+            }
+            self.cx.enterable(&real.path)?;
+            if there {
+                folders.push(real.path);
+            }
+        }
+        if folders.is_empty() {
+            return Err(Denial::new("path.unknown", format!("there is no folder `{text}`"))
+                .instead("name a folder that is there"));
+        }
+        Ok(folders)
+    }
+
+    /// `test` and `[`: comparisons, and questions about files.
+    pub(super) fn test(&mut self, place: &Place, args: &[Arg]) -> Result<(), Denial> {
+        const QUESTIONS: &str = "-e -f -d -s -r -w -x -L -h";
+        const OPERATORS: &str = "! -z -n = == != -eq -ne -gt -lt -ge -le -a -o ] -nt -ot";
+        let mut file = false;
+        for arg in args {
+            let text = arg.head();
+            if std::mem::take(&mut file) {
+                let judged = self.reads(place, arg, ReadKind::Name);
+                self.soften(judged)?;
+            } else if lists(QUESTIONS, text) {
+                file = true;
+            } else if !lists(OPERATORS, text) && (text.starts_with('-') || text.contains('[')) {
+                // A subscript is evaluated.
+                self.soften::<()>(Err(unknown_option("test", text)))?;
+            }
+        }
+        Ok(())
+    }
+}

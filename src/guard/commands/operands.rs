@@ -1,0 +1,488 @@
+//! What the values and operands of a listed program mean: each passes the rules of its kind.
+
+use super::options::{Parsed, parse, unknown_option};
+use super::runs_what_it_writes;
+use super::table::{self, Entry, Kind};
+use super::verbs::{installs, refuse_publishing};
+use crate::guard::call_context::{ReadKind, WriteKind, secret};
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use std::path::Path;
+
+impl Judge<'_> {
+    /// Judges a program of the table.
+    pub(super) fn listed(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        entry: &'static Entry,
+        args: &[Arg],
+        streams: Streams,
+    ) -> Result<(), Denial> {
+        if name == "echo" {
+            return args.iter().try_for_each(|arg| match arg {
+                Arg::Pattern(_) => self.reads(place, arg, ReadKind::Name),
+                Arg::Text(_) | Arg::Open { .. } => Ok(()),
+            });
+        }
+        let parsed = match parse(name, args, entry) {
+            Err(denial) if self.sandboxed => {
+                // A launcher with a `-y` fetches what is not there.
+                let fetches = name.ends_with('x')
+                    && args
+                        .iter()
+                        .any(|arg| matches!(arg.head(), "-y" | "--yes" | "-p" | "--package"));
+                return self.names_in(place, args).and(Err(if fetches {
+                    fetched(name)
+                } else {
+                    denial
+                }));
+            }
+            Err(denial) if entry.operands == [Kind::Script] => {
+                return Err(Denial { rule: "program.inline-code".into(), ..denial });
+            }
+            parsed => parsed?,
+        };
+        if entry.runs && self.writes_code {
+            self.soften::<()>(Err(runs_what_it_writes()))?;
+        }
+        for (kind, value, option) in &parsed.values {
+            let leaves_out =
+                ["exclude", "ignore", "omit", "skip"].iter().any(|part| option.contains(part));
+            if leaves_out && matches!(kind, Kind::Word | Kind::Name) && value.text().is_some() {
+                continue;
+            }
+            let judged = self.value(place, name, *kind, value, &parsed, streams);
+            self.soften(judged)?;
+        }
+        if entry.has_subcommands() {
+            return self.subcommand(place, name, &parsed, streams);
+        }
+        if entry.runs
+            && let Some(own) = name.split_whitespace().nth(1)
+        {
+            refuse_publishing(own)?;
+        }
+        let mut operands = parsed.operands.as_slice();
+        if !matches!(entry.operands.first(), Some(Kind::Special(_)))
+            && let [first, rest @ ..] = operands
+            && first.text().is_some_and(|text| entry.words.contains(&text))
+        {
+            operands = rest;
+        }
+        if operands.len() < entry.needs {
+            return Err(Denial::new(
+                "program.option",
+                format!("`{name}` needs one more word here"),
+            ));
+        }
+        if self.operands(place, name, entry, operands, &parsed, streams)? {
+            return Ok(());
+        }
+        match entry.operands.first() {
+            Some(Kind::Special(check)) if operands.is_empty() => {
+                self.special(place, name, check, &[], &parsed)
+            }
+            Some(Kind::Script) if operands.is_empty() => {
+                self.interpreted(place, name, &[], &parsed)
+            }
+            Some(Kind::Command) if operands.is_empty() && parsed.names.is_empty() => {
+                Err(unknown_option(name, ""))
+            }
+            _ => self.without_folder(place, name, entry, operands, &parsed),
+        }
+    }
+
+    /// Judges operands; tells whether one of them took all the others.
+    fn operands(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        entry: &Entry,
+        operands: &[Arg],
+        parsed: &Parsed,
+        streams: Streams,
+    ) -> Result<bool, Denial> {
+        let kinds = entry
+            .operands
+            .iter()
+            .copied()
+            .chain(std::iter::repeat_n(entry.more, operands.len()).flatten());
+        let mut kinds = kinds.take(operands.len());
+        for (at, operand) in operands.iter().enumerate() {
+            let Some(kind) = kinds.next() else {
+                return Err(Denial::new(
+                    "program.option",
+                    format!("`{name}` with `{}` is not known to be safe", operand.head()),
+                ));
+            };
+            match kind {
+                Kind::Command if self.is_fetched(name, operand) => return Err(fetched(name)),
+                Kind::Command => {
+                    return self.run(place, &operands[at..], Streams::default()).map(|()| true);
+                }
+                Kind::Script => {
+                    return self.interpreted(place, name, &operands[at..], parsed).map(|()| true);
+                }
+                Kind::Special(check) => {
+                    return self
+                        .special(place, name, check, &operands[at..], parsed)
+                        .map(|()| true);
+                }
+                _ => {}
+            }
+            let judged = self.value(place, name, kind, operand, parsed, streams);
+            self.soften(judged)?;
+        }
+        Ok(false)
+    }
+
+    /// Would a launcher fetch this program?
+    fn is_fetched(&self, name: &str, program: &Arg) -> bool {
+        let launcher = matches!(name, "npx" | "pnpx" | "bunx" | "uvx" | "pipx");
+        let bin = self.cx.policy().workspace.join("node_modules/.bin").join(program.head());
+        launcher
+            && table::entry(program.head()).is_none()
+            && super::refused::group(program.head()).is_none()
+            && self.cx.kind(&bin) == FileKind::Missing
+    }
+
+    /// What searches the folder it is in when none is named.
+    fn without_folder(
+        &mut self,
+        place: &Place,
+        name: &str,
+        entry: &Entry,
+        operands: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        let pattern =
+            entry.operands.first() == Some(&Kind::Text) && !parsed.has(&["-e", "-f", "--files"]);
+        let first = usize::from(pattern);
+        let alone = operands.len() <= first;
+        match entry.more {
+            Some(Kind::SearchRoot) if alone && pattern => {
+                self.reads(place, &Arg::of("."), search(name, parsed))
+            }
+            Some(Kind::GrepRoot) if alone && parsed.has(&["-r", "-R", "--recursive"]) => {
+                self.value(place, name, Kind::GrepRoot, &Arg::of("."), parsed, Streams::default())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn subcommand(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        parsed: &Parsed,
+        streams: Streams,
+    ) -> Result<(), Denial> {
+        let Some((verb, rest)) = parsed.operands.split_first() else {
+            // With a flag such as `--version` it prints something.
+            return if parsed.names.is_empty() { refuse_verb(name, "") } else { Ok(()) };
+        };
+        let Some(verb) = verb.text() else {
+            return Err(unknown_option(name, verb.head()));
+        };
+        let full = format!("{name} {verb}");
+        if let Some(entry) = table::entry(&full) {
+            return self.listed(place, &full, entry, rest, streams);
+        }
+        refuse_verb(name, verb)
+    }
+
+    /// Judges one value or operand.
+    pub(super) fn value(
+        &mut self,
+        place: &Place,
+        name: &str,
+        kind: Kind,
+        value: &Arg,
+        parsed: &Parsed,
+        streams: Streams,
+    ) -> Result<(), Denial> {
+        let unknown = || unknown_option(name, value.head());
+        // A dash stands for a stream.
+        let stream = value.text() == Some("-");
+        match kind {
+            Kind::Text | Kind::TwoTexts => match value {
+                Arg::Pattern(_) => self.reads(place, value, ReadKind::Name),
+                Arg::Text(_) | Arg::Open { .. } => Ok(()),
+            },
+            Kind::Number => number(value).then_some(()).ok_or_else(unknown),
+            Kind::Plain => plain(value).then_some(()).ok_or_else(unknown),
+            Kind::Word | Kind::Argument => self.harmless(place, value),
+            Kind::Target => self.target(place, name, value),
+            Kind::NameGlob => {
+                let text = value.head();
+                let excluded = text.starts_with('!')
+                    || parsed
+                        .names
+                        .iter()
+                        .any(|name| name.contains("exclude") || name.contains("omit"));
+                if matches!(value, Arg::Open { .. })
+                    || text.starts_with(['/', '~'])
+                    || text.contains("..")
+                {
+                    return Err(unknown());
+                }
+                if aims_at_secrets(text) && !excluded {
+                    return Err(secret(Path::new(text)));
+                }
+                Ok(())
+            }
+            Kind::Read | Kind::Config if stream => Ok(()),
+            // A file of further options.
+            Kind::Read if value.head().starts_with('@') => Err(unknown()),
+            Kind::Read => self.reads(place, value, ReadKind::Content),
+            Kind::Config
+                if value.head().starts_with("/dev")
+                    || !value
+                        .head()
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || "_./@-".contains(c)) =>
+            {
+                Err(unknown())
+            }
+            Kind::Config | Kind::Tree => self.reads(place, value, ReadKind::Tree),
+            Kind::GrepRoot if stream => Ok(()),
+            Kind::GrepRoot => {
+                let recursive = parsed.has(&["-r", "-R", "--recursive"]);
+                let mut globs = parsed
+                    .values
+                    .iter()
+                    .filter(|(kind, ..)| *kind == Kind::NameGlob)
+                    .map(|(_, glob, _)| glob);
+                let narrow = parsed.has(&["--include"])
+                    && !parsed.has(&["--exclude", "--exclude-dir"])
+                    && globs.all(has_ending);
+                let read = match (recursive, narrow) {
+                    (true, false) => ReadKind::Tree,
+                    (true, true) => ReadKind::Content,
+                    (false, _) => ReadKind::Content,
+                };
+                self.reads(place, value, read)
+            }
+            Kind::SearchRoot => self.reads(place, value, search(name, parsed)),
+            Kind::Name => self.reads(place, value, ReadKind::Name),
+            Kind::WorkDir => self.works_in(place, value),
+            Kind::Write => self.changes(place, value),
+            Kind::Fill if parsed.has(&["-a", "--append"]) => {
+                self.writes(place, value, WriteKind::Append)
+            }
+            Kind::Fill => self.fills(place, value, streams.fed),
+            Kind::OutDir => self.fills_folder(place, value),
+            Kind::MakeDir => self.makes(place, value),
+            Kind::Mode => self.writes(place, value, WriteKind::Mode),
+            Kind::Special(check) => self.special_value(place, name, check, value),
+            Kind::Script => self.script_file(place, value.text().ok_or_else(unknown)?),
+            Kind::Command | Kind::Subcommand => Err(unknown()),
+        }
+    }
+
+    /// A folder to work in: of the workspace, not reached through a link, and none of git's.
+    pub(super) fn works_in(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
+        for path in self.paths(place, value)? {
+            let real = self.cx.read(&path, ReadKind::Name)?;
+            if !self.cx.inside(&real.path) || real.links.iter().any(|link| self.cx.inside(link)) {
+                return Err(Denial::new(
+                    "path.outside",
+                    format!("{} is outside the workspace", path.display()),
+                ));
+            }
+            self.cx.enterable(&real.path)?;
+        }
+        Ok(())
+    }
+
+    /// What a tool changes: a file, or what lies below a folder.
+    fn changes(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
+        let text = value.head();
+        if value.text().is_some() && text.contains([':', '=', ',']) {
+            self.harmless(place, value)?;
+        }
+        let whole = matches!(text, "." | "./" | "..." | "./...");
+        if whole && place.folders.contains(&self.cx.policy().workspace) {
+            return Ok(());
+        }
+        // What a tool formats is no code that the line brings in.
+        let before = self.writes_code;
+        let judged = self.writes(place, value, WriteKind::Change);
+        self.writes_code = before;
+        judged
+    }
+
+    /// A folder that a tool writes to, and may empty first.
+    pub(super) fn fills_folder(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
+        for path in self.paths(place, value)? {
+            let real = self.cx.write(&path, WriteKind::Mode)?;
+            self.cx.enterable(&real)?;
+            if !self.sandboxed && !self.is_output(&path) && !self.cx.list(&path, 1).is_empty() {
+                return Err(Denial::new(
+                    "program.delete",
+                    format!("the tool may empty the folder {}", path.display()),
+                )
+                .instead("write to a new folder, or below `build/`"));
+            }
+        }
+        Ok(())
+    }
+
+    fn makes(&mut self, place: &Place, value: &Arg) -> Result<(), Denial> {
+        let paths = self.paths(place, value);
+        for path in self.soften(paths)?.unwrap_or_default() {
+            // A folder that is there already stays as it is.
+            if self.cx.resolve(&path)?.path == self.cx.policy().workspace {
+                continue;
+            }
+            let judged = self.cx.write(&path, WriteKind::Mode);
+            if let Some(real) = self.soften(judged)? {
+                self.made.insert(real);
+            }
+        }
+        Ok(())
+    }
+
+    /// A target of a build tool, or a script of package.json.
+    pub(super) fn target(&mut self, place: &Place, name: &str, value: &Arg) -> Result<(), Denial> {
+        let Some(text) = value.text() else { return Err(unknown_option(name, value.head())) };
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_:.-/@#,+ ".contains(c);
+        if text.is_empty() || text.starts_with('-') || !text.chars().all(fits) {
+            return Err(unknown_option(name, text));
+        }
+        refuse_publishing(text)?;
+        if !name.starts_with("cmake") {
+            refuse_publishing(&in_words(text))?;
+        }
+        let mut parts = text.split([':', '-', '_', '.', '/', ' ']);
+        let installs = |part: &str| {
+            matches!(
+                part,
+                "install" | "uninstall" | "preinstall" | "postinstall" | "login" | "logout"
+            )
+        };
+        let destroys = |part: &str| {
+            matches!(
+                part,
+                "drop"
+                    | "reset"
+                    | "fresh"
+                    | "wipe"
+                    | "purge"
+                    | "truncate"
+                    | "nuke"
+                    | "rm"
+                    | "delete"
+                    | "destroy"
+            )
+        };
+        let shows = |part: &str| matches!(part, "env" | "printenv" | "secrets");
+        if parts.clone().any(installs) {
+            return Err(Denial::new(
+                "program.install",
+                format!("`{name} {text}` installs, by its name"),
+            ));
+        }
+        if parts.clone().any(destroys) {
+            return Err(Denial::new(
+                "program.verb",
+                format!("`{name} {text}` destroys data, by its name"),
+            ));
+        }
+        if parts.any(shows) {
+            return Err(Denial::new(
+                "env.dump",
+                format!("`{name} {text}` may print the environment"),
+            ));
+        }
+        self.harmless(place, value)
+    }
+}
+
+/// A name such as `uploadArchives` with its words apart, as far as they tell of publishing.
+fn in_words(name: &str) -> String {
+    let mut words = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() {
+            words.push('-');
+        }
+        words.extend(c.to_lowercase());
+    }
+    let parts = words.split('-').filter(|part| !matches!(*part, "release" | "pages"));
+    let parts: Vec<&str> = parts.collect();
+    if words.starts_with("close-and-release") || words == "jib" {
+        "publish".to_owned()
+    } else {
+        parts.join("-")
+    }
+}
+
+/// The denial of a launcher that would download a program.
+fn fetched(name: &str) -> Denial {
+    Denial::new("program.install", format!("`{name}` would fetch a package and run it"))
+        .instead("use a tool that the project has installed")
+}
+
+/// The denial of a subcommand that is not listed.
+pub(super) fn refuse_verb(name: &str, verb: &str) -> Result<(), Denial> {
+    refuse_publishing(verb)?;
+    let shown = format!("`{name} {verb}`");
+    let publishes = matches!(
+        (name, verb),
+        ("cargo", "yank" | "owner")
+            | ("npm", "deprecate" | "dist-tag" | "unpublish" | "owner" | "access")
+            | ("gem", "yank")
+    ) || matches!(verb, "gh-deploy");
+    if publishes {
+        return Err(Denial::new("publish", format!("{shown} publishes"))
+            .instead("leave publishing to a human"));
+    }
+    if installs(verb) && name != "git" {
+        return Err(Denial::new(
+            "program.install",
+            format!("{shown} fetches and installs packages, and an unattended run never installs"),
+        )
+        .instead("use the dependencies that are installed"));
+    }
+    Err(Denial::new("program.verb", format!("{shown} is not known to be safe"))
+        .instead("use the tool's commands that build, test, lint or format"))
+}
+
+/// How a search reads: files of one ending or type hold no secrets, and any other glob brings
+/// hidden and ignored files back.
+fn search(name: &str, parsed: &Parsed) -> ReadKind {
+    let globs = || {
+        let globs = parsed.values.iter().filter(|(kind, ..)| *kind == Kind::NameGlob);
+        globs.map(|(_, glob, _)| glob).filter(|glob| !glob.head().starts_with('!'))
+    };
+    if !globs().all(has_ending) {
+        return ReadKind::Tree;
+    }
+    let ending = name.starts_with("fd") && parsed.has(&["-e"]);
+    let narrow = ending || parsed.has(&["-t", "--type", "--extension"]) || globs().next().is_some();
+    if narrow { ReadKind::Content } else { ReadKind::Search }
+}
+
+/// Does a glob end in a plain ending, as in `*.rs`?
+fn has_ending(glob: &Arg) -> bool {
+    let plain = |ending: &str| {
+        !ending.is_empty() && ending.chars().all(|c| c.is_ascii_alphanumeric() || "{},".contains(c))
+    };
+    glob.head().rsplit_once("*.").is_some_and(|(_, ending)| plain(ending))
+}
+
+fn number(value: &Arg) -> bool {
+    value.text().is_some_and(|text| {
+        let digits = text.trim_start_matches(['+', '-']);
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | ',' | ':'))
+            || matches!(text, "auto" | "infinity")
+    })
+}
+
+fn plain(value: &Arg) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_.+:=@%^~-".contains(c);
+    value.text().is_some_and(|text| text.chars().all(fits) && !text.starts_with(['.', '~']))
+}

@@ -1,0 +1,139 @@
+//! A program's words → options and operands, by the table. An option that is not listed is denied.
+
+use super::table::{Entry, Kind, Takes};
+use crate::guard::denial::Denial;
+use crate::guard::line::Arg;
+
+/// The words of a program, told apart.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    /// Names of the options that were given.
+    pub(super) names: Vec<String>,
+    /// Values of options, what they are, and the options' names.
+    pub(super) values: Vec<(Kind, Arg, String)>,
+    pub(super) operands: Vec<Arg>,
+}
+
+impl Parsed {
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.names.iter().any(|name| names.contains(&name.as_str()))
+    }
+}
+
+/// The denial of an option that is not listed.
+pub(super) fn unknown_option(program: &str, option: &str) -> Denial {
+    Denial::new("program.option", format!("`{program}` with `{option}` is not known to be safe"))
+        .instead(format!("leave `{option}` out"))
+}
+
+/// Tells options and operands apart.
+///
+/// # Errors
+/// The first option that is not listed, or a value that is missing.
+pub(super) fn parse(program: &str, args: &[Arg], entry: &Entry) -> Result<Parsed, Denial> {
+    let mut parsed = Parsed::default();
+    if entry.raw {
+        parsed.operands = args.to_vec();
+        return Ok(parsed);
+    }
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let head = arg.head().to_owned();
+        let option = head.len() > 1 && head.starts_with('-');
+        let to_the_end = entry.posix
+            || entry
+                .operands
+                .iter()
+                .any(|kind| matches!(kind, Kind::Command | Kind::Subcommand | Kind::Script));
+        if head == "--" && arg.text().is_some() {
+            if entry.through {
+                continue;
+            }
+            parsed.operands.extend(rest.cloned());
+            break;
+        }
+        // What is not known may be an option.
+        let hidden = match arg {
+            Arg::Open { head, quoted } => !quoted || head.is_empty(),
+            Arg::Text(_) | Arg::Pattern(_) => false,
+        };
+        if hidden {
+            return Err(Denial::new(
+                "shell.unknown-word",
+                format!("`{program}` has a word that is known at run time only"),
+            )
+            .instead("write the word itself"));
+        }
+        if !option {
+            parsed.operands.push(arg.clone());
+            if to_the_end {
+                parsed.operands.extend(rest.cloned());
+                break;
+            }
+            continue;
+        }
+        let unknown = || unknown_option(program, &head);
+        let mut value = |kind: Kind, name: &str, parsed: &mut Parsed| {
+            let count = if kind == Kind::TwoTexts { 2 } else { 1 };
+            for _ in 0..count {
+                let value = rest.next().ok_or_else(unknown)?;
+                parsed.values.push((kind, value.clone(), name.to_owned()));
+            }
+            Ok::<(), Denial>(())
+        };
+        // Options, unlike their values, are known to the letter.
+        let whole = arg.text().and_then(|text| entry.option(text));
+        if let Some(takes) = whole {
+            if let Takes::Value(kind) = takes {
+                value(kind, &head, &mut parsed)?;
+            }
+            parsed.names.push(head.clone());
+            continue;
+        }
+        let long = head.starts_with("--") || entry.one_dash;
+        if let Some((name, _)) = head.split_once('=').filter(|_| long)
+            && let Some(Takes::Value(kind) | Takes::Attached(kind)) = entry.option(name)
+        {
+            parsed.names.push(name.to_owned());
+            parsed.values.push((kind, arg.tail(name.len() + 1), name.to_owned()));
+            continue;
+        }
+        let numeric = head.len() > 1 && head[1..].bytes().all(|b| b.is_ascii_digit());
+        if numeric && entry.option("-#").is_some() && arg.text().is_some() {
+            continue;
+        }
+        if head.starts_with("--") || matches!(arg, Arg::Pattern(_)) {
+            return Err(unknown());
+        }
+        cluster(arg, entry, &mut parsed, &mut value).ok_or_else(unknown)??;
+    }
+    Ok(parsed)
+}
+
+/// Short options in one word: `-la`, `-n5`, `-vk EXPR`.
+fn cluster(
+    arg: &Arg,
+    entry: &Entry,
+    parsed: &mut Parsed,
+    value: &mut dyn FnMut(Kind, &str, &mut Parsed) -> Result<(), Denial>,
+) -> Option<Result<(), Denial>> {
+    let head = arg.head();
+    for (at, letter) in head.char_indices().skip(1) {
+        let end = at + letter.len_utf8();
+        let name = format!("-{letter}");
+        let takes = entry.option(&name)?;
+        parsed.names.push(name.clone());
+        match takes {
+            // Where long options have one dash, letters are not joined.
+            Takes::Nothing if entry.one_dash => return None,
+            Takes::Nothing => {}
+            Takes::Value(kind) | Takes::Attached(kind) if end < head.len() => {
+                parsed.values.push((kind, arg.tail(end), name));
+                return Some(Ok(()));
+            }
+            Takes::Value(kind) => return Some(value(kind, &name, parsed)),
+            Takes::Attached(_) => {}
+        }
+    }
+    arg.text().map(|_| Ok(()))
+}

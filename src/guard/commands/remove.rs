@@ -1,0 +1,173 @@
+//! Deletions. In a sandbox a command may remove what this run made and what tools build anew;
+//! files that git tracks go by a patch, and other files that were there before stay.
+
+use std::path::Path;
+
+use super::is_inside;
+use crate::guard::call_context::WriteKind;
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::line::{Arg, Judge, Place};
+
+/// How a file that git tracks is deleted.
+pub(super) const BY_PATCH: &str =
+    "delete the file with a patch: the apply_patch tool with `*** Delete File: PATH`";
+
+/// Build output and caches, by their names.
+const REBUILT: &[&str] = &[
+    "target",
+    "build",
+    "dist",
+    "out",
+    "_build",
+    "coverage",
+    "htmlcov",
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+    ".nox",
+    ".cache",
+    ".gradle",
+    ".next",
+    ".nuxt",
+    ".turbo",
+    ".parcel-cache",
+    ".svelte-kit",
+    ".eslintcache",
+    ".coverage",
+    ".nyc_output",
+    "cmake-build-debug",
+    "cmake-build-release",
+    "zig-out",
+    ".zig-cache",
+    "zig-cache",
+    ".dart_tool",
+    "obj",
+    "bin",
+    ".hypothesis",
+    ".vite",
+    ".angular",
+    ".stack-work",
+    "dist-newstyle",
+    "storybook-static",
+    "test-results",
+    "playwright-report",
+    ".phpunit.result.cache",
+    ".phpunit.cache",
+    "tmp",
+];
+
+/// Endings of such files.
+const REBUILT_ENDINGS: &[&str] =
+    &["pyc", "pyo", "o", "obj", "class", "log", "tmp", "tsbuildinfo", "profraw", "gcda", "gcno"];
+
+impl Judge<'_> {
+    /// Judges a deletion in a sandbox.
+    pub(super) fn remove(&mut self, place: &Place, name: &str, args: &[Arg]) -> Result<(), Denial> {
+        if !matches!(
+            name,
+            "rm" | "rmdir" | "unlink" | "rimraf" | "find" | "shred" | "trash" | "del"
+        ) {
+            return Ok(());
+        }
+        for arg in args.iter().filter(|arg| !arg.head().starts_with('-')) {
+            let paths = self.paths(place, arg);
+            for path in self.soften(paths)?.unwrap_or_default() {
+                self.removes(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn removes(&mut self, path: &Path) -> Result<(), Denial> {
+        // A link goes, and what it leads to stays.
+        let real = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => self.cx.resolve(parent).map(|real| real.path.join(name)),
+            _ => self.cx.resolve(path).map(|real| real.path),
+        };
+        let Some(real) = self.soften(real)? else { return Ok(()) };
+        let real = if path.ends_with(".") || path.ends_with("..") {
+            self.cx.resolve(path)?.path
+        } else {
+            real
+        };
+        if !is_inside(&self.cx, &real) || self.cx.in_tmp(&real) {
+            return Ok(());
+        }
+        let kind = self.cx.kind(&real);
+        if kind == FileKind::Missing {
+            return Ok(());
+        }
+        let judged = self.cx.write(&real, WriteKind::Move);
+        match self.soften(judged) {
+            // Such a folder is too large to look through.
+            Ok(_) => {}
+            Err(denial) => return Err(denial),
+        }
+        let shown =
+            real.strip_prefix(&self.cx.policy().workspace).unwrap_or(&real).display().to_string();
+        let tracked =
+            self.cx.tracked().is_none_or(|files| files.iter().any(|file| file.starts_with(&real)));
+        if tracked && self.cx.tracked().is_some() {
+            return Err(Denial::new(
+                "program.delete",
+                format!("it deletes {shown}, which git tracks"),
+            )
+            .instead(BY_PATCH));
+        }
+        if self.cx.is_new(&real) || is_rebuilt(&real, &self.cx.policy().workspace) {
+            return Ok(());
+        }
+        if kind == FileKind::Dir {
+            let tree = self.cx.entries(&real);
+            let all_new = tree.all
+                && tree
+                    .paths
+                    .iter()
+                    .all(|entry| self.cx.kind(entry) == FileKind::Dir || self.cx.is_new(entry));
+            if all_new {
+                return Ok(());
+            }
+        }
+        Err(Denial::new(
+            "program.delete",
+            format!("it deletes {shown}, which this run did not make and git cannot restore"),
+        )
+        .instead("leave it, or move it: `mkdir -p _archive && mv FILE _archive/`"))
+    }
+
+    /// A deletion that the user's configuration lets through: of what the agent could have changed.
+    pub(super) fn lifted_delete(
+        &mut self,
+        place: &Place,
+        name: &str,
+        args: &[Arg],
+    ) -> Result<(), Denial> {
+        if !matches!(name, "rm" | "rmdir" | "unlink" | "shred") {
+            return Ok(());
+        }
+        for arg in args.iter().filter(|arg| !arg.head().starts_with('-')) {
+            for path in self.paths(place, arg)? {
+                let real = self.cx.write(&path, WriteKind::Move)?;
+                if !is_inside(&self.cx, &real) {
+                    return Err(Denial::new("path.outside", "it deletes outside the workspace"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does a tool make it anew?
+fn is_rebuilt(path: &Path, workspace: &Path) -> bool {
+    let relative = path.strip_prefix(workspace).unwrap_or(path);
+    let named = relative.components().any(|part| {
+        let name = part.as_os_str().to_string_lossy();
+        REBUILT.contains(&name.as_ref()) || name.ends_with(".egg-info")
+    });
+    let ending =
+        path.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+    named || REBUILT_ENDINGS.contains(&ending.as_str())
+}

@@ -1,0 +1,522 @@
+//! Operands and values of listed programs that need a look of their own.
+
+use super::operands::refuse_verb;
+use super::options::{Parsed, unknown_option};
+use super::refused::lists;
+use super::table;
+use crate::guard::call_context::{ReadKind, WriteKind};
+use crate::guard::denial::Denial;
+use crate::guard::files::FileKind;
+use crate::guard::line::{Arg, Judge, Place, Streams};
+
+/// Modules of Python that are judged as the program of this name.
+const MODULES: &[(&str, &str)] = &[
+    ("pytest", "pytest"),
+    ("mypy", "mypy"),
+    ("black", "black"),
+    ("isort", "isort"),
+    ("ruff", "ruff"),
+    ("flake8", "flake8"),
+    ("pylint", "pylint"),
+    ("coverage", "coverage"),
+    ("pyflakes", "pyflakes"),
+    ("pycodestyle", "pycodestyle"),
+    ("pydocstyle", "pydocstyle"),
+    ("bandit", "bandit"),
+    ("tox", "tox"),
+    ("nox", "nox"),
+    ("pip", "pip"),
+    ("mkdocs", "mkdocs"),
+    ("sphinx", "sphinx-build"),
+    ("pyright", "pyright"),
+    ("vulture", "vulture"),
+    ("radon", "radon"),
+    ("behave", "behave"),
+    ("unittest", "python-unittest"),
+    ("py_compile", "python-compile"),
+    ("compileall", "python-compile"),
+    ("json.tool", "python-json"),
+    ("doctest", "python-compile"),
+    ("pre_commit", "pre-commit"),
+    ("yapf", "yapf"),
+    ("pyupgrade", "pyupgrade"),
+    ("autopep8", "autopep8"),
+    ("poetry", "poetry"),
+    ("pdm", "pdm"),
+    ("hatch", "hatch"),
+];
+
+/// Goals of Maven that stay in the workspace.
+const GOALS: &str = "test verify compile package clean validate test-compile process-classes process-resources integration-test \
+    dependency:tree dependency:analyze dependency:resolve help:effective-pom help:evaluate spotless:check spotless:apply checkstyle:check \
+    checkstyle:checkstyle surefire:test failsafe:integration-test failsafe:verify fmt:format fmt:check pmd:check spotbugs:check \
+    jacoco:report initialize generate-sources versions:display-dependency-updates enforcer:enforce exec-off";
+
+/// Properties of Maven and Gradle that choose tests.
+const PROPERTIES: &str = "test it.test skipTests skipITs maven.test.skip failIfNoTests surefire.failIfNoSpecifiedTests \
+    failIfNoSpecifiedTests surefire.useFile checkstyle.skip spotless.check.skip maven.javadoc.skip style.color groups tests.single \
+    org.slf4j.simpleLogger.log.org.apache.maven.cli.transfer.Slf4jMavenTransferListener revision tag";
+
+/// Definitions of CMake that choose a kind of build.
+const DEFINITIONS: &str = "CMAKE_BUILD_TYPE CMAKE_EXPORT_COMPILE_COMMANDS BUILD_TESTING BUILD_SHARED_LIBS CMAKE_CXX_STANDARD \
+    CMAKE_C_STANDARD ENABLE_TESTS ENABLE_TESTING BUILD_TESTS CMAKE_VERBOSE_MAKEFILE ENABLE_ASAN ENABLE_COVERAGE BUILD_EXAMPLES";
+
+impl Judge<'_> {
+    /// Judges operands.
+    pub(super) fn special(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        check: &str,
+        operands: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        let first = operands.first().and_then(Arg::text).unwrap_or_default().to_owned();
+        let unknown = || Err(unknown_option(name, &first));
+        match check {
+            "copy" => self.copies(place, operands, parsed),
+            "move" => self.moves(place, operands),
+            "revisions" => self.revisions(place, operands),
+            "stage" => self.stages(place, name, operands, parsed),
+            "unstage" => self.unstages(place, name, operands, parsed),
+            "setting" => Ok(()),
+            "mode" => self.mode(place, name, operands),
+            "filter" => self.filter(place, name, operands, parsed),
+            "words" => operands.iter().try_for_each(|word| {
+                let known =
+                    table::entry(name).is_some_and(|entry| entry.words.contains(&word.head()));
+                if known { Ok(()) } else { refuse_verb(name, word.head()) }
+            }),
+            "bundler" => {
+                let known =
+                    table::entry(name).is_some_and(|entry| entry.words.contains(&first.as_str()));
+                let rest = if known { &operands[1..] } else { operands };
+                let named = rest.iter().all(|word| known || word.head().contains(['.', '/']));
+                if !named {
+                    return refuse_verb(name, &first);
+                }
+                rest.iter().try_for_each(|word| self.target(place, name, word))
+            }
+            "format" if first.starts_with('+') && operands.len() == 1 => Ok(()),
+            "format" if operands.is_empty() => Ok(()),
+            "same" => {
+                let program = name.rsplit(' ').next().unwrap_or_default();
+                match table::entry(program) {
+                    Some(entry) => self.listed(place, program, entry, operands, Streams::default()),
+                    None => unknown(),
+                }
+            }
+            "gzip" => {
+                if !parsed.has(&["-c", "-k"]) && !operands.is_empty() {
+                    return unknown();
+                }
+                operands.iter().try_for_each(|file| {
+                    self.reads(place, file, ReadKind::Content)?;
+                    self.writes(place, &Arg::of(format!("{}.gz", file.head())), WriteKind::Change)
+                })
+            }
+            "list" if first == "list" && operands.len() <= 1 => Ok(()),
+            "pkg" if first == "get" => {
+                operands.iter().try_for_each(|word| self.harmless(place, word))
+            }
+            "env" => {
+                let variables =
+                    operands.iter().take_while(|word| word.head().contains('=')).count();
+                let (variables, command) = operands.split_at(variables);
+                for variable in variables {
+                    let at = variable.head().find('=').unwrap_or_default();
+                    let named = variable.head()[..at].to_owned();
+                    self.variable(place, &named, &variable.tail(at + 1), false)?;
+                }
+                if command.is_empty() {
+                    unknown()
+                } else {
+                    self.run(place, command, Streams::default())
+                }
+            }
+            "make" => self.make(place, name, operands),
+            "cmake" => self.cmake(place, operands),
+            "php" if first == "artisan" => self.artisan(place, operands),
+            "php" if parsed.has(&["-l"]) => {
+                operands.iter().try_for_each(|file| self.reads(place, file, ReadKind::Content))
+            }
+            "php" if first.is_empty() && !parsed.names.is_empty() => Ok(()),
+            "php" => self.interpreted(place, name, operands, parsed),
+            "just" => operands.iter().try_for_each(|word| self.target(place, name, word)),
+            _ => self.special_language(place, name, check, operands, parsed),
+        }
+    }
+
+    /// The same for the tools of Python and Java.
+    fn special_language(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        check: &str,
+        operands: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        let first = operands.first().and_then(Arg::text).unwrap_or_default().to_owned();
+        let unknown = || Err(unknown_option(name, &first));
+        match check {
+            "coverage" => match first.as_str() {
+                "-m" => self.module(place, name, &operands[1..]),
+                "" => unknown(),
+                _ if first.starts_with('-') => {
+                    match operands.iter().position(|word| word.text() == Some("-m")) {
+                        Some(at)
+                            if operands[..at].iter().all(|word| {
+                                lists("--branch --append -a -p --parallel-mode", word.head())
+                                    || word.head().starts_with("--source=")
+                            }) =>
+                        {
+                            self.module(place, name, &operands[at + 1..])
+                        }
+                        _ => unknown(),
+                    }
+                }
+                _ => self.interpreted(place, "python", operands, parsed),
+            },
+            "maven" => operands.iter().try_for_each(|goal| {
+                let text = goal.text().unwrap_or_default();
+                if lists(GOALS, text) { Ok(()) } else { refuse_verb(name, text) }
+            }),
+            "java" => match first.as_str() {
+                "" if parsed.has(&["-jar", "-version", "--version"]) => Ok(()),
+                "" => unknown(),
+                _ if first.ends_with(".java") => self.project_script(place, &first, &operands[1..]),
+                _ => operands.iter().try_for_each(|word| self.harmless(place, word)),
+            },
+            "jar" if lists("tf -tf tvf -tvf --list", &first) => {
+                operands[1..].iter().try_for_each(|file| self.reads(place, file, ReadKind::Content))
+            }
+            _ => unknown(),
+        }
+    }
+
+    /// Judges the value of an option.
+    pub(super) fn special_value(
+        &mut self,
+        place: &Place,
+        name: &str,
+        check: &str,
+        value: &Arg,
+    ) -> Result<(), Denial> {
+        let text = value.text().ok_or_else(|| unknown_option(name, value.head()))?;
+        let unknown = || Err(unknown_option(name, text));
+        let fits = |more: &str| {
+            text.chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_.,-#*:+ ".contains(c) || more.contains(c))
+        };
+        match check {
+            "reporter" if lists("spec tap dot junit", text) => Ok(()),
+            "plugin" if text.starts_with("no:") && fits("") => Ok(()),
+            "mod" if lists("mod readonly vendor", text) => Ok(()),
+            "ldflags" if lists("-s -w", text) || text == "-s -w" => Ok(()),
+            "gcflags" if lists("all=-N -N -l -m", text) || text == "all=-N -l" => Ok(()),
+            "setting" => super::git::setting_is_harmless(text),
+            "lines" => self.revisions(place, &[Arg::of(text)]),
+            "property" => {
+                let (property, value) = text.split_once('=').unwrap_or((text, ""));
+                let value =
+                    value.chars().all(|c| c.is_ascii_alphanumeric() || "_.,-#*+$!".contains(c));
+                if lists(PROPERTIES, property) && value { Ok(()) } else { unknown() }
+            }
+            "classpath" => text.split(':').filter(|part| !part.is_empty()).try_for_each(|part| {
+                self.reads(place, &Arg::of(part.trim_end_matches("/*")), ReadKind::Name)
+            }),
+            _ => unknown(),
+        }
+    }
+
+    /// A script of the project with its arguments, or a module of Python.
+    pub(super) fn interpreted(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        args: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        const PRINT: &[&str] = &["--version", "-V", "-VV", "-v", "--help", "-h"];
+        if parsed.has(&["-m"]) {
+            return self.module(place, name, args);
+        }
+        let Some(script) = args.first() else {
+            let asks = parsed.has(PRINT) || parsed.has(&["--test"]);
+            return if asks { Ok(()) } else { Err(inline(name)) };
+        };
+        let Some(text) = script.text().map(str::to_owned) else {
+            // `node --test tests/*.js`
+            return args.iter().try_for_each(|arg| {
+                self.soften::<()>(Err(inline(name)))?;
+                self.reads(place, arg, ReadKind::Content)
+            });
+        };
+        if matches!(text.as_str(), "-" | "" | "/dev/stdin") || text.starts_with("/dev/fd") {
+            return Err(inline(name));
+        }
+        self.of_the_project(place, &text)?;
+        if name == "go run" && !text.ends_with(".go") {
+            // A package of the module.
+            let local = text == "." || text.starts_with("./") && !text.contains('@');
+            if !local {
+                return Err(unknown_option(name, &text));
+            }
+            return args.iter().try_for_each(|arg| self.harmless(place, arg));
+        }
+        if parsed.has(&["--test", "--check", "-c"]) && name != "python" {
+            return args.iter().try_for_each(|file| self.reads(place, file, ReadKind::Content));
+        }
+        self.project_script(place, &text, &args[1..])
+    }
+
+    /// Refuses a script of a dependency: what it does with its words is not known.
+    pub(super) fn of_the_project(&self, _place: &Place, script: &str) -> Result<(), Denial> {
+        let dependency = script.split('/').any(|part| super::DEPENDENCIES.contains(&part));
+        if dependency {
+            let why = format!(
+                "{script} belongs to a dependency, and the guard does not know what it does"
+            );
+            return self
+                .soften::<()>(Err(
+                    Denial::new("program.script", why).instead("call the tool by its name")
+                ))
+                .map(drop);
+        }
+        Ok(())
+    }
+
+    /// `python -m MODULE`.
+    pub(super) fn module(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        args: &[Arg],
+    ) -> Result<(), Denial> {
+        let module = args.first().and_then(Arg::text).unwrap_or_default();
+        if module == "twine" {
+            return Err(Denial::new("publish", "twine uploads packages")
+                .instead("leave publishing to a human"));
+        }
+        let Some((_, program)) = MODULES.iter().find(|(known, _)| *known == module) else {
+            return Err(Denial::new(
+                "program.module",
+                format!("`{name} -m {module}` is not known to be safe"),
+            )
+            .instead("run the project's own tests: `python -m pytest`"));
+        };
+        match table::entry(program) {
+            Some(entry) => self.listed(place, program, entry, &args[1..], Streams::default()),
+            None => Err(unknown_option(name, module)),
+        }
+    }
+
+    fn mode(&mut self, place: &Place, name: &str, operands: &[Arg]) -> Result<(), Denial> {
+        const MODES: &str = "+x u+x a+x ug+x +r u+r u+w u+rw u+rx u+rwx 755 644 0755 0644 700 600 750 640 775 664 a+r a+rx -x";
+        let mode = operands.first().map(Arg::head).unwrap_or_default();
+        if !lists(MODES, mode) {
+            return Err(Denial::new(
+                "privilege",
+                format!("`{name} {mode}` gives rights to others, or takes them away"),
+            )
+            .instead("`chmod +x FILE` makes a script executable"));
+        }
+        operands[1..].iter().try_for_each(|file| self.writes(place, file, WriteKind::Mode))
+    }
+
+    /// A filter of jq or yq, then files.
+    fn filter(
+        &mut self,
+        place: &Place,
+        name: &str,
+        operands: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        const READS: &[&str] = &[
+            "env",
+            "$ENV",
+            "ENV",
+            "import",
+            "include",
+            "modulemeta",
+            "input_filename",
+            "strenv",
+            "envsubst",
+            "load",
+            "load_str",
+            "load_xml",
+            "load_props",
+            "load_base64",
+            "eval",
+            "system",
+            "exec",
+            "$__prog_args",
+            "get_search_list",
+            "debug",
+        ];
+        let verb = operands
+            .first()
+            .is_some_and(|word| lists("e ea eval eval-all", word.head()) && name == "yq");
+        let operands = &operands[usize::from(verb)..];
+        let Some((filter, files)) = operands.split_first() else { return Ok(()) };
+        let Some(text) = filter.text() else { return Err(unknown_option(name, filter.head())) };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+        // `.env` is a field.
+        let mut words = text.split(|c: char| !(is_word(c) || c == '.')).map(|word| {
+            if word.starts_with('.') { "" } else { word.split('.').next().unwrap_or_default() }
+        });
+        if words.any(|word| READS.contains(&word)) {
+            return Err(Denial::new(
+                "env.dump",
+                format!("the filter of {name} may read the environment or other files"),
+            ));
+        }
+        if files.is_empty()
+            && !parsed.has(&["-n", "--null-input"])
+            && !text.contains(char::is_whitespace)
+        {
+            // One word alone may be a file.
+            self.harmless_file(place, filter)?;
+        }
+        files.iter().try_for_each(|file| {
+            if file.text() == Some("-") {
+                Ok(())
+            } else {
+                self.reads(place, file, ReadKind::Content)
+            }
+        })
+    }
+
+    fn harmless_file(&mut self, place: &Place, arg: &Arg) -> Result<(), Denial> {
+        for path in self.paths(place, arg)? {
+            if self.cx.kind(&path) != FileKind::Missing {
+                self.cx.read(&path, ReadKind::Content)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, place: &Place, name: &str, operands: &[Arg]) -> Result<(), Denial> {
+        const NUMBERS: &str = "V VERBOSE DEBUG RELEASE CI";
+        for operand in operands {
+            let text = operand.text().unwrap_or_default();
+            match text.split_once('=') {
+                None => self.target(place, name, operand)?,
+                Some((variable, value)) => {
+                    let numeric = lists(NUMBERS, variable)
+                        && value.chars().all(|c| c.is_ascii_alphanumeric());
+                    let flags = matches!(variable, "CFLAGS" | "CXXFLAGS")
+                        && value.split_whitespace().all(is_compiler_flag);
+                    if !numeric && !flags {
+                        return Err(Denial::new(
+                            "program.option",
+                            format!("`{name} {variable}=…` may change what runs"),
+                        )
+                        .instead(format!("leave `{variable}=…` out")));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cmake(&mut self, place: &Place, operands: &[Arg]) -> Result<(), Denial> {
+        let unknown = |word: &Arg| Err(unknown_option("cmake", word.head()));
+        let mut rest = operands.iter();
+        while let Some(word) = rest.next() {
+            match word.text().unwrap_or("?") {
+                "--version"
+                | "--help"
+                | "-LA"
+                | "-L"
+                | "-N"
+                | "--fresh"
+                | "-v"
+                | "--verbose"
+                | "--clean-first"
+                | "-Wno-dev"
+                | "--list-presets"
+                | "--no-warn-unused-cli" => {}
+                "-S" | "-B" | "--build" => {
+                    let Some(folder) = rest.next() else { return unknown(word) };
+                    self.writes_below(place, folder, word.head() != "-S")?;
+                }
+                "-G" | "--config" | "--preset" | "-j" | "--parallel" | "-A" => match rest.next() {
+                    Some(value)
+                        if value.text().is_some_and(|text| {
+                            text.chars().all(|c| c.is_ascii_alphanumeric() || " -_".contains(c))
+                                && !text.starts_with('-')
+                        }) => {}
+                    _ => return unknown(word),
+                },
+                "--target" | "-t" => match rest.next() {
+                    Some(target) => self.target(place, "cmake --target", target)?,
+                    None => return unknown(word),
+                },
+                "--" => {
+                    let plain = |word: &Arg| {
+                        word.text().is_some_and(|text| {
+                            text.trim_start_matches("-j").bytes().all(|b| b.is_ascii_digit())
+                                || text == "-k"
+                                || text == "-s"
+                        })
+                    };
+                    return match rest.find(|word| !plain(word)) {
+                        Some(word) => unknown(word),
+                        None => Ok(()),
+                    };
+                }
+                text if text
+                    .strip_prefix("-j")
+                    .is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => {}
+                text if text.starts_with("-D") => {
+                    let (name, value) = text[2..].split_once('=').unwrap_or((&text[2..], ""));
+                    let name = name.split(':').next().unwrap_or_default();
+                    let plain = value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                    if !lists(DEFINITIONS, name) || !plain {
+                        return unknown(word);
+                    }
+                }
+                text if text.starts_with('-') => return unknown(word),
+                _ => self.writes_below(place, word, false)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn writes_below(&mut self, place: &Place, folder: &Arg, writes: bool) -> Result<(), Denial> {
+        if writes && folder.text() != Some(".") {
+            return self.fills_folder(place, folder);
+        }
+        self.works_in(place, folder)
+    }
+
+    fn artisan(&mut self, place: &Place, operands: &[Arg]) -> Result<(), Denial> {
+        let verb = operands.get(1).and_then(Arg::text).unwrap_or_default();
+        if !lists("test list about route:list --version", verb) {
+            return refuse_verb("php artisan", verb);
+        }
+        operands[2..].iter().try_for_each(|word| self.harmless(place, word))
+    }
+}
+
+fn inline(name: &str) -> Denial {
+    Denial::new(
+        "program.inline-code",
+        format!("`{name}` runs code that is not a file of the project"),
+    )
+    .instead(
+        "write a script into the workspace with the create tool, and run it in a call of its own",
+    )
+}
+
+fn is_compiler_flag(flag: &str) -> bool {
+    let word = |rest: &str, more: &str| {
+        rest.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    ["-O", "-g", "-std=", "-D"]
+        .iter()
+        .any(|start| flag.strip_prefix(start).is_some_and(|rest| word(rest, "_+=")))
+        || flag.strip_prefix("-W").is_some_and(|rest| word(rest, "-=") && !rest.is_empty())
+        || flag.strip_prefix("-fsanitize=").is_some_and(|rest| word(rest, ",-"))
+}

@@ -1,0 +1,83 @@
+//! Variables that a command may be started with.
+
+use super::refused::lists;
+use crate::guard::call_context::ReadKind;
+use crate::guard::denial::Denial;
+use crate::guard::line::{Arg, Judge, Place};
+use crate::guard::secrets;
+
+/// Variables that load no code and name no files.
+const HARMLESS: &str = "NODE_ENV CI RUST_LOG RUST_BACKTRACE FORCE_COLOR NO_COLOR CLICOLOR RAILS_ENV RACK_ENV APP_ENV \
+    DEBUG LC_ALL LANG LC_CTYPE TZ CGO_ENABLED GOOS GOARCH GOMAXPROCS GOFLAGS_OFF CARGO_TERM_COLOR CARGO_INCREMENTAL MIX_ENV \
+    PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED PYTHONIOENCODING PYTHONUTF8 TERM COLUMNS LINES PORT VERBOSE HUSKY \
+    RUST_TEST_THREADS RUST_MIN_STACK INSTA_UPDATE UPDATE_SNAPSHOTS UPDATE_EXPECT FLASK_ENV \
+    DJANGO_SETTINGS_MODULE NEXT_TELEMETRY_DISABLED TURBO_TELEMETRY_DISABLED SKIP_SLOW CARGO_NET_OFFLINE npm_config_loglevel \
+    PROPTEST_CASES LOG_LEVEL VITEST JEST_WORKER_ID BABEL_ENV HEADLESS TEST_ENV";
+
+impl Judge<'_> {
+    /// Judges a variable that a command is started with; `alone` tells that there is no command.
+    pub(in crate::guard) fn variable(
+        &mut self,
+        place: &Place,
+        name: &str,
+        value: &Arg,
+        alone: bool,
+    ) -> Result<(), Denial> {
+        if alone {
+            return Err(Denial::new(
+                "shell.not-understood",
+                format!("the line sets the variable `{name}`"),
+            )
+            .instead("write the value where it is used"));
+        }
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_.+:=@%,*^ -".contains(c);
+        let plain =
+            value.text().is_some_and(|text| text.chars().all(fits) && !text.starts_with('.'));
+        let known = match name {
+            "PYTHONPATH" => {
+                for part in value.text().unwrap_or("/").split(':').filter(|part| !part.is_empty()) {
+                    self.reads(place, &Arg::of(part), ReadKind::Name)?;
+                }
+                true
+            }
+            "PAGER" | "GIT_PAGER" => value.text() == Some("cat"),
+            "EDITOR" | "GIT_EDITOR" => value.text() == Some("true"),
+            _ => lists(HARMLESS, name) && plain,
+        };
+        if known {
+            return Ok(());
+        }
+        Err(Denial::new(
+            "env.injection",
+            format!("the variable `{name}` may change what a program runs or where it writes"),
+        )
+        .instead("run the command without it"))
+    }
+
+    /// Commands that print or change the environment.
+    pub(super) fn environment(&mut self, name: &str, args: &[Arg]) -> Result<(), Denial> {
+        let dumps = Denial::new("env.dump", "it prints the whole environment")
+            .instead("print one variable that you need");
+        if name == "printenv" && !args.is_empty() {
+            return args.iter().try_for_each(|arg| match arg.text() {
+                Some(variable) if secrets::variable(variable) => {
+                    Err(Denial::new("secret.variable", format!("{variable} may hold a secret")))
+                }
+                Some(variable)
+                    if variable.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') =>
+                {
+                    Ok(())
+                }
+                _ => Err(dumps.clone()),
+            });
+        }
+        if args.is_empty() || args.iter().all(|arg| arg.head().starts_with('-')) {
+            return Err(dumps);
+        }
+        Err(Denial::new(
+            "env.injection",
+            format!("`{name}` changes variables for the commands behind it"),
+        )
+        .instead("write `NAME=value command` in one line"))
+    }
+}

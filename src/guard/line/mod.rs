@@ -1,0 +1,114 @@
+//! A bash line → a judgment.
+//!
+//! [`parse`] reads the simple part of bash and nothing else. Without a sandbox a line beyond it is
+//! denied. In a sandbox such a line may run; [`intent`] then looks through it, with a full parser
+//! of bash, for commands that plainly do what is forbidden.
+
+mod ast;
+mod intent;
+mod judge;
+mod parse;
+mod paths;
+mod place;
+mod value;
+
+pub(super) use judge::{Judge, Streams};
+pub(super) use parse::{parse, unclear};
+pub(super) use paths::aims_at_secrets;
+pub(super) use place::Place;
+pub(super) use value::Arg;
+
+use super::call_context::{CallContext, Noted};
+use super::denial::Denial;
+use super::explain::ExplainedParts;
+use super::files::Files;
+use super::policy::Policy;
+
+/// Longest line that is looked at, in bytes.
+const MOST_BYTES: usize = 256 * 1024;
+
+/// Stack of the thread that looks through a line, and what one open substitution may need of it.
+const STACK: usize = 16 * 1024 * 1024;
+const STACK_EACH: usize = 24 * 1024;
+
+/// Substitutions of one line.
+const MOST_SUBSTITUTIONS: usize = 4000;
+
+/// The name of that thread. A fault of the parser there is a denial, and its message is not shown.
+pub const THREAD: &str = "guard";
+
+/// Judges a line as bash would run it in the policy's folder, and shows `seen` every part that was
+/// looked at. Returns what would be written.
+///
+/// # Errors
+/// The first denial.
+pub(super) fn judge(
+    line: &str,
+    policy: &Policy,
+    files: &dyn Files,
+    seen: &mut ExplainedParts,
+) -> Result<Noted, Denial> {
+    if line.len() > MOST_BYTES {
+        return Err(Denial::new("shell.too-long", "the line is longer than 256 KiB")
+            .instead("split it into several calls, or use the file tools"));
+    }
+    let opened = line.bytes().filter(|byte| matches!(byte, b'(' | b'{' | b'[' | b'`')).count();
+    if opened > MOST_SUBSTITUTIONS {
+        return Err(Denial::new("shell.too-long", "the line has too many brackets")
+            .instead("split it into several calls, or use the file tools"));
+    }
+    std::thread::scope(|scope| {
+        // Neither a deep line nor a fault in a parser can take the runner down.
+        let worker = std::thread::Builder::new()
+            .name(THREAD.to_owned())
+            .stack_size(STACK + opened * STACK_EACH)
+            .spawn_scoped(scope, || looked_at(line, policy, files, seen));
+        match worker.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(judged)) => judged,
+            Ok(Err(_)) | Err(_) => {
+                Err(Denial::new("shell.unparsed", "the line could not be checked"))
+            }
+        }
+    })
+}
+
+fn looked_at(
+    line: &str,
+    policy: &Policy,
+    files: &dyn Files,
+    seen: &mut ExplainedParts,
+) -> Result<Noted, Denial> {
+    let mut judge = Judge::new(CallContext::new(policy, files), std::mem::take(seen));
+    let mut place = Place::new(policy.cwd.clone());
+    // What a here-document says to a shell, the full parser reads.
+    let documents = policy.tier.is_sandboxed() && line.contains("<<");
+    let judged = match parse(line) {
+        Ok(_) if documents => judge.look_through_line(line, &mut place),
+        Ok(script) => judge.script(&mut place, &script),
+        Err(denial) => {
+            // A reason that names the intent helps more than one that names the syntax.
+            judge.sandboxed = true;
+            let intended = judge.look_through_line(line, &mut place);
+            intended.and_then(|()| if policy.tier.is_sandboxed() { Ok(()) } else { Err(denial) })
+        }
+    };
+    *seen = judge.take_parts();
+    judged.map(|()| judge.noted())
+}
+
+/// Judges variables that a command is started with, each as its name and value.
+///
+/// # Errors
+/// The first denial.
+pub(super) fn assigned<'a>(
+    context: CallContext<'a>,
+    variables: &[(String, String)],
+) -> Result<CallContext<'a>, Denial> {
+    let place = Place::new(context.policy().cwd.clone());
+    let mut judge = Judge::new(context, ExplainedParts::default());
+    for (name, value) in variables {
+        let judged = judge.variable(&place, name, &Arg::of(value.clone()), false);
+        judge.soften(judged)?;
+    }
+    Ok(judge.cx)
+}
