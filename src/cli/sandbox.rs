@@ -16,7 +16,9 @@ const NOT_STARTED: u8 = 125;
 pub(super) fn run(args: &SandboxArgs) -> u8 {
     let failed = match &args.part {
         SandboxPart::Enter { plan, command } => {
-            format!("cannot enter the sandbox: {}", sandbox::enter(plan, command))
+            let (input, output) = (io::stdin(), io::stdout());
+            let error = sandbox::enter(plan, command, [input.as_fd(), output.as_fd()]);
+            format!("cannot enter the sandbox: {error}")
         }
         SandboxPart::Become { ours, input, output, command } => {
             let error = sandbox::r#become([*ours, *input, *output], command);

@@ -6,7 +6,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd as _, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -69,16 +69,16 @@ pub fn around(
     Ok(words.chain(command).collect())
 }
 
-/// Enters the sandbox of a plan and becomes `command` there, or a server if it is empty; returns
-/// only if that fails.
-pub fn enter(plan: &str, command: &[OsString]) -> io::Error {
-    match prepare(plan, command) {
+/// Enters the sandbox of a plan and becomes `command` there, with this standard input and output,
+/// or a server if it is empty; returns only if that fails.
+pub fn enter(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::Error {
+    match prepare(plan, command, stdio) {
         Ok(mut program) => program.exec(),
         Err(error) => error,
     }
 }
 
-fn prepare(plan: &str, command: &[OsString]) -> io::Result<Command> {
+fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::Result<Command> {
     let plan: Plan = serde_json::from_str(plan)?;
     if !plan.overlays.is_empty() {
         own_namespace()?;
@@ -89,7 +89,7 @@ fn prepare(plan: &str, command: &[OsString]) -> io::Result<Command> {
     plan.overlays.iter().try_for_each(mount_overlay)?;
     let ours = std::env::current_exe()?;
     let program = match (plan.bubblewrap.split_first(), command) {
-        (Some((bubblewrap, words)), _) => inside(bubblewrap, words, &ours, command)?,
+        (Some((bubblewrap, words)), _) => inside(bubblewrap, words, &ours, command, stdio)?,
         (None, [program, rest @ ..]) => with(program, rest.iter().cloned()),
         (None, []) => with(ours, words(SERVE)),
     };
@@ -106,6 +106,7 @@ fn inside(
     options: &[OsString],
     ours: &Path,
     command: &[OsString],
+    stdio: [BorrowedFd<'_>; 2],
 ) -> io::Result<Command> {
     let ours = passed_on(File::open(ours)?.into())?;
     let options = options.iter().cloned();
@@ -117,8 +118,8 @@ fn inside(
     }
     // bubblewrap holds its own input and output until the command has ended, also if the command
     // closes them. Other descriptors it passes on and lets go of.
-    let input = passed_on(io::stdin().as_fd().try_clone_to_owned()?)?;
-    let output = passed_on(io::stdout().as_fd().try_clone_to_owned()?)?;
+    let [input, output] = stdio.map(|end| end.try_clone_to_owned().and_then(passed_on));
+    let (input, output) = (input?, output?);
     let ends = [ours, input, output].map(|number| number.to_string().into());
     program.args(words(BECOME)).args::<_, OsString>(ends).arg("--").args(command);
     program.stdin(Stdio::null()).stdout(Stdio::null());
