@@ -8,6 +8,7 @@ mod audit;
 mod sessions;
 mod shell_room;
 mod shells;
+mod wall;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -79,7 +79,8 @@ impl RunWalls {
         let client = sandbox::client(&self.programs.ours, &listens);
         let calls = Calls::listen(&listens, &client.each_ref().map(String::as_str))?;
         let walls = Arc::clone(self);
-        Ok(Some(Shells { calls, start: Box::new(move |policy| walls.start(policy)) }))
+        let (start, tier) = (Box::new(move |policy: &Policy| walls.start(policy)), self.tier);
+        Ok(Some(Shells { calls, start, tier }))
     }
 
     /// The command that starts the agent behind its walls.

@@ -28,6 +28,7 @@ fn a_script_that_the_agent_wrote_reaches_nothing_outside_of_the_workspace() {
         bash("sh out/script.sh"),
         bash("echo out; echo err >&2; exit 3"),
         bash("rm -f out/script.sh; git status --short"),
+        bash("touch /etc/written-by-an-agent"),
     ];
     steps.extend(honest(&scene, "one"));
     let model = Model::start([route(focus("one"), steps)]);
@@ -36,6 +37,7 @@ fn a_script_that_the_agent_wrote_reaches_nothing_outside_of_the_workspace() {
     let requests = model.requests();
     let told = |step: usize| tool_results(&requests[step]).pop().expect("a result");
     assert!(told(3).starts_with("over\n"), "{}", told(3));
+    assert!(told(6).contains("[sandbox] Only the workspace"), "{}", told(6));
     for part in ["out\n", "err\n", "exit code 3"] {
         assert!(told(4).contains(part), "{}", told(4));
     }
@@ -58,6 +60,7 @@ fn secrets_of_the_workspace_reach_neither_commands_nor_the_model() {
         call("create", json!({ "path": script, "file_text": text })),
         bash("sh out/script.sh"),
         bash("rm -f out/script.sh; git status --short"),
+        bash("touch /etc/written-by-an-agent"),
     ];
     steps.extend(honest(&scene, "one"));
     let model = Model::start([route(focus("one"), steps)]);

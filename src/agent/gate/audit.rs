@@ -66,11 +66,15 @@ impl Gate {
         });
     }
 
-    /// The answer to a result that shows secrets of the workspace's files or of this machine: the
-    /// same result without them.
+    /// The answer to a result that shows secrets of the workspace's files or of this machine, or
+    /// of a command that met a wall of its sandbox: the same result without them, and with a line
+    /// that names the wall.
     pub fn shown_result(&self, result: &HookResult) -> Option<String> {
         let (text, kind) = (result.output.as_str()?, result.kind.as_deref()?);
-        let shown = self.redactor.without_known_values(text);
+        let mut shown = self.redactor.without_known_values(text);
+        if let Some(line) = self.wall(&result.call.tool, text) {
+            shown = format!("{}\n{line}", shown.trim_end()).into();
+        }
         (shown != text).then(|| replace_result(kind, &shown))
     }
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::guard::Policy;
-use crate::model::ToolRequest;
+use crate::model::{Tier, ToolRequest};
 use crate::sandbox::{Calls, Rooms, SandboxError};
 
 /// The argument that holds its command.
@@ -24,6 +24,8 @@ pub struct Shells {
     pub calls: Calls,
     /// Starts the sandboxes of a session.
     pub start: StartRoom,
+    /// What walls them in.
+    pub tier: Tier,
 }
 
 impl Shells {

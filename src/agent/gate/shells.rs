@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::shell_room::{COMMAND, Shells, is_shell};
+use super::wall::explain;
 use super::{Focus, Gate, State};
 use crate::hooks::HookResult;
 use crate::model::{Asked, Decision, ToolRequest};
@@ -79,6 +80,12 @@ impl Gate {
             self.foreign(input);
             input.clone()
         })
+    }
+
+    /// The line that names the wall of the sandbox which a shell call met.
+    pub(super) fn wall(&self, tool: &str, result: &str) -> Option<&'static str> {
+        let shells = self.shells.as_ref().filter(|_| tool == SHELL)?;
+        explain(result, shells.tier)
     }
 
     /// Whatever makes going on unsafe.
