@@ -67,7 +67,7 @@ const AGENTS: [&str; 18] = [
 ];
 
 /// What is shown of `~/.config`; the rest is hidden.
-const CONFIG: [&str; 24] = [
+const CONFIG: [&str; 40] = [
     "git",
     "pip",
     "uv",
@@ -92,6 +92,22 @@ const CONFIG: [&str; 24] = [
     "ccache",
     "conda",
     "direnv",
+    "rustfmt",
+    "clangd",
+    "golangci-lint",
+    "shellcheckrc",
+    "yamllint",
+    "pycodestyle",
+    "flake8",
+    "mypy",
+    "pdm",
+    "hatch",
+    "rubocop",
+    "irb",
+    "pry",
+    "fd",
+    "ripgrep",
+    "jgit",
 ];
 
 /// What is shown of `~/.local/share`; the rest is hidden.

@@ -35,10 +35,11 @@ const CACHE: &str = ".cache";
 /// Where the C library makes semaphores and shared memory, for pools of processes among others.
 const SHARED_MEMORY: &str = "/dev/shm";
 /// Tools that fail without their cache, and where it lies in HOME.
-const CACHED: [(&str, &str); 8] = [
+const CACHED: [(&str, &str); 9] = [
     ("go", ".cache/go-build"),
     ("golangci-lint", ".cache/golangci-lint"),
     ("ccache", ".cache/ccache"),
+    ("uv", ".cache/uv"),
     ("zig", ".cache/zig"),
     ("deno", ".cache/deno"),
     ("composer", ".cache/composer"),
