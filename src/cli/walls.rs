@@ -17,12 +17,12 @@ use super::secret_files::SecretFiles;
 use super::{agent_folders, audit, environment, openings, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
-use crate::guard::{Policy, Redactor, secret_name};
+use crate::guard::{Policy, Redactor, agent_setting, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
     AgentFolders, Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms, SandboxError,
-    Secrets, StartOnline, View, Walls, around, full, make_caches, outer, partial, prepare, socket,
-    sockets_of, tools, whole,
+    Secrets, StartOnline, View, Walls, around, full, make_caches, outer, partial, prepare,
+    separate, socket, sockets_of, tools, whole,
 };
 use crate::verify::{PROGRESS, Preflight, Repo as _, TASK};
 
@@ -54,6 +54,13 @@ impl RunWalls {
         view.replaced = secrets.replacements(&shown).map_err(failed(&shown))?;
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
         fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
+        match tier {
+            Tier::Off => {}
+            Tier::Full | Tier::Partial => {
+                separate(&view.tree).map_err(failed(&view.tree))?;
+                git_folders(at.place.repo.common_dir()).map_err(failed(&view.tree))?;
+            }
+        }
         let file = |name| at.place.root().join(at.layout.file(name));
         let editable = [at.folder.dir.clone(), file(TASK), file(PROGRESS)];
         let redactor = environment::redactor_of(secrets.values);
@@ -238,6 +245,8 @@ fn view(at: &TaskContext, preflight: &Preflight, scratch: &Path) -> View {
     let home = etcetera::home_dir().unwrap_or_default();
     let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
     let settings = preflight.hooks_and_settings().map(|path| root.join(path));
+    let submodules = preflight.submodules.iter().map(|path| root.join(path).join(".git"));
+    let settings = settings.chain(agent_settings(root)).chain(submodules);
     let own = [root.join(".ralph")]
         .into_iter()
         .chain(at.layout.state_files().into_iter().map(|path| root.join(path)));
@@ -257,6 +266,20 @@ fn view(at: &TaskContext, preflight: &Preflight, scratch: &Path) -> View {
         home,
         ..View::default()
     }
+}
+
+/// Agent settings that are there, in the root and in the folders where programs look for them.
+fn agent_settings(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let folders = ["", ".github", ".vscode"].map(|folder| fs::read_dir(root.join(folder)));
+    let entries = folders.into_iter().filter_map(Result::ok).flatten().filter_map(Result::ok);
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(move |path| path.strip_prefix(root).is_ok_and(agent_setting))
+}
+
+/// Makes the folders of a git folder that hold settings and are missing: what is not there cannot
+/// be mounted, and a command could make it.
+fn git_folders(git: &Path) -> std::io::Result<()> {
+    ["hooks", "info", "objects/info"].iter().try_for_each(|name| fs::create_dir_all(git.join(name)))
 }
 
 /// Where progress.md is not there yet, commands must be able to make it: the task's folder is

@@ -39,7 +39,7 @@ mod trees;
 pub use explain::Explained;
 pub use files::{FileKind, Files, OsFiles};
 pub use line::THREAD as GUARD_THREAD;
-pub use places::is_system;
+pub use places::{agent_setting, is_system};
 pub use policy::{Allow, Approval, Globs, Policy, TickRule};
 pub use policy_error::PolicyError;
 pub use redact::{RedactStream, Redactor, Scrambler};

@@ -110,6 +110,12 @@ pub(super) const TASK_FILES: &[&str] = &[
     "state.json",
 ];
 
+/// Does a path decide what agents do, by its name?
+pub fn agent_setting(path: &Path) -> bool {
+    let path = path.to_string_lossy().to_lowercase();
+    is_setting(&path.split('/').collect::<Vec<_>>())
+}
+
 /// Whether a path, in lower case, decides what agents do.
 pub(super) fn is_setting(names: &[&str]) -> bool {
     names.iter().any(|name| SETTING_NAMES.contains(name))

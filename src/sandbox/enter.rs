@@ -11,13 +11,17 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rustix::fs::StatVfsMountFlags;
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-use rustix::process::{Pid, PidfdFlags, getgid, getuid, pidfd_open};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change,
+    mount_remount, unmount,
+};
+use rustix::process::{Pid, PidfdFlags, getgid, getuid, pidfd_open, setsid};
 use rustix::thread::{ThreadNameSpaceType, UnshareFlags, move_into_thread_name_spaces};
 use serde::{Deserialize, Serialize};
 
-use super::landlock::{LandlockRules, limit};
+use super::landlock::{LandlockRules, drop_capabilities, limit};
 use super::profile::{Overlay, Walls};
 use super::programs::{BECOME, ENTER, Programs, SERVE, words};
 
@@ -87,14 +91,22 @@ fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::
         namespaces_of(other)?;
     }
     plan.overlays.iter().try_for_each(mount_overlay)?;
+    if let (false, Some(bubblewrap)) = (plan.overlays.is_empty(), plan.bubblewrap.first()) {
+        mount_read_only(Path::new(bubblewrap))?;
+    }
     let ours = std::env::current_exe()?;
     let program = match (plan.bubblewrap.split_first(), command) {
         (Some((bubblewrap, words)), _) => inside(bubblewrap, words, &ours, command, stdio)?,
         (None, [program, rest @ ..]) => with(program, rest.iter().cloned()),
-        (None, []) => with(ours, words(SERVE)),
+        (None, []) => {
+            // Its commands are not to type into the human's terminal.
+            setsid()?;
+            with(ours, words(SERVE))
+        }
     };
     if let Some(limits) = &plan.limits {
         limit(limits).map_err(io::Error::other)?;
+        drop_capabilities()?;
     }
     Ok(program)
 }
@@ -108,7 +120,9 @@ fn inside(
     command: &[OsString],
     stdio: [BorrowedFd<'_>; 2],
 ) -> io::Result<Command> {
-    let ours = passed_on(File::open(ours)?.into())?;
+    // A command lets go of it; the calls of a server can find it.
+    let ours = if command.is_empty() { open_read_only(ours)? } else { File::open(ours)? };
+    let ours = passed_on(ours.into())?;
     let options = options.iter().cloned();
     let mut program =
         with(bubblewrap, options.chain(["--".into(), format!("/proc/self/fd/{ours}").into()]));
@@ -130,6 +144,32 @@ fn with(program: impl AsRef<OsStr>, words: impl Iterator<Item = OsString>) -> Co
     let mut command = Command::new(program);
     command.args(words);
     command
+}
+
+/// Opens our own program so that nothing can be changed through the descriptor, its mode
+/// included: a descriptor remembers the mount that it was opened on.
+fn open_read_only(ours: &Path) -> io::Result<File> {
+    mount_read_only(ours)?;
+    let file = File::open(ours);
+    // The workspace may be our own: a mount there would keep it from being built.
+    unmount(ours, UnmountFlags::DETACH)?;
+    file
+}
+
+/// Mounts a file over itself, read-only. A process that runs it is a way to it for others, by
+/// `/proc/PID/exe`.
+fn mount_read_only(path: &Path) -> io::Result<()> {
+    // The kernel lets nobody drop these flags of a mount.
+    let flags = rustix::fs::statvfs(path)?.f_flag;
+    let kept = [
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+    ];
+    let kept = kept.iter().filter(|(flag, _)| flags.contains(*flag));
+    let kept = kept.fold(MountFlags::RDONLY, |all, (_, flag)| all | *flag);
+    mount_bind(path, path)?;
+    Ok(mount_remount(path, MountFlags::BIND | kept, c"")?)
 }
 
 /// A descriptor that the next program inherits.

@@ -15,8 +15,9 @@ use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 
 use super::profile::Overlay;
 
-/// Folders that hold keys, profiles or mail, and files that hold nothing but logins: shown empty.
-const EMPTIED: [&str; 25] = [
+/// Folders that hold keys, profiles or mail, and files that hold nothing but logins or what a
+/// human typed: shown empty.
+const EMPTIED: [&str; 55] = [
     ".netrc",
     "_netrc",
     ".git-credentials",
@@ -42,7 +43,40 @@ const EMPTIED: [&str; 25] = [
     ".terraform.d",
     ".dbus",
     ".local/state",
+    ".librewolf",
+    ".zen",
+    ".opera",
+    ".var",
+    ".age",
+    ".step",
+    ".pulumi",
+    ".supabase",
+    ".huggingface",
+    ".ipython",
+    ".purple",
+    ".irssi",
+    ".weechat",
+    ".subversion/auth",
+    ".Xauthority",
+    ".ICEauthority",
+    ".lesshst",
+    ".viminfo",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+    ".cache/mozilla",
+    ".cache/librewolf",
+    ".cache/zen",
+    ".cache/thunderbird",
+    ".cache/google-chrome",
+    ".cache/chromium",
+    ".cache/BraveSoftware",
+    ".cache/microsoft-edge",
+    ".cache/vivaldi",
+    ".cache/opera",
 ];
+
+/// Folders whose credential files lie one folder further down.
+const DEEPER: [&str; 5] = [".nuget", ".wrangler", ".docker", ".gradle", ".subversion"];
 
 /// Folders of agents and editors, which hold logins and conversations.
 const AGENTS: [&str; 18] = [
@@ -257,6 +291,11 @@ pub(super) fn visible(
     Ok(found)
 }
 
+/// Is something in this folder of HOME, relative to it, not shown?
+pub(super) fn holds_hidden(folder: &Path) -> bool {
+    top_level(folder) != Shown::Yes
+}
+
 /// The tools' folders that lie below HOME, relative to it.
 fn below(home: &Path, tools: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
     let real = home.canonicalize().unwrap_or_else(|_| home.to_owned());
@@ -279,6 +318,8 @@ enum Shown {
     No,
     /// Entry by entry.
     Inside,
+    /// As it is, but for some entries.
+    Mostly,
 }
 
 /// Decides on an entry by its path relative to HOME.
@@ -286,6 +327,10 @@ fn top_level(path: &Path) -> Shown {
     let Some(text) = path.to_str() else { return Shown::No };
     match text {
         ".config" | ".local" | ".local/share" => Shown::Inside,
+        _ if DEEPER.contains(&text) => Shown::Mostly,
+        _ if EMPTIED.iter().any(|emptied| Path::new(emptied).parent() == Some(path)) => {
+            Shown::Mostly
+        }
         _ if EMPTIED.contains(&text) => Shown::Empty,
         _ if AGENTS.contains(&text) => Shown::No,
         _ if text.ends_with("_history") || text.ends_with("_hist") => Shown::Empty,
@@ -297,7 +342,8 @@ fn top_level(path: &Path) -> Shown {
                 Some(name) => listed(&SHARE, name),
                 None => Shown::Yes,
             },
-            Some(_) => Shown::No,
+            // What is listed entry by entry is a part of what is shown.
+            Some(_) => Shown::Yes,
         },
     }
 }
@@ -350,10 +396,12 @@ impl HomeView<'_> {
             let shown = if self.tools.contains(&path) { Shown::Yes } else { decide(&path) };
             let holds_tool = self.tools.iter().any(|tool| tool.starts_with(&path));
             match shown {
-                Shown::Yes if kind.is_file() => visit(&path, self.file(&path))?,
+                Shown::Yes | Shown::Mostly if kind.is_file() => visit(&path, self.file(&path))?,
                 Shown::Yes if kind.is_dir() => self.credentials(&path, visit)?,
-                Shown::Yes => visit(&path, Entry::Kept)?,
-                Shown::Inside if kind.is_dir() => self.each(&path, decide, visit)?,
+                Shown::Inside | Shown::Mostly if kind.is_dir() => {
+                    self.each(&path, decide, visit)?
+                }
+                Shown::Yes | Shown::Mostly => visit(&path, Entry::Kept)?,
                 Shown::No | Shown::Empty if holds_tool && kind.is_dir() => {
                     self.each(&path, &|_| Shown::No, visit)?;
                 }
@@ -411,7 +459,7 @@ impl HomeView<'_> {
 
 /// Files of build tools in which people write passwords.
 fn is_settings(path: &Path) -> bool {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 25] = [
         "settings.xml",
         "settings-security.xml",
         "gradle.properties",
@@ -428,6 +476,15 @@ fn is_settings(path: &Path) -> bool {
         "hosts.yml",
         "config.yml",
         "config.yaml",
+        ".credentials",
+        "credentials.json",
+        "credentials.yml",
+        "token",
+        "access-token",
+        "default.toml",
+        "fish_variables",
+        "direnvrc",
+        "init.gradle",
     ];
     path.file_name().is_some_and(|name| NAMES.iter().any(|it| name == *it))
 }

@@ -23,7 +23,8 @@ pub enum LandlockError {
 /// What a process may do. Missing paths are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandlockRules {
-    /// What it may write, or write below. `/dev` is always among it.
+    /// What it may write, or write below. Devices that hold nothing, such as
+    /// `/dev/null`, are always among it.
     pub writable: Vec<PathBuf>,
     /// What it may read and run, if not everything.
     pub readable: Option<Vec<PathBuf>>,
@@ -52,6 +53,14 @@ pub(super) fn limit(limits: &LandlockRules) -> Result<(), LandlockError> {
     rules::enforce(limits)
 }
 
+/// Gives up what root may do besides changing files.
+///
+/// # Errors
+/// If the kernel refuses.
+pub(super) fn drop_capabilities() -> std::io::Result<()> {
+    rules::drop_capabilities()
+}
+
 #[cfg(target_os = "linux")]
 mod rules {
     use landlock::{
@@ -59,6 +68,8 @@ mod rules {
         RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus,
         Scope, path_beneath_rules,
     };
+
+    use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
     use crate::sandbox::landlock::{LandlockError, LandlockRules, Network};
 
@@ -68,6 +79,21 @@ mod rules {
     const MOST: ABI = ABI::V3;
     /// The first port that servers of tests listen on.
     const UNPRIVILEGED: u16 = 1024;
+
+    /// Devices that hold nothing.
+    const DEVICES: [&str; 8] = [
+        "/dev/null",
+        "/dev/zero",
+        "/dev/full",
+        "/dev/random",
+        "/dev/urandom",
+        "/dev/tty",
+        "/dev/ptmx",
+        "/dev/pts",
+    ];
+    /// What stays of root's rights: changing the files of others, where the limits allow it.
+    const KEPT: CapabilitySet =
+        CapabilitySet::CHOWN.union(CapabilitySet::DAC_OVERRIDE).union(CapabilitySet::FOWNER);
 
     fn refused(error: &RulesetError) -> LandlockError {
         LandlockError::Unsupported { why: error.to_string() }
@@ -116,9 +142,11 @@ mod rules {
             None => Default::default(),
         };
         let devices = AccessFs::WriteFile | AccessFs::Truncate | read;
+        let list = read & AccessFs::ReadDir;
         let mut rules = created(limits)?
             .add_rules(path_beneath_rules(&limits.writable, AccessFs::from_write(MOST) | read))?
-            .add_rules(path_beneath_rules(["/dev"], devices))?;
+            .add_rules(path_beneath_rules(DEVICES, devices))?
+            .add_rules(path_beneath_rules((!list.is_empty()).then_some("/dev"), list))?;
         if let Some(readable) = &limits.readable {
             rules = rules.add_rules(path_beneath_rules(readable, read))?;
         }
@@ -130,6 +158,18 @@ mod rules {
                 }))?;
         }
         Ok(rules.restrict_self()?.ruleset)
+    }
+
+    /// Gives up root's other rights: to mount, to load modules, to set the clock. Without new
+    /// privileges, which Landlock rules out, a program that is started does not regain them.
+    pub(super) fn drop_capabilities() -> std::io::Result<()> {
+        let had = capabilities(None)?;
+        let kept = CapabilitySets {
+            effective: had.effective & KEPT,
+            permitted: had.permitted & KEPT,
+            inheritable: had.inheritable & KEPT,
+        };
+        Ok(set_capabilities(None, kept)?)
     }
 }
 
@@ -143,5 +183,9 @@ mod rules {
 
     pub(super) fn enforce(_limits: &LandlockRules) -> Result<(), LandlockError> {
         supported()
+    }
+
+    pub(super) fn drop_capabilities() -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
     }
 }

@@ -24,6 +24,7 @@ mod programs;
 mod room;
 mod rooms;
 mod server;
+mod shared;
 mod wire;
 
 pub use call::{CallError, call};
@@ -41,3 +42,4 @@ pub use programs::Programs;
 pub use room::{Room, SandboxError};
 pub use rooms::{Rooms, StartOnline, StartOwn};
 pub use server::serve;
+pub use shared::separate;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::full::{HOMES, SYSTEM_SECRETS, View};
-use super::home::{Secrets, visible};
+use super::home::{Secrets, holds_hidden, visible};
 use super::landlock::LandlockRules;
 
 /// Caches in HOME without which builds fail, and that no program runs code of by itself.
@@ -49,6 +49,9 @@ const CACHED: [(&str, &str); 9] = [
 /// Folders of [`CACHE`] that hold programs which people start outside of the sandbox.
 const PROGRAMS: [&str; 2] = ["copilot", "ralph-copilot"];
 
+/// Where devices lie.
+const DEVICES: &str = "/dev";
+
 /// The limits of a session.
 ///
 /// # Errors
@@ -58,7 +61,11 @@ pub fn partial(view: &View, secrets: &Secrets<'_>) -> std::io::Result<LandlockRu
     writable.extend(view.git.iter().filter(|git| !git.starts_with(&view.tree)).cloned());
     writable.extend(CACHES.iter().map(|path| view.home.join(path)));
     let caches = fs::read_dir(view.home.join(CACHE)).into_iter().flatten().filter_map(Result::ok);
-    let caches = caches.filter(|entry| PROGRAMS.iter().all(|name| entry.file_name() != *name));
+    let caches = caches.filter(|entry| {
+        let name = entry.file_name();
+        let private = holds_hidden(&Path::new(CACHE).join(&name));
+        PROGRAMS.iter().all(|program| name != *program) && !private
+    });
     writable.extend(caches.map(|entry| entry.path()));
     Ok(LandlockRules {
         readable: Some(readable(view, secrets)?),
@@ -79,7 +86,8 @@ pub fn make_caches(home: &Path, is_installed: &dyn Fn(&str) -> bool) {
 
 fn readable(view: &View, secrets: &Secrets<'_>) -> std::io::Result<Vec<PathBuf>> {
     let mut private: Vec<PathBuf> = HOMES.iter().chain(&SYSTEM_SECRETS).map(Into::into).collect();
-    private.extend([view.home.clone(), view.scratch.clone()]);
+    // Disks and memory are devices, too; those that a command needs are open to all.
+    private.extend([view.home.clone(), view.scratch.clone(), DEVICES.into()]);
     private.extend(view.unreached.iter().cloned());
     let mut found = Vec::new();
     besides(Path::new("/"), &private, &mut found);

@@ -72,6 +72,20 @@ pub struct Overlay {
 /// What root expects of its own files, whatever their mode says.
 const ROOT: [&str; 3] = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"];
 
+/// Settings of the kernel, of which some run programs on the host.
+const KERNEL: [&str; 10] = [
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/acpi",
+    "/proc/bus",
+    "/proc/driver",
+    "/proc/dynamic_debug",
+    "/proc/fs",
+    "/proc/irq",
+    "/proc/mtrr",
+    "/proc/scsi",
+];
+
 /// Everything that a sandbox is.
 #[derive(Clone, Debug)]
 pub struct Profile {
@@ -100,6 +114,9 @@ impl Profile {
         words.extend(["--cap-drop", "ALL"].map(OsString::from));
         if rustix::process::geteuid().is_root() {
             words.extend(ROOT.iter().flat_map(|name| ["--cap-add", name]).map(OsString::from));
+            // The kernel lets root write these without any capability.
+            let settings = KERNEL.iter().filter(|path| Path::new(path).exists());
+            words.extend(settings.flat_map(|path| ["--ro-bind", path, path]).map(OsString::from));
         }
         match self.network {
             Network::Own => words.push("--unshare-net".into()),

@@ -27,7 +27,7 @@ const SETTINGS: [&str; 7] = [
 const NO_SETTINGS: &str = ".claude/worktrees";
 
 /// Files of the git directory, besides its hooks, that change what git does.
-const GIT_FILES: [&str; 3] = ["info/exclude", "info/attributes", "config.worktree"];
+const GIT_FILES: [&str; 4] = ["info/exclude", "info/attributes", "config.worktree", "commondir"];
 
 impl GitRepo {
     pub(super) fn settings_in(&self, repo: &Repository) -> Result<Fingerprints, VerifyError> {
