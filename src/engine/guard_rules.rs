@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crate::agent::Focus;
 use crate::guard::{Allow, Approval, Globs, Policy, PolicyError, Rules, TickRule};
@@ -34,6 +35,8 @@ pub struct GuardRules {
     pub visible: Vec<PathBuf>,
     /// Commands that run with the host's network.
     pub network_for: Vec<String>,
+    /// When the run began.
+    pub started: SystemTime,
     /// The user's own rules.
     pub rules: Rules,
     /// Who approves calls that the rules leave open.
@@ -73,6 +76,7 @@ impl GuardRules {
         policy.readable.clone_from(&self.readable);
         policy.visible.clone_from(&self.visible);
         policy.network_for.clone_from(&self.network_for);
+        policy.started = Some(self.started);
         policy.rules = self.rules.clone();
         policy.approval = self.approval;
         policy.tier = self.tier;

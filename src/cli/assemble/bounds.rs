@@ -35,6 +35,7 @@ pub(in crate::cli) fn rules(
         readable: openings::readable(settings, at.place.root()),
         visible: openings::visible(settings, at.place.root())?,
         network_for: settings.network_for.clone(),
+        started: std::time::SystemTime::now(),
         rules: compiled.map_err(invalid)?,
         approval: if settings.auto_approve { Approval::Automatic } else { Approval::Human },
     };

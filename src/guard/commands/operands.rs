@@ -104,10 +104,15 @@ impl Judge<'_> {
         parsed: &Parsed,
         streams: Streams,
     ) -> Result<bool, Denial> {
+        // With the pattern in an option, the first operand is a file.
+        let given = entry.operands.first() == Some(&Kind::Text)
+            && parsed.values.iter().any(|(kind, _, option)| *kind == Kind::Text && option == "-e")
+            || parsed.has(&["--files"]);
         let kinds = entry
             .operands
             .iter()
             .copied()
+            .skip(usize::from(given))
             .chain(std::iter::repeat_n(entry.more, operands.len()).flatten());
         let mut kinds = kinds.take(operands.len());
         for (at, operand) in operands.iter().enumerate() {

@@ -184,6 +184,7 @@ impl Judge<'_> {
             "java" => match first.as_str() {
                 "" if parsed.has(&["-jar", "-version", "--version"]) => Ok(()),
                 "" => unknown(),
+                _ if first.starts_with('@') => unknown(),
                 _ if first.ends_with(".java") => self.project_script(place, &first, &operands[1..]),
                 _ => operands.iter().try_for_each(|word| self.harmless(place, word)),
             },
