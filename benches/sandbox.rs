@@ -169,8 +169,7 @@ impl Place {
         let room = Mutex::new(Some(Room::start(programs, walls, &self.repo, &self.log)?));
         let own = move || Ok(room.lock().ok().and_then(|mut room| room.take()).expect("one start"));
         calls.begin(Rooms::start(Box::new(own), None)?);
-        let call =
-            || timed(shell(&calls.replace("true", Network::Own)).current_dir(&self.repo));
+        let call = || timed(shell(&calls.replace("true", Network::Own)).current_dir(&self.repo));
         call()?;
         let took = median(CALLS, call);
         calls.end()?;

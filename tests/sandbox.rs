@@ -464,3 +464,10 @@ fn a_flood_of_processes_ends_the_call_and_not_the_session() {
     assert!(told.contains("too many processes"), "{told}");
     assert_eq!(scene.says("echo still here"), "still here");
 }
+
+#[test]
+fn an_archive_of_another_owner_is_unpacked() {
+    let Some(scene) = Scene::new() else { return };
+    scene.says("echo x > file && tar --owner=4711 --group=4711 -cf a.tar file && rm file");
+    assert_eq!(scene.says("tar -xf a.tar && cat file"), "x");
+}

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use super::children::Children;
 use super::wire::{Frame, receive, send};
@@ -114,7 +114,12 @@ fn start(
     });
     let [program, args @ ..] = SHELL;
     let mut shell = Command::new(program);
-    shell.args(args).env_clear().envs(pairs).current_dir(cwd).process_group(0);
+    shell.args(args).env_clear();
+    if geteuid().is_root() {
+        // In a namespace root cannot give files to others, which tar tries.
+        shell.env("TAR_OPTIONS", "--no-same-owner");
+    }
+    shell.envs(pairs).current_dir(cwd).process_group(0);
     shell.stdin(Stdio::from(input)).stdout(Stdio::from(output)).stderr(Stdio::from(errors));
     if command.len() < LONGEST_ARGUMENT {
         return Ok((children.start(shell.arg(command))?, None));
