@@ -83,6 +83,7 @@ pub(super) async fn assemble(
     let screen = Screen { asks: asks(args, &plan.settings), reporter: screen, live };
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
+    recording.notices.extend(walls.notice());
     let parts = Prepared { claim, plan, scratch, heartbeat, recording, walls, clock };
     finish(at, directory, parts).await
 }

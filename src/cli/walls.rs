@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use super::context::TaskContext;
 use super::failure::Failure;
@@ -35,7 +36,26 @@ pub(super) struct RunWalls {
     /// writes.
     editable: [PathBuf; 3],
     redactor: Arc<Redactor>,
+    /// What people are told about the preparations.
+    notice: Option<String>,
     number: AtomicU32,
+}
+
+/// Preparations that take longer are told.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Separates files from those elsewhere that share their content. Returns what people are told if
+/// that took long.
+fn separated(tree: &Path) -> Result<Option<String>, Failure> {
+    let begun = Instant::now();
+    let number = separate(tree).map_err(failed(tree))?;
+    let took = begun.elapsed();
+    Ok((number > 0 && took > SLOW).then(|| {
+        format!(
+            "copied {number} files that were hard links to files elsewhere, so that a change here changes nothing there ({:.1} s)",
+            took.as_secs_f64()
+        )
+    }))
 }
 
 impl RunWalls {
@@ -54,17 +74,24 @@ impl RunWalls {
         view.replaced = secrets.replacements(&shown).map_err(failed(&shown))?;
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
         fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
+        let mut notice = None;
         match tier {
             Tier::Off => {}
             Tier::Full | Tier::Partial => {
-                separate(&view.tree).map_err(failed(&view.tree))?;
+                notice = separated(&view.tree)?;
                 git_folders(at.place.repo.common_dir()).map_err(failed(&view.tree))?;
             }
         }
         let file = |name| at.place.root().join(at.layout.file(name));
         let editable = [at.folder.dir.clone(), file(TASK), file(PROGRESS)];
         let redactor = environment::redactor_of(secrets.values);
-        Ok(Self { tier, programs, view, editable, redactor, number: AtomicU32::new(0) })
+        let number = AtomicU32::new(0);
+        Ok(Self { tier, programs, view, editable, redactor, notice, number })
+    }
+
+    /// What people are told about the preparations.
+    pub(super) fn notice(&self) -> Option<String> {
+        self.notice.clone()
     }
 
     /// The redaction of the run: it knows the values in files with secrets, too.

@@ -2,29 +2,64 @@
 //! install into a store, and `git clone` links objects. A write in the workspace would change
 //! the other one, too.
 //!
-//! Invariant: a file keeps its name, content, mode and times; only its inode is another one.
+//! Invariant: a file keeps its name, content, mode, times and attributes; only its inode is
+//! another one. Nothing outside of the folder is written.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rustix::fs::{Access, XattrFlags, access, getxattr, listxattr, setxattr};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+/// Largest list of names, and largest value, of extended attributes in Linux, in bytes.
+const LARGEST_ATTRIBUTE: usize = 64 << 10;
 
 /// Gives every file below `root` that has names elsewhere an inode of its own. Files whose names
-/// all lie below `root`, such as those of a build folder, stay linked to each other.
+/// all lie below `root`, such as those of a build folder, stay linked to each other. Returns how
+/// many were copied.
 ///
 /// # Errors
-/// If a file cannot be copied. Folders that cannot be read are passed over: the agent cannot read
-/// them either.
-pub fn separate(root: &Path) -> io::Result<()> {
+/// If a file cannot be copied that this user can write. Folders that cannot be read are passed
+/// over: the agent cannot read them either.
+pub fn separate(root: &Path) -> io::Result<usize> {
     let mut shared: BTreeMap<(u64, u64), (u64, Vec<PathBuf>)> = BTreeMap::new();
     collect(root, &mut shared);
-    for (links, names) in shared.into_values() {
-        if links > names.len() as u64 {
-            renew(&names)?;
+    let elsewhere = |(links, names): &(u64, Vec<PathBuf>)| *links > names.len() as u64;
+    let found: Vec<Vec<PathBuf>> =
+        shared.into_values().filter(elsewhere).map(|(_, names)| names).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(names) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
+            renew(names).or_else(|error| if is_writable(names) { Err(error) } else { Ok(()) })?;
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    thread::scope(|scope| {
+        let started: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let others = started.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread that copies failed")))
+        });
+        others.fold(own, Result::and)
+    })?;
+    Ok(found.len())
+}
+
+/// May this user write the file, or let itself write it?
+fn is_writable(names: &[PathBuf]) -> bool {
+    let user = geteuid();
+    names.first().is_some_and(|name| {
+        let owner = fs::metadata(name).is_ok_and(|meta| meta.uid() == user.as_raw());
+        owner || user.is_root() || access(name, Access::WRITE_OK).is_ok()
+    })
 }
 
 /// Finds the names below a folder of each file that has several.
@@ -51,6 +86,8 @@ fn renew(names: &[PathBuf]) -> io::Result<()> {
     let meta = fs::metadata(first)?;
     fs::copy(first, copy.path())?;
     keep(&meta, copy.path())?;
+    keep_attributes(first, copy.path())?;
+    fs::set_permissions(copy.path(), meta.permissions())?;
     let copy = copy.persist(first)?;
     drop(copy);
     for name in others {
@@ -70,8 +107,27 @@ fn keep(meta: &Metadata, copy: &Path) -> io::Result<()> {
         drop(chown(copy, Some(meta.uid()), Some(meta.gid())));
     }
     let times = FileTimes::new().set_modified(meta.modified()?).set_accessed(meta.accessed()?);
-    File::open(copy)?.set_times(times)?;
-    fs::set_permissions(copy, meta.permissions())
+    File::open(copy)?.set_times(times)
+}
+
+fn keep_attributes(from: &Path, to: &Path) -> io::Result<()> {
+    let mut names = vec![0; LARGEST_ATTRIBUTE];
+    let length = match listxattr(from, &mut names) {
+        Ok(length) => length,
+        // Some file systems have none.
+        Err(Errno::OPNOTSUPP) => 0,
+        Err(error) => return Err(error.into()),
+    };
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = vec![0; LARGEST_ATTRIBUTE];
+        let length = getxattr(from, name, &mut value)?;
+        match setxattr(to, name, &value[..length], XattrFlags::empty()) {
+            // Only root sets those of the system.
+            Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -98,7 +154,12 @@ mod tests {
         let (inside, time) = (inode("repo/a/inside"), modified("store/shared"));
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o555);
         fs::set_permissions(at("store/shared"), mode).expect("mode");
-        separate(&at("repo")).expect("separated");
+        let attribute =
+            setxattr(at("store/shared"), "user.ralph", b"kept", XattrFlags::empty()).is_ok();
+        assert_eq!(separate(&at("repo")).expect("separated"), 1);
+        let mut value = [0; 8];
+        let kept = getxattr(at("repo/a/shared"), "user.ralph", &mut value);
+        assert!(!attribute || kept == Ok(4), "{kept:?}");
         assert_ne!(inode("repo/a/shared"), inode("store/shared"));
         assert_eq!(inode("repo/a/shared"), inode("repo/b/shared"));
         assert_eq!(inode("repo/b/again"), inside);

@@ -62,3 +62,24 @@ fn without_it_the_same_agent_writes_where_it_likes() {
     assert!(outside.exists());
     assert_eq!(tier(&ran), Some(Tier::Off));
 }
+
+#[test]
+fn a_file_that_is_linked_to_a_store_is_changed_in_the_workspace_alone() {
+    for name in ["full", "partial"].into_iter().filter(|name| has_tier(name)) {
+        let repo = Repo::new(TASK);
+        repo.write(".gitignore", "node_modules\n");
+        repo.commit("ignore");
+        let (store, linked) = (repo.beside("store.js"), repo.path("node_modules/tool.js"));
+        std::fs::write(&store, "tool\n").expect("written");
+        std::fs::create_dir_all(linked.parent().expect("a folder")).expect("made");
+        std::fs::hard_link(&store, &linked).expect("linked");
+        let script = "turns:\n- steps:\n  \
+            - spawn: {command: \"echo changed >> node_modules/tool.js; cp node_modules/tool.js a.txt\"}\n  \
+            - run: \"until test -e a.txt; do :; done; git add a.txt\"\n  \
+            - tick: \"{criterion}\"\n  - progress: did a\n  - commit: a\n";
+        let ran = repo.run(script, &[&format!("--sandbox={name}")]);
+        assert_eq!(ran.code, Some(0), "{name}: {} {:#?}", ran.stderr, ran.events());
+        assert_eq!(repo.read("node_modules/tool.js"), "tool\nchanged\n");
+        assert_eq!(std::fs::read_to_string(&store).expect("there"), "tool\n", "{name}");
+    }
+}
