@@ -1,6 +1,6 @@
 //! What the values and operands of a listed program mean: each passes the rules of its kind.
 
-use super::options::{Parsed, parse, unknown_option};
+use super::options::{Parsed, inline, parse, unknown_option};
 use super::runs_what_it_writes;
 use super::table::{self, Entry, Kind};
 use super::verbs::{installs, refuse_publishing};
@@ -39,8 +39,8 @@ impl Judge<'_> {
                     denial
                 }));
             }
-            Err(denial) if entry.operands == [Kind::Script] => {
-                return Err(Denial { rule: "program.inline-code".into(), ..denial });
+            Err(_) if entry.operands == [Kind::Script] && args.iter().any(is_code_option) => {
+                return Err(inline(name));
             }
             parsed => parsed?,
         };
@@ -422,6 +422,13 @@ fn in_words(name: &str) -> String {
     } else {
         parts.join("-")
     }
+}
+
+/// Does an option of an interpreter give it code?
+fn is_code_option(arg: &Arg) -> bool {
+    ["-c", "-e", "-p", "-n", "-r", "-i", "--eval", "--print"]
+        .iter()
+        .any(|option| arg.head().starts_with(option))
 }
 
 /// The denial of a launcher that would download a program.

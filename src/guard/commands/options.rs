@@ -26,6 +26,17 @@ pub(super) fn unknown_option(program: &str, option: &str) -> Denial {
         .instead(format!("leave `{option}` out"))
 }
 
+/// The denial of code that is no file of the project.
+pub(super) fn inline(name: &str) -> Denial {
+    Denial::new(
+        "program.inline-code",
+        format!("`{name}` runs code that is not a file of the project"),
+    )
+    .instead(
+        "write a script into the workspace with the create tool, and run it in a call of its own",
+    )
+}
+
 /// Tells options and operands apart.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Operands and values of listed programs that need a look of their own.
 
 use super::operands::refuse_verb;
-use super::options::{Parsed, unknown_option};
+use super::options::{Parsed, inline, unknown_option};
 use super::refused::lists;
 use super::table;
 use crate::guard::call_context::{ReadKind, WriteKind};
@@ -499,16 +499,6 @@ impl Judge<'_> {
         }
         operands[2..].iter().try_for_each(|word| self.harmless(place, word))
     }
-}
-
-fn inline(name: &str) -> Denial {
-    Denial::new(
-        "program.inline-code",
-        format!("`{name}` runs code that is not a file of the project"),
-    )
-    .instead(
-        "write a script into the workspace with the create tool, and run it in a call of its own",
-    )
 }
 
 fn is_compiler_flag(flag: &str) -> bool {
