@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::copilot::Scene;
 use super::model::{Model, bash, call, route, tool_results};
+use super::tier::has_tier;
 use super::{ONE, focus, honest};
 
 /// Is there anything to test on this machine?
@@ -103,4 +104,50 @@ fn a_command_that_another_hook_puts_in_place_of_ours_ends_the_run() {
         panic!("{:?}", journal.last());
     };
     assert!(reason.contains("echo ours"), "{reason}");
+}
+
+/// Commands of honest work, and what each says.
+const WORK: [(&str, &str); 9] = [
+    ("python3 -c 'print(6 * 7)'", "42\n"),
+    (
+        "python3 - <<'EOF'\nfrom pathlib import Path\nPath('made.py').write_text('print(1 + 1)')\nEOF\npython3 made.py",
+        "2\n",
+    ),
+    ("echo note > \"$TMPDIR/note\" && cat \"$TMPDIR/note\"", "note\n"),
+    (
+        "mktemp -d > \"$TMPDIR/path\" && cp made.py \"$(cat \"$TMPDIR/path\")\" && echo copied",
+        "copied\n",
+    ),
+    ("sort made.py | xargs -I{} echo 'line {}'", "line print(1 + 1)\n"),
+    (
+        "python3 -m http.server 18701 --bind 127.0.0.1 > \"$TMPDIR/log\" 2>&1 & echo $! > \"$TMPDIR/pid\"; sleep 1",
+        "",
+    ),
+    (
+        "python3 -c 'from urllib.request import urlopen as u; print(u(\"http://127.0.0.1:18701/made.py\").read())'",
+        "b'print(1 + 1)'\n",
+    ),
+    (
+        "git add -A && git commit -qm 'ralph(job): [one] - made' && git log -1 --format=%s",
+        "ralph(job): [one] - made\n",
+    ),
+    ("echo out; echo err >&2; exit 4", "exit code 4"),
+];
+
+#[test]
+fn honest_work_says_through_the_cli_what_it_says_outside() {
+    for tier in ["full", "partial"].into_iter().filter(|tier| has_tier(tier)) {
+        let Some(scene) = Scene::new(ONE) else { return };
+        let mut steps: Vec<_> = WORK.iter().map(|(command, _)| bash(command)).collect();
+        steps.extend(honest(&scene, "one"));
+        let model = Model::start([route(focus("one"), steps)]);
+        let scene = scene.with(&model);
+        scene.run(&["job", &format!("--sandbox={tier}")]).expect(0);
+        let requests = model.requests();
+        for (step, (command, said)) in WORK.iter().enumerate() {
+            let told = tool_results(&requests[step + 1]).pop().expect("a result");
+            assert!(told.contains(said), "{tier}: {command}: {told}");
+        }
+        scene.assert_nothing_left();
+    }
 }

@@ -1,0 +1,3 @@
+fn main() {
+    println!("{}", words_core::count("one two"));
+}
