@@ -380,6 +380,40 @@ fn a_command_with_network_shares_files_and_home_and_nothing_else() {
 }
 
 #[test]
+fn files_and_folders_with_secrets_show_stand_ins_and_do_not_move() {
+    let Some(scene) = Scene::with(|root, view| {
+        for (path, text) in [
+            ("repo/config/master.key", "secret"),
+            ("repo/config/settings", "text"),
+            ("repo/keys/one.key", "secret"),
+            ("run/shown/master.key", ""),
+            ("run/shown/keys/one.key", ""),
+        ] {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+            fs::write(path, text).expect("write");
+        }
+        for (path, shown) in [("config/master.key", "master.key"), ("keys", "keys")] {
+            let shown = root.join("run/shown").join(shown);
+            view.replaced.push((root.join("repo").join(path), shown));
+        }
+    }) else {
+        return;
+    };
+    assert_eq!(scene.says("cat config/* keys/*"), "text");
+    scene.says("echo more >> config/settings");
+    for command in ["mv config other", "rm -f config/master.key", "mv keys other", "echo > keys/x"]
+    {
+        scene.fails(command);
+    }
+    scene.calls.end().expect("ended");
+    let text = |path: &str| fs::read_to_string(scene.at(path)).expect("read");
+    for file in ["repo/config/master.key", "repo/keys/one.key"] {
+        assert_eq!(text(file), "secret");
+    }
+}
+
+#[test]
 fn a_command_runs_once_and_never_outside_of_its_session() {
     let Some(scene) = Scene::new() else { return };
     let line = scene.calls.replace("echo ran", Network::Own);

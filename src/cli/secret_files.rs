@@ -4,7 +4,7 @@
 //! Invariant: a tracked file is never shown as another one, since the next commit would hold
 //! that. What a secret looks like is the guard's business.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,6 +22,8 @@ const DEPENDENCIES: [&str; 6] =
     ["node_modules", "target", ".venv", "venv", "site-packages", "vendor"];
 /// Largest file whose values are looked for, in bytes.
 const LARGEST: u64 = 1 << 20;
+/// Most files that are replaced one by one: each is a mount, and many mounts take long.
+const MOST: usize = 40;
 /// Files with logins in HOME.
 const LOGINS: [&str; 24] = [
     ".netrc",
@@ -101,19 +103,60 @@ impl SecretFiles {
         Ok(all)
     }
 
-    /// Writes what commands see instead into `folder`: each file with the one to show.
+    /// Writes what commands see instead into `folder`: each file with the one to show. Where there
+    /// are many, whole folders of the workspace have a stand-in, which is read-only.
     pub(super) fn replacements(&self, folder: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
         fs::create_dir_all(folder)?;
+        let mut by_folder: BTreeMap<&Path, Vec<&(PathBuf, Vec<u8>)>> = BTreeMap::new();
+        for shown in &self.shown {
+            by_folder.entry(shown.0.parent().unwrap_or(Path::new(""))).or_default().push(shown);
+        }
+        let many = self.shown.len() > MOST;
         let mut list = Vec::new();
-        for (number, (file, bytes)) in self.shown.iter().enumerate() {
-            let shown = folder.join(number.to_string());
-            fs::write(&shown, bytes)?;
-            let mode = fs::metadata(file)?.permissions().mode() & 0o777;
-            fs::set_permissions(&shown, fs::Permissions::from_mode(mode | 0o400))?;
-            list.push((file.clone(), shown));
+        for (number, (real, files)) in by_folder.into_iter().enumerate() {
+            let stand_in = folder.join(number.to_string());
+            fs::create_dir(&stand_in)?;
+            let whole = many && files.len() > 1 && copy_others(real, &files, &stand_in)?;
+            for (file, bytes) in files {
+                let shown = stand_in.join(file.file_name().unwrap_or_default());
+                fs::write(&shown, bytes)?;
+                let mode = fs::metadata(file)?.permissions().mode() & 0o777;
+                fs::set_permissions(&shown, fs::Permissions::from_mode(mode | 0o400))?;
+                if !whole {
+                    list.push((file.clone(), shown));
+                }
+            }
+            if whole {
+                list.push((real.to_owned(), stand_in));
+            }
         }
         Ok(list)
     }
+}
+
+/// Copies what a folder holds besides these files. Does nothing and returns false if it holds
+/// more than a few regular files.
+fn copy_others(folder: &Path, files: &[&(PathBuf, Vec<u8>)], stand_in: &Path) -> io::Result<bool> {
+    let mut others = Vec::new();
+    let mut size = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, meta) = (entry.path(), entry.metadata()?);
+        if files.iter().any(|(file, _)| *file == path) {
+            continue;
+        }
+        size += meta.len();
+        if !meta.is_file() || size > LARGEST {
+            return Ok(false);
+        }
+        others.push((path, meta));
+    }
+    for (path, meta) in others {
+        let copy = stand_in.join(path.file_name().unwrap_or_default());
+        fs::copy(&path, &copy)?;
+        fs::File::open(&copy)?.set_modified(meta.modified()?)?;
+    }
+    Ok(true)
 }
 
 /// What a file shows instead of its secrets, if that differs. `text` is missing if it is no text,
@@ -249,5 +292,32 @@ mod tests {
         let (file, shown) = &list[0];
         assert_eq!(*file, root.join(".env"));
         assert_eq!(fs::read_to_string(shown).expect("read"), env.1);
+    }
+
+    #[test]
+    fn many_files_of_a_folder_are_replaced_with_it_and_the_others_in_it_stay() {
+        let dir = tempfile::tempdir().expect("temporary folder");
+        let mut found = SecretFiles::default();
+        for folder in ["keys", "mixed", "deep/below"] {
+            fs::create_dir_all(dir.path().join(folder)).expect("folder");
+        }
+        for number in 0..400 {
+            let folder = ["keys", "mixed", "deep"][usize::from(number >= 380) + number / 390];
+            let file = dir.path().join(folder).join(format!("{number}.key"));
+            fs::write(&file, "secret").expect("written");
+            found.shown.push((file, Vec::new()));
+        }
+        fs::write(dir.path().join("mixed/README"), "text").expect("written");
+        let list = found.replacements(&dir.path().join("shown")).expect("written");
+        assert_eq!(list.len(), 12, "two folders, and ten files of one that holds another");
+        let stand_in = |folder: &str| {
+            let found = list.iter().find(|(real, _)| *real == dir.path().join(folder));
+            found.map(|(_, shown)| shown.clone())
+        };
+        let (keys, mixed) = (stand_in("keys").expect("keys"), stand_in("mixed").expect("mixed"));
+        assert_eq!(fs::read_to_string(keys.join("7.key")).expect("there"), "");
+        assert_eq!(fs::read_to_string(mixed.join("README")).expect("there"), "text");
+        assert_eq!(fs::read_dir(&mixed).expect("listed").count(), 11);
+        assert_eq!(stand_in("deep"), None);
     }
 }

@@ -188,6 +188,8 @@ fn inside(view: &View, mounts: &mut Mounts) {
     let above: BTreeSet<&Path> = outermost
         .iter()
         .filter(|path| path.exists())
+        .copied()
+        .chain(view.replaced.iter().map(|(path, _)| path.as_path()))
         .flat_map(|path| path.ancestors().skip(1))
         .filter(below_tree)
         .collect();
@@ -206,7 +208,7 @@ fn inside(view: &View, mounts: &mut Mounts) {
         mounts.existing(Bind::ReadOnly { from: (*path).to_owned(), at: view.shown(path) });
     }
     for (path, shown) in &view.replaced {
-        if path.exists() {
+        if path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
             mounts.add(Bind::ReadOnly { from: shown.clone(), at: view.shown(path) });
         }
     }

@@ -83,3 +83,30 @@ fn a_file_that_is_linked_to_a_store_is_changed_in_the_workspace_alone() {
         assert_eq!(std::fs::read_to_string(&store).expect("there"), "tool\n", "{name}");
     }
 }
+
+/// Each file that is shown as another one is a mount.
+#[test]
+fn four_hundred_files_with_secrets_do_not_delay_the_start() {
+    if !has_tier("full") {
+        return;
+    }
+    let repo = Repo::new(TASK);
+    repo.write(".gitignore", "keys\n");
+    repo.commit("ignore");
+    for number in 0..400 {
+        repo.write(&format!("keys/{number}.key"), "0a1b2c3d4e5f60718293\n");
+    }
+    let script = "turns:\n- steps:\n  \
+        - spawn: {command: \"cat keys/*.key | wc -c > a.txt\"}\n  \
+        - run: \"until test -s a.txt; do :; done; git add a.txt\"\n  \
+        - tick: \"{criterion}\"\n  - progress: did a\n  - commit: a\n";
+    let ran = repo.run(script, &["--sandbox=full"]);
+    assert_eq!(ran.code, Some(0), "{} {:#?}", ran.stderr, ran.events());
+    assert_eq!(repo.read("a.txt").trim(), "0", "they are shown empty");
+    let begun = |wanted: fn(&EventKind) -> bool| {
+        ran.events().into_iter().find(|event| wanted(&event.kind)).expect("an event").time
+    };
+    let started = begun(|kind| matches!(kind, EventKind::AgentStarted { .. }));
+    let took = started - begun(|kind| matches!(kind, EventKind::RunStarted { .. }));
+    assert!(took.num_seconds() < 5, "{took:?} on a machine that may be busy");
+}
