@@ -12,7 +12,6 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
-use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 pub(super) use self::bounds::rules;
@@ -25,7 +24,7 @@ use super::command_names::next_commands;
 use super::context::{TaskContext, unknown_variables};
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
-use super::launch::{self, Mount, Start};
+use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
@@ -92,7 +91,7 @@ pub(super) async fn assemble(
 struct Prepared {
     claim: Claim,
     plan: RunPlan,
-    scratch: TempDir,
+    scratch: Scratch,
     heartbeat: Heartbeat,
     recording: Recording,
     walls: Arc<RunWalls>,

@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::paths::{canonical, temporary};
 use crate::engine::{BEAT, PULSE};
 use crate::model::RunId;
+use crate::sys::remove_tree;
 
 /// Runs whose folders are kept, the one that begins included.
 const RUNS: usize = 20;
@@ -100,7 +101,7 @@ fn clear_scratch(folder: &Path) {
             .file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(SCRATCH_PREFIX.as_bytes()))
         && scratch.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    if ours && let Err(error) = fs::remove_dir_all(&scratch) {
+    if ours && let Err(error) = remove_tree(&scratch) {
         tracing::warn!(folder = %scratch.display(), %error, "a scratch folder stays");
     }
     drop(fs::remove_file(&note));

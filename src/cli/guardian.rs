@@ -10,6 +10,7 @@ use super::args::GuardianArgs;
 use super::failure::Failure;
 use crate::model::{ExitCode, RunId};
 use crate::sys::guardian::{Guarded, Guardian, guard};
+use crate::sys::remove_tree;
 
 /// What starts the guardian of a run that this process leads.
 pub(super) fn command(run: &RunId, scratch: &Path) -> Result<Command, Failure> {
@@ -46,7 +47,7 @@ pub(super) fn guardian(args: GuardianArgs) -> Result<u8, Failure> {
         Guarded::Dismissed => {}
         Guarded::Cleared(swept) => {
             // The runner is dead, so a failure can only be traced.
-            let removed = std::fs::remove_dir_all(&args.scratch);
+            let removed = remove_tree(&args.scratch);
             tracing::debug!(?swept, ?removed, "the run is cleared away");
         }
     }

@@ -25,6 +25,7 @@ use crate::engine::{PremiumOf, Starter};
 use crate::hooks::{Plugin, PluginUse};
 use crate::model::{ExitCode, Premium, RunId, Via};
 use crate::report::PremiumTable;
+use crate::sys::remove_tree;
 use crate::verify::Identity;
 
 /// The model that is asked for unless the user or their provider says otherwise.
@@ -80,9 +81,26 @@ pub(super) fn copilot_home() -> Option<PathBuf> {
     named.or_else(|| etcetera::home_dir().ok().map(|home| home.join(".copilot")))
 }
 
+/// A folder of a run's own, removed with whatever the agent's programs left in it.
+pub(super) struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = remove_tree(self.path()) {
+            tracing::warn!(folder = %self.path().display(), %error, "a folder stays");
+        }
+    }
+}
+
 /// A folder of the run's own outside the repository: socket, plugin and the agent's
 /// TMPDIR. It is short, because a socket's path has few bytes.
-pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
+pub(super) fn scratch() -> Result<Scratch, Failure> {
     let base = canonical(&temporary());
     let failed = |source| {
         Failure::from(AgentError::Prepare { path: base.clone(), source })
@@ -93,7 +111,7 @@ pub(super) fn scratch() -> Result<tempfile::TempDir, Failure> {
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700))
         .map_err(failed)?;
     std::fs::create_dir(folder.path().join("tmp")).map_err(failed)?;
-    Ok(folder)
+    Ok(Scratch(folder))
 }
 
 /// Where the guard listens.

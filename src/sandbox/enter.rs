@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::landlock::{LandlockRules, drop_capabilities, limit};
 use super::profile::{Overlay, Walls};
 use super::programs::{BECOME, ENTER, Programs, SERVE, words};
+use crate::sys::remove_tree;
 
 /// What this process is told to do, on its command line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -198,7 +199,7 @@ pub fn r#become([ours, input, output]: [RawFd; 3], command: &[OsString]) -> io::
 fn mount_overlay(overlay: &Overlay) -> io::Result<()> {
     // The kernel refuses a folder that a killed sandbox used; its content is still good, since
     // the machine did not stop.
-    drop(fs::remove_dir_all(overlay.work.join("work/incompat")));
+    drop(remove_tree(&overlay.work.join("work")));
     let options = format!(
         "lowerdir={},upperdir={},workdir={},userxattr,volatile",
         escaped(&overlay.lower)?,

@@ -9,6 +9,7 @@ use super::network::Network;
 use super::profile::{Bind, Overlay, Profile, Walls};
 use super::programs::Programs;
 use super::room::SandboxError;
+use crate::sys::remove_tree;
 
 /// Bytes of what failed that are repeated.
 const SAID: usize = 400;
@@ -30,7 +31,7 @@ pub fn probe(programs: &Programs, folder: &Path) -> Result<(), SandboxError> {
     std::fs::create_dir_all(&overlay.lower).map_err(failed)?;
     let secrets = Secrets { is_secret: &|_| false, scrub: &str::to_owned };
     prepare(&overlay, &Default::default(), &secrets).map_err(failed)?;
-    let at = overlay.lower.clone();
+    let (at, work) = (overlay.lower.clone(), overlay.work.clone());
     let profile = Profile {
         mounts: vec![Bind::Writable { from: overlay.merged.clone(), at }],
         home: Some(overlay),
@@ -43,6 +44,8 @@ pub fn probe(programs: &Programs, folder: &Path) -> Result<(), SandboxError> {
     let mut command = Command::new(&programs.ours);
     command.args(words).stdin(Stdio::null());
     let output = command.output().map_err(failed)?;
+    // The kernel leaves folders that nobody may enter.
+    remove_tree(&work).map_err(failed)?;
     if output.status.success() {
         return Ok(());
     }

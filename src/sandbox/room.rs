@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +27,7 @@ use super::programs::{ENTER, Programs, words};
 use super::server::{CONNECTION, LISTEN, READY, RUN};
 use super::wire::{Frame, receive, send};
 use crate::sys::process::end_below;
+use crate::sys::remove_tree;
 
 /// How long a sandbox may take to start.
 const START: Duration = Duration::from_secs(20);
@@ -267,11 +268,8 @@ impl First {
 
 /// Removes what was written in HOME. What cannot be removed goes with the run's own folder.
 fn clear(home: &Overlay) {
-    // The kernel leaves a folder that nobody may enter.
-    let left = home.work.join("work");
-    drop(fs::set_permissions(left, fs::Permissions::from_mode(0o700)));
     for folder in [&home.work, &home.upper, &home.merged] {
-        drop(fs::remove_dir_all(folder));
+        drop(remove_tree(folder));
     }
 }
 

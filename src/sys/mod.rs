@@ -15,9 +15,11 @@ pub mod guardian;
 mod holder;
 pub mod lock;
 pub mod process;
+mod remove;
 pub mod shutdown;
 pub mod tty;
 
 pub use atomic::Durability;
 pub use error::SysError;
 pub use file_mode::FileMode;
+pub use remove::remove_tree;

@@ -9,6 +9,7 @@ use crate::agent::GuardServer;
 use crate::cli::failure::Failure;
 use crate::cli::gc::Heartbeat;
 use crate::cli::guardian::command;
+use crate::cli::launch::Scratch;
 use crate::events::Emitter;
 use crate::model::{EventKind, Record as _, RunId};
 use crate::report::LiveLine;
@@ -26,7 +27,7 @@ pub(in crate::cli) struct RunGuards {
     pub(super) _lock: TreeLock,
     pub(super) _excludes: ExcludesWatch,
     pub(super) _server: GuardServer,
-    pub(super) _scratch: tempfile::TempDir,
+    pub(super) _scratch: Scratch,
     pub(super) _heartbeat: Heartbeat,
 }
 

@@ -1,0 +1,55 @@
+//! Removal of folders in which somebody else's programs wrote.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+/// Removes a folder with everything in it, also where folders in it cannot be entered or changed.
+/// Links are not followed.
+///
+/// # Errors
+/// If something in it belongs to somebody else.
+pub fn remove_tree(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(folder);
+            fs::remove_dir_all(folder)
+        }
+        removed => removed,
+    }
+}
+
+/// Gives the owner every right on the folders of a tree.
+fn open_up(path: &Path) {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        return;
+    }
+    // What cannot be changed is reported by the removal.
+    drop(fs::set_permissions(path, fs::Permissions::from_mode(0o700)));
+    for entry in fs::read_dir(path).into_iter().flatten().filter_map(Result::ok) {
+        open_up(&entry.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_that_nobody_may_enter_are_removed_and_links_are_not_followed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (tree, kept) = (dir.path().join("tree"), dir.path().join("kept"));
+        fs::create_dir_all(tree.join("closed/inside")).expect("made");
+        fs::create_dir(&kept).expect("made");
+        fs::set_permissions(&kept, fs::Permissions::from_mode(0o500)).expect("closed");
+        std::os::unix::fs::symlink(&kept, tree.join("closed/link")).expect("linked");
+        for folder in ["closed/inside", "closed"] {
+            let closed = fs::Permissions::from_mode(0);
+            fs::set_permissions(tree.join(folder), closed).expect("closed");
+        }
+        remove_tree(&tree).expect("removed");
+        assert!(!tree.exists());
+        assert_eq!(fs::metadata(&kept).expect("kept").permissions().mode() & 0o777, 0o500);
+    }
+}
