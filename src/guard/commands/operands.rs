@@ -4,7 +4,7 @@ use super::options::{Parsed, inline, parse, unknown_option};
 use super::runs_what_it_writes;
 use super::table::{self, Entry, Kind};
 use super::verbs::{installs, refuse_publishing};
-use crate::guard::call_context::{ReadKind, WriteKind, secret};
+use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
@@ -221,6 +221,7 @@ impl Judge<'_> {
             Kind::Word | Kind::Argument => self.harmless(place, value),
             Kind::Target => self.target(place, name, value),
             Kind::NameGlob => {
+                self.cx.spend(COST_OF_A_GLOB)?;
                 let text = value.head();
                 let excluded = text.starts_with('!')
                     || parsed

@@ -28,6 +28,9 @@ const COST_OF_A_ROUND: usize = 25;
 /// Longest word that variables may make, in bytes; the line itself may have longer ones.
 const LONGEST_WORD: usize = 256 * 1024;
 
+/// What a redirection costs, in commands.
+const COST_OF_A_REDIRECTION: usize = 5;
+
 /// One line under judgment.
 pub(in crate::guard) struct Judge<'a> {
     pub(in crate::guard) cx: CallContext<'a>,
@@ -259,6 +262,7 @@ impl<'a> Judge<'a> {
     /// Judges a redirection; `gives` tells that the command is known to print something.
     fn redirect(&mut self, place: &Place, redirect: &Redirect, gives: bool) -> Result<(), Denial> {
         use crate::guard::call_context::ReadKind;
+        self.cx.spend(COST_OF_A_REDIRECTION)?;
         match redirect {
             Redirect::Data { text, .. } => self.expand(place, text).map(drop),
             Redirect::Read(word) => {
