@@ -102,11 +102,11 @@ pub struct Preflight {
 
 impl Preflight {
     /// The hooks and agent settings that a human should know of before a run: what git
-    /// itself keeps in every repository is left out.
+    /// itself keeps in every repository and submodule is left out.
     pub fn hooks_and_settings(&self) -> impl Iterator<Item = &Path> {
         self.settings
             .paths()
-            .filter(|path| !path.starts_with(".git") || path.starts_with(".git/hooks"))
+            .filter(|path| path.iter().all(|name| name != ".git") || path.starts_with(".git/hooks"))
     }
 }
 

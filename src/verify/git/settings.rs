@@ -2,10 +2,12 @@
 //!
 //! Invariant: the list in this file is complete. The judge decides about changes.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{ConfigLevel, ErrorCode, Repository};
+use git2::{ConfigLevel, ErrorCode, FileMode, Repository};
 use sha2::{Digest, Sha256};
 
 use super::git_repo::GitRepo;
@@ -71,7 +73,26 @@ impl GitRepo {
                 all.insert(hooks.join(path), print);
             }
         }
+        self.nested(repo, &mut all)?;
         Ok(all)
+    }
+
+    /// Repositories that git enters from this one: `git status` runs what their configuration
+    /// says, so one that a turn adds, or whose `.git` it replaces, is a change of settings.
+    fn nested(&self, repo: &Repository, all: &mut Fingerprints) -> Result<(), VerifyError> {
+        let failed = self.failed("read the index");
+        let mut index = repo.index().map_err(&failed)?;
+        index.read(false).map_err(&failed)?;
+        for entry in index.iter().filter(|entry| entry.mode == u32::from(FileMode::Commit)) {
+            let git = PathBuf::from(OsString::from_vec(entry.path)).join(".git");
+            for path in [git.join("config"), git] {
+                let print = Fingerprint::of(&self.root.join(&path))?;
+                if print != Fingerprint::Absent {
+                    all.insert(path, print);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What the repository's own configuration says. Upstreams and the notes that editors

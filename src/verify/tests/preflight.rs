@@ -425,6 +425,8 @@ fn submodules_are_listed_and_their_dirt_is_seen() {
     scene.commit_all("submodule");
     let ready = scene.preflight(Branch::Current, Dirt::Refuse).expect("ready");
     assert_eq!(ready.submodules, [PathBuf::from("lib")]);
+    assert_eq!(ready.hooks_and_settings().count(), 0);
+    assert!(ready.settings.paths().any(|path| path == Path::new("lib/.git")));
     scene.write("lib/src/lib.txt", "dirt\n");
     let RepoProblem::Dirty { changes } = problem(&scene) else { panic!("not dirty") };
     assert_eq!(changes[0].path, Path::new("lib"));
