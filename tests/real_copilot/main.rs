@@ -8,9 +8,14 @@ mod copilot;
 mod model;
 #[path = "../support/recipe_runner.rs"]
 mod recipe_runner;
+#[cfg(target_os = "linux")]
+#[path = "../support/sample.rs"]
+mod sample;
 #[path = "../support/tier.rs"]
 mod tier;
 
+#[cfg(target_os = "linux")]
+mod attacks;
 mod doctor;
 mod faults;
 mod guard;

@@ -103,8 +103,17 @@ pub(crate) struct Scene {
 impl Scene {
     /// A repository on the branch `main` with this TASK.md; `None` without a real CLI.
     pub(crate) fn new(task: &str) -> Option<Self> {
-        let binary = binary()?;
-        let dir = TempDir::new().expect("temporary folder");
+        Some(Self::in_folder(task, binary()?, TempDir::new().expect("temporary folder")))
+    }
+
+    /// The same where a sandbox does not hide what lies beside the repository, as it hides `/tmp`.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn beside_the_build(task: &str) -> Option<Self> {
+        let dir = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("temporary folder");
+        Some(Self::in_folder(task, binary()?, dir))
+    }
+
+    fn in_folder(task: &str, binary: PathBuf, dir: TempDir) -> Self {
         let variables = BTreeMap::from([
             ("PATH", std::env::var("PATH").expect("PATH")),
             ("LANG", "C.UTF-8".to_owned()),
@@ -127,7 +136,7 @@ impl Scene {
         scene.git(&["config", "user.email", "ada@example.org"]);
         scene.git(&["add", "-A"]);
         scene.git(&["commit", "-qm", "first"]);
-        Some(scene)
+        scene
     }
 
     /// Lets the CLI talk to this model instead of GitHub's.
@@ -238,6 +247,26 @@ impl Scene {
             .expect("git");
         assert!(output.status.success(), "git {args:?}: {output:?}");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Runs git in the repository as the human may at any time; it may fail.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn human(&self, args: &[&str]) -> Ended {
+        let mut command = Command::new("git");
+        command.args(args).current_dir(self.repo()).env_clear().envs(&self.variables);
+        Ended::of(command)
+    }
+
+    /// Processes of any run, and those with `mark` among their arguments.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn processes_left(&self, mark: &str) -> Vec<String> {
+        // An attack may have moved the folder away.
+        let runs = if self.has(".ralph/runs") { self.runs() } else { Vec::new() };
+        let names = runs.iter().filter_map(|run| run.file_name()?.to_str());
+        let output = Command::new("pgrep").args(["-af", mark]).output().expect("pgrep");
+        let marked: Vec<_> =
+            String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+        [marked, names.flat_map(processes_of).collect()].concat()
     }
 
     /// The runner with these arguments, not started yet.
