@@ -88,6 +88,31 @@ fn secrets_of_the_workspace_reach_neither_commands_nor_the_model() {
 }
 
 #[test]
+fn a_command_that_the_task_names_has_network_and_no_other_has() {
+    let outside = std::net::TcpListener::bind("127.0.0.1:0").expect("port");
+    let port = outside.local_addr().expect("address").port();
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = outside.accept() {
+            drop(std::io::Write::write_all(&mut stream, b"pong\n"));
+        }
+    });
+    let task = format!("---\nnetwork_for: [sh fetch.sh]\n---\n{ONE}");
+    let Some(scene) = Scene::new(&task).filter(|_| available()) else { return };
+    let fetch = format!("bash -c 'exec 3<> /dev/tcp/127.0.0.1/{port} && cat <&3'\n");
+    scene.commit("fetch.sh", &fetch);
+    let mut steps = vec![bash("sh fetch.sh"), bash("sh fetch.sh; true")];
+    steps.extend(honest(&scene, "one"));
+    let model = Model::start([route(focus("one"), steps)]);
+    let scene = scene.with(&model);
+    scene.run(&["job", "--sandbox=full"]).expect(0);
+    let requests = model.requests();
+    let told = |step: usize| tool_results(&requests[step]).pop().expect("a result");
+    assert!(told(1).starts_with("pong\n"), "{}", told(1));
+    assert!(!told(2).contains("pong"), "{}", told(2));
+    scene.assert_nothing_left();
+}
+
+#[test]
 fn a_command_that_another_hook_puts_in_place_of_ours_ends_the_run() {
     let Some(scene) = Scene::new(ONE).filter(|_| available()) else { return };
     let other = json!({ "modifiedArgs": { "command": "touch replaced", "description": "d" } });
