@@ -195,7 +195,7 @@ fn session(
         note(&format!("{:?} {}", ended.code, ended.stdout));
     }
     // What the run found itself is told to the human, who is not to use git before.
-    let is_found = matches!(ended.code, Some(8 | 10));
+    let is_found = matches!(ended.code, Some(8 | 10 | 11));
     if !is_found {
         for args in [["status", "--short"], ["diff", "--stat"], ["log", "-1"]] {
             drop(scene.human(&args));

@@ -29,7 +29,14 @@ const SETTINGS: [&str; 7] = [
 const NO_SETTINGS: &str = ".claude/worktrees";
 
 /// Files of the git directory, besides its hooks, that change what git does.
-const GIT_FILES: [&str; 4] = ["info/exclude", "info/attributes", "config.worktree", "commondir"];
+const GIT_FILES: [&str; 6] = [
+    "info/exclude",
+    "info/attributes",
+    "config.worktree",
+    "commondir",
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+];
 
 impl GitRepo {
     pub(super) fn settings_in(&self, repo: &Repository) -> Result<Fingerprints, VerifyError> {
