@@ -45,7 +45,7 @@ mod tests {
         fs::set_permissions(&kept, fs::Permissions::from_mode(0o500)).expect("closed");
         std::os::unix::fs::symlink(&kept, tree.join("closed/link")).expect("linked");
         for folder in ["closed/inside", "closed"] {
-            let closed = fs::Permissions::from_mode(0);
+            let closed = fs::Permissions::from_mode(0o000);
             fs::set_permissions(tree.join(folder), closed).expect("closed");
         }
         remove_tree(&tree).expect("removed");
