@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use super::args::{PolicyArgs, PolicyCommand};
 use super::context::{RepoContext, TaskContext};
 use super::failure::{Failure, unreadable};
-use super::openings;
 use super::paths::{canonical, temporary};
 use super::print::{say, say_json};
+use super::{openings, tier};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
-use crate::model::{Asked, Decision, ExitCode, SessionId, ToolRequest};
+use crate::model::{Asked, Decision, ExitCode, Sandbox, SessionId, ToolRequest};
 use crate::verify::Protection;
 
 /// A denied call, in the exit code.
@@ -73,18 +73,21 @@ struct Line {
 
 impl Asks {
     fn find(directory: Option<&Path>, args: &PolicyArgs) -> Result<Self, Failure> {
-        let mut asked = Self::of_place(directory, args)?;
-        asked.policy.tier = args.sandbox.unwrap_or_default();
+        let (mut asked, sandbox) = Self::of_place(directory, args)?;
+        asked.policy.tier = match args.sandbox {
+            Some(tier) => tier,
+            None => tier::choose(sandbox, &asked.policy.workspace)?.tier,
+        };
         Ok(asked)
     }
 
-    fn of_place(directory: Option<&Path>, args: &PolicyArgs) -> Result<Self, Failure> {
+    fn of_place(directory: Option<&Path>, args: &PolicyArgs) -> Result<(Self, Sandbox), Failure> {
         let flags = LayerSettings { write_scope: args.write_scope, ..LayerSettings::default() };
         let Some(task) = &args.task else {
             let place = RepoContext::find(directory)?;
             let settings = resolve(&place.layers(flags, None)?);
             let policy = without_task(&place, &settings)?;
-            return Ok(Self { policy, cwd: canonical(&place.cwd) });
+            return Ok((Self { policy, cwd: canonical(&place.cwd) }, settings.sandbox));
         };
         let at = TaskContext::find(directory, task)?;
         let task = at.usable()?;
@@ -96,7 +99,7 @@ impl Asks {
         policy.protect_paths = protection.named().map(|path| root.join(path)).collect();
         let open = task.criteria.iter().find(|criterion| !criterion.checked);
         policy.focus = open.map(|criterion| TickRule { mark: criterion.mark });
-        Ok(Self { policy, cwd: canonical(&at.place.cwd) })
+        Ok((Self { policy, cwd: canonical(&at.place.cwd) }, settings.sandbox))
     }
 
     /// Answers every line as soon as it arrives.

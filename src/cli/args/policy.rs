@@ -37,7 +37,7 @@ pub(crate) struct PolicyArgs {
     #[arg(long, value_name = "WHERE",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
     pub(crate) write_scope: Option<WriteScope>,
-    /// The sandbox to decide for [default: off]
+    /// The tier to decide for [default: the one that a run would have]
     #[arg(long, value_name = "TIER",
         value_parser = PossibleValuesParser::new(["full", "partial", "off"]).map(tier))]
     pub(crate) sandbox: Option<Tier>,

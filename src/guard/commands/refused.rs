@@ -121,16 +121,22 @@ static INDEX: LazyLock<HashMap<&'static str, usize>> = LazyLock::new(|| {
     index
 });
 
-/// Does a program that talks to the network stay on this machine, as far as its words show?
-pub(in crate::guard) fn is_local(name: &str, words: &[Option<&str>]) -> bool {
-    const CLIENTS: &str =
-        "curl wget http https xh nc ncat netcat telnet psql mysql redis-cli mongo mongosh ping";
+/// Does a program talk to another machine, as far as its words show? A word that the shell fills in
+/// may name this one.
+pub(in crate::guard) fn is_foreign(name: &str, words: &[Option<&str>]) -> bool {
+    const CLIENTS: &str = "curl wget http https xh nc ncat netcat telnet psql mysql redis-cli mongo \
+        mongosh ping";
+    const COPIES: &str = "rsync scp";
     const OFFLINE: &str = "openssl gpg ssh-keygen";
     const HERE: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
+    let mut named = words.iter().flatten().filter(|word| !word.starts_with('-'));
     if lists(OFFLINE, name) {
-        return !words.iter().any(|word| word.is_some_and(|word| word == "s_client"));
+        return named.any(|word| *word == "s_client");
     }
-    let host = |word: &str| {
+    if lists(COPIES, name) {
+        return named.any(|word| word.contains(':'));
+    }
+    let is_here = |word: &str| {
         let rest = word.split_once("://").map_or(word, |(_, rest)| rest);
         let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
         HERE.iter().any(|here| {
@@ -138,14 +144,24 @@ pub(in crate::guard) fn is_local(name: &str, words: &[Option<&str>]) -> bool {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/', '?']))
         })
     };
-    let named = words.iter().flatten().filter(|word| !word.starts_with('-'));
-    let foreign = |word: &&&str| {
-        let address = word.contains("://") || word.starts_with("www.");
-        address && !host(word)
-    };
-    lists(CLIENTS, name)
-        && named.clone().filter(foreign).count() == 0
-        && named.clone().any(|word| host(word))
+    let asks = words.iter().flatten().all(|word| matches!(*word, "-V" | "--version" | "--help"));
+    let all_here = words.iter().any(|word| word.is_none_or(is_here))
+        && !named.any(|word| (word.contains("://") || word.starts_with("www.")) && !is_here(word));
+    !(lists(CLIENTS, name) && (asks || all_here))
+}
+
+/// Does a package or version manager only show, choose or build?
+pub(in crate::guard) fn installs_nothing(name: &str, words: &[Option<&str>]) -> bool {
+    const MANAGERS: &str = "nvm pyenv rbenv asdf mise sdk volta fnm conda mamba gem";
+    const VERBS: &str = "install i uninstall update upgrade add remove create push yank self-update \
+        selfupdate reinstall fetch plugin plugins cleanup owner signin";
+    lists(MANAGERS, name) && words.iter().all(|word| word.is_some_and(|word| !lists(VERBS, word)))
+}
+
+/// Is a program of the group `system` a tool for programs, which reaches no further than the
+/// sandbox?
+pub(in crate::guard) fn is_harmless_in_a_sandbox(name: &str) -> bool {
+    lists("gdb lldb strace ltrace ptrace dd screen tmux logger renice dmesg", name)
 }
 
 /// Whether a word is one of the words of a string.
