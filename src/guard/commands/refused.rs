@@ -154,14 +154,14 @@ pub(in crate::guard) fn is_foreign(name: &str, words: &[Option<&str>]) -> bool {
 pub(in crate::guard) fn installs_nothing(name: &str, words: &[Option<&str>]) -> bool {
     const MANAGERS: &str = "nvm pyenv rbenv asdf mise sdk volta fnm conda mamba gem";
     const VERBS: &str = "install i uninstall update upgrade add remove create push yank self-update \
-        selfupdate reinstall fetch plugin plugins cleanup owner signin";
+        selfupdate reinstall fetch plugin plugins cleanup owner signin run";
     lists(MANAGERS, name) && words.iter().all(|word| word.is_some_and(|word| !lists(VERBS, word)))
 }
 
 /// Is a program of the group `system` a tool for programs, which reaches no further than the
 /// sandbox?
 pub(in crate::guard) fn is_harmless_in_a_sandbox(name: &str) -> bool {
-    lists("gdb lldb strace ltrace ptrace dd screen tmux logger renice dmesg", name)
+    lists("gdb lldb strace ltrace dd", name)
 }
 
 /// Whether a word is one of the words of a string.
