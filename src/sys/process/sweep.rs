@@ -49,8 +49,8 @@ pub fn count_below(root: u32) -> usize {
     family::below(root).len()
 }
 
-/// Kills every process below a living one that is their subreaper, without waiting for more than
-/// [`BELOW`]. They are stopped first: a stopped process does not fork. False if one is left.
+/// Kills every process below a living one that is their subreaper, within ten seconds. They are
+/// stopped first: a stopped process does not fork. False if one is left.
 pub fn end_below(root: u32) -> bool {
     let began = std::time::Instant::now();
     loop {
