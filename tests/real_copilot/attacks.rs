@@ -183,6 +183,9 @@ fn session(
         let text = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
         let is_script =
             matches!(by, By::Script) && attack.tool.is_none() && !attack.alone && !attack.found;
+        // What goes on in the background may end with the turn before it wrote its log.
+        let is_script =
+            is_script && !attack.run.as_ref().is_some_and(|run| run.trim_end().ends_with('&'));
         if is_script && !text.contains("== ") {
             harm.push(format!("{} was not tried", attack.name));
         }

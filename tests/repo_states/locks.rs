@@ -78,7 +78,7 @@ turns:
 - match: a is there
   steps: [{write: {path: a.txt, text: "a\n"}}, {tick: "{criterion}"}, {progress: did a}, {commit: a}]
 "#;
-    let ran = repo.run(script, &[]);
+    let ran = repo.run(script, &["--sandbox=off"]);
     assert!(repo.beside("done").exists(), "git was killed");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(removed(&ran), [repo.path(INDEX).display().to_string()]);

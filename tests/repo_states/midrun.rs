@@ -21,10 +21,10 @@ pub(super) fn with_a_hand() -> Repo {
     Repo::with(&task, &[("wait.sh", wait), ("notes.txt", "notes\n")])
 }
 
-/// Lets the hand do something in the first turn of a run.
+/// Lets the hand do something in the first turn of a run. It is a human's, outside of any sandbox.
 pub(super) fn hand(repo: &Repo, does: &str, args: &[&str]) -> Ran {
     std::fs::write(repo.beside("hand.sh"), format!("{does}\ntouch ../done\n")).expect("written");
-    repo.run(&in_the_turn("sh ../hand.sh"), args)
+    repo.run(&in_the_turn("sh ../hand.sh"), &[args, &["--sandbox=off"]].concat())
 }
 
 /// A repository whose verify command is the human's hand, the first time it runs after the
