@@ -179,15 +179,13 @@ impl TaskContext {
         let PolicyError::Rule { place: Some(place), name, why } = compiled.err()? else {
             return None;
         };
-        let meant = task.source.get(place.offset..).unwrap_or_default().chars().take(place.width);
-        let end = place.offset + meant.map(char::len_utf8).sum::<usize>();
         Some(Diagnostic {
             severity: Severity::Error,
             line: place.line,
             column: place.column,
             message: format!("invalid rule `{name}` in `policy`: {why}"),
             hint: Some("see docs/guard.md for the format of rules".to_owned()),
-            span: place.offset..end,
+            span: place.span(&task.source),
         })
     }
 

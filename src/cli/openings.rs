@@ -50,15 +50,13 @@ const HINT: &str = "write the path of a file or folder beside the repository, su
 pub(super) fn wrong(task: &Task, root: &Path) -> Vec<Diagnostic> {
     let diagnostic = |visible: &VisiblePath| {
         let (why, place) = (resolved(visible, root).err()?, visible.place.as_ref()?);
-        let meant = task.source.get(place.offset..).unwrap_or_default().chars().take(place.width);
-        let end = place.offset + meant.map(char::len_utf8).sum::<usize>();
         Some(Diagnostic {
             severity: Severity::Error,
             line: place.line,
             column: place.column,
             message: why,
             hint: Some(HINT.to_owned()),
-            span: place.offset..end,
+            span: place.span(&task.source),
         })
     };
     task.settings.visible.iter().filter_map(diagnostic).collect()

@@ -21,7 +21,7 @@ pub(super) fn run(args: &SandboxArgs) -> u8 {
             format!("cannot enter the sandbox: {error}")
         }
         SandboxPart::Become { ours, input, output, command } => {
-            let error = sandbox::r#become([*ours, *input, *output], command);
+            let error = sandbox::become_command([*ours, *input, *output], command);
             format!("cannot start the agent in its sandbox: {error}")
         }
         SandboxPart::Serve => match sandbox::serve() {

@@ -15,6 +15,7 @@ use super::failure::Failure;
 use crate::config::Settings;
 use crate::guard::{Redactor, Scrambler, secret_name};
 use crate::model::ExitCode;
+use crate::sandbox::LOGINS;
 use crate::verify::{GitRepo, Repo as _};
 
 /// Folders of dependencies and build output, whose keys are public ones or tests'.
@@ -24,15 +25,8 @@ const DEPENDENCIES: [&str; 6] =
 const LARGEST: u64 = 1 << 20;
 /// Most files that are replaced one by one: each is a mount, and many mounts take long.
 const MOST: usize = 40;
-/// Files with logins in HOME.
-const LOGINS: [&str; 24] = [
-    ".netrc",
-    "_netrc",
-    ".git-credentials",
-    ".pgpass",
-    ".pypirc",
-    ".my.cnf",
-    ".vault-token",
+/// Files in HOME that hold logins beside settings.
+const SETTINGS: [&str; 17] = [
     ".npmrc",
     ".yarnrc.yml",
     ".aws/credentials",
@@ -159,8 +153,8 @@ fn copy_others(folder: &Path, files: &[&(PathBuf, Vec<u8>)], stand_in: &Path) ->
     Ok(true)
 }
 
-/// What a file shows instead of its secrets, if that differs. `text` is missing if it is no text,
-/// or too long.
+/// What a file shows instead of its secrets, if that differs. `text` is missing if the file is
+/// not UTF-8, or too long.
 fn instead(
     path: &Path,
     text: Option<&str>,
@@ -211,7 +205,7 @@ fn logins(home: &Path) -> Vec<PathBuf> {
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(begins))
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_none_or(|ending| ending != "pub"));
-    LOGINS.iter().map(|path| home.join(path)).chain(keys).collect()
+    LOGINS.iter().chain(&SETTINGS).map(|path| home.join(path)).chain(keys).collect()
 }
 
 /// The text of a file that is not too long.

@@ -3,6 +3,7 @@
 //! The guard applies the rules, and knows the built-in ones that they cannot widen.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -144,6 +145,15 @@ pub struct RulePlace {
     pub width: usize,
     /// The line itself.
     pub text: String,
+}
+
+impl RulePlace {
+    /// The bytes of `source`, the file's text, that are meant.
+    #[must_use]
+    pub fn span(&self, source: &str) -> Range<usize> {
+        let meant = source.get(self.offset..).unwrap_or_default().chars().take(self.width);
+        self.offset..self.offset + meant.map(char::len_utf8).sum::<usize>()
+    }
 }
 
 impl fmt::Display for RulePlace {

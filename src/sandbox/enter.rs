@@ -62,7 +62,7 @@ impl Plan {
 /// The arguments with which our own program starts `command` in `cwd` behind these walls.
 ///
 /// # Errors
-/// If a path among them is no UTF-8.
+/// If a path among them is not UTF-8.
 pub fn around(
     programs: &Programs,
     walls: &Walls,
@@ -181,7 +181,7 @@ fn passed_on(descriptor: OwnedFd) -> io::Result<RawFd> {
 
 /// Becomes `command`, with these descriptors as its standard input and output; the first one, our
 /// own program, is let go of. Returns only if that fails.
-pub fn r#become([ours, input, output]: [RawFd; 3], command: &[OsString]) -> io::Error {
+pub fn become_command([ours, input, output]: [RawFd; 3], command: &[OsString]) -> io::Error {
     let [program, rest @ ..] = command else { return io::ErrorKind::InvalidInput.into() };
     #[expect(unsafe_code, reason = "they are known by number only")]
     // SAFETY: `enter` opened these for this process, and nothing else here owns them.

@@ -106,7 +106,7 @@ pub fn full(view: &View, home: Overlay) -> Profile {
     for path in
         SYSTEM_SECRETS.iter().map(Path::new).chain(view.unreached.iter().map(PathBuf::as_path))
     {
-        if path.exists() && fs::metadata(path).is_ok() && !hidden(view, path) {
+        if path.exists() && !hidden(view, path) {
             mounts.add(Bind::ReadOnly { from: view.empty.clone(), at: path.to_owned() });
         }
     }
@@ -117,13 +117,8 @@ pub fn full(view: &View, home: Overlay) -> Profile {
         mounts.existing(Bind::Device(device.clone()));
     }
     let (network, ports) = (view.network, view.ports.clone());
-    Profile {
-        home: Some(home),
-        network,
-        ports,
-        watched: mounts.watched.clone(),
-        mounts: mounts.list(),
-    }
+    let Mounts { list: mounts, watched } = mounts;
+    Profile { home: Some(home), mounts, network, ports, watched }
 }
 
 /// Temporary folders, and the run's own.

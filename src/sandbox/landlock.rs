@@ -1,4 +1,4 @@
-//! LandlockRules that a process puts on itself and its descendants with Landlock. They cannot be undone.
+//! Limits that a process puts on itself and its descendants with Landlock. They cannot be undone.
 //!
 //! Invariant: either the kernel enforces the writes or the caller gets an error. Reads, TCP and
 //! signals are enforced by kernels that can.

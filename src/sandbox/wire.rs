@@ -28,7 +28,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The field at `index`, as text; empty if it is missing or no UTF-8.
+    /// The field at `index`, as text; empty if it is missing or not UTF-8.
     pub(super) fn text(&self, index: usize) -> &str {
         self.fields.get(index).and_then(|field| field.to_str()).unwrap_or_default()
     }

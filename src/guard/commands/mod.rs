@@ -1,16 +1,19 @@
 //! Which program a command runs, and what it may be given. `table.txt` lists the programs with
 //! their options; a few that take more than options and files are judged by code of their own.
 
+mod builds;
 mod exact;
 mod files;
 mod find;
 mod git;
+mod git_config;
 mod git_refused;
 mod operands;
 mod options;
 mod overrides;
 mod refused;
 mod remove;
+mod scripts;
 mod sed;
 mod special;
 mod table;
@@ -34,7 +37,8 @@ use verbs::refuse_publishing;
 const SYSTEM_BINS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/sbin", "/usr/sbin"];
 
-/// Folders of dependencies: what lies there is judged by its name, and is no script of the project.
+/// Folders of dependencies: what lies there is judged by its name, and is not a script of the
+/// project.
 const DEPENDENCIES: &[&str] = &[
     "node_modules",
     ".venv",

@@ -3,7 +3,7 @@
 use super::options::{Parsed, inline, parse, unknown_option};
 use super::runs_what_it_writes;
 use super::table::{self, Entry, Kind};
-use super::verbs::{installs, refuse_publishing};
+use super::verbs::{in_words, refuse_publishing, refuse_verb};
 use crate::guard::call_context::{COST_OF_A_GLOB, ReadKind, WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
@@ -122,20 +122,18 @@ impl Judge<'_> {
                     format!("`{name}` with `{}` is not known to be safe", operand.head()),
                 ));
             };
-            match kind {
-                Kind::Command if self.is_fetched(name, operand) => return Err(fetched(name)),
-                Kind::Command => {
-                    return self.run(place, &operands[at..], Streams::default()).map(|()| true);
+            let all = &operands[at..];
+            if kind == Kind::Command {
+                if self.is_fetched(name, operand) {
+                    return Err(fetched(name));
                 }
-                Kind::Script => {
-                    return self.interpreted(place, name, &operands[at..], parsed).map(|()| true);
-                }
-                Kind::Special(check) => {
-                    return self
-                        .special(place, name, check, &operands[at..], parsed)
-                        .map(|()| true);
-                }
-                _ => {}
+                return self.run(place, all, Streams::default()).map(|()| true);
+            }
+            if kind == Kind::Script {
+                return self.interpreted(place, name, all, parsed).map(|()| true);
+            }
+            if let Kind::Special(check) = kind {
+                return self.special(place, name, check, all, parsed).map(|()| true);
             }
             let judged = self.value(place, name, kind, operand, parsed, streams);
             self.soften(judged)?;
@@ -313,7 +311,7 @@ impl Judge<'_> {
         if whole && place.folders.contains(&self.cx.policy().workspace) {
             return Ok(());
         }
-        // What a tool formats is no code that the line brings in.
+        // The line does not bring in the code that a tool formats.
         let before = self.writes_code;
         let judged = self.writes(place, value, WriteKind::Change);
         self.writes_code = before;
@@ -407,24 +405,6 @@ impl Judge<'_> {
     }
 }
 
-/// A name such as `uploadArchives` with its words apart, as far as they tell of publishing.
-fn in_words(name: &str) -> String {
-    let mut words = String::new();
-    for c in name.chars() {
-        if c.is_uppercase() {
-            words.push('-');
-        }
-        words.extend(c.to_lowercase());
-    }
-    let parts = words.split('-').filter(|part| !matches!(*part, "release" | "pages"));
-    let parts: Vec<&str> = parts.collect();
-    if words.starts_with("close-and-release") || words == "jib" {
-        "publish".to_owned()
-    } else {
-        parts.join("-")
-    }
-}
-
 /// Does an option of an interpreter give it code?
 fn is_code_option(arg: &Arg) -> bool {
     ["-c", "-e", "-p", "-n", "-r", "-i", "--eval", "--print"]
@@ -436,31 +416,6 @@ fn is_code_option(arg: &Arg) -> bool {
 fn fetched(name: &str) -> Denial {
     Denial::new("program.install", format!("`{name}` would fetch a package and run it"))
         .instead("use a tool that the project has installed")
-}
-
-/// The denial of a subcommand that is not listed.
-pub(super) fn refuse_verb(name: &str, verb: &str) -> Result<(), Denial> {
-    refuse_publishing(verb)?;
-    let shown = format!("`{name} {verb}`");
-    let publishes = matches!(
-        (name, verb),
-        ("cargo", "yank" | "owner")
-            | ("npm", "deprecate" | "dist-tag" | "unpublish" | "owner" | "access")
-            | ("gem", "yank")
-    ) || matches!(verb, "gh-deploy");
-    if publishes {
-        return Err(Denial::new("publish", format!("{shown} publishes"))
-            .instead("leave publishing to a human"));
-    }
-    if installs(verb) && name != "git" {
-        return Err(Denial::new(
-            "program.install",
-            format!("{shown} fetches and installs packages, and an unattended run never installs"),
-        )
-        .instead("use the dependencies that are installed"));
-    }
-    Err(Denial::new("program.verb", format!("{shown} is not known to be safe"))
-        .instead("use the tool's commands that build, test, lint or format"))
 }
 
 /// How a search reads: files of one ending or type hold no secrets, and any other glob brings

@@ -26,7 +26,7 @@ pub(super) fn unknown_option(program: &str, option: &str) -> Denial {
         .instead(format!("leave `{option}` out"))
 }
 
-/// The denial of code that is no file of the project.
+/// The denial of code that is not a file of the project.
 pub(super) fn inline(name: &str) -> Denial {
     Denial::new(
         "program.inline-code",

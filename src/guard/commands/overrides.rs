@@ -65,6 +65,6 @@ fn without_address(text: &str) -> (&str, Option<&str>) {
     let Some(at) = text.find("://") else { return (text, None) };
     let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     let from = text[..at].rfind(|c| !scheme(c)).map_or(0, |before| before + 1);
-    // An option is no scheme: `-Lhttp://…`.
+    // An option is not a scheme: `-Lhttp://…`.
     (&text[..from], Some(&text[from..]))
 }

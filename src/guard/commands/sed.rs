@@ -190,7 +190,7 @@ fn delimited(text: &str, end: char) -> Option<usize> {
     None
 }
 
-/// What stands behind `s`: the rest behind it, if it does nothing but substitute.
+/// Reads what follows an `s`, and returns the rest if it does nothing but substitute.
 fn substitution(text: &str) -> Option<&str> {
     let end = text
         .chars()

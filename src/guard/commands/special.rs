@@ -1,50 +1,13 @@
 //! Operands and values of listed programs that need a look of their own.
 
-use super::operands::refuse_verb;
-use super::options::{Parsed, inline, unknown_option};
+use super::options::{Parsed, unknown_option};
 use super::refused::lists;
 use super::table;
+use super::verbs::refuse_verb;
 use crate::guard::call_context::{ReadKind, WriteKind};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams};
-
-/// Modules of Python that are judged as the program of this name.
-const MODULES: &[(&str, &str)] = &[
-    ("pytest", "pytest"),
-    ("mypy", "mypy"),
-    ("black", "black"),
-    ("isort", "isort"),
-    ("ruff", "ruff"),
-    ("flake8", "flake8"),
-    ("pylint", "pylint"),
-    ("coverage", "coverage"),
-    ("pyflakes", "pyflakes"),
-    ("pycodestyle", "pycodestyle"),
-    ("pydocstyle", "pydocstyle"),
-    ("bandit", "bandit"),
-    ("tox", "tox"),
-    ("nox", "nox"),
-    ("pip", "pip"),
-    ("mkdocs", "mkdocs"),
-    ("sphinx", "sphinx-build"),
-    ("pyright", "pyright"),
-    ("vulture", "vulture"),
-    ("radon", "radon"),
-    ("behave", "behave"),
-    ("unittest", "python-unittest"),
-    ("py_compile", "python-compile"),
-    ("compileall", "python-compile"),
-    ("json.tool", "python-json"),
-    ("doctest", "python-compile"),
-    ("pre_commit", "pre-commit"),
-    ("yapf", "yapf"),
-    ("pyupgrade", "pyupgrade"),
-    ("autopep8", "autopep8"),
-    ("poetry", "poetry"),
-    ("pdm", "pdm"),
-    ("hatch", "hatch"),
-];
 
 /// Goals of Maven that stay in the workspace.
 const GOALS: &str = "test verify compile package clean validate test-compile process-classes process-resources integration-test \
@@ -56,10 +19,6 @@ const GOALS: &str = "test verify compile package clean validate test-compile pro
 const PROPERTIES: &str = "test it.test skipTests skipITs maven.test.skip failIfNoTests surefire.failIfNoSpecifiedTests \
     failIfNoSpecifiedTests surefire.useFile checkstyle.skip spotless.check.skip maven.javadoc.skip style.color groups tests.single \
     org.slf4j.simpleLogger.log.org.apache.maven.cli.transfer.Slf4jMavenTransferListener revision tag";
-
-/// Definitions of CMake that choose a kind of build.
-const DEFINITIONS: &str = "CMAKE_BUILD_TYPE CMAKE_EXPORT_COMPILE_COMMANDS BUILD_TESTING BUILD_SHARED_LIBS CMAKE_CXX_STANDARD \
-    CMAKE_C_STANDARD ENABLE_TESTS ENABLE_TESTING BUILD_TESTS CMAKE_VERBOSE_MAKEFILE ENABLE_ASAN ENABLE_COVERAGE BUILD_EXAMPLES";
 
 impl Judge<'_> {
     /// Judges operands.
@@ -123,11 +82,7 @@ impl Judge<'_> {
                 let variables =
                     operands.iter().take_while(|word| word.head().contains('=')).count();
                 let (variables, command) = operands.split_at(variables);
-                for variable in variables {
-                    let at = variable.head().find('=').unwrap_or_default();
-                    let named = variable.head()[..at].to_owned();
-                    self.variable(place, &named, &variable.tail(at + 1), false)?;
-                }
+                self.variables(place, variables)?;
                 if command.is_empty() {
                     unknown()
                 } else {
@@ -215,7 +170,7 @@ impl Judge<'_> {
             "mod" if lists("mod readonly vendor", text) => Ok(()),
             "ldflags" if lists("-s -w", text) || text == "-s -w" => Ok(()),
             "gcflags" if lists("all=-N -N -l -m", text) || text == "all=-N -l" => Ok(()),
-            "setting" => super::git::setting_is_harmless(text),
+            "setting" => super::git_config::setting_is_harmless(text),
             "lines" => self.revisions(place, &[Arg::of(text)]),
             "property" => {
                 let (property, value) = text.split_once('=').unwrap_or((text, ""));
@@ -227,88 +182,6 @@ impl Judge<'_> {
                 self.reads(place, &Arg::of(part.trim_end_matches("/*")), ReadKind::Name)
             }),
             _ => unknown(),
-        }
-    }
-
-    /// A script of the project with its arguments, or a module of Python.
-    pub(super) fn interpreted(
-        &mut self,
-        place: &mut Place,
-        name: &str,
-        args: &[Arg],
-        parsed: &Parsed,
-    ) -> Result<(), Denial> {
-        const PRINT: &[&str] = &["--version", "-V", "-VV", "-v", "--help", "-h"];
-        if parsed.has(&["-m"]) {
-            return self.module(place, name, args);
-        }
-        let Some(script) = args.first() else {
-            let asks = parsed.has(PRINT) || parsed.has(&["--test"]);
-            return if asks { Ok(()) } else { Err(inline(name)) };
-        };
-        let Some(text) = script.text().map(str::to_owned) else {
-            // `node --test tests/*.js`
-            return args.iter().try_for_each(|arg| {
-                self.soften::<()>(Err(inline(name)))?;
-                self.reads(place, arg, ReadKind::Content)
-            });
-        };
-        if matches!(text.as_str(), "-" | "" | "/dev/stdin") || text.starts_with("/dev/fd") {
-            return Err(inline(name));
-        }
-        self.of_the_project(place, &text)?;
-        if name == "go run" && !text.ends_with(".go") {
-            // A package of the module.
-            let local = text == "." || text.starts_with("./") && !text.contains('@');
-            if !local {
-                return Err(unknown_option(name, &text));
-            }
-            return args.iter().try_for_each(|arg| self.harmless(place, arg));
-        }
-        if parsed.has(&["--test", "--check", "-c"]) && name != "python" {
-            return args.iter().try_for_each(|file| self.reads(place, file, ReadKind::Content));
-        }
-        self.project_script(place, &text, &args[1..])
-    }
-
-    /// Refuses a script of a dependency: what it does with its words is not known.
-    pub(super) fn of_the_project(&self, _place: &Place, script: &str) -> Result<(), Denial> {
-        let dependency = script.split('/').any(|part| super::DEPENDENCIES.contains(&part));
-        if dependency {
-            let why = format!(
-                "{script} belongs to a dependency, and the guard does not know what it does"
-            );
-            return self
-                .soften::<()>(Err(
-                    Denial::new("program.script", why).instead("call the tool by its name")
-                ))
-                .map(drop);
-        }
-        Ok(())
-    }
-
-    /// `python -m MODULE`.
-    pub(super) fn module(
-        &mut self,
-        place: &mut Place,
-        name: &str,
-        args: &[Arg],
-    ) -> Result<(), Denial> {
-        let module = args.first().and_then(Arg::text).unwrap_or_default();
-        if module == "twine" {
-            return Err(Denial::new("publish", "twine uploads packages")
-                .instead("leave publishing to a human"));
-        }
-        let Some((_, program)) = MODULES.iter().find(|(known, _)| *known == module) else {
-            return Err(Denial::new(
-                "program.module",
-                format!("`{name} -m {module}` is not known to be safe"),
-            )
-            .instead("run the project's own tests: `python -m pytest`"));
-        };
-        match table::entry(program) {
-            Some(entry) => self.listed(place, program, entry, &args[1..], Streams::default()),
-            None => Err(unknown_option(name, module)),
         }
     }
 
@@ -397,101 +270,6 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn make(&mut self, place: &Place, name: &str, operands: &[Arg]) -> Result<(), Denial> {
-        const NUMBERS: &str = "V VERBOSE DEBUG RELEASE CI";
-        for operand in operands {
-            let text = operand.text().unwrap_or_default();
-            match text.split_once('=') {
-                None => self.target(place, name, operand)?,
-                Some((variable, value)) => {
-                    let numeric = lists(NUMBERS, variable)
-                        && value.chars().all(|c| c.is_ascii_alphanumeric());
-                    let flags = matches!(variable, "CFLAGS" | "CXXFLAGS")
-                        && value.split_whitespace().all(is_compiler_flag);
-                    if !numeric && !flags {
-                        return Err(Denial::new(
-                            "program.option",
-                            format!("`{name} {variable}=…` may change what runs"),
-                        )
-                        .instead(format!("leave `{variable}=…` out")));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn cmake(&mut self, place: &Place, operands: &[Arg]) -> Result<(), Denial> {
-        let unknown = |word: &Arg| Err(unknown_option("cmake", word.head()));
-        let mut rest = operands.iter();
-        while let Some(word) = rest.next() {
-            match word.text().unwrap_or("?") {
-                "--version"
-                | "--help"
-                | "-LA"
-                | "-L"
-                | "-N"
-                | "--fresh"
-                | "-v"
-                | "--verbose"
-                | "--clean-first"
-                | "-Wno-dev"
-                | "--list-presets"
-                | "--no-warn-unused-cli" => {}
-                "-S" | "-B" | "--build" => {
-                    let Some(folder) = rest.next() else { return unknown(word) };
-                    self.writes_below(place, folder, word.head() != "-S")?;
-                }
-                "-G" | "--config" | "--preset" | "-j" | "--parallel" | "-A" => match rest.next() {
-                    Some(value)
-                        if value.text().is_some_and(|text| {
-                            text.chars().all(|c| c.is_ascii_alphanumeric() || " -_".contains(c))
-                                && !text.starts_with('-')
-                        }) => {}
-                    _ => return unknown(word),
-                },
-                "--target" | "-t" => match rest.next() {
-                    Some(target) => self.target(place, "cmake --target", target)?,
-                    None => return unknown(word),
-                },
-                "--" => {
-                    let plain = |word: &Arg| {
-                        word.text().is_some_and(|text| {
-                            text.trim_start_matches("-j").bytes().all(|b| b.is_ascii_digit())
-                                || text == "-k"
-                                || text == "-s"
-                        })
-                    };
-                    return match rest.find(|word| !plain(word)) {
-                        Some(word) => unknown(word),
-                        None => Ok(()),
-                    };
-                }
-                text if text
-                    .strip_prefix("-j")
-                    .is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => {}
-                text if text.starts_with("-D") => {
-                    let (name, value) = text[2..].split_once('=').unwrap_or((&text[2..], ""));
-                    let name = name.split(':').next().unwrap_or_default();
-                    let plain = value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-                    if !lists(DEFINITIONS, name) || !plain {
-                        return unknown(word);
-                    }
-                }
-                text if text.starts_with('-') => return unknown(word),
-                _ => self.writes_below(place, word, false)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn writes_below(&mut self, place: &Place, folder: &Arg, writes: bool) -> Result<(), Denial> {
-        if writes && folder.text() != Some(".") {
-            return self.fills_folder(place, folder);
-        }
-        self.works_in(place, folder)
-    }
-
     fn artisan(&mut self, place: &Place, operands: &[Arg]) -> Result<(), Denial> {
         let verb = operands.get(1).and_then(Arg::text).unwrap_or_default();
         if !lists("test list about route:list --version", verb) {
@@ -499,15 +277,4 @@ impl Judge<'_> {
         }
         operands[2..].iter().try_for_each(|word| self.harmless(place, word))
     }
-}
-
-fn is_compiler_flag(flag: &str) -> bool {
-    let word = |rest: &str, more: &str| {
-        rest.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
-    };
-    ["-O", "-g", "-std=", "-D"]
-        .iter()
-        .any(|start| flag.strip_prefix(start).is_some_and(|rest| word(rest, "_+=")))
-        || flag.strip_prefix("-W").is_some_and(|rest| word(rest, "-=") && !rest.is_empty())
-        || flag.strip_prefix("-fsanitize=").is_some_and(|rest| word(rest, ",-"))
 }

@@ -49,7 +49,7 @@ pub(in crate::guard) struct Entry {
     pub(in crate::guard) operands: Vec<Kind>,
     /// Any number of further operands.
     pub(in crate::guard) more: Option<Kind>,
-    /// First words that are no operands.
+    /// First words that are not operands.
     pub(in crate::guard) words: Vec<&'static str>,
     options: HashMap<&'static str, Takes>,
     pub(in crate::guard) one_dash: bool,

@@ -15,7 +15,8 @@ const HARMLESS: &str = "NODE_ENV CI RUST_LOG RUST_BACKTRACE FORCE_COLOR NO_COLOR
     PROPTEST_CASES LOG_LEVEL VITEST JEST_WORKER_ID BABEL_ENV HEADLESS TEST_ENV";
 
 impl Judge<'_> {
-    /// Judges a variable that a command is started with; `alone` tells that there is no command.
+    /// Judges a variable that a command is started with; `alone` means that
+    /// there is no command.
     pub(in crate::guard) fn variable(
         &mut self,
         place: &Place,

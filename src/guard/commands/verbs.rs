@@ -27,3 +27,46 @@ pub(super) fn installs(verb: &str) -> bool {
         un link dlx create require global import restore";
     lists(INSTALLS, verb)
 }
+
+/// The denial of a subcommand that is not listed.
+pub(super) fn refuse_verb(name: &str, verb: &str) -> Result<(), Denial> {
+    refuse_publishing(verb)?;
+    let shown = format!("`{name} {verb}`");
+    let publishes = matches!(
+        (name, verb),
+        ("cargo", "yank" | "owner")
+            | ("npm", "deprecate" | "dist-tag" | "unpublish" | "owner" | "access")
+            | ("gem", "yank")
+    ) || matches!(verb, "gh-deploy");
+    if publishes {
+        return Err(Denial::new("publish", format!("{shown} publishes"))
+            .instead("leave publishing to a human"));
+    }
+    if installs(verb) && name != "git" {
+        return Err(Denial::new(
+            "program.install",
+            format!("{shown} fetches and installs packages, and an unattended run never installs"),
+        )
+        .instead("use the dependencies that are installed"));
+    }
+    Err(Denial::new("program.verb", format!("{shown} is not known to be safe"))
+        .instead("use the tool's commands that build, test, lint or format"))
+}
+
+/// A name such as `uploadArchives` with its words apart, as far as they tell of publishing.
+pub(super) fn in_words(name: &str) -> String {
+    let mut words = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() {
+            words.push('-');
+        }
+        words.extend(c.to_lowercase());
+    }
+    let parts = words.split('-').filter(|part| !matches!(*part, "release" | "pages"));
+    let parts: Vec<&str> = parts.collect();
+    if words.starts_with("close-and-release") || words == "jib" {
+        "publish".to_owned()
+    } else {
+        parts.join("-")
+    }
+}

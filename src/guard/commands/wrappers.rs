@@ -34,7 +34,7 @@ pub(super) fn is_wrapper(name: &str) -> bool {
 }
 
 impl Judge<'_> {
-    /// Judges a wrapper; `None` if the program is none.
+    /// Judges a wrapper; `None` if the program is not one, or is in the table.
     pub(super) fn wrapper(
         &mut self,
         place: &mut Place,
@@ -52,31 +52,25 @@ impl Judge<'_> {
             return Some(self.look_through(place, name, args, streams));
         }
         match name {
-            "env" => return Some(self.env(place, args)),
-            "command" => return Some(self.command_builtin(place, args, streams)),
-            _ => {}
+            "env" => Some(self.env(place, args)),
+            "command" => Some(self.command_builtin(place, args, streams)),
+            _ if WRAPPERS.contains(&name) => None,
+            _ => {
+                let why = format!("`{name}` runs what this line does not show");
+                let instead = "run the command itself, in a plain line";
+                Some(Err(Denial::new("program.opaque", why).instead(instead)))
+            }
         }
-        if WRAPPERS.contains(&name) {
-            return None;
-        }
-        let why = format!("`{name}` runs what this line does not show");
-        Some(Err(
-            Denial::new("program.opaque", why).instead("run the command itself, in a plain line")
-        ))
     }
 
     /// `env NAME=VALUE … COMMAND`; without a command it prints the environment.
     fn env(&mut self, place: &mut Place, args: &[Arg]) -> Result<(), Denial> {
-        let variables = args
+        let set = args
             .iter()
             .take_while(|arg| arg.head().contains('=') && !arg.head().starts_with('-'))
             .count();
-        let (variables, command) = args.split_at(variables);
-        for variable in variables {
-            let at = variable.head().find('=').unwrap_or_default();
-            let name = variable.head()[..at].to_owned();
-            self.variable(place, &name, &variable.tail(at + 1), false)?;
-        }
+        let (variables, command) = args.split_at(set);
+        self.variables(place, variables)?;
         match command.first() {
             None => Err(Denial::new("env.dump", "it prints the whole environment")
                 .instead("print one variable that you need")),
@@ -85,6 +79,15 @@ impl Judge<'_> {
             }
             Some(_) => self.run(place, command, Streams::default()),
         }
+    }
+
+    /// Judges words of the form `NAME=VALUE` that are set for a command.
+    pub(super) fn variables(&mut self, place: &Place, words: &[Arg]) -> Result<(), Denial> {
+        words.iter().try_for_each(|word| {
+            let at = word.head().find('=').unwrap_or_default();
+            let name = word.head()[..at].to_owned();
+            self.variable(place, &name, &word.tail(at + 1), false)
+        })
     }
 
     fn command_builtin(
@@ -137,7 +140,7 @@ impl Judge<'_> {
                 if is_wrapper(names) && !script.contains('/') {
                     return Err(refuse());
                 }
-                self.of_the_project(place, &script)?;
+                self.of_the_project(&script)?;
                 self.project_script(place, &script, &args[1..])
             }
             None => Err(refuse()),

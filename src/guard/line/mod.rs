@@ -8,6 +8,8 @@ mod ast;
 mod intent;
 mod judge;
 mod parse;
+mod parse_redirect;
+mod parse_word;
 mod paths;
 mod place;
 mod value;

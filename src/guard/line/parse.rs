@@ -4,7 +4,7 @@
 //! attempt to read arrays, functions, arithmetic, brace expansion, `${…}` beyond a plain name,
 //! process substitution, or a here-document next to a substitution.
 
-use super::ast::{Compound, List, Piece, PipelinePart, Redirect, Script, Simple, Word};
+use super::ast::{Compound, List, PipelinePart, Script, Simple, Word};
 use crate::guard::denial::Denial;
 
 /// How deep groups and substitutions may nest.
@@ -59,28 +59,29 @@ pub(in crate::guard) fn unclear(what: &str) -> Denial {
         .instead("write plain commands, one call each, without variables and substitutions")
 }
 
-struct Parser {
-    chars: Vec<char>,
-    at: usize,
+/// The line, and where it is read.
+pub(super) struct Parser {
+    pub(super) chars: Vec<char>,
+    pub(super) at: usize,
     /// Ends of here-documents whose text begins on the next line, and whether it is expanded.
-    waiting: Vec<(String, bool)>,
+    pub(super) waiting: Vec<(String, bool)>,
     depth: usize,
     /// The line has a substitution.
-    dollars: bool,
+    pub(super) dollars: bool,
     /// The line has a here-document.
-    documents: bool,
+    pub(super) documents: bool,
 }
 
 impl Parser {
-    fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
 
-    fn looks_at(&self, text: &str) -> bool {
+    pub(super) fn looks_at(&self, text: &str) -> bool {
         text.chars().enumerate().all(|(i, c)| self.chars.get(self.at + i) == Some(&c))
     }
 
-    fn take(&mut self, text: &str) -> bool {
+    pub(super) fn take(&mut self, text: &str) -> bool {
         let found = self.looks_at(text);
         if found {
             self.at += text.chars().count();
@@ -89,7 +90,7 @@ impl Parser {
     }
 
     /// Skips blanks, continued lines, and a comment.
-    fn blanks(&mut self) {
+    pub(super) fn blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(' ' | '\t') => self.at += 1,
@@ -167,7 +168,7 @@ impl Parser {
     }
 
     /// Lists up to one of these words, or to `)` or the end; what ends it is not taken.
-    fn script(&mut self, ends: &[&str]) -> Result<Script, Denial> {
+    pub(super) fn script(&mut self, ends: &[&str]) -> Result<Script, Denial> {
         self.deeper()?;
         let mut script = Script::default();
         loop {
@@ -189,7 +190,7 @@ impl Parser {
         self.blanks();
         let mut list = List { pipelines: Vec::new(), all_or_nothing: true };
         loop {
-            // What stands behind `! …` runs where it failed.
+            // What follows `! …` runs where it failed.
             list.all_or_nothing &= self.reserved() != Some("!");
             list.pipelines.push(self.pipeline()?);
             self.blanks();
@@ -336,7 +337,7 @@ impl Parser {
         Ok(Compound::For { name, values, body })
     }
 
-    fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         let start = self.at;
         let fits = |c: char, first: bool| {
             c.is_ascii_alphabetic() || c == '_' || !first && c.is_ascii_digit()
@@ -383,292 +384,16 @@ impl Parser {
     }
 
     /// A line break inside a word, where no here-document may begin.
-    fn within(&self, c: char) -> Result<(), Denial> {
+    pub(super) fn within(&self, c: char) -> Result<(), Denial> {
         if c == '\n' && !self.waiting.is_empty() {
             return Err(unclear("a here-document next to a text of several lines"));
         }
         Ok(())
     }
 
-    fn ends_word(&self) -> bool {
+    pub(super) fn ends_word(&self) -> bool {
         self.peek().is_none_or(|c| {
             matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>')
         })
     }
-
-    /// A redirection, if one stands here. Copies of streams are no redirection of files.
-    fn redirect(&mut self) -> Result<Option<Option<Redirect>>, Denial> {
-        let start = self.at;
-        while self.peek().is_some_and(|c| c.is_ascii_digit()) {
-            self.at += 1;
-        }
-        let numbered = self.at > start;
-        let stream = match self.peek() {
-            Some('<' | '>') => true,
-            Some('&') => !numbered,
-            _ => false,
-        };
-        if !stream {
-            self.at = start;
-            return Ok(None);
-        }
-        if self.at - start > 1 {
-            return Err(unclear("a strange redirection"));
-        }
-        if self.peek() == Some('&') {
-            let append = self.looks_at("&>>");
-            if !append && !self.looks_at("&>") {
-                return Ok(None);
-            }
-            self.at += if append { 3 } else { 2 };
-            let target = self.target()?;
-            return Ok(Some(Some(if append {
-                Redirect::Append(target)
-            } else {
-                Redirect::Write(target)
-            })));
-        }
-        if self.take("<<<") {
-            self.blanks();
-            let word = self.word()?;
-            return Ok(Some(Some(Redirect::Data { empty: word.text() == Some(""), text: word })));
-        }
-        if self.take("<<") {
-            return self.document().map(|data| Some(Some(data)));
-        }
-        for copy in [">&", "<&"] {
-            if self.take(copy) {
-                return match self.peek() {
-                    Some('0'..='9')
-                        if self
-                            .chars
-                            .get(self.at + 1)
-                            .is_none_or(|c| !c.is_ascii_alphanumeric()) =>
-                    {
-                        self.at += 1;
-                        if self.ends_word() {
-                            Ok(Some(None))
-                        } else {
-                            Err(unclear("a strange redirection"))
-                        }
-                    }
-                    _ => Err(unclear("a strange redirection")),
-                };
-            }
-        }
-        for odd in ["<>", ">|", "<(", ">("] {
-            if self.looks_at(odd) {
-                return Err(unclear(&format!("`{odd}`")));
-            }
-        }
-        if self.take(">>") {
-            return Ok(Some(Some(Redirect::Append(self.target()?))));
-        }
-        if self.take(">") {
-            return Ok(Some(Some(Redirect::Write(self.target()?))));
-        }
-        self.at += 1;
-        Ok(Some(Some(Redirect::Read(self.target()?))))
-    }
-
-    fn target(&mut self) -> Result<Word, Denial> {
-        self.blanks();
-        if self.ends_word() {
-            return Err(unclear("a redirection without a file"));
-        }
-        self.word()
-    }
-
-    fn document(&mut self) -> Result<Redirect, Denial> {
-        self.documents = true;
-        if self.peek() == Some('-') {
-            return Err(unclear("`<<-`"));
-        }
-        self.blanks();
-        let quote = self.peek().filter(|c| matches!(c, '\'' | '"'));
-        if quote.is_some() {
-            self.at += 1;
-        }
-        let end = self.name();
-        if end.is_empty() || quote.is_some() && self.peek() != quote {
-            return Err(unclear("a here-document with a strange end word"));
-        }
-        if quote.is_some() {
-            self.at += 1;
-        }
-        if !self.ends_word() {
-            return Err(unclear("a here-document with a strange end word"));
-        }
-        let from = self.chars[self.at..].iter().position(|c| *c == '\n');
-        let text = from.map(|from| &self.chars[self.at + from + 1..]).unwrap_or_default();
-        let empty = text.iter().take_while(|c| **c != '\n').copied().eq(end.chars());
-        self.waiting.push((end, quote.is_none()));
-        Ok(Redirect::Data { empty, text: Word::default() })
-    }
-
-    fn word(&mut self) -> Result<Word, Denial> {
-        let mut pieces = Vec::new();
-        let start = self.at;
-        let mut text = String::new();
-        let mut glob = false;
-        while !self.ends_word() {
-            let c = self.chars[self.at];
-            self.at += 1;
-            match c {
-                '\'' => {
-                    flush(&mut pieces, &mut text, &mut glob);
-                    let from = self.at;
-                    while let Some(c) = self.peek().filter(|c| *c != '\'') {
-                        self.within(c)?;
-                        self.at += 1;
-                    }
-                    pieces.push(Piece::Text(self.chars[from..self.at].iter().collect()));
-                    if self.peek().is_none() {
-                        return Err(unclear("an open quote"));
-                    }
-                    self.at += 1;
-                }
-                '"' => {
-                    flush(&mut pieces, &mut text, &mut glob);
-                    self.quoted(&mut pieces)?;
-                }
-                '\\' => match self.peek() {
-                    None => return Err(unclear("a backslash at its end")),
-                    Some('\n') => self.at += 1,
-                    Some(escaped) => {
-                        self.at += 1;
-                        flush(&mut pieces, &mut text, &mut glob);
-                        pieces.push(Piece::Text(escaped.to_string()));
-                    }
-                },
-                '`' => return Err(unclear("backquotes")),
-                '$' => {
-                    flush(&mut pieces, &mut text, &mut glob);
-                    let piece = self.dollar(false)?;
-                    pieces.push(piece);
-                }
-                '{' if self.at == start + 1 && self.peek() == Some('}') => {
-                    self.at += 1;
-                    if !self.ends_word() {
-                        return Err(unclear("braces"));
-                    }
-                    text.push_str("{}");
-                }
-                '{' | '}' => return Err(unclear("braces").instead("quote the word")),
-                '~' if self.at == start + 1 => {
-                    if !(self.ends_word() || self.peek() == Some('/')) {
-                        return Err(unclear("`~` with a name"));
-                    }
-                    pieces.push(Piece::Variable { name: "HOME".to_owned(), quoted: true });
-                }
-                '~' if !matches!(self.chars[self.at - 2], 'a'..='z' | 'A'..='Z' | '0'..='9' | '^') =>
-                {
-                    return Err(unclear("a `~` in the middle of a word"));
-                }
-                '*' | '?' | '[' | ']' => {
-                    glob = true;
-                    text.push(c);
-                }
-                _ => text.push(c),
-            }
-        }
-        flush(&mut pieces, &mut text, &mut glob);
-        // `[` and `]` alone are a program and its last word.
-        if let [Piece::Glob(only)] = pieces.as_slice()
-            && matches!(only.as_str(), "[" | "]")
-        {
-            pieces = vec![Piece::Text(only.clone())];
-        }
-        Ok(Word { pieces: joined(pieces) })
-    }
-
-    fn quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Denial> {
-        let mut text = String::new();
-        loop {
-            let Some(c) = self.peek() else { return Err(unclear("an open quote")) };
-            self.at += 1;
-            self.within(c)?;
-            match c {
-                '"' => {
-                    pieces.push(Piece::Text(text));
-                    return Ok(());
-                }
-                '\\' => match self.peek() {
-                    Some('\n') => self.at += 1,
-                    Some(escaped @ ('"' | '\\' | '$' | '`')) => {
-                        self.at += 1;
-                        text.push(escaped);
-                    }
-                    _ => text.push('\\'),
-                },
-                '`' => return Err(unclear("backquotes")),
-                '$' => match self.dollar(true)? {
-                    Piece::Text(plain) => text.push_str(&plain),
-                    piece => {
-                        pieces.push(Piece::Text(std::mem::take(&mut text)));
-                        pieces.push(piece);
-                    }
-                },
-                _ => text.push(c),
-            }
-        }
-    }
-
-    /// What follows a dollar sign.
-    fn dollar(&mut self, quoted: bool) -> Result<Piece, Denial> {
-        if self.looks_at("((") {
-            return Err(unclear("arithmetic"));
-        }
-        if self.take("(") {
-            self.dollars = true;
-            let waiting = self.waiting.len();
-            let script = self.script(&[])?;
-            if !self.take(")") || self.waiting.len() != waiting {
-                return Err(unclear("an open substitution"));
-            }
-            return Ok(Piece::Substitution { script, quoted });
-        }
-        if self.take("?") || self.take("!") || self.take("{PIPESTATUS[0]}") {
-            return Ok(Piece::Unknown { quoted });
-        }
-        let braces = self.take("{");
-        let name = self.name();
-        if braces && !self.take("}") {
-            return Err(unclear("`${…}` with more than a name"));
-        }
-        if !name.is_empty() {
-            return Ok(Piece::Variable { name, quoted });
-        }
-        let plain = match self.peek() {
-            None => true,
-            Some(c) if quoted => matches!(c, '"' | ' ' | '|' | '/' | '.' | ',' | ')' | ':'),
-            Some(_) => self.ends_word() && self.peek() != Some('('),
-        };
-        if braces || !plain {
-            Err(unclear("a strange `$`"))
-        } else {
-            Ok(Piece::Text("$".to_owned()))
-        }
-    }
-}
-
-/// Ends a run of unquoted text.
-fn flush(pieces: &mut Vec<Piece>, text: &mut String, glob: &mut bool) {
-    if !text.is_empty() {
-        let text = std::mem::take(text);
-        pieces.push(if *glob { Piece::Glob(text) } else { Piece::Text(text) });
-    }
-    *glob = false;
-}
-
-/// Joins neighbors of plain text.
-fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
-    let mut out: Vec<Piece> = Vec::new();
-    for piece in pieces {
-        match (out.last_mut(), piece) {
-            (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
-            (_, piece) => out.push(piece),
-        }
-    }
-    out
 }

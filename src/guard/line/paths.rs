@@ -185,7 +185,7 @@ impl Judge<'_> {
             .any(|part| OUTPUT.contains(&part.as_os_str().to_string_lossy().as_ref()))
     }
 
-    /// Is there a file of the workspace that is no tool's output?
+    /// Is there a file of the workspace that no tool made?
     fn loses(&self, path: &Path) -> bool {
         let relative = path.strip_prefix(&self.cx.policy().workspace).unwrap_or(path);
         let output = self.is_output(path)

@@ -47,7 +47,7 @@ pub(super) fn redact(text: &str) -> Option<String> {
     changed.then(|| lines.iter().map(shown).collect())
 }
 
-/// Where the line begins of the first such secret that may go on behind the text, which has
+/// Where the line begins of the first such secret that may continue after the text, which has
 /// whole lines.
 pub(super) fn open(text: &str) -> Option<usize> {
     let (mut text, mut name) = (text, None);

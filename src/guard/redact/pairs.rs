@@ -176,7 +176,7 @@ impl Pairs {
     }
 }
 
-/// A quoted value of a secret that goes on behind the text.
+/// A quoted value of a secret that continues after the text.
 #[derive(Debug)]
 pub(super) struct OpenQuote {
     /// Where the name begins.

@@ -72,7 +72,7 @@ impl Quoted<'_> {
 pub(super) struct QuotedEnds {
     /// The possible ends, the likeliest first.
     pub(super) candidates: Vec<usize>,
-    /// Whether the value may go on behind the text.
+    /// Whether the value may continue after the text.
     pub(super) goes_on: bool,
 }
 

@@ -151,7 +151,7 @@ fn is_word(secret: &str, before: &str, after: &str) -> bool {
     }
     let plain = secret.trim_end_matches('.');
     let scheme = !before.trim_end_matches(['"', '\'', '\\', ' ', '\t']).ends_with([':', '=']);
-    // Prose goes on behind a word, a header does not.
+    // Prose continues after a word; a header does not.
     let goes_on = after.strip_prefix(' ').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
     let scheme_alone = SCHEMES.iter().any(|name| plain.eq_ignore_ascii_case(name));
     let dotted = plain.contains('.');

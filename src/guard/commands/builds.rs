@@ -1,0 +1,123 @@
+//! The words of `make` and `cmake`.
+
+use super::options::unknown_option;
+use super::refused::lists;
+use crate::guard::denial::Denial;
+use crate::guard::line::{Arg, Judge, Place};
+
+/// Definitions of CMake that choose a kind of build.
+const DEFINITIONS: &str = "CMAKE_BUILD_TYPE CMAKE_EXPORT_COMPILE_COMMANDS BUILD_TESTING BUILD_SHARED_LIBS CMAKE_CXX_STANDARD \
+    CMAKE_C_STANDARD ENABLE_TESTS ENABLE_TESTING BUILD_TESTS CMAKE_VERBOSE_MAKEFILE ENABLE_ASAN ENABLE_COVERAGE BUILD_EXAMPLES";
+
+impl Judge<'_> {
+    pub(super) fn make(
+        &mut self,
+        place: &Place,
+        name: &str,
+        operands: &[Arg],
+    ) -> Result<(), Denial> {
+        const NUMBERS: &str = "V VERBOSE DEBUG RELEASE CI";
+        for operand in operands {
+            let text = operand.text().unwrap_or_default();
+            match text.split_once('=') {
+                None => self.target(place, name, operand)?,
+                Some((variable, value)) => {
+                    let numeric = lists(NUMBERS, variable)
+                        && value.chars().all(|c| c.is_ascii_alphanumeric());
+                    let flags = matches!(variable, "CFLAGS" | "CXXFLAGS")
+                        && value.split_whitespace().all(is_compiler_flag);
+                    if !numeric && !flags {
+                        return Err(Denial::new(
+                            "program.option",
+                            format!("`{name} {variable}=…` may change what runs"),
+                        )
+                        .instead(format!("leave `{variable}=…` out")));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn cmake(&mut self, place: &Place, operands: &[Arg]) -> Result<(), Denial> {
+        let unknown = |word: &Arg| Err(unknown_option("cmake", word.head()));
+        let mut rest = operands.iter();
+        while let Some(word) = rest.next() {
+            match word.text().unwrap_or("?") {
+                "--version"
+                | "--help"
+                | "-LA"
+                | "-L"
+                | "-N"
+                | "--fresh"
+                | "-v"
+                | "--verbose"
+                | "--clean-first"
+                | "-Wno-dev"
+                | "--list-presets"
+                | "--no-warn-unused-cli" => {}
+                "-S" | "-B" | "--build" => {
+                    let Some(folder) = rest.next() else { return unknown(word) };
+                    self.writes_below(place, folder, word.head() != "-S")?;
+                }
+                "-G" | "--config" | "--preset" | "-j" | "--parallel" | "-A" => match rest.next() {
+                    Some(value)
+                        if value.text().is_some_and(|text| {
+                            text.chars().all(|c| c.is_ascii_alphanumeric() || " -_".contains(c))
+                                && !text.starts_with('-')
+                        }) => {}
+                    _ => return unknown(word),
+                },
+                "--target" | "-t" => match rest.next() {
+                    Some(target) => self.target(place, "cmake --target", target)?,
+                    None => return unknown(word),
+                },
+                "--" => {
+                    let plain = |word: &Arg| {
+                        word.text().is_some_and(|text| {
+                            text.trim_start_matches("-j").bytes().all(|b| b.is_ascii_digit())
+                                || text == "-k"
+                                || text == "-s"
+                        })
+                    };
+                    return match rest.find(|word| !plain(word)) {
+                        Some(word) => unknown(word),
+                        None => Ok(()),
+                    };
+                }
+                text if text
+                    .strip_prefix("-j")
+                    .is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) => {}
+                text if text.starts_with("-D") => {
+                    let (name, value) = text[2..].split_once('=').unwrap_or((&text[2..], ""));
+                    let name = name.split(':').next().unwrap_or_default();
+                    let plain = value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                    if !lists(DEFINITIONS, name) || !plain {
+                        return unknown(word);
+                    }
+                }
+                text if text.starts_with('-') => return unknown(word),
+                _ => self.writes_below(place, word, false)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn writes_below(&mut self, place: &Place, folder: &Arg, writes: bool) -> Result<(), Denial> {
+        if writes && folder.text() != Some(".") {
+            return self.fills_folder(place, folder);
+        }
+        self.works_in(place, folder)
+    }
+}
+
+fn is_compiler_flag(flag: &str) -> bool {
+    let word = |rest: &str, more: &str| {
+        rest.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    ["-O", "-g", "-std=", "-D"]
+        .iter()
+        .any(|start| flag.strip_prefix(start).is_some_and(|rest| word(rest, "_+=")))
+        || flag.strip_prefix("-W").is_some_and(|rest| word(rest, "-=") && !rest.is_empty())
+        || flag.strip_prefix("-fsanitize=").is_some_and(|rest| word(rest, ",-"))
+}

@@ -1,0 +1,128 @@
+//! Scripts of the project that an interpreter runs, and modules of Python.
+
+use super::options::{Parsed, inline, unknown_option};
+use super::table;
+use crate::guard::call_context::ReadKind;
+use crate::guard::denial::Denial;
+use crate::guard::line::{Arg, Judge, Place, Streams};
+
+/// Modules of Python that are judged as the program of this name.
+const MODULES: &[(&str, &str)] = &[
+    ("pytest", "pytest"),
+    ("mypy", "mypy"),
+    ("black", "black"),
+    ("isort", "isort"),
+    ("ruff", "ruff"),
+    ("flake8", "flake8"),
+    ("pylint", "pylint"),
+    ("coverage", "coverage"),
+    ("pyflakes", "pyflakes"),
+    ("pycodestyle", "pycodestyle"),
+    ("pydocstyle", "pydocstyle"),
+    ("bandit", "bandit"),
+    ("tox", "tox"),
+    ("nox", "nox"),
+    ("pip", "pip"),
+    ("mkdocs", "mkdocs"),
+    ("sphinx", "sphinx-build"),
+    ("pyright", "pyright"),
+    ("vulture", "vulture"),
+    ("radon", "radon"),
+    ("behave", "behave"),
+    ("unittest", "python-unittest"),
+    ("py_compile", "python-compile"),
+    ("compileall", "python-compile"),
+    ("json.tool", "python-json"),
+    ("doctest", "python-compile"),
+    ("pre_commit", "pre-commit"),
+    ("yapf", "yapf"),
+    ("pyupgrade", "pyupgrade"),
+    ("autopep8", "autopep8"),
+    ("poetry", "poetry"),
+    ("pdm", "pdm"),
+    ("hatch", "hatch"),
+];
+
+impl Judge<'_> {
+    /// A script of the project with its arguments, or a module of Python.
+    pub(super) fn interpreted(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        args: &[Arg],
+        parsed: &Parsed,
+    ) -> Result<(), Denial> {
+        const PRINT: &[&str] = &["--version", "-V", "-VV", "-v", "--help", "-h"];
+        if parsed.has(&["-m"]) {
+            return self.module(place, name, args);
+        }
+        let Some(script) = args.first() else {
+            let asks = parsed.has(PRINT) || parsed.has(&["--test"]);
+            return if asks { Ok(()) } else { Err(inline(name)) };
+        };
+        let Some(text) = script.text().map(str::to_owned) else {
+            // `node --test tests/*.js`
+            return args.iter().try_for_each(|arg| {
+                self.soften::<()>(Err(inline(name)))?;
+                self.reads(place, arg, ReadKind::Content)
+            });
+        };
+        if matches!(text.as_str(), "-" | "" | "/dev/stdin") || text.starts_with("/dev/fd") {
+            return Err(inline(name));
+        }
+        self.of_the_project(&text)?;
+        if name == "go run" && !text.ends_with(".go") {
+            // A package of the module.
+            let local = text == "." || text.starts_with("./") && !text.contains('@');
+            if !local {
+                return Err(unknown_option(name, &text));
+            }
+            return args.iter().try_for_each(|arg| self.harmless(place, arg));
+        }
+        if parsed.has(&["--test", "--check", "-c"]) && name != "python" {
+            return args.iter().try_for_each(|file| self.reads(place, file, ReadKind::Content));
+        }
+        self.project_script(place, &text, &args[1..])
+    }
+
+    /// Refuses a script of a dependency: what it does with its words is not known.
+    pub(super) fn of_the_project(&self, script: &str) -> Result<(), Denial> {
+        let dependency = script.split('/').any(|part| super::DEPENDENCIES.contains(&part));
+        if dependency {
+            let why = format!(
+                "{script} belongs to a dependency, and the guard does not know what it does"
+            );
+            return self
+                .soften::<()>(Err(
+                    Denial::new("program.script", why).instead("call the tool by its name")
+                ))
+                .map(drop);
+        }
+        Ok(())
+    }
+
+    /// `python -m MODULE`.
+    pub(super) fn module(
+        &mut self,
+        place: &mut Place,
+        name: &str,
+        args: &[Arg],
+    ) -> Result<(), Denial> {
+        let module = args.first().and_then(Arg::text).unwrap_or_default();
+        if module == "twine" {
+            return Err(Denial::new("publish", "twine uploads packages")
+                .instead("leave publishing to a human"));
+        }
+        let Some((_, program)) = MODULES.iter().find(|(known, _)| *known == module) else {
+            return Err(Denial::new(
+                "program.module",
+                format!("`{name} -m {module}` is not known to be safe"),
+            )
+            .instead("run the project's own tests: `python -m pytest`"));
+        };
+        match table::entry(program) {
+            Some(entry) => self.listed(place, program, entry, &args[1..], Streams::default()),
+            None => Err(unknown_option(name, module)),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Words in the strict parser: quotes, globs, and what follows a dollar sign.
+
+use super::ast::{Piece, Word};
+use super::parse::{Parser, unclear};
+use crate::guard::denial::Denial;
+
+impl Parser {
+    pub(super) fn word(&mut self) -> Result<Word, Denial> {
+        let mut pieces = Vec::new();
+        let start = self.at;
+        let mut text = String::new();
+        let mut glob = false;
+        while !self.ends_word() {
+            let c = self.chars[self.at];
+            self.at += 1;
+            match c {
+                '\'' => {
+                    flush(&mut pieces, &mut text, &mut glob);
+                    let from = self.at;
+                    while let Some(c) = self.peek().filter(|c| *c != '\'') {
+                        self.within(c)?;
+                        self.at += 1;
+                    }
+                    pieces.push(Piece::Text(self.chars[from..self.at].iter().collect()));
+                    if self.peek().is_none() {
+                        return Err(unclear("an open quote"));
+                    }
+                    self.at += 1;
+                }
+                '"' => {
+                    flush(&mut pieces, &mut text, &mut glob);
+                    self.quoted(&mut pieces)?;
+                }
+                '\\' => match self.peek() {
+                    None => return Err(unclear("a backslash at its end")),
+                    Some('\n') => self.at += 1,
+                    Some(escaped) => {
+                        self.at += 1;
+                        flush(&mut pieces, &mut text, &mut glob);
+                        pieces.push(Piece::Text(escaped.to_string()));
+                    }
+                },
+                '`' => return Err(unclear("backquotes")),
+                '$' => {
+                    flush(&mut pieces, &mut text, &mut glob);
+                    let piece = self.dollar(false)?;
+                    pieces.push(piece);
+                }
+                '{' if self.at == start + 1 && self.peek() == Some('}') => {
+                    self.at += 1;
+                    if !self.ends_word() {
+                        return Err(unclear("braces"));
+                    }
+                    text.push_str("{}");
+                }
+                '{' | '}' => return Err(unclear("braces").instead("quote the word")),
+                '~' if self.at == start + 1 => {
+                    if !(self.ends_word() || self.peek() == Some('/')) {
+                        return Err(unclear("`~` with a name"));
+                    }
+                    pieces.push(Piece::Variable { name: "HOME".to_owned(), quoted: true });
+                }
+                '~' if !matches!(self.chars[self.at - 2], 'a'..='z' | 'A'..='Z' | '0'..='9' | '^') =>
+                {
+                    return Err(unclear("a `~` in the middle of a word"));
+                }
+                '*' | '?' | '[' | ']' => {
+                    glob = true;
+                    text.push(c);
+                }
+                _ => text.push(c),
+            }
+        }
+        flush(&mut pieces, &mut text, &mut glob);
+        // `[` and `]` alone are a program and its last word.
+        if let [Piece::Glob(only)] = pieces.as_slice()
+            && matches!(only.as_str(), "[" | "]")
+        {
+            pieces = vec![Piece::Text(only.clone())];
+        }
+        Ok(Word { pieces: joined(pieces) })
+    }
+
+    fn quoted(&mut self, pieces: &mut Vec<Piece>) -> Result<(), Denial> {
+        let mut text = String::new();
+        loop {
+            let Some(c) = self.peek() else { return Err(unclear("an open quote")) };
+            self.at += 1;
+            self.within(c)?;
+            match c {
+                '"' => {
+                    pieces.push(Piece::Text(text));
+                    return Ok(());
+                }
+                '\\' => match self.peek() {
+                    Some('\n') => self.at += 1,
+                    Some(escaped @ ('"' | '\\' | '$' | '`')) => {
+                        self.at += 1;
+                        text.push(escaped);
+                    }
+                    _ => text.push('\\'),
+                },
+                '`' => return Err(unclear("backquotes")),
+                '$' => match self.dollar(true)? {
+                    Piece::Text(plain) => text.push_str(&plain),
+                    piece => {
+                        pieces.push(Piece::Text(std::mem::take(&mut text)));
+                        pieces.push(piece);
+                    }
+                },
+                _ => text.push(c),
+            }
+        }
+    }
+
+    /// What follows a dollar sign.
+    fn dollar(&mut self, quoted: bool) -> Result<Piece, Denial> {
+        if self.looks_at("((") {
+            return Err(unclear("arithmetic"));
+        }
+        if self.take("(") {
+            self.dollars = true;
+            let waiting = self.waiting.len();
+            let script = self.script(&[])?;
+            if !self.take(")") || self.waiting.len() != waiting {
+                return Err(unclear("an open substitution"));
+            }
+            return Ok(Piece::Substitution { script, quoted });
+        }
+        if self.take("?") || self.take("!") || self.take("{PIPESTATUS[0]}") {
+            return Ok(Piece::Unknown { quoted });
+        }
+        let braces = self.take("{");
+        let name = self.name();
+        if braces && !self.take("}") {
+            return Err(unclear("`${…}` with more than a name"));
+        }
+        if !name.is_empty() {
+            return Ok(Piece::Variable { name, quoted });
+        }
+        let plain = match self.peek() {
+            None => true,
+            Some(c) if quoted => matches!(c, '"' | ' ' | '|' | '/' | '.' | ',' | ')' | ':'),
+            Some(_) => self.ends_word() && self.peek() != Some('('),
+        };
+        if braces || !plain {
+            Err(unclear("a strange `$`"))
+        } else {
+            Ok(Piece::Text("$".to_owned()))
+        }
+    }
+}
+
+/// Ends a run of unquoted text.
+fn flush(pieces: &mut Vec<Piece>, text: &mut String, glob: &mut bool) {
+    if !text.is_empty() {
+        let text = std::mem::take(text);
+        pieces.push(if *glob { Piece::Glob(text) } else { Piece::Text(text) });
+    }
+    *glob = false;
+}
+
+/// Joins neighbors of plain text.
+fn joined(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut out: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        match (out.last_mut(), piece) {
+            (Some(Piece::Text(before)), Piece::Text(text)) => before.push_str(&text),
+            (_, piece) => out.push(piece),
+        }
+    }
+    out
+}
