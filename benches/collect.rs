@@ -41,7 +41,7 @@ fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
     let focus = CriterionKey { text: "one".into(), occurrence: 0 };
     let human = Fingerprints::default();
     let artefacts = BTreeSet::new();
-    let protection = Protection::of(&task(), &|_| false)?;
+    let protection = Protection::of(&task())?;
     let compare = |_: &[u8], _: &[u8], by| TaskFileChange::none(by);
     let inputs = Inputs {
         layout: &layout,
@@ -54,6 +54,7 @@ fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
         artefacts: &artefacts,
         protection: &protection,
         writes: &[],
+        sealed: true,
         edits: &[],
         secret: &|_| false,
         undecided: &[],

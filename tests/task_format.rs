@@ -49,6 +49,9 @@ fn found(task: &Task) -> String {
             writeln!(text, "  verify on line {}: {}", verify.line, verify.command)
                 .expect("a string");
         }
+        if !it.may_change.is_empty() {
+            writeln!(text, "  may change: {}", it.may_change.join(", ")).expect("a string");
+        }
     }
     for it in &task.diagnostics {
         text.push_str(&task::render_diagnostic("TASK.md", &task.source, it));

@@ -12,7 +12,6 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use super::task_watch::writes_unseen;
 use crate::model::{Asked, ToolRequest};
 
 /// Decisions that may wait. One that does not fit is dropped, and its call then counts as
@@ -68,8 +67,6 @@ struct Made {
     call: Option<String>,
     tool: String,
     arguments: [u8; 32],
-    /// The call is a command with unknown writes.
-    unseen: bool,
     allowed: bool,
     at: Instant,
     reported: bool,
@@ -84,19 +81,11 @@ impl Decisions {
                 call: request.call.clone(),
                 tool: request.tool.clone(),
                 arguments: digest(&request.input),
-                unseen: writes_unseen(&request.input),
                 allowed,
                 at: Instant::now(),
                 reported: false,
             });
         }
-    }
-
-    /// Is an allowed command with unknown writes still running? Where the hook's permission
-    /// counts, only that one lasts as long as its call.
-    pub(super) fn unseen_runs(&self, vouched_by: Asked) -> bool {
-        let lasts = |made: &Made| vouched_by == Asked::Permission || made.call.is_none();
-        self.0.iter().any(|made| made.allowed && made.unseen && lasts(made))
     }
 
     /// Notes that a hook reported a call's result; returns the time since the call was allowed.

@@ -138,7 +138,7 @@ impl Gate {
     pub fn rest(&self) {
         let mut state = self.state();
         if !state.resting {
-            state.look();
+            state.task.look();
         }
         state.resting = true;
     }
@@ -200,7 +200,7 @@ impl Gate {
 
     fn judge(&self, request: &ToolRequest) -> Decision {
         let mut state = self.state();
-        state.look();
+        state.task.look();
         if state.sessions.is_closed(request.session.as_str()) {
             return Decision::deny("run.session-over", "Nothing ran: this session is over.");
         }
@@ -289,6 +289,9 @@ impl Gate {
         }
         state.decisions.add(request, decision.allowed());
         if decision.allowed() {
+            if writes_unseen(&request.input) {
+                state.task.command_runs();
+            }
             state.writes.extend(decision.writes.iter().cloned());
             state.repeated = None;
         } else {
@@ -300,14 +303,12 @@ impl Gate {
     /// Takes the decision for a call that ran; each decision covers one call.
     pub fn standing(&self, ended: &EndedCall<'_>) -> CallStanding {
         let mut state = self.state();
-        state.look_before_the_end_of(ended);
         state.decisions.take(ended)
     }
 
     /// Takes the denial of a call that the agent reports as denied.
     pub fn settle_denied(&self, ended: &EndedCall<'_>) {
         let mut state = self.state();
-        state.look_before_the_end_of(ended);
         state.decisions.take_denied(ended);
     }
 
@@ -412,24 +413,6 @@ impl Drop for Busy<'_> {
 }
 
 impl State {
-    fn look(&mut self) {
-        let unseen = self.unseen_runs();
-        self.task.look(unseen);
-    }
-
-    /// Looks at TASK.md while the command still counts as running. Other calls are skipped: the
-    /// next one may already be at work, and half of its edit would be seen.
-    fn look_before_the_end_of(&mut self, ended: &EndedCall<'_>) {
-        if writes_unseen(ended.input) && self.unseen_runs() {
-            self.task.look(true);
-        }
-    }
-
-    fn unseen_runs(&self) -> bool {
-        let vouched_by = if self.hooked { Asked::Hook } else { Asked::Permission };
-        self.decisions.unseen_runs(vouched_by)
-    }
-
     /// The rules, with the criterion's box at its current place in an edited TASK.md.
     fn policy_as_it_stands(&self, focus: &Focus) -> Arc<Policy> {
         let (Some(locate), Some(now)) = (&self.locate, self.task.changed()) else {

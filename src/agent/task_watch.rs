@@ -2,10 +2,10 @@
 //!
 //! The agent's commit includes everything in the tree, a human's edit too, so a commit does
 //! not show who changed a file. The guard sees an edit to TASK.md before it happens; only a
-//! command can change the file unseen. So the file is read whenever a call is decided,
-//! whenever a command ends, and at the end of the turn.
+//! command can change the file unseen. So the file is read whenever a call is decided, and at the
+//! end of the turn.
 //!
-//! Invariant: a change made while a command may have run counts as the command's. What a
+//! Invariant: a change made after a command may have run counts as the command's. What a
 //! change means, and which commands run ([`super::decisions`]), does NOT live here.
 
 use std::path::PathBuf;
@@ -26,6 +26,8 @@ pub(super) struct TaskWatch {
     path: PathBuf,
     last: Vec<u8>,
     edits: Vec<TaskEdit>,
+    /// A command with unknown writes has run: it may have left something behind that runs on.
+    unseen: bool,
 }
 
 impl TaskWatch {
@@ -36,9 +38,15 @@ impl TaskWatch {
         watch
     }
 
-    /// Records a change since the last look. `unseen` says that a command with unknown writes
-    /// may have run meanwhile.
-    pub(super) fn look(&mut self, unseen: bool) {
+    /// A command with unknown writes runs from now on.
+    pub(super) fn command_runs(&mut self) {
+        self.look();
+        self.unseen = true;
+    }
+
+    /// Records a change since the last look.
+    pub(super) fn look(&mut self) {
+        let unseen = self.unseen;
         let now = self.read();
         if now == self.last {
             return;
@@ -103,10 +111,13 @@ mod tests {
         let mut watch = TaskWatch::new(path.clone());
         assert_eq!(watch.changed(), None);
         for (text, unseen) in
-            [("1", false), ("2", false), ("3", true), ("4", true), ("5", false), ("5", true)]
+            [("1", false), ("2", false), ("3", true), ("4", false), ("5", false), ("5", true)]
         {
+            if unseen {
+                watch.command_runs();
+            }
             write(text);
-            watch.look(unseen);
+            watch.look();
         }
         assert_eq!(watch.changed(), Some(&b"5"[..]));
         let seen: Vec<_> = watch.edits().iter().map(|it| (it.after.clone(), it.unseen)).collect();
@@ -118,7 +129,8 @@ mod tests {
                 (text("2"), false),
                 (text("3"), true),
                 (text("4"), true),
-                (text("5"), false)
+                // What the command left behind may run on.
+                (text("5"), true)
             ]
         );
     }

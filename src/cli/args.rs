@@ -1,6 +1,7 @@
 //! What can be typed, and what `--help` says about it.
 
 use super::exit::in_short;
+use crate::model::Sandbox;
 mod copilot;
 mod filters;
 mod hooks;
@@ -13,6 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -122,12 +124,34 @@ for the format of the script."
     Init(InitArgs),
     /// Validate TASK.md and list its criteria
     Check(TaskArgs),
+    /// Attack the checks of a task before the night, without a model
+    #[command(
+        after_help = "Each check runs three times. Then scripted cheats go through the whole \
+verdict in throw-away rooms: only tick, create empty files, write the text that is looked for, empty \
+or remove tests, `exit 0`, special-case the argument. What would be accepted is a weak check. Your \
+working tree stays as it is. See docs/rehearse.md.
+
+Exit codes: 0 strong, 1 weak or flaky, 7 a check cannot run or the task is invalid."
+    )]
+    Rehearse(RehearseArgs),
     /// Show the progress of a task and its newest run
     Status(TaskArgs),
     /// Print the events of a run
     Log(LogArgs),
-    /// Reset the attempts of blocked criteria, so that the next run tries them again
+    /// Reset blocked and held criteria, so that the next run works on them again
     Retry(RetryArgs),
+    /// Take work that is held for review, with a commit that says who accepted it
+    Accept(AcceptArgs),
+    /// Prove a branch again on any clone, from its commits alone
+    #[command(
+        after_help = "Each tick between base and head is derived again in a proof room: red at \
+the base, green at the commit that ticks it, green with tests and scripts as they were, and green at \
+the head. Checks and rules come from the base. See docs/verify.md.
+
+Exit codes: 0 everything holds, 4 not proven, 7 the clone lacks what the checks need, 8 no base or a \
+shallow clone, 10 forged."
+    )]
+    Verify(VerifyArgs),
     /// Tick a criterion by hand; changes one byte of TASK.md
     Tick(TickArgs),
     /// Check this machine and repository, and show where each setting comes from
@@ -228,6 +252,60 @@ pub(crate) struct RetryArgs {
     pub(crate) task: String,
     /// The criterion: its line in TASK.md, or its text [default: all]
     pub(crate) criterion: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `accept`.
+#[derive(Args, Debug)]
+pub(crate) struct AcceptArgs {
+    /// The task
+    pub(crate) task: String,
+    /// The criterion: its line in TASK.md, or its text
+    pub(crate) criterion: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `rehearse`.
+#[derive(Args, Debug)]
+pub(crate) struct RehearseArgs {
+    /// The task
+    pub(crate) task: String,
+    /// How checks are confined: auto, full, partial, off, or required [default: auto]
+    #[arg(long, value_name = "TIER", value_parser = PossibleValuesParser::new(Sandbox::WORDS)
+        .map(|word| Sandbox::named(&word).unwrap_or_default()))]
+    pub(crate) sandbox: Option<Sandbox>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Flags of `verify`.
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    /// The task
+    pub(crate) task: String,
+    /// Where the branch begins: the last commit that it has in common with this one [default:
+    /// origin/HEAD]
+    #[arg(long, value_name = "REF")]
+    pub(crate) base: Option<String>,
+    /// The end of the branch [default: HEAD]
+    #[arg(long, value_name = "REF")]
+    pub(crate) head: Option<String>,
+    /// Take criteria that a human accepted or ticked, and the branch's own TASK.md: an agent can
+    /// imitate such commits
+    #[arg(long)]
+    pub(crate) allow_accepted: bool,
+    /// Refuse criteria that only a commit proves
+    #[arg(long)]
+    pub(crate) require_checks: bool,
+    /// How checks are confined: auto, full, partial, off, or required [default: auto]
+    #[arg(long, value_name = "TIER", value_parser = PossibleValuesParser::new(Sandbox::WORDS)
+        .map(|word| Sandbox::named(&word).unwrap_or_default()))]
+    pub(crate) sandbox: Option<Sandbox>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -26,21 +26,25 @@ use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
+use super::room_checks::RoomChecks;
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
-use super::{ask, audit, environment, quota, tier};
+use super::{ask, audit, environment, paths, quota, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{BaselineRun, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{ExitCode, Record, Reporter, Task};
+use crate::model::{ExitCode, ProofMode, Record, Reporter, Task};
 use crate::recipe::Bridge;
 use crate::report::LiveLine;
 use crate::sys::atomic;
 use crate::sys::clock::Clock;
-use crate::verify::{CommitsAlone, Identity, Repo as _, ShellChecks};
+use crate::verify::{
+    CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders, Table,
+    VerifyError,
+};
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
 const ROOM: usize = 256 << 10;
@@ -54,7 +58,7 @@ pub(super) struct Assembled {
 /// Takes the lock, looks at the repository and prepares everything up to the first iteration.
 /// The agent is not started yet.
 pub(super) async fn assemble(
-    mut at: TaskContext,
+    at: TaskContext,
     directory: Option<&Path>,
     args: &RunArgs,
 ) -> Result<Assembled, Failure> {
@@ -71,7 +75,6 @@ pub(super) async fn assemble(
     let scratch = launch::scratch()?;
     gc::collect(&claim.runs, &claim.run, scratch.path())?;
     let heartbeat = Heartbeat::start(&claim.folder)?;
-    at.place.repo.scratch_in(scratch.path());
     let chosen = tier::choose(plan.settings.sandbox, at.place.root())?;
     let told = chosen.notice();
     let tier = (chosen.tier, chosen.programs);
@@ -137,10 +140,19 @@ async fn finish(
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
     notices.extend(claim.untold.take());
     let model = launch::model(&settings, command.kind);
-    let redactor = Arc::clone(walls.redactor());
+    let rooms = match settings.proof {
+        ProofMode::Room | ProofMode::End => Some(proof_rooms(&at, &preflight, scratch.path())?),
+        ProofMode::Tree => None,
+    };
+    notices.extend(rooms.iter().flat_map(ProofRooms::notes).cloned());
+    notices.extend(about_proof(settings.proof));
+    let table = harness_table(&settings)?;
     let parts = RunParts {
         repo: Arc::new(at.place.repo),
-        checks: Arc::new(ShellChecks::new(redactor, claim.run.as_str())),
+        checks: Arc::new(RoomChecks::new(Arc::clone(&walls), claim.run.as_str())),
+        rooms,
+        proof: settings.proof,
+        table,
         recipes: Arc::new(recipes),
         start,
         gate,
@@ -165,6 +177,8 @@ async fn finish(
         premium: launch::premium(&settings, command.kind),
         agent_command: launch::describe(&command),
         tier: walls.tier(),
+        agent: command.kind,
+        run_folder: claim.folder.clone(),
         fallbacks: launch::fallbacks(&settings, command.kind, model.as_deref()),
         model,
         project_context: environment::variable("COPILOT_PROJECT_CONTEXT")
@@ -298,6 +312,39 @@ async fn recipes(
         recipes.runner().await?;
     }
     Ok(recipes)
+}
+
+/// What is told where checks do not run in the proof room.
+fn about_proof(mode: ProofMode) -> Option<String> {
+    let told = match mode {
+        ProofMode::Room => return None,
+        ProofMode::End => {
+            "proof: end: until the end, checks run in the working tree, where the agent worked"
+        }
+        ProofMode::Tree => {
+            "proof: tree: checks run in the working tree, where the agent worked, and tests are not \
+             put back"
+        }
+    };
+    Some(told.to_owned())
+}
+
+/// Which files are tests and configuration.
+pub(super) fn harness_table(settings: &Settings) -> Result<Table, VerifyError> {
+    let glob = || settings.harness.join(", ");
+    Table::new(&settings.harness).map_err(|source| VerifyError::Glob { glob: glob(), source })
+}
+
+/// Copies what the proof rooms need, before an agent comes.
+fn proof_rooms(
+    at: &TaskContext,
+    preflight: &Preflight,
+    scratch: &Path,
+) -> Result<ProofRooms, Failure> {
+    let master = paths::master(at.place.root()).unwrap_or_else(|| scratch.join("master"));
+    let base = scratch.join("proof");
+    let folders = RoomFolders { base: &base, master: MasterFolder::Kept(&master) };
+    Ok(at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?)
 }
 
 fn turn_limits(settings: &Settings) -> TurnLimits {

@@ -104,9 +104,19 @@ fn overview(at: &TaskContext, task: &Task) -> String {
         for verify in &criterion.verify {
             text.push_str(&format!("\n             verify: {}", verify.command));
         }
+        if !criterion.may_change.is_empty() {
+            let globs = criterion.may_change.join(", ");
+            text.push_str(&format!("\n             may change: {globs}"));
+        }
     }
     for command in &task.settings.verify {
         text.push_str(&format!("\n\nafter every iteration: {command}"));
+    }
+    for command in &task.settings.setup {
+        text.push_str(&format!("\n\nbefore the checks, in the proof room: {command}"));
+    }
+    if !task.settings.may_change.is_empty() {
+        text.push_str(&format!("\n\nmay change: {}", task.settings.may_change.join(", ")));
     }
     let openings = openings(&task.settings);
     if !openings.is_empty() {

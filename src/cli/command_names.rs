@@ -22,6 +22,7 @@ pub(super) fn next_commands(directory: Option<&Path>, task: &str) -> NextCommand
         start: start_command(directory, task),
         retry: format!("ralph-copilot {there}retry {}", quoted(task)),
         review: format!("git {there}log --oneline"),
+        accept: format!("ralph-copilot {there}accept {}", quoted(task)),
     }
 }
 

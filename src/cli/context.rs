@@ -1,5 +1,6 @@
 //! The repository and the task of a command.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::command_names::nearest;
@@ -10,7 +11,7 @@ use super::paths::directory;
 use crate::config::{self, Layer, LayerSettings, Source};
 use crate::engine::dead_run_task;
 use crate::guard::{PolicyError, Rules};
-use crate::model::{Diagnostic, ExitCode, Severity, Task};
+use crate::model::{Diagnostic, ExitCode, Oid, Sandbox, Severity, Task};
 use crate::recipe::SOCKET_VARIABLE;
 use crate::sys;
 use crate::sys::depth::DEPTH_VARIABLE;
@@ -87,6 +88,25 @@ pub(super) fn unknown_variables() -> Result<Vec<String>, Failure> {
     let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
     let names = set.filter_map(|(name, _)| name.into_string().ok());
     Ok(config::unknown_variables(names, &NO_SETTINGS)?)
+}
+
+/// The layers of settings for a task as a commit holds it: an agent may have changed the
+/// repository's own configuration since.
+pub(super) fn branch_layers(
+    at: &TaskContext,
+    commit: &Oid,
+    task: &Task,
+    sandbox: Option<Sandbox>,
+) -> Result<Vec<Layer>, Failure> {
+    let folder = tempfile::tempdir().map_err(|error| Failure::new(ExitCode::Write, error))?;
+    let config = Path::new(OWN).join("config.toml");
+    if let Some(bytes) = at.place.repo.held(commit, &config)? {
+        let path = folder.path().join(&config);
+        let written = fs::create_dir(folder.path().join(OWN)).and_then(|()| fs::write(path, bytes));
+        written.map_err(|error| Failure::new(ExitCode::Write, error))?;
+    }
+    let flags = LayerSettings { sandbox, ..LayerSettings::default() };
+    layers(folder.path(), flags, Some(task))
 }
 
 /// The layers of settings for the folder `root`, strongest first.

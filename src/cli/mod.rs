@@ -3,6 +3,7 @@
 //! Invariant: everything that is printed outside a run's reporters is printed here,
 //! by `say` and `complain`, and a closed stream does not panic.
 
+mod accept;
 mod agent;
 mod agent_folders;
 mod args;
@@ -34,10 +35,13 @@ mod openings;
 mod paths;
 mod policy;
 mod print;
+mod proving;
 mod quota;
 mod recipe;
 mod redact;
+mod rehearse;
 mod retry;
+mod room_checks;
 mod run;
 mod runtime;
 mod sandbox;
@@ -48,6 +52,7 @@ mod status;
 mod tick;
 mod tier;
 mod usage;
+mod verify_branch;
 mod walls;
 
 use std::path::Path;
@@ -125,7 +130,10 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Check(args)) => check::check(directory, &args),
         Some(Command::Status(args)) => status::status(directory, &args),
         Some(Command::Log(args)) => log::log(directory, &args),
+        Some(Command::Accept(args)) => accept::accept(directory, &args),
         Some(Command::Retry(args)) => retry::retry(directory, &args),
+        Some(Command::Rehearse(args)) => rehearse::rehearse(directory, &args),
+        Some(Command::Verify(args)) => verify_branch::verify(directory, &args),
         Some(Command::Tick(args)) => tick::tick(directory, &args),
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
         Some(Command::Redact(args)) => redact::redact(&args),

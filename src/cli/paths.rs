@@ -1,5 +1,7 @@
 //! Paths as the user types them, and the system's folder for temporary files.
 
+use sha2::{Digest as _, Sha256};
+
 use super::failure::Failure;
 use crate::model::ExitCode;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,25 @@ pub(super) fn typed(named: Option<&Path>, path: &Path) -> Result<PathBuf, Failur
 pub(super) fn temporary() -> PathBuf {
     let named = std::env::temp_dir();
     if named.as_os_str().is_empty() { PathBuf::from("/tmp") } else { named }
+}
+
+/// Where the copies of ignored files lie that proof rooms are filled with; none without HOME.
+pub(super) fn rooms() -> Option<PathBuf> {
+    Some(cache()?.join("rooms"))
+}
+
+/// The copy for the repository with this root.
+pub(super) fn master(root: &Path) -> Option<PathBuf> {
+    let name = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let name: String = name.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Some(rooms()?.join(name))
+}
+
+/// Our folder for what outlives a run; none without HOME.
+fn cache() -> Option<PathBuf> {
+    use etcetera::BaseStrategy as _;
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.cache_dir().join("ralph-copilot"))
 }
 
 /// The path without links. Components that do not exist stay as they are.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::args::{PolicyArgs, PolicyCommand};
+use super::assemble::harness_table;
 use super::context::{RepoContext, TaskContext};
 use super::failure::{Failure, unreadable};
 use super::paths::{canonical, temporary};
@@ -18,7 +19,7 @@ use super::{openings, tier};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::guard::{Allow, Approval, Explained, Globs, OsFiles, Policy, Rules, TickRule, explain};
 use crate::model::{Asked, Decision, ExitCode, Sandbox, SessionId, ToolRequest};
-use crate::verify::Protection;
+use crate::verify::{Protection, Repo as _, globs};
 
 /// A denied call, in the exit code.
 const DENIED: u8 = 1;
@@ -51,6 +52,22 @@ fn check(directory: Option<&Path>, args: &PolicyArgs) -> Result<u8, Failure> {
         say(&as_text(&explained));
     }
     Ok(if explained.decision.allowed() { 0 } else { DENIED })
+}
+
+/// Which of these commands the guard would deny the agent of a task: the rule, and why.
+pub(super) fn denied(
+    directory: Option<&Path>,
+    task: &str,
+    commands: &[String],
+) -> Result<Vec<(String, String, String)>, Failure> {
+    let args = PolicyArgs { task: Some(task.to_owned()), ..PolicyArgs::default() };
+    let asked = Asks::find(directory, &args)?;
+    let denied = commands.iter().filter_map(|command| {
+        let decision = asked.explain("execute", json!({ "command": command }), None).decision;
+        let rule = decision.rule.to_string();
+        (!decision.allowed()).then(|| (command.clone(), rule, decision.reason))
+    });
+    Ok(denied.collect())
 }
 
 /// The policy of a repository, and the folder that paths are relative to.
@@ -95,7 +112,15 @@ impl Asks {
         let policy = Policy::new(canonical(at.place.root()), canonical(&at.folder.dir));
         let mut policy = rules(policy, &settings)?;
         let root = policy.workspace.clone();
-        let protection = Protection::of(&task, &|path| root.join(path).is_file())?;
+        let repo = &at.place.repo;
+        let mut protection = Protection::of(&task)?;
+        if let Ok(checkpoint) = repo.checkpoint() {
+            let table = harness_table(&settings)?;
+            let start = repo.files(&checkpoint.head, &[])?;
+            let own = task.criteria.iter().flat_map(|criterion| &criterion.may_change);
+            let may_change = globs(task.settings.may_change.iter().chain(own))?;
+            protection = protection.with_judges(&task, &start, &table).without(&may_change);
+        }
         policy.protect_paths = protection.named().map(|path| root.join(path)).collect();
         let open = task.criteria.iter().find(|criterion| !criterion.checked);
         policy.focus = open.map(|criterion| TickRule { mark: criterion.mark });

@@ -1,4 +1,4 @@
-//! `retry`: resets attempts, so that the next run tries blocked criteria again.
+//! `retry`: resets attempts, so that the next run works on blocked and held criteria again.
 
 use std::path::Path;
 
@@ -35,13 +35,16 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         }
     };
     // A proven criterion keeps its attempts, as history.
-    let failed =
-        |entry: &CriterionState| entry.proof.is_none() && (entry.attempts > 0 || entry.blocked);
+    let failed = |entry: &CriterionState| {
+        entry.proof.is_none() && (entry.attempts > 0 || entry.blocked || entry.held.is_some())
+    };
     let mut cleared = Vec::new();
     for entry in state.criteria.iter_mut().filter(|entry| wanted(entry)) {
         if failed(entry) {
             entry.attempts = 0;
             entry.blocked = false;
+            // The ref stays, for whoever wants to look at the work.
+            entry.held = None;
             cleared.push(entry.key.text.clone());
         }
     }
@@ -49,14 +52,14 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
         let known = state.criteria.iter().filter(|entry| failed(entry));
         let known: Vec<_> = known.map(|entry| format!("`{}`", entry.key.text)).collect();
         let hint = if known.is_empty() {
-            "no open criterion has failed attempts".to_owned()
+            "no open criterion has failed attempts or held work".to_owned()
         } else {
-            format!("criteria with failed attempts: {}", known.join(", "))
+            format!("criteria with failed attempts or held work: {}", known.join(", "))
         };
         let named = args.criterion.as_deref().unwrap_or_default();
         return Err(Failure::new(
             ExitCode::Usage,
-            format!("criterion `{named}` has no failed attempts"),
+            format!("criterion `{named}` has no failed attempts and no held work"),
         )
         .hint(hint));
     }
@@ -76,7 +79,7 @@ pub(super) fn retry(directory: Option<&Path>, args: &RetryArgs) -> Result<u8, Fa
     if args.json {
         say_json(&json!({ "cleared": cleared }));
     } else if cleared.is_empty() {
-        say("Nothing to reset: no open criterion has failed attempts");
+        say("Nothing to reset: no open criterion has failed attempts or held work");
     } else {
         for text in &cleared {
             say(&format!("reset  {text}"));

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::print::{say, say_json};
 use crate::engine::load_state;
 use crate::events::{Journal, JournalLine, RunStatus, RunView, journals};
-use crate::model::{ExitCode, Proof, Task, TaskState};
+use crate::model::{CriterionState, ExitCode, Proof, Task, TaskState};
 use crate::report::count;
 
 /// Prints the progress.
@@ -81,6 +81,7 @@ fn criteria(task: &Task, state: &TaskState) -> Vec<Value> {
             "text": criterion.key.text,
             "checked": criterion.checked,
             "blocked": entry.is_some_and(|entry| entry.blocked),
+            "held": entry.and_then(|entry| entry.held.as_ref()),
             "attempts": entry.map_or(0, |entry| entry.attempts),
             "proof": entry.and_then(|entry| entry.proof),
         })
@@ -96,7 +97,11 @@ fn overview(task: &Task, state: &TaskState) -> String {
         let proof = match entry.and_then(|entry| entry.proof) {
             Some(Proof::Check) => "  proven by its check".to_owned(),
             Some(Proof::Commit) => "  proven by a commit".to_owned(),
+            Some(Proof::Accepted) => "  accepted by a human".to_owned(),
             None => match entry {
+                Some(CriterionState { held: Some(held), .. }) => {
+                    format!("  held for review: git diff {} {}", held.base.short(), held.name)
+                }
                 Some(entry) if entry.blocked => {
                     format!("  blocked after {}", count(entry.attempts.into(), "attempt"))
                 }

@@ -15,17 +15,17 @@ use std::time::{Duration, Instant};
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::secret_files::SecretFiles;
-use super::{agent_folders, audit, environment, openings, sandbox};
+use super::{agent_folders, audit, environment, openings, paths, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
 use crate::guard::{Policy, Redactor, agent_setting, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
-    AgentFolders, Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms, SandboxError,
-    Secrets, StartOnline, View, Walls, around, full, make_caches, outer, partial, prepare,
-    separate, socket, sockets_of, tools, whole,
+    AgentFolders, Bind, Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms,
+    SandboxError, Secrets, StartOnline, View, Walls, around, full, make_caches, outer, partial,
+    prepare, separate, socket, sockets_of, tools, whole,
 };
-use crate::verify::{PROGRESS, Preflight, Repo as _, TASK};
+use crate::verify::{CheckOptions, PROGRESS, Preflight, Purpose, Repo as _, RoomPlace, TASK};
 
 /// What stays the same over a run.
 pub(super) struct RunWalls {
@@ -59,8 +59,29 @@ fn separated(tree: &Path) -> Result<Option<String>, Failure> {
 }
 
 impl RunWalls {
-    /// Gathers what a run's sandboxes show. `scratch` is the run's own folder.
+    /// Gathers what a run's sandboxes show, and prepares the working tree for an agent. `scratch` is
+    /// the run's own folder.
     pub(super) fn new(
+        at: &TaskContext,
+        preflight: &Preflight,
+        settings: &Settings,
+        tier: (Tier, Programs),
+        scratch: &Path,
+        secrets: SecretFiles,
+    ) -> Result<Self, Failure> {
+        let mut walls = Self::of_checks(at, preflight, settings, tier, scratch, secrets)?;
+        match walls.tier {
+            Tier::Off => {}
+            Tier::Full | Tier::Partial => {
+                walls.notice = separated(&walls.view.tree)?;
+                git_folders(at.place.repo.common_dir()).map_err(failed(&walls.view.tree))?;
+            }
+        }
+        Ok(walls)
+    }
+
+    /// The same where no agent works, only checks. Nothing in the working tree changes.
+    pub(super) fn of_checks(
         at: &TaskContext,
         preflight: &Preflight,
         settings: &Settings,
@@ -74,19 +95,11 @@ impl RunWalls {
         view.replaced = secrets.replacements(&shown).map_err(failed(&shown))?;
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
         fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
-        let mut notice = None;
-        match tier {
-            Tier::Off => {}
-            Tier::Full | Tier::Partial => {
-                notice = separated(&view.tree)?;
-                git_folders(at.place.repo.common_dir()).map_err(failed(&view.tree))?;
-            }
-        }
         let file = |name| at.place.root().join(at.layout.file(name));
         let editable = [at.folder.dir.clone(), file(TASK), file(PROGRESS)];
         let redactor = environment::redactor_of(secrets.values);
         let number = AtomicU32::new(0);
-        Ok(Self { tier, programs, view, editable, redactor, notice, number })
+        Ok(Self { tier, programs, view, editable, redactor, notice: None, number })
     }
 
     /// What people are told about the preparations.
@@ -231,6 +244,86 @@ impl RunWalls {
         })
     }
 
+    /// Starts the sandbox of one check in a proof room. HOME keeps what earlier checks of the room
+    /// wrote there.
+    pub(super) fn proof(
+        &self,
+        place: &RoomPlace,
+        options: &CheckOptions,
+    ) -> Result<Room, SandboxError> {
+        let purpose = options.purpose;
+        let mut view = self.view.clone();
+        let (online, trusted) = match purpose {
+            Purpose::Check => (false, view.network == Network::Own),
+            Purpose::FirstSetup => (true, true),
+            Purpose::Setup { network } => (network, false),
+        };
+        if online {
+            view.network = Network::Host;
+        }
+        // A check sees the human's own files with secrets, unless it could send them away.
+        if trusted {
+            view.replaced.clear();
+        }
+        view.git = vec![place.work.join(".git")];
+        view.tree.clone_from(&place.work);
+        view.tmp = place.folder.join("tmp");
+        view.var_tmp = place.folder.join("var-tmp");
+        // It may write everything but what decides.
+        view.protected = options.fixed.iter().map(|path| place.work.join(path)).collect();
+        view.writable.clear();
+        for folder in [&view.tmp, &view.var_tmp] {
+            fs::create_dir_all(folder).map_err(failed(folder))?;
+        }
+        let log = place.folder.join("sandbox.log");
+        let walls = match self.tier {
+            Tier::Full => {
+                let overlay = Overlay::below(&place.folder.join("home"), self.view.home.clone());
+                if !overlay.merged.exists() {
+                    self.prepare(&overlay)?;
+                }
+                let mut profile = full(&view, overlay);
+                if purpose == Purpose::FirstSetup {
+                    profile.mounts.extend(credentials(&self.view.home));
+                }
+                let borrowed = place.borrowed.iter().cloned();
+                profile.mounts.extend(borrowed.map(|(from, at)| Bind::ReadOnly { from, at }));
+                for path in &place.shared {
+                    let (from, at) = (self.view.tree.join(path), place.seen_at.join(path));
+                    let target = place.work.join(path);
+                    fs::create_dir_all(&target).map_err(failed(&target))?;
+                    profile.mounts.push(Bind::ReadOnly { from, at });
+                }
+                Walls::Namespaces(profile)
+            }
+            Tier::Partial | Tier::Off => {
+                view.visible.push(place.work.clone());
+                view.visible.extend(place.borrowed.iter().map(|(from, _)| from.clone()));
+                view.visible.push(place.folder.join("objects"));
+                view.visible.extend(place.shared.iter().map(|path| self.view.tree.join(path)));
+                view.hidden.push(self.view.tree.clone());
+                Walls::Landlock(self.limits(&view)?)
+            }
+        };
+        Room::start(&self.programs, &walls, self.seen(place), &log)
+    }
+
+    /// Where a check sees its room.
+    pub(super) fn seen<'a>(&self, place: &'a RoomPlace) -> &'a Path {
+        match self.tier {
+            Tier::Full => &place.seen_at,
+            Tier::Partial | Tier::Off => &place.work,
+        }
+    }
+
+    /// The temporary folder of a check.
+    pub(super) fn proof_tmp(&self, place: &RoomPlace) -> PathBuf {
+        match self.tier {
+            Tier::Full => "/tmp".into(),
+            Tier::Partial | Tier::Off => place.folder.join("tmp"),
+        }
+    }
+
     fn limits(&self, view: &View) -> Result<LandlockRules, SandboxError> {
         make_caches(&view.home, &|tool| which::which(tool).is_ok());
         self.with_secrets(|secrets| partial(view, secrets)).map_err(failed(&view.home))
@@ -238,13 +331,7 @@ impl RunWalls {
 
     /// A HOME whose changes are thrown away.
     fn overlay(&self, name: &str) -> Overlay {
-        let folder = self.view.scratch.join(name);
-        Overlay {
-            lower: self.view.home.clone(),
-            upper: folder.join("upper"),
-            work: folder.join("work"),
-            merged: folder.join("home"),
-        }
+        Overlay::below(&self.view.scratch.join(name), self.view.home.clone())
     }
 
     fn prepare(&self, overlay: &Overlay) -> Result<(), SandboxError> {
@@ -258,6 +345,29 @@ impl RunWalls {
             scrub: &|text| self.redactor.redact_str(text).into_owned(),
         })
     }
+}
+
+/// Files in HOME with which package managers log in.
+fn credentials(home: &Path) -> impl Iterator<Item = Bind> {
+    const FILES: [&str; 15] = [
+        ".npmrc",
+        ".yarnrc.yml",
+        ".netrc",
+        ".git-credentials",
+        ".config/git/credentials",
+        ".config/pip/pip.conf",
+        ".pip/pip.conf",
+        ".pypirc",
+        ".cargo/credentials.toml",
+        ".m2/settings.xml",
+        ".m2/settings-security.xml",
+        ".gradle/gradle.properties",
+        ".bundle/config",
+        ".gem/credentials",
+        ".composer/auth.json",
+    ];
+    let files = FILES.map(|name| home.join(name)).into_iter().filter(|path| path.is_file());
+    files.map(|path| Bind::ReadOnly { from: path.clone(), at: path })
 }
 
 fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> SandboxError {
@@ -290,6 +400,7 @@ fn view(at: &TaskContext, preflight: &Preflight, scratch: &Path) -> View {
         empty: scratch.join("empty"),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
         unreached: sockets_of(&text),
+        hidden: paths::rooms().into_iter().collect(),
         home,
         ..View::default()
     }

@@ -57,6 +57,8 @@ pub fn from_environment(
         regression_budget: variables.typed("REGRESSION_BUDGET")?,
         idle_timeout: variables.typed("IDLE_TIMEOUT")?,
         turn_timeout: variables.typed("TURN_TIMEOUT")?,
+        proof: variables.word("PROOF", "not one of `room`, `end`, and `tree`")?,
+        harness: Vec::new(),
         protect: Vec::new(),
         allow: Vec::new(),
         services: Vec::new(),

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::Span;
 use crate::model::{
-    Device, NetworkAccess, OnStuck, PolicyRules, ReadableFile, Sandbox, Service, Via, VisiblePath,
-    WriteScope,
+    Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox, Service, Via,
+    VisiblePath, WriteScope,
 };
 
 /// Where a value was written, strongest first.
@@ -104,6 +104,10 @@ pub struct LayerSettings {
     pub idle_timeout: Option<Span>,
     /// A turn may not take longer than this.
     pub turn_timeout: Option<Span>,
+    /// Where checks prove something.
+    pub proof: Option<ProofMode>,
+    /// Globs of more tests and configuration, added up over all layers.
+    pub harness: Vec<String>,
     /// Globs the agent must not change, added up over all layers.
     pub protect: Vec<String>,
     /// Commands allowed on top of the built-in list, added up over all layers.

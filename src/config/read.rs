@@ -54,6 +54,8 @@ pub fn from_task(settings: &TaskSettings) -> Result<LayerSettings, ConfigError> 
         model: settings.model.clone(),
         require_checks: settings.require_checks,
         write_scope: settings.write_scope,
+        proof: settings.proof,
+        harness: settings.harness.clone(),
         protect: settings.protect.clone(),
         allow: settings.allow.clone(),
         services: settings.services.clone(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{Layer, LayerSettings, Source, Span};
 use crate::model::{
-    Device, NetworkAccess, OnStuck, PolicyRules, ReadableFile, Sandbox, Service, Via, VisiblePath,
-    WriteScope,
+    Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox, Service, Via,
+    VisiblePath, WriteScope,
 };
 
 /// What won, for `doctor`.
@@ -49,6 +49,8 @@ macro_rules! settings {
             pub free_models: Option<Vec<String>>,
             /// Globs the agent must not change.
             pub protect: Vec<String>,
+            /// Globs of more tests and configuration, of all layers.
+            pub harness: Vec<String>,
             /// Commands allowed on top of the built-in list.
             pub allow: Vec<String>,
             /// Services of the host that commands reach.
@@ -100,6 +102,7 @@ macro_rules! settings {
                 max_retries,
                 free_models,
                 protect: all(layers, |values| &values.protect),
+                harness: all(layers, |values| &values.harness),
                 allow: all(layers, |values| &values.allow),
                 services: all(layers, |values| &values.services),
                 network_for: all(layers, |values| &values.network_for),
@@ -122,6 +125,8 @@ settings! {
     stuck_threshold: NonZeroU32 = from_one(3), NonZeroU32::to_string;
     /// What to do with a stuck criterion.
     on_stuck: OnStuck = OnStuck::Stop, OnStuck::to_string;
+    /// Where checks prove something.
+    proof: ProofMode = ProofMode::Room, ProofMode::to_string;
     /// How Copilot is driven.
     via: Via = Via::Acp, Via::to_string;
     /// Go on although the human left changes in the tree.

@@ -1,11 +1,16 @@
 //! The start of a run: its first event, prepared files, and the checks before the work.
 
+use std::sync::Arc;
+
 use super::EngineError;
 use super::prompt_inputs::folder_of;
 use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
-use crate::model::{EventKind, Record as _, Task, Totals};
-use crate::verify::{Baseline, CheckPhase, CommitsAlone, TASK, plan};
+use crate::model::{CheckResult, EventKind, ProofMode, Record as _, Task, Totals};
+use crate::verify::{
+    Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, TASK, Warmth, first_seen, plan,
+    room_lacks,
+};
 
 impl Run {
     /// Does everything that comes before the first iteration.
@@ -40,11 +45,11 @@ impl Run {
             let prepared = &parts.preflight.prepared;
             parts.repo.commit_paths(branch, prepared, &message, &parts.identity)?;
         }
+        self.begin_harness()?;
         self.refuse_commit_only(&task)?;
-        match self.parts.baseline {
-            BaselineRun::Taken => self.take_baseline(&task).await?,
-            BaselineRun::Skipped => {}
-        }
+        self.set_up_rooms(&task).await?;
+        self.take_baseline(&task).await?;
+        self.judge_held(&task).await?;
         self.refuse_commit_only(&task)
     }
 
@@ -59,17 +64,82 @@ impl Run {
         }
     }
 
+    /// Runs every check before the work. One that is red in the proof room runs in the working
+    /// tree, too: if it is green there, the room lacks something, and nothing could be proven.
     async fn take_baseline(&mut self, task: &Task) -> Result<(), EngineError> {
         let planned = plan(task, CheckPhase::Baseline, self.baseline.millis());
         if planned.is_empty() {
             return Ok(());
         }
-        let parts = &self.parts;
-        let status = parts.repo.status()?;
-        let ran = self.run_checks(parts.checks.as_ref(), &planned, &status).await?;
-        parts.events.record(EventKind::BaselineChecked { checks: ran.results.clone() })?;
-        self.artefacts.extend(ran.artefacts);
-        self.baseline = Baseline::new(ran.results);
+        let checks = Arc::clone(&self.parts.checks);
+        let status = self.parts.repo.status()?;
+        let in_room = self.rooms.is_some() && self.parts.proof == ProofMode::Room;
+        if !in_room && self.parts.baseline == BaselineRun::Skipped {
+            return Ok(());
+        }
+        let proved = self
+            .run_proof(Warmth::Warm, (task, None), (&planned, checks.as_ref()), &status)
+            .await?;
+        if in_room && self.parts.baseline == BaselineRun::Taken {
+            let flaky = &proved.flaky;
+            let steady: Vec<PlannedCheck> =
+                planned.iter().filter(|it| !flaky.contains(&it.command)).cloned().collect();
+            self.compare_with_tree(task, &steady, &proved.checks, checks.as_ref()).await?;
+        }
+        let results = proved.checks;
+        self.parts.events.record(EventKind::BaselineChecked { checks: results.clone() })?;
+        self.remember_first(&results)?;
+        self.baseline = Baseline::new(results);
         Ok(())
+    }
+
+    /// Remembers how commands ended that never ran before in this task.
+    fn remember_first(&mut self, results: &[CheckResult]) -> Result<(), EngineError> {
+        let head = self.parts.repo.checkpoint()?.head;
+        let start = self.parts.repo.files(&head, &[])?;
+        let mut seen = first_seen(results, &start, &self.parts.table);
+        seen.retain(|seen| self.state.first_seen(&seen.command).is_none());
+        self.state.first_seen.append(&mut seen);
+        Ok(())
+    }
+
+    async fn compare_with_tree(
+        &mut self,
+        task: &Task,
+        planned: &[PlannedCheck],
+        results: &[CheckResult],
+        checks: &dyn Checks,
+    ) -> Result<(), EngineError> {
+        let red = |check: &&PlannedCheck| {
+            results.iter().any(|result| result.command == check.command && !result.passed())
+        };
+        let again: Vec<PlannedCheck> = planned.iter().filter(red).cloned().collect();
+        let status = self.parts.repo.status()?;
+        let here = self.run_checks(checks, &again, &status).await?;
+        self.artefacts.extend(here.artefacts);
+        if self.interrupted().is_some() {
+            return Ok(());
+        }
+        let green = |check: &&PlannedCheck| {
+            here.results.iter().any(|it| it.command == check.command && it.passed())
+        };
+        let doubtful: Vec<PlannedCheck> = again.iter().filter(green).cloned().collect();
+        // A check that is green in the room this time is flaky: the room is not to blame.
+        let second =
+            self.run_proof(Warmth::Warm, (task, None), (&doubtful, checks), &status).await?;
+        let is_flaky = |command: &str| {
+            second.checks.iter().any(|it| it.command == command && it.passed())
+                || second.flaky.iter().any(|it| it == command)
+        };
+        let steady = results.iter().filter(|room| !is_flaky(&room.command));
+        let differ = steady.filter_map(|room| {
+            let tree = here.results.iter().find(|tree| tree.command == room.command)?;
+            room_lacks(room, tree)
+        });
+        let differ: Vec<String> = differ.collect();
+        if differ.is_empty() {
+            return Ok(());
+        }
+        Err(EngineError::RoomLacks { what: differ.join("\n") })
     }
 }

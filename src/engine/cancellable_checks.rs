@@ -31,6 +31,7 @@ impl Checks for CancellableChecks {
                 whole_task: false,
                 status: CheckStatus::NotRun(self.reason.to_owned()),
                 millis: 0,
+                tests: Vec::new(),
                 output: String::new(),
             },
             result = self.checks.run(command, options) => result,

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use crate::model::{
-    Criterion, CriterionState, Limit, OnStuck, Outcome, Task, TaskState, Verdict, VerdictResult,
-    Weight,
+    Criterion, CriterionState, FindingKind, Limit, OnStuck, Outcome, Task, TaskState, Verdict,
+    VerdictResult, Weight,
 };
 
 /// Inconclusive verdicts in a row that end a run.
@@ -63,13 +63,14 @@ pub fn next<'a>(task: &'a Task, state: &TaskState, spent: &Spent, limits: &Limit
     }
 }
 
-/// The criteria that are left to work on: unchecked and not blocked.
+/// The criteria that are left to work on: unchecked, and neither blocked nor held.
 pub(super) fn open_criteria<'a>(
     task: &'a Task,
     state: &TaskState,
 ) -> impl Iterator<Item = &'a Criterion> {
     task.criteria.iter().filter(|criterion| {
-        !criterion.checked && !state.find(&criterion.key).is_some_and(|entry| entry.blocked)
+        let waits = |entry: &CriterionState| entry.blocked || entry.held.is_some();
+        !criterion.checked && !state.find(&criterion.key).is_some_and(waits)
     })
 }
 
@@ -124,7 +125,13 @@ pub fn after(
         return Consequence::Stop(Outcome::Tampered { reason: finding.message.clone() });
     }
     match &verdict.result {
-        VerdictResult::Pass(_) => Consequence::Continue,
+        VerdictResult::Pass(_) | VerdictResult::Held => Consequence::Continue,
+        VerdictResult::Inconclusive
+            if spent.unclear >= UNCLEAR
+                && verdict.findings.iter().any(|it| it.kind == FindingKind::Flaky) =>
+        {
+            Consequence::Block(limits.on_stuck)
+        }
         VerdictResult::Inconclusive if spent.unclear >= UNCLEAR => {
             let why = verdict
                 .findings
@@ -145,7 +152,7 @@ pub fn after(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CriterionKey, Finding, FindingKind, Proof, TaskSettings};
+    use crate::model::{CriterionKey, Finding, Proof, TaskSettings};
 
     const LIMITS: Limits = Limits {
         iterations: 5,
@@ -169,6 +176,7 @@ mod tests {
             mark: 0,
             verify: Vec::new(),
             recipe: None,
+            may_change: Vec::new(),
         });
         Task {
             name: "demo".into(),
@@ -191,6 +199,7 @@ mod tests {
             key: key("a"),
             attempts,
             blocked: false,
+            held: None,
             worked: None,
             proof: None,
             iteration: None,

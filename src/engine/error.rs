@@ -35,6 +35,12 @@ pub enum EngineError {
         /// A line for each: where it stands, and why.
         refused: String,
     },
+    /// Checks fail in the proof room for a reason that is the room's.
+    #[error("the proof room lacks something:\n{what}")]
+    RoomLacks {
+        /// The checks, both outputs, and what helps.
+        what: String,
+    },
     /// TASK.md was deleted during or after a run that died.
     #[error("{path} is gone, and the last run died in iteration {iteration}")]
     TaskGone {
@@ -111,6 +117,7 @@ impl EngineError {
             Self::Task(_)
             | Self::TaskInvalid { .. }
             | Self::ChecksRequired { .. }
+            | Self::RoomLacks { .. }
             | Self::TaskGone { .. }
             | Self::StateBroken { .. }
             | Self::Journal(_)
@@ -126,6 +133,8 @@ impl EngineError {
                 | VerifyError::ExcludesWatched { .. }
                 | VerifyError::OtherBranch { .. }
                 | VerifyError::InProgress { .. }
+                | VerifyError::Conflicts { .. }
+                | VerifyError::InTheWay
                 | VerifyError::Moved { .. }
                 | VerifyError::NoBranch { .. } => Obstacle::Repository,
             },
@@ -162,6 +171,9 @@ impl EngineError {
                  --require-checks"
                     .into(),
             ),
+            Self::RoomLacks { .. } => {
+                Some("add the line to the front matter of TASK.md, then start again".into())
+            }
             Self::Record(_)
             | Self::State(_)
             | Self::StateRead { .. }

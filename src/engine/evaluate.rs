@@ -10,10 +10,13 @@ use super::iteration::{Completion, Iteration};
 use super::run::Run;
 use crate::model::{
     EventKind, Evidence, Finding, FindingKind, Outcome, Record as _, Repair, Stuck, Turn, TurnEnd,
-    Verdict, VerdictResult, Weight,
+    Verdict, VerdictResult, Weight, tests_are_there,
 };
+use crate::sys::{Durability, FileMode, atomic};
 use crate::task;
-use crate::verify::{KeepTick, RepairContext, Repairs, repair, worked};
+use crate::verify::{
+    KeepTick, RepairContext, Repairs, StateFiles, TASK, may_change, repair, worked,
+};
 
 /// The result of an evaluation.
 #[derive(Debug, Default)]
@@ -78,6 +81,14 @@ impl Run {
             return Ok(Evaluated { outcome: Some(Outcome::Tampered { reason }), proven: false });
         }
         let proven = matches!(verdict.result, VerdictResult::Pass(_));
+        if proven {
+            let commit = self.parts.repo.checkpoint()?.head;
+            let changed = evidence.put_back.as_ref().map_or(&[][..], |run| &run.harness);
+            let may_change = may_change(&iteration.task, Some(&iteration.criterion.key))?;
+            self.learn_harness(&commit, changed, &may_change)?;
+        }
+        let verdict_held = verdict.result == VerdictResult::Held;
+        let why = verdict.findings.first().map(|it| it.message.clone()).unwrap_or_default();
         let counts = completion == Completion::Whole || proven;
         let repairs = self.repair_after(iteration, &evidence, &verdict)?;
         let mut consequence = Consequence::Continue;
@@ -86,6 +97,9 @@ impl Run {
             self.record_verdict(iteration, evidence, verdict)?;
         } else if verdict.repairs.iter().any(undoes_a_claim) {
             self.notice("the iteration was cut off; its unproven claims are undone")?;
+        }
+        if counts && verdict_held {
+            self.hold(iteration, &why)?;
         }
         let outcome = match consequence {
             Consequence::Continue => None,
@@ -98,6 +112,7 @@ impl Run {
             // Nothing to commit now: the next iteration or the end of the run does it.
             self.worked_at_all = true;
         }
+        self.last_head = Some(self.parts.repo.checkpoint()?.head);
         self.parts.events.record(EventKind::IterationEnded {
             iteration: iteration.number,
             millis: u64::try_from(iteration.started.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -118,6 +133,9 @@ impl Run {
         if let Some(commit) = worked(evidence) {
             self.state.entry(key).worked = Some(commit.clone());
         }
+        if verdict.findings.iter().any(|finding| finding.kind == FindingKind::TaskTakenBack) {
+            self.keep_task_file(iteration)?;
+        }
         let repairs = self.repair(iteration, &verdict.repairs)?;
         self.tell_left(&repairs.left)?;
         if let Some(saved) = &repairs.saved {
@@ -127,6 +145,23 @@ impl Run {
             }
         }
         Ok(repairs)
+    }
+
+    /// Keeps TASK.md as it is now in the run's folder, before a change of it is taken back.
+    fn keep_task_file(&self, iteration: &Iteration) -> Result<(), EngineError> {
+        let (parts, path) = (&self.parts, self.parts.layout.file(TASK));
+        let now = StateFiles::read(parts.repo.root(), &parts.layout)?;
+        let kept = parts.run_folder.join(format!("TASK.md.{}", iteration.number));
+        if let Some(bytes) = now.bytes(&path) {
+            atomic::write(&kept, bytes, Durability::Machine, FileMode::Owner)?;
+            self.notice(&format!(
+                "the change of {} that is taken back is kept in {}; to make it yours, edit the \
+                 file while no run works",
+                path.display(),
+                kept.display()
+            ))?;
+        }
+        Ok(())
     }
 
     /// Counts a verdict in the state and in what the run has spent, and returns what follows.
@@ -143,6 +178,9 @@ impl Run {
                 entry.proof = Some(*proof);
                 entry.iteration = Some(iteration.number);
                 entry.worked = None;
+                self.passed_since_proof = true;
+                self.proven_since_commit.push((key.clone(), *proof));
+                tests_are_there(&mut self.state.first_seen, &evidence.checks);
                 self.baseline.learn_passed(&evidence.checks);
                 self.origins.remove(key);
                 self.feedback.remove(key);
@@ -155,10 +193,23 @@ impl Run {
                 self.feedback.insert(key.clone(), verdict.findings.clone());
                 self.spent.unclear = 0;
             }
-            VerdictResult::Inconclusive => self.spent.unclear += 1,
+            VerdictResult::Held => {
+                self.feedback.remove(key);
+                self.spent.unclear = 0;
+            }
+            VerdictResult::Inconclusive => {
+                if verdict.findings.iter().any(|it| it.kind == FindingKind::Flaky) {
+                    self.feedback.insert(key.clone(), verdict.findings.clone());
+                }
+                self.spent.unclear += 1;
+            }
         }
         let entry = self.state.entry(key).clone();
-        after(verdict, &entry, &self.spent, &self.parts.limits)
+        let consequence = after(verdict, &entry, &self.spent, &self.parts.limits);
+        if matches!(consequence, Consequence::Block(_)) {
+            self.spent.unclear = 0;
+        }
+        consequence
     }
 
     fn record_verdict(
@@ -237,7 +288,10 @@ fn tell_first(verdict: &mut Verdict, kind: FindingKind, message: String) {
         VerdictResult::Fail if !verdict.tampered() => {
             verdict.findings.insert(0, finding(Weight::Fails));
         }
-        VerdictResult::Pass(_) | VerdictResult::Fail | VerdictResult::Inconclusive => {
+        VerdictResult::Pass(_)
+        | VerdictResult::Fail
+        | VerdictResult::Held
+        | VerdictResult::Inconclusive => {
             verdict.findings.push(finding(Weight::Said));
         }
     }
@@ -248,6 +302,7 @@ fn undoes_a_claim(repair: &Repair) -> bool {
     match repair {
         Repair::RestoreTask { .. }
         | Repair::BackToCheckpoint
+        | Repair::Hold
         | Repair::Untick
         | Repair::RestoreFile(_) => true,
         Repair::ProgressLine | Repair::StateCommit => false,

@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 use super::EngineError;
 use super::iteration::{Completion, Iteration};
 use super::run::Run;
+use crate::agent::AgentKind;
 use crate::guard::secret_name;
 use crate::model::{
-    Attribution, ChangeKind, CriterionKey, Evidence, History, PathChange, ReadBack, TaskEdit,
-    TaskFileChange, Turn, Verdict,
+    Attribution, ChangeKind, CriterionKey, Evidence, FirstStatus, History, PathChange, ProofMode,
+    ReadBack, TaskEdit, TaskFileChange, Tier, Turn, Verdict,
 };
 use crate::task;
 use crate::verify::{
     CheckOptions, CheckPhase, CheckRun, Checks, Collected, Inputs, JudgeRules, PlannedCheck,
-    StateFiles, Status, collect, edited_meanwhile, judge, keep_list, plan, run_checks,
+    Purpose, StateFiles, Status, Warmth, collect, edited_meanwhile, judge, keep_list, plan,
+    run_checks,
 };
 
 impl Run {
@@ -48,6 +50,7 @@ impl Run {
                 artefacts: &self.artefacts,
                 protection: &iteration.protection,
                 writes: &self.writes(iteration),
+                sealed: self.is_sealed(iteration),
                 edits: &self.edits(iteration),
                 undecided: &turn.undecided,
                 secret: &secret_name,
@@ -74,21 +77,33 @@ impl Run {
         let phase = CheckPhase::Iteration { focus, others: self.parts.regression_budget };
         let planned = plan(&iteration.task, phase, self.baseline.millis());
         let before = StateFiles::read(self.parts.repo.root(), &self.parts.layout)?;
-        let ran = self.run_checks(checks, &planned, &collected.status).await?;
+        let proof = self
+            .run_proof(
+                Warmth::Warm,
+                (&iteration.task, Some(focus)),
+                (&planned, checks),
+                &collected.status,
+            )
+            .await?;
         let after = StateFiles::read(self.parts.repo.root(), &self.parts.layout)?;
         let edited = edited_meanwhile(
             &self.compare(focus),
             &self.parts.layout,
             &iteration.files,
-            &before,
-            &after,
+            (&before, &after),
+            self.author_meanwhile(),
         );
         if let Some(edited) = edited {
             collected.evidence.task_file = edited;
         }
-        collected.evidence.checks = ran.results;
-        // Files that the commands left behind are not blamed on the agent later.
-        self.artefacts.extend(ran.artefacts);
+        let red = proof.checks.iter().map(|check| &check.command).filter(|command| {
+            matches!(self.state.first_seen(command), Some(FirstStatus::Red | FirstStatus::Missing))
+        });
+        collected.evidence.red_at_start = red.cloned().collect();
+        collected.evidence.checks = proof.checks;
+        collected.evidence.flaky = proof.flaky;
+        collected.evidence.wrote = proof.wrote;
+        collected.evidence.put_back = proof.put_back;
         Ok(())
     }
 
@@ -130,9 +145,27 @@ impl Run {
     fn edits(&self, iteration: &Iteration) -> Vec<TaskEdit> {
         let mut edits = self.parts.gate.task_edits();
         for edit in &mut edits {
-            edit.unseen |= iteration.criterion.recipe.is_some();
+            edit.unseen |=
+                iteration.criterion.recipe.is_some() || self.parts.agent == AgentKind::Other;
         }
         edits
+    }
+
+    /// Is TASK.md out of the reach of the agent's commands in this iteration?
+    fn is_sealed(&self, iteration: &Iteration) -> bool {
+        let parts = &self.parts;
+        parts.tier == Tier::Full
+            && parts.agent == AgentKind::Copilot
+            && iteration.criterion.recipe.is_none()
+    }
+
+    /// Who changes TASK.md while checks run.
+    fn author_meanwhile(&self) -> Attribution {
+        let in_room = self.rooms.is_some() && self.parts.proof == ProofMode::Room;
+        match self.parts.tier {
+            Tier::Full | Tier::Partial if in_room => Attribution::Human,
+            Tier::Full | Tier::Partial | Tier::Off => Attribution::Unknown,
+        }
     }
 
     /// Runs verify commands in the working tree, and restores files that they changed.
@@ -165,6 +198,9 @@ impl Run {
             dir: dir.to_owned(),
             limit: self.parts.verify_limit,
             env: self.parts.check_environment.clone(),
+            place: None,
+            purpose: Purpose::Check,
+            fixed: Vec::new(),
         }
     }
 

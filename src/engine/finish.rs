@@ -131,6 +131,7 @@ impl Run {
                 line: criterion.line,
                 checked: criterion.checked,
                 blocked: entry.is_some_and(|entry| entry.blocked),
+                held: entry.and_then(|entry| Some(entry.held.as_ref()?.name.clone())),
                 proof: entry.and_then(|entry| entry.proof),
                 attempts: entry.map_or(0, |entry| entry.attempts),
                 key: criterion.key,
@@ -148,7 +149,7 @@ impl Run {
 
     /// The next steps for the human.
     fn next_steps(&self, outcome: &Outcome) -> Vec<String> {
-        let NextCommands { start, retry, review } = &self.parts.commands;
+        let NextCommands { start, retry, review, accept } = &self.parts.commands;
         // The human's own changes are there in the next run, too.
         let beside_human = self.parts.preflight.human.paths().next().is_some();
         let again = format!("{start}{}", if beside_human { " --allow-dirty" } else { "" });
@@ -166,7 +167,21 @@ impl Run {
                 ]
             }
             Outcome::Stuck { .. } => {
-                vec![format!("fix what is named above, then run: {again}")]
+                let held = self.state.criteria.iter().filter_map(|entry| {
+                    let held = entry.held.as_ref()?;
+                    Some((format!("git diff {} {}", held.base.short(), held.name), &entry.key.text))
+                });
+                let mut steps: Vec<String> = held
+                    .map(|(diff, text)| {
+                        format!("review `{text}`: {diff}; take it: {accept} {text:?}")
+                    })
+                    .collect();
+                if steps.is_empty() {
+                    steps.push(format!("fix what is named above, then run: {again}"));
+                } else {
+                    steps.push(format!("or let the agent work on it again: {retry} && {again}"));
+                }
+                steps
             }
             Outcome::AgentUnusable { fault } => {
                 vec![crate::agent::hint(fault.class).to_owned()]

@@ -1,8 +1,6 @@
 //! One iteration, on one screen: open a session, take the checkpoint, run the turn, evaluate
 //! it, and handle a failure of the agent.
 
-use std::path::Path;
-
 use tokio::time::Instant;
 
 use super::evaluate::Evaluated;
@@ -12,7 +10,7 @@ use super::{EngineError, FailureCounts};
 use crate::model::{Criterion, EventKind, Outcome, Record as _, Turn};
 use crate::sys::process::reap_orphans;
 use crate::task;
-use crate::verify::{Protection, StateFiles, TASK};
+use crate::verify::{StateFiles, TASK};
 
 impl Run {
     /// Works on one criterion once. Returns the outcome if the run ends with it.
@@ -79,6 +77,7 @@ impl Run {
     /// Takes the checkpoint and puts the criterion in the guard's focus. Returns `None` if
     /// TASK.md was edited since the criterion was chosen, so that it is no longer open.
     fn open_iteration(&mut self, criterion: &Criterion) -> Result<Option<Iteration>, EngineError> {
+        self.follow_human()?;
         let parts = &self.parts;
         let repo = parts.repo.as_ref();
         // Read once for the prompt, the guard and the later comparison: an edit by the human
@@ -95,12 +94,9 @@ impl Run {
         // make it worse.
         self.ready()?;
         let checkpoint = repo.checkpoint()?;
+        let protection = self.protection(&task)?;
         let origin =
             self.origins.entry(criterion.key.clone()).or_insert_with(|| checkpoint.head.clone());
-        // A file that an earlier attempt created is work, and not yet part of the check.
-        let exists = |path: &Path| repo.exists_at(origin, path).unwrap_or(true);
-        let protection =
-            Protection::of(&task, &exists)?.with(super::recipe::protected(&task, repo.root()));
         let attempt =
             self.state.find(&criterion.key).map_or(0, |entry| entry.attempts).saturating_add(1);
         self.state.iteration = self.state.iteration.saturating_add(1);

@@ -87,7 +87,7 @@ pub(super) fn folder_of(layout: &Layout) -> String {
 /// The findings that an agent can act on.
 fn useful(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
     findings.iter().filter(|finding| match finding.weight {
-        Weight::Fails | Weight::Tampering | Weight::Unclear => true,
+        Weight::Fails | Weight::Held | Weight::Tampering | Weight::Unclear => true,
         Weight::Said => false,
     })
 }

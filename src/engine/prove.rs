@@ -1,17 +1,19 @@
-//! The proof at the end: every ticked criterion must hold in a clean checkout.
+//! The proof at the end: every ticked criterion must hold in a new proof room.
 //!
 //! Invariant: a tick is a claim, whoever set it. Without a verdict, only the criterion's own checks
 //! prove it, and only if it was ticked before the run.
+
+use std::sync::Arc;
 
 use super::EngineError;
 use super::decide::ticked_without_proof;
 use super::run::Run;
 use crate::model::{
-    CheckResult, CheckStatus, CriterionKey, EventKind, Finding, FindingKind, Outcome, Proof,
-    Record as _, Task, Weight,
+    CheckResult, CheckStatus, CriterionKey, CriterionState, EventKind, Finding, FindingKind,
+    Outcome, Proof, Record as _, Task, Weight,
 };
 use crate::task::{self, Tick};
-use crate::verify::{CheckPhase, PlannedCheck, not_reproducible, plan, run_clean};
+use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan};
 
 /// A check that failed at the end.
 struct Broken {
@@ -20,44 +22,46 @@ struct Broken {
     kind: FindingKind,
 }
 
+/// What failing checks opened.
+enum Opened {
+    /// Nothing; why the task is not proven all the same.
+    None { unproven: Vec<String> },
+    /// At least one criterion.
+    Some,
+    /// A criterion that used up its attempts: the run stops.
+    Stop(Outcome),
+}
+
 impl Run {
-    /// Runs every check in a clean checkout of HEAD, and opens criteria whose checks fail there.
+    /// Runs every check in a new proof room, and opens criteria whose checks fail there.
     /// Returns the outcome if no criterion was opened.
     pub(super) async fn prove(&mut self, task: &Task) -> Result<Option<Outcome>, EngineError> {
         let planned = plan(task, CheckPhase::End, self.baseline.millis());
-        let broken = self.broken(&planned).await?;
+        let broken = self.broken(task, &planned).await?;
         if let Some(outcome) = self.interrupted() {
             // The checks were ended early, which says nothing about the work.
             return Ok(Some(outcome));
         }
-        let mut unproven = Vec::new();
-        let mut reopened = false;
-        for broken in &broken {
-            let owners = self.owners(broken);
-            if owners.is_empty() {
-                if self.was_red(&broken.check.command) && broken.check.criteria.is_empty() {
-                    self.notice(&format!("{} It also failed before the work.", broken.reason))?;
-                } else {
-                    unproven.push(broken.reason.clone());
-                }
+        let mut unproven = match self.open_again(task, &broken)? {
+            Opened::Stop(outcome) => return Ok(Some(outcome)),
+            Opened::Some => {
+                self.commit_state()?;
+                return Ok(None);
             }
-            for key in owners {
-                if let Some(outcome) = self.reopen(task, &key, broken)? {
-                    return Ok(Some(outcome));
-                }
-                reopened = true;
-            }
-        }
-        if reopened {
-            self.commit_state()?;
-            return Ok(None);
-        }
+            Opened::None { unproven } => unproven,
+        };
         self.prove_ticked_before(task, &broken);
-        let blocked = task.criteria.iter().filter(|criterion| {
-            !criterion.checked && self.state.find(&criterion.key).is_some_and(|entry| entry.blocked)
-        });
-        let blocked: Vec<_> =
-            blocked.map(|criterion| format!("`{}`", criterion.key.text)).collect();
+        let waiting = |waits: fn(&CriterionState) -> bool| {
+            let open = task.criteria.iter().filter(|criterion| !criterion.checked);
+            let waiting =
+                open.filter(|criterion| self.state.find(&criterion.key).is_some_and(waits));
+            waiting.map(|criterion| format!("`{}`", criterion.key.text)).collect::<Vec<_>>()
+        };
+        let held = waiting(|entry| entry.held.is_some());
+        if !held.is_empty() {
+            unproven.insert(0, format!("held for review: {}.", held.join(", ")));
+        }
+        let blocked = waiting(|entry| entry.blocked && entry.held.is_none());
         if !blocked.is_empty() {
             unproven.insert(0, format!("blocked: {}.", blocked.join(", ")));
         }
@@ -73,8 +77,72 @@ impl Run {
         Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
     }
 
+    /// Opens the criteria of checks that fail.
+    fn open_again(&mut self, task: &Task, broken: &[Broken]) -> Result<Opened, EngineError> {
+        let mut unproven = Vec::new();
+        let mut opened = false;
+        for broken in broken {
+            let owners = self.owners(broken);
+            if owners.is_empty() {
+                if self.was_red(&broken.check.command) && broken.check.criteria.is_empty() {
+                    self.notice(&format!("{} It also failed before the work.", broken.reason))?;
+                } else {
+                    unproven.push(broken.reason.clone());
+                }
+            }
+            for key in owners {
+                if let Some(outcome) = self.reopen(task, &key, broken)? {
+                    return Ok(Opened::Stop(outcome));
+                }
+                opened = true;
+            }
+        }
+        Ok(if opened { Opened::Some } else { Opened::None { unproven } })
+    }
+
+    /// Looks at a run that ends, when its agent is gone: what it ticked is proven even if it ends
+    /// early, and a branch that moved since the last proof proves nothing.
+    pub(super) async fn prove_end(&mut self, outcome: Outcome) -> Result<Outcome, EngineError> {
+        match outcome {
+            Outcome::Proven if self.moved_since_proof()? => {
+                let reason = "the branch moved after the last proof: run the task again.";
+                Ok(Outcome::Stuck { reason: reason.to_owned() })
+            }
+            Outcome::LimitReached { .. }
+            | Outcome::Stuck { .. }
+            | Outcome::AgentUnusable { .. }
+            | Outcome::RateLimited { .. }
+                if self.passed_since_proof =>
+            {
+                let task = self.task()?;
+                let planned = plan(&task, CheckPhase::End, self.baseline.millis());
+                let broken = self.broken(&task, &planned).await?;
+                if self.interrupted().is_none() {
+                    self.open_again(&task, &broken)?;
+                }
+                Ok(outcome)
+            }
+            Outcome::Proven
+            | Outcome::LimitReached { .. }
+            | Outcome::Stuck { .. }
+            | Outcome::AgentUnusable { .. }
+            | Outcome::RateLimited { .. }
+            | Outcome::Tampered { .. }
+            | Outcome::CannotGoOn { .. }
+            | Outcome::Interrupted { .. } => Ok(outcome),
+        }
+    }
+
+    /// Whether the branch has other changes than the runner's own since the last proof.
+    fn moved_since_proof(&self) -> Result<bool, EngineError> {
+        let Some(proven) = &self.proven_head else { return Ok(false) };
+        let repo = self.parts.repo.as_ref();
+        let changes = repo.between(proven, &repo.checkpoint()?.head)?;
+        Ok(changes.iter().any(|change| !self.parts.layout.is_state_file(&change.path)))
+    }
+
     /// Records the proof of criteria that were ticked before the run and whose own checks all
-    /// passed in the clean checkout.
+    /// passed there.
     fn prove_ticked_before(&mut self, task: &Task, broken: &[Broken]) {
         let failed = |key| broken.iter().any(|broken| broken.check.criteria.contains(key));
         let proven: Vec<_> = ticked_without_proof(task, &self.state)
@@ -90,46 +158,30 @@ impl Run {
     }
 
     /// Runs the checks, and returns those that fail.
-    async fn broken(&mut self, planned: &[PlannedCheck]) -> Result<Vec<Broken>, EngineError> {
-        let parts = &self.parts;
-        let (repo, checks) = (parts.repo.as_ref(), parts.checks.as_ref());
+    async fn broken(
+        &mut self,
+        task: &Task,
+        planned: &[PlannedCheck],
+    ) -> Result<Vec<Broken>, EngineError> {
         if planned.is_empty() {
             return Ok(Vec::new());
         }
-        let options = self.check_options(repo.root());
-        let environment = &parts.preflight.environment;
-        self.notice("running every check again in a clean checkout of HEAD")?;
-        let (clean, notes) =
-            run_clean(repo, checks, planned, &options, &parts.layout, environment).await?;
-        for check in &clean {
+        let place = match self.rooms {
+            Some(_) => "a new proof room",
+            None => "the working tree",
+        };
+        self.notice(&format!("running every check again in {place}"))?;
+        let checks = Arc::clone(&self.parts.checks);
+        let status = self.parts.repo.status()?;
+        self.proven_head = Some(self.parts.repo.checkpoint()?.head);
+        let proved =
+            self.run_proof(Warmth::Cold, (task, None), (planned, checks.as_ref()), &status).await?;
+        self.passed_since_proof = false;
+        for check in &proved.checks {
             let (iteration, check) = (self.state.iteration, check.clone());
-            parts.events.record(EventKind::CheckFinished { iteration, check })?;
+            self.parts.events.record(EventKind::CheckFinished { iteration, check })?;
         }
-        let red = |planned: &&PlannedCheck| {
-            clean.iter().any(|check| check.command == planned.command && !check.passed())
-        };
-        // Run the failing ones in the working tree, too, to find out why they fail.
-        let again: Vec<_> = planned.iter().filter(red).cloned().collect();
-        let here = self.run_checks(checks, &again, &repo.status()?).await?;
-        let only_there: Vec<_> = not_reproducible(&here.results, &clean).cloned().collect();
-        self.artefacts.extend(here.artefacts);
-        let describe = |check: CheckResult| {
-            let how = status_of(&check);
-            let (kind, reason) = if only_there.contains(&check) {
-                let notes = notes.join("; ");
-                let notes = if notes.is_empty() { notes } else { format!(" ({notes})") };
-                let reason = format!(
-                    "`{}` passes in the working tree but fails in a clean checkout of HEAD \
-                     ({how}): it depends on something that is not committed{notes}.",
-                    check.command
-                );
-                (FindingKind::NotReproducible, reason)
-            } else {
-                (FindingKind::Regression, format!("`{}` fails at the end ({how}).", check.command))
-            };
-            Broken { check, reason, kind }
-        };
-        Ok(clean.into_iter().filter(|check| !check.passed()).map(describe).collect())
+        Ok(broken(proved))
     }
 
     /// The criteria that a failing check opens again: those that it had proven, or, for a check
@@ -185,6 +237,37 @@ impl Run {
     }
 }
 
+/// The checks that prove nothing, each with the first reason.
+fn broken(proved: Proved) -> Vec<Broken> {
+    let with_old = proved.put_back.map(|run| run.checks).unwrap_or_default();
+    let mut found = Vec::new();
+    for check in proved.checks {
+        let (command, how) = (&check.command, status_of(&check));
+        let wrote = proved.wrote.iter().any(|wrote| wrote.command == *command);
+        let old = with_old.iter().find(|old| old.command == *command && !old.passed());
+        let (reason, kind) = if proved.flaky.contains(command) {
+            let reason = format!("`{command}` passed and failed at the end on the same commit.");
+            (reason, FindingKind::Flaky)
+        } else if !check.passed() {
+            (format!("`{command}` fails at the end ({how})."), FindingKind::Regression)
+        } else if wrote {
+            let reason = format!("`{command}` changes files that decide about checks.");
+            (reason, FindingKind::CheckWrote)
+        } else if let Some(old) = old {
+            let how = status_of(old);
+            let reason = format!(
+                "`{command}` fails at the end with tests, scripts and configuration as they were \
+                 ({how})."
+            );
+            (reason, FindingKind::HarnessNeeded)
+        } else {
+            continue;
+        };
+        found.push(Broken { check, reason, kind });
+    }
+    found
+}
+
 /// The end of a check in a few words.
 fn status_of(check: &CheckResult) -> String {
     match &check.status {
@@ -192,6 +275,8 @@ fn status_of(check: &CheckResult) -> String {
         CheckStatus::Failed(code) => format!("exit {code}"),
         CheckStatus::Signalled(signal) => format!("ended by signal {signal}"),
         CheckStatus::TimedOut(seconds) => format!("longer than {seconds} s"),
-        CheckStatus::NotRun(why) => why.clone(),
+        CheckStatus::NotRun(why) | CheckStatus::NothingRan(why) | CheckStatus::Incomplete(why) => {
+            why.clone()
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::EngineError;
 use super::decide::open_criteria;
-use crate::model::{CheckResult, Criterion, Proof, Task, TaskState};
+use crate::model::{CheckResult, Criterion, FirstStatus, Proof, Task, TaskState};
 
 /// Refuses criteria that no check can prove, or, once they are ticked, has proven. `before` holds the results of the checks
 /// before the work, and is empty as long as they did not run; `file` is TASK.md.
@@ -19,12 +19,22 @@ pub fn require_checks(
     file: &Path,
     before: &[CheckResult],
 ) -> Result<(), EngineError> {
-    let proven = |key| state.find(key).is_some_and(|entry| entry.proof == Some(Proof::Check));
+    let proven = |key| {
+        let proof = state.find(key).and_then(|entry| entry.proof);
+        matches!(proof, Some(Proof::Check | Proof::Accepted))
+    };
     let ticked = task.criteria.iter().filter(|criterion| criterion.checked);
     let refused: Vec<String> = open_criteria(task, state)
         .chain(ticked.filter(|criterion| !proven(&criterion.key)))
         .filter_map(|criterion| {
-            let why = unprovable(criterion, before)?;
+            let green = |command: &str| {
+                before.iter().any(|check| check.command == command && check.passed())
+                    && !matches!(
+                        state.first_seen(command),
+                        Some(FirstStatus::Red | FirstStatus::Missing)
+                    )
+            };
+            let why = unprovable(criterion, green)?;
             let (line, text) = (criterion.line, &criterion.key.text);
             Some(format!("\n  {}:{line}: `{text}` {why}", file.display()))
         })
@@ -35,12 +45,10 @@ pub fn require_checks(
     Err(EngineError::ChecksRequired { refused: refused.concat() })
 }
 
-fn unprovable(criterion: &Criterion, before: &[CheckResult]) -> Option<&'static str> {
-    let passed =
-        |command: &str| before.iter().any(|check| check.command == command && check.passed());
+fn unprovable(criterion: &Criterion, green: impl Fn(&str) -> bool) -> Option<&'static str> {
     if criterion.verify.is_empty() {
         Some("has no verify command")
-    } else if !criterion.checked && criterion.verify.iter().all(|verify| passed(&verify.command)) {
+    } else if !criterion.checked && criterion.verify.iter().all(|verify| green(&verify.command)) {
         Some("passes its verify commands before any work")
     } else {
         None

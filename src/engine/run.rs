@@ -12,15 +12,19 @@ use tokio::time::Instant;
 use super::cancellable_checks::CancellableChecks;
 use super::decide::{Limits, NextStep, Spent, next};
 use super::{EngineError, FailureCounts, GuardRules};
-use crate::agent::{Agent, AgentError, Gate, StopHook, TurnLimits};
+use crate::agent::{Agent, AgentError, AgentKind, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
-use crate::model::{CriterionKey, Finding, Oid, Outcome, Premium, TaskState, Tier};
+use crate::model::{
+    CriterionKey, Finding, Oid, Outcome, Premium, Proof, ProofMode, TaskState, Tier,
+};
 use crate::prompt::Templates;
 use crate::recipe::Bridge;
 use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
-use crate::verify::{Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, Repo};
+use crate::verify::{
+    Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, ProofRooms, Repo, Table,
+};
 
 /// Starts the agent, as often as needed, with this model if one is named.
 pub type Starter =
@@ -35,6 +39,12 @@ pub struct RunParts {
     pub repo: Arc<dyn Repo>,
     /// Runs verify commands.
     pub checks: Arc<dyn Checks>,
+    /// Where they run; none if that is the working tree (`proof: tree`).
+    pub rooms: Option<ProofRooms>,
+    /// Where checks prove something.
+    pub proof: ProofMode,
+    /// Which files are tests and configuration.
+    pub table: Table,
     /// Runs recipes.
     pub recipes: Arc<Bridge>,
     /// Starts the agent.
@@ -81,6 +91,10 @@ pub struct RunParts {
     pub premium: PremiumOf,
     /// The agent's command, redacted, for the journal.
     pub agent_command: String,
+    /// What speaks ACP.
+    pub agent: AgentKind,
+    /// The run's own folder.
+    pub run_folder: PathBuf,
     /// What the kernel enforces on the agent's commands.
     pub tier: Tier,
     /// The model that is asked for.
@@ -110,6 +124,8 @@ pub struct NextCommands {
     pub retry: String,
     /// Shows the commits.
     pub review: String,
+    /// Takes held work; the criterion follows.
+    pub accept: String,
 }
 
 /// Do the verify commands run before the work?
@@ -124,7 +140,10 @@ pub enum BaselineRun {
 /// A run in progress.
 pub struct Run {
     pub(super) parts: RunParts,
+    pub(super) rooms: Option<ProofRooms>,
     pub(super) state: TaskState,
+    /// Where the branch was when the runner looked last.
+    pub(super) last_head: Option<Oid>,
     pub(super) spent: Spent,
     pub(super) baseline: Baseline,
     pub(super) artefacts: BTreeSet<PathBuf>,
@@ -138,6 +157,14 @@ pub struct Run {
     pub(super) open_before: BTreeSet<CriterionKey>,
     /// An iteration has begun, so that there is state to commit.
     pub(super) worked_at_all: bool,
+    /// A criterion passed since the checks of all of them ran in a new room.
+    pub(super) passed_since_proof: bool,
+    /// What was proven since the last state commit, for its trailers.
+    pub(super) proven_since_commit: Vec<(CriterionKey, Proof)>,
+    /// What stands for the task's start in a clone that does not have it.
+    pub(super) start_here: Option<Oid>,
+    /// Where the branch was when they ran there last.
+    pub(super) proven_head: Option<Oid>,
     /// Failures of the agent since the last success.
     pub(super) failures: FailureCounts,
 }
@@ -159,6 +186,8 @@ impl Run {
             reason: "the run was ended",
         });
         Ok(Self {
+            rooms: parts.rooms.take(),
+            last_head: None,
             state,
             spent: Spent::default(),
             baseline: Baseline::default(),
@@ -169,6 +198,10 @@ impl Run {
             started: Instant::now(),
             open_before: BTreeSet::new(),
             worked_at_all: false,
+            passed_since_proof: false,
+            proven_since_commit: Vec::new(),
+            start_here: None,
+            proven_head: None,
             failures: FailureCounts::default(),
             parts,
         })
@@ -181,14 +214,23 @@ impl Run {
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
         self.stop_agent().await;
+        let worked = match worked {
+            Ok(outcome) => self.prove_end(outcome).await,
+            Err(error) => Err(error),
+        };
         let worked = worked.map(|outcome| self.verify_records(outcome));
         match worked.and_then(|outcome| self.tidy_up(outcome)) {
-            Ok(outcome) => self.end(outcome),
+            Ok(outcome) => {
+                let ended = self.end(outcome)?;
+                self.close_rooms();
+                Ok(ended)
+            }
             Err(error) => {
                 // Record why the run ends, if the journal can still be written.
                 if let Err(unwritten) = self.end_for(&error) {
                     tracing::debug!(%unwritten, "the journal does not know why the run ended");
                 }
+                self.close_rooms();
                 Err(error)
             }
         }

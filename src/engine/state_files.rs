@@ -58,9 +58,20 @@ impl Run {
             files.retain(|path| *path != parts.layout.file(TASK));
         }
         let branch = &parts.preflight.checkpoint.branch;
-        let message = parts.layout.state_message();
+        let message = format!("{}\n\n{}", parts.layout.state_message(), self.trailers());
         parts.repo.commit_paths(branch, &files, &message, &parts.identity)?;
+        self.proven_since_commit.clear();
         Ok(())
+    }
+
+    /// Trailers of a state commit: pointers for people and tools, never evidence.
+    fn trailers(&self) -> String {
+        let mut text = format!("Ralph-Task: {}\n", self.parts.layout.task());
+        for (key, proof) in &self.proven_since_commit {
+            let line = key.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            text.push_str(&format!("Ralph-Criterion: {line}\nRalph-Proof: {proof}\n"));
+        }
+        text
     }
 
     /// Reads the state files.

@@ -54,9 +54,9 @@ impl Run {
                 verdict = self.judge(&collected.evidence);
             }
         }
-        let fails = verdict.result == VerdictResult::Fail;
+        let fails = matches!(verdict.result, VerdictResult::Fail | VerdictResult::Held);
         let mut findings = verdict.findings;
-        findings.retain(|finding| finding.weight <= Weight::Fails);
+        findings.retain(|finding| finding.weight <= Weight::Held);
         let sent_back = fails && !findings.iter().any(cannot_be_fixed) && !over.is_cancelled();
         let prompt =
             if sent_back { Some(self.stop_prompt_for(iteration, &findings)?.text) } else { None };
@@ -87,6 +87,7 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         | FindingKind::Uncommitted
         | FindingKind::CheckFailed
         | FindingKind::RedBefore
+        | FindingKind::HarnessNeeded
         | FindingKind::Regression => true,
         // A forbidden change: the runner undoes it, and the turn has failed. History may only
         // grow, so that the agent cannot take back a commit either.
@@ -109,13 +110,17 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         | FindingKind::UndecidedCall
         // Only the human can change these.
         | FindingKind::TaskChangedByHuman
+        | FindingKind::TaskTakenBack
         | FindingKind::CheckRequired
         | FindingKind::GreenBefore
+        | FindingKind::Flaky
+        | FindingKind::HarnessChanged
+        | FindingKind::TestIsNew
+        | FindingKind::CheckWrote
         // Not looked at here, or never a failure.
         | FindingKind::NotReproducible
         | FindingKind::TurnStuck
         | FindingKind::RecipeFailed
-        | FindingKind::TestChanged
         | FindingKind::NoProgressEntry => false,
     }
 }

@@ -1,10 +1,12 @@
 //! A criterion that used up its attempts: its sign, its saved attempts, and the end of the run
 //! or the next criterion.
 
+use sha2::{Digest as _, Sha256};
+
 use super::EngineError;
 use super::iteration::Iteration;
 use super::run::Run;
-use crate::model::{CriterionKey, EventKind, OnStuck, Outcome, Record as _};
+use crate::model::{CriterionKey, EventKind, HeldWork, OnStuck, Outcome, Record as _};
 use crate::sys::{Durability, FileMode, atomic};
 use crate::verify::GUARDRAILS;
 
@@ -44,8 +46,11 @@ impl Run {
         Ok(match then {
             OnStuck::Skip => None,
             OnStuck::Stop => {
-                let times = count(attempts, "time");
-                let reason = format!("`{}` failed {times}; last: {why}", key.text);
+                let reason = match attempts {
+                    // A flaky check costs no attempt.
+                    0 => format!("`{}`: {why}", key.text),
+                    _ => format!("`{}` failed {}; last: {why}", key.text, count(attempts, "time")),
+                };
                 Some(Outcome::Stuck { reason })
             }
         })
@@ -59,16 +64,45 @@ impl Run {
         let message = format!("{}attempts at a blocked criterion", parts.layout.prefix());
         let number = self.state.attempt_refs.max(1);
         let saved = repo.save_attempt(&parts.layout, number, &message, &parts.preflight.human)?;
+        self.back_to_origin(iteration)?;
+        self.state.attempt_refs = saved.number.saturating_add(1);
+        Ok(saved.name)
+    }
+
+    /// Moves the work on a criterion off the branch, to a ref of its own, until a human has
+    /// reviewed it. The task's state files stay.
+    pub(super) fn hold(&mut self, iteration: &Iteration, why: &str) -> Result<(), EngineError> {
+        let parts = &self.parts;
+        let repo = parts.repo.as_ref();
+        let key = &iteration.criterion.key;
+        let name = parts.layout.held_ref(&ref_name(key));
+        let commit = repo.checkpoint()?.head;
+        repo.keep(&name, &commit)?;
+        self.back_to_origin(iteration)?;
+        let entry = self.state.entry(key);
+        entry.held = Some(HeldWork { name: name.clone(), commit, base: iteration.origin.clone() });
+        let (criterion, reason) = (key.clone(), why.to_owned());
+        self.parts.events.record(EventKind::CriterionHeld { criterion, kept: name, reason })?;
+        Ok(())
+    }
+
+    /// Puts the branch back to the commit before the first attempt at a criterion. The task's
+    /// state files stay.
+    fn back_to_origin(&mut self, iteration: &Iteration) -> Result<(), EngineError> {
+        let parts = &self.parts;
         let files = self.read_state_files()?;
         let mut origin = iteration.checkpoint.clone();
         origin.head = iteration.origin.clone();
-        let left = repo.back_to(&origin, &parts.preflight.human)?;
+        let head = parts.repo.checkpoint()?.head;
+        let changes = parts.repo.between(&origin.head, &head)?;
+        let left = parts.repo.back_to(&origin, &parts.preflight.human)?;
+        let gone: Vec<_> = changes.into_iter().map(|change| change.path).collect();
+        self.rooms.iter().for_each(|rooms| rooms.bring_back(&gone));
         self.tell_left(&left)?;
         self.write_state_files(&files)?;
-        self.state.attempt_refs = saved.number.saturating_add(1);
         self.origins.remove(&iteration.criterion.key);
         self.state.entry(&iteration.criterion.key).worked = None;
-        Ok(saved.name)
+        Ok(())
     }
 
     /// Writes a sign to guardrails.md, once per criterion.
@@ -106,6 +140,12 @@ impl Run {
         self.parts.events.record(EventKind::SignAdded { criterion: key.clone(), sign })?;
         Ok(())
     }
+}
+
+/// What refs call a criterion.
+fn ref_name(key: &CriterionKey) -> String {
+    let digest = Sha256::digest(format!("{}{}", key.text, key.occurrence));
+    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A number with its unit, as in `3 attempts`.

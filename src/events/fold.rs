@@ -240,6 +240,9 @@ impl RunView {
             EventKind::CriterionBlocked { criterion, .. } => {
                 self.criterion(criterion).blocked = true;
             }
+            EventKind::CriterionHeld { criterion, reason, .. } => {
+                self.criterion(criterion).finding = Some(reason.clone());
+            }
             EventKind::CriterionReopened { criterion, reason } => {
                 let known = self.criterion(criterion);
                 known.proof = None;
@@ -297,7 +300,7 @@ impl RunView {
         match verdict.result {
             VerdictResult::Pass(proof) => known.proof = Some(proof),
             VerdictResult::Fail => known.failed += 1,
-            VerdictResult::Inconclusive => {}
+            VerdictResult::Held | VerdictResult::Inconclusive => {}
         }
     }
 

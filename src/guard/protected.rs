@@ -80,7 +80,10 @@ impl CallContext<'_> {
                 "path.protected",
                 format!("{shown} is protected in this task"),
             )
-            .instead("change the code so that it passes as the file stands"));
+            .instead(
+                "change the code so that it passes as the file stands; only the human may change a \
+                 check, or allow it with `may_change`",
+            ));
         }
         Ok(())
     }

@@ -19,6 +19,9 @@ pub struct CheckResult {
     pub status: CheckStatus,
     /// Milliseconds it took.
     pub millis: u64,
+    /// What its test runners counted, one entry a runner.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestCount>,
     /// The end of its output, both streams, redacted and bounded.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
@@ -45,4 +48,30 @@ pub enum CheckStatus {
     TimedOut(u64),
     /// It could not be started.
     NotRun(String),
+    /// Exit code 0, but no test ran, and why.
+    NothingRan(String),
+    /// Exit code 0, but a test runner ended before its summary, and where.
+    Incomplete(String),
+}
+
+/// What one test runner counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestCount {
+    /// The runner, as in `cargo test`.
+    pub runner: String,
+    /// Tests that ran.
+    pub ran: u64,
+    /// Tests that were skipped.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped: u64,
+    /// Hashes of the names of tests that failed, sorted, where names are printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<u64>,
+    /// Hashes of the names of tests that passed, sorted, if each of them is printed.
+    #[serde(skip)]
+    pub passed: Option<Vec<u64>>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

@@ -260,7 +260,16 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept: Option<String>,
     },
-    /// A criterion that seemed proven failed the final check in a clean worktree.
+    /// The work on a criterion waits for a human's review.
+    CriterionHeld {
+        /// Which.
+        criterion: CriterionKey,
+        /// The ref that keeps the work.
+        kept: String,
+        /// Why.
+        reason: String,
+    },
+    /// A criterion that seemed proven failed the last proof, in a new room.
     CriterionReopened {
         /// Which.
         criterion: CriterionKey,
@@ -297,7 +306,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as in the JSON field `event`.
-    pub const NAMES: [&'static str; 21] = [
+    pub const NAMES: [&'static str; 22] = [
         "run_started",
         "notice",
         "baseline_checked",
@@ -315,6 +324,7 @@ impl EventKind {
         "verdict_reached",
         "sign_added",
         "criterion_blocked",
+        "criterion_held",
         "criterion_reopened",
         "iteration_ended",
         "waiting",
@@ -342,6 +352,7 @@ impl EventKind {
             | Self::AgentStarted { .. }
             | Self::SignAdded { .. }
             | Self::CriterionBlocked { .. }
+            | Self::CriterionHeld { .. }
             | Self::CriterionReopened { .. }
             | Self::Waiting { .. }
             | Self::RunEnded { .. } => None,
@@ -368,6 +379,7 @@ impl EventKind {
             Self::VerdictReached { .. } => "verdict_reached",
             Self::SignAdded { .. } => "sign_added",
             Self::CriterionBlocked { .. } => "criterion_blocked",
+            Self::CriterionHeld { .. } => "criterion_held",
             Self::CriterionReopened { .. } => "criterion_reopened",
             Self::IterationEnded { .. } => "iteration_ended",
             Self::Waiting { .. } => "waiting",

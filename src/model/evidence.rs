@@ -40,8 +40,6 @@ pub struct Evidence {
     pub uncommitted: Vec<PathChange>,
     /// Protected files that differ from the checkpoint.
     pub protected: Vec<PathChange>,
-    /// Tests outside the protected set that were changed or removed.
-    pub tests: Vec<PathChange>,
     /// Files that the human left in the tree and the agent committed, changed or removed.
     pub human: Vec<PathChange>,
     /// Files of the task folder that only the runner writes and that differ.
@@ -60,14 +58,57 @@ pub struct Evidence {
     pub progress_rewritten: bool,
     /// The verify commands, as the runner ran them after the turn.
     pub checks: Vec<CheckResult>,
+    /// Those of them that were green and red on the same commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<String>,
+    /// Files that commands changed and must not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrote: Vec<CheckWrote>,
+    /// The commands once more, with the harness put back; none if it did not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put_back: Option<PutBackRun>,
     /// The same commands before the work: for the focus, before its first attempt;
     /// for the others the best result of this run, so that a break is not forgiven
     /// because it was there one iteration ago. Empty where there is no baseline.
     pub before: Vec<CheckResult>,
+    /// Commands that failed before the task's first run, and pass since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub red_at_start: Vec<String>,
     /// Executed tool calls without a decision.
     pub undecided: Vec<String>,
     /// Criteria whose passing had been proven before, with their commands that passed.
     pub proven: Vec<CriterionKey>,
+}
+
+/// Files that a verify command changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckWrote {
+    /// The command.
+    pub command: String,
+    /// The files.
+    pub paths: Vec<PathChange>,
+}
+
+/// Verify commands run with the harness as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutBackRun {
+    /// The files of the harness that differ from it at the commit.
+    pub harness: Vec<PathChange>,
+    /// Tests inside product files that are not as they were. They cannot be put back alone.
+    pub inline_tests: Vec<InlineTest>,
+    /// The results.
+    pub checks: Vec<CheckResult>,
+    /// Commands whose test was not there at the task's start: they have no old one to pass.
+    pub left_out: Vec<String>,
+}
+
+/// A test inside a product file, such as a doctest, that changed or vanished.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct InlineTest {
+    /// The product file.
+    pub path: PathBuf,
+    /// Kind of test, such as `doctest`.
+    pub what: String,
 }
 
 /// The author of a change to TASK.md.
@@ -76,10 +117,12 @@ pub struct Evidence {
 pub enum Attribution {
     /// Unchanged.
     Unchanged,
-    /// A call or a commit of the agent.
+    /// The agent.
     Agent,
-    /// Neither a call nor a commit of the agent, so the human.
+    /// A human: the agent's commands could not have made the change.
     Human,
+    /// Nobody can tell: a command of the agent may have made the change.
+    Unknown,
 }
 
 /// A change of TASK.md between two looks.
@@ -89,7 +132,8 @@ pub struct TaskEdit {
     pub before: Vec<u8>,
     /// The bytes after.
     pub after: Vec<u8>,
-    /// A command with unknown writes was running.
+    /// A command with unknown writes was running, or had run in the turn: what it left behind may
+    /// have made the change.
     pub unseen: bool,
 }
 
@@ -132,6 +176,17 @@ pub struct TaskFileChange {
 }
 
 impl TaskFileChange {
+    /// Does it change more than the tick of the criterion in focus?
+    pub fn is_beyond_tick(&self) -> bool {
+        !self.others_ticked.is_empty()
+            || !self.unticked.is_empty()
+            || !self.removed.is_empty()
+            || !self.added.is_empty()
+            || self.verify_changed
+            || self.text_changed
+            || self.unreadable.is_some()
+    }
+
     /// No change.
     pub fn none(by: Attribution) -> Self {
         Self {

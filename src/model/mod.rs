@@ -26,12 +26,12 @@ mod turn;
 mod verdict;
 
 pub use audit::{AuditDecision, AuditEntry, HookType};
-pub use check::{CheckResult, CheckStatus};
+pub use check::{CheckResult, CheckStatus, TestCount};
 pub use diagnostic::{Diagnostic, Severity};
 pub use event::{AgentIdentity, Event, EventKind, ReadBack, Record, RecordError, Totals};
 pub use evidence::{
-    Attribution, ChangeKind, Checkpoint, CommitSeen, Evidence, History, PathChange, SignsChange,
-    TaskEdit, TaskFileChange,
+    Attribution, ChangeKind, CheckWrote, Checkpoint, CommitSeen, Evidence, History, InlineTest,
+    PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange,
 };
 pub use exit_code::ExitCode;
 pub use ids::{Oid, RunId, SessionId};
@@ -47,8 +47,8 @@ pub use recipe::{
 };
 pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
-pub use setting::{OnStuck, Premium, Sandbox, Tier, Via, WriteScope};
-pub use state::{CriterionState, TaskState};
+pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, Via, WriteScope};
+pub use state::{CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState, tests_are_there};
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
 pub use turn::{CallStatus, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage};
 pub use verdict::{Finding, FindingKind, Proof, Repair, Verdict, VerdictResult, Weight};

@@ -144,6 +144,9 @@ pub struct CriterionSummary {
     pub checked: bool,
     /// Whether it used up its attempts.
     pub blocked: bool,
+    /// The ref that keeps its work until a human has reviewed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
     /// Its proof; `None` for a tick without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,

@@ -31,11 +31,11 @@ use serde_json::Value;
 
 use super::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
-    Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, EventKind, Evidence,
-    ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Limit, Obstacle, Oid, OnStuck,
-    Outcome, PathChange, Proof, RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId,
-    SignsChange, StepStatus, Stuck, TaskFileChange, Tier, Totals, Turn, TurnEnd, Usage, Verdict,
-    VerdictResult, Weight,
+    CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, EventKind,
+    Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, InlineTest, Limit,
+    Obstacle, Oid, OnStuck, Outcome, PathChange, Proof, PutBackRun, RecipeFault, RecipeName,
+    Repair, Reset, RunSummary, SessionId, SignsChange, StepStatus, Stuck, TaskFileChange,
+    TestCount, Tier, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
 };
 
 /// Takes secrets out of text.
@@ -221,20 +221,24 @@ const TITLE: Keep = Keep::Start(400);
 
 each_field! {
     AgentIdentity { name, version }
-    CheckResult { command, criteria, whole_task, status, millis, output: OUTPUT }
+    CheckResult { command, criteria, whole_task, status, millis, tests, output: OUTPUT }
+    TestCount { runner, ran, skipped, failed, passed }
+    CheckWrote { command, paths }
     CommitSeen { id, subject, ours, merge, paths }
     CriterionKey { text, occurrence }
-    CriterionSummary { key, line, checked, blocked, proof, attempts }
+    CriterionSummary { key, line, checked, blocked, held, proof, attempts }
     Cut { part, bytes }
     Evidence {
         focus, task_file, history, in_progress, commits, secrets, worked_before, uncommitted,
-        protected, tests, human, state_files, guardrails, state_uncommitted, settings, progress,
-        progress_rewritten, checks, before, undecided, proven,
+        protected, human, state_files, guardrails, state_uncommitted, settings, progress,
+        progress_rewritten, checks, flaky, wrote, put_back, before, red_at_start, undecided, proven,
     }
     ExecutedCall { id, kind, title: TITLE, input, status, exit }
     Fault { class, message: MESSAGE, reset }
     Finding { kind, weight, message }
+    InlineTest { path, what }
     PathChange { path, kind }
+    PutBackRun { harness, inline_tests, checks, left_out }
     RecipeFault { kind, message: MESSAGE }
     RunSummary { criteria, iterations, millis, premium_requests, tokens, next }
     TaskFileChange {
@@ -268,7 +272,7 @@ macro_rules! each_variant {
 }
 
 each_variant! {
-    CheckStatus { Passed, Failed(code), Signalled(signal), TimedOut(seconds), NotRun(why) }
+    CheckStatus { Passed, Failed(code), Signalled(signal), TimedOut(seconds), NotRun(why), NothingRan(why), Incomplete(why) }
     History { Straight, Rewritten, OtherBranch(branch), Detached }
     Outcome {
         Proven,
@@ -283,6 +287,7 @@ each_variant! {
     Repair {
         RestoreTask { keep_tick },
         BackToCheckpoint,
+        Hold,
         Untick,
         RestoreFile(path),
         ProgressLine,
@@ -316,6 +321,7 @@ each_variant! {
         VerdictReached { iteration, criterion, evidence, verdict, repairs },
         SignAdded { criterion, sign },
         CriterionBlocked { criterion, then, kept },
+        CriterionHeld { criterion, kept, reason },
         CriterionReopened { criterion, reason },
         IterationEnded { iteration, millis, premium_requests },
         Waiting { until, reason },

@@ -24,6 +24,39 @@ impl fmt::Display for OnStuck {
     }
 }
 
+/// Where checks prove something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofMode {
+    /// In the proof room, after each iteration and at the end.
+    #[default]
+    Room,
+    /// In the working tree after each iteration, and in a proof room at the end.
+    End,
+    /// In the working tree.
+    Tree,
+}
+
+impl ProofMode {
+    /// The names of all modes.
+    pub const WORDS: [&str; 3] = ["room", "end", "tree"];
+
+    /// The mode of this name.
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Room, Self::End, Self::Tree].into_iter().find(|mode| mode.to_string() == word)
+    }
+}
+
+impl fmt::Display for ProofMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Room => "room",
+            Self::End => "end",
+            Self::Tree => "tree",
+        })
+    }
+}
+
 /// Where the agent may write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

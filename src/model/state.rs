@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CriterionKey, Oid, Proof};
+use super::{CheckResult, CriterionKey, Oid, Proof, TestCount};
 
 /// The committed memory of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,11 +11,44 @@ pub struct TaskState {
     pub version: u32,
     /// The last iteration number used; numbers only grow, across runs.
     pub iteration: u32,
+    /// The commit before the task's first run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Oid>,
+    /// A tree with the harness that counts: the start's, and what humans changed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<Oid>,
+    /// How commands ended when they ran for the first time, before any work on their criterion.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first_seen: Vec<FirstSeen>,
     /// The next number for `refs/ralph/<task>/attempts/<n>`.
     #[serde(default)]
     pub attempt_refs: u32,
     /// One entry for every criterion that was ever in focus.
     pub criteria: Vec<CriterionState>,
+}
+
+/// The end of a verify command that ran for the first time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstSeen {
+    /// The command.
+    pub command: String,
+    /// How it ended.
+    pub status: FirstStatus,
+    /// What its test runners counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestCount>,
+}
+
+/// How a verify command ended before any work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstStatus {
+    /// It passed.
+    Green,
+    /// It failed.
+    Red,
+    /// It failed, for the test that it runs was not there.
+    Missing,
 }
 
 /// The memory of a criterion.
@@ -30,6 +63,9 @@ pub struct CriterionState {
     /// Used up its attempts: not selected until `retry`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
+    /// Done, but waiting for a human's review: not selected until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldWork>,
     /// An attempt left this commit with work in it: a later one, of another run or on another
     /// machine, needs no other as long as the branch has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +78,34 @@ pub struct CriterionState {
     pub iteration: Option<u32>,
 }
 
+/// Work that waits for a human's review.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldWork {
+    /// The ref that keeps it.
+    pub name: String,
+    /// The commit that it names.
+    pub commit: Oid,
+    /// The commit that the work began on.
+    pub base: Oid,
+}
+
+/// Remembers that checks have found the tests that were not there at the start: from now on they
+/// are old ones.
+pub fn tests_are_there(first_seen: &mut [FirstSeen], checks: &[CheckResult]) {
+    for seen in first_seen {
+        let found = checks.iter().any(|it| it.passed() && it.command == seen.command);
+        if found && seen.status == FirstStatus::Missing {
+            seen.status = FirstStatus::Red;
+        }
+    }
+}
+
 impl TaskState {
+    /// How a command ended when it ran for the first time.
+    pub fn first_seen(&self, command: &str) -> Option<FirstStatus> {
+        self.first_seen.iter().find(|seen| seen.command == command).map(|seen| seen.status)
+    }
+
     /// The memory of a criterion, if there is any.
     pub fn find(&self, key: &CriterionKey) -> Option<&CriterionState> {
         self.criteria.iter().find(|entry| entry.key == *key)
@@ -55,6 +118,7 @@ impl TaskState {
                 key: key.clone(),
                 attempts: 0,
                 blocked: false,
+                held: None,
                 worked: None,
                 proof: None,
                 iteration: None,

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Device, Diagnostic, NetworkAccess, OnStuck, PolicyRules, ReadableFile, RecipeName, Service,
-    VisiblePath, WriteScope,
+    Device, Diagnostic, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, RecipeName,
+    Service, VisiblePath, WriteScope,
 };
 
 /// A task: a folder with a TASK.md.
@@ -65,6 +65,8 @@ pub struct Criterion {
     pub verify: Vec<VerifyCommand>,
     /// The recipe that is run for it in the place of a prompt.
     pub recipe: Option<RecipeName>,
+    /// Globs of tests and configuration that the work on it may change.
+    pub may_change: Vec<String>,
 }
 
 /// A command under a criterion, with the place it was written.
@@ -98,6 +100,16 @@ pub struct TaskSettings {
     pub require_checks: Option<bool>,
     /// Where the agent may write.
     pub write_scope: Option<WriteScope>,
+    /// Where checks prove something.
+    pub proof: Option<ProofMode>,
+    /// Commands that make the proof room ready for checks.
+    pub setup: Vec<String>,
+    /// They may use the network when they run again, after the agent changed a manifest.
+    pub setup_network: Option<bool>,
+    /// Globs, relative to the repository, of tests and configuration that may change.
+    pub may_change: Vec<String>,
+    /// Globs, relative to the repository, of more tests and configuration.
+    pub harness: Vec<String>,
     /// Globs, relative to the repository, that the agent must not change.
     pub protect: Vec<String>,
     /// Commands allowed on top of the built-in list.

@@ -31,6 +31,8 @@ pub enum VerdictResult {
     Pass(Proof),
     /// Not proven; costs an attempt.
     Fail,
+    /// Proven only with changed tests: a human has to review it. Costs no attempt.
+    Held,
     /// Undecidable; costs no attempt.
     Inconclusive,
 }
@@ -45,6 +47,18 @@ pub enum Proof {
     /// A commit only: it has no verify command of its own, or that was green already, or
     /// there is no baseline.
     Commit,
+    /// A human accepted work that was held for review.
+    Accepted,
+}
+
+impl std::fmt::Display for Proof {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Check => "check",
+            Self::Commit => "commit",
+            Self::Accepted => "accepted",
+        })
+    }
 }
 
 /// One thing the judge found.
@@ -66,6 +80,8 @@ pub enum Weight {
     Tampering,
     /// The criterion is not proven.
     Fails,
+    /// A human has to review the work.
+    Held,
     /// Nothing can be concluded.
     Unclear,
     /// Reported, without effect.
@@ -92,6 +108,8 @@ pub enum FindingKind {
     TaskUnreadable,
     /// The human changed TASK.md meanwhile.
     TaskChangedByHuman,
+    /// TASK.md changed beyond the tick, and nobody can tell who did it: the change is taken back.
+    TaskTakenBack,
     /// There is no commit since the checkpoint.
     NoCommit,
     /// No commit changes anything outside the state files.
@@ -112,6 +130,16 @@ pub enum FindingKind {
     NotReproducible,
     /// A verify command of this criterion or the task is red.
     CheckFailed,
+    /// A check was green and red on the same commit.
+    Flaky,
+    /// A check is red with the tests, scripts and configuration of the start.
+    HarnessNeeded,
+    /// The harness changed, and the checks are green with the old one, too.
+    HarnessChanged,
+    /// The test that a check runs was written in this run.
+    TestIsNew,
+    /// A check changed a file that decides about checks.
+    CheckWrote,
     /// The criterion's check was green before the work.
     GreenBefore,
     /// A check that was red before the work is still red.
@@ -120,8 +148,6 @@ pub enum FindingKind {
     Regression,
     /// A protected file was changed.
     ProtectedChanged,
-    /// A test was changed or removed.
-    TestChanged,
     /// The human's own files were committed, changed or removed.
     HumanWorkTouched,
     /// guardrails.md or old lines of progress.md were rewritten.
@@ -154,6 +180,8 @@ pub enum Repair {
     /// Save the attempt under its ref, then put branch and tree back to the checkpoint:
     /// history was rewritten or the work lies elsewhere.
     BackToCheckpoint,
+    /// Keep the work under the criterion's ref, off the branch, until a human has reviewed it.
+    Hold,
     /// Remove only the tick of the criterion in focus: the rest of TASK.md is the human's, and the
     /// tick has no proof.
     Untick,

@@ -305,6 +305,7 @@ impl Reporter for ActivityLog {
             | EventKind::VerdictReached { .. }
             | EventKind::SignAdded { .. }
             | EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::Waiting { .. }

@@ -168,6 +168,7 @@ impl Console {
         let (mark, style) = match verdict.result {
             VerdictResult::Pass(_) => ("✓", Style::new().green()),
             VerdictResult::Fail => ("✗", Style::new().red()),
+            VerdictResult::Held => ("‖", Style::new().yellow()),
             VerdictResult::Inconclusive => ("?", Style::new().yellow()),
         };
         let (word, rest) = said.split_once(' ').unwrap_or((said, ""));
@@ -246,6 +247,9 @@ impl Reporter for Console {
             }
             EventKind::CriterionBlocked { criterion, then, kept } => {
                 self.print(&format::blocked(criterion, *then, kept.as_deref()))?;
+            }
+            EventKind::CriterionHeld { criterion, kept, .. } => {
+                self.print(&format::held(criterion, kept))?;
             }
             EventKind::CriterionReopened { criterion, reason } => {
                 self.print(&format::reopened(criterion, reason))?;

@@ -95,6 +95,7 @@ impl Reporter for CostLog {
             | EventKind::VerdictReached { .. }
             | EventKind::SignAdded { .. }
             | EventKind::CriterionBlocked { .. }
+            | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::StopChecked { .. }

@@ -146,6 +146,7 @@ pub(super) fn proof(proof: Proof) -> &'static str {
     match proof {
         Proof::Check => "check",
         Proof::Commit => "commit",
+        Proof::Accepted => "accepted",
     }
 }
 
@@ -162,6 +163,7 @@ pub(super) fn result(
     let (word, by) = match verdict.result {
         VerdictResult::Pass(by) => ("PASS", Some(by)),
         VerdictResult::Fail => ("FAIL", None),
+        VerdictResult::Held => ("HELD", None),
         VerdictResult::Inconclusive => ("INCONCLUSIVE", None),
     };
     let commits = evidence.commits.len() as u64;
@@ -176,6 +178,7 @@ pub(super) fn result(
             ),
             None,
         ),
+        Some(Proof::Accepted) => (Some("accepted by a human".to_owned()), commits),
         None => (None, commits),
     };
     let repairs: Vec<String> = repairs.iter().map(repaired).collect();
@@ -205,6 +208,7 @@ fn repaired(repair: &Repair) -> String {
         }
         Repair::RestoreTask { keep_tick: false } => "restored TASK.md".to_owned(),
         Repair::BackToCheckpoint => "saved the attempt and reset the branch".to_owned(),
+        Repair::Hold => "kept the work for review, off the branch".to_owned(),
         Repair::Untick => "removed the tick".to_owned(),
         Repair::RestoreFile(path) => format!("restored {}", sentence(&path.to_string_lossy())),
         Repair::ProgressLine => "added the missing progress line".to_owned(),
@@ -249,6 +253,9 @@ pub(super) fn check(check: &CheckResult) -> String {
             format!("timed out after {}", duration(limit.saturating_mul(1000)))
         }
         CheckStatus::NotRun(why) => format!("did not start: {}", sentence(why)),
+        CheckStatus::NothingRan(why) | CheckStatus::Incomplete(why) => {
+            format!("failed (exit 0, but {})", sentence(why))
+        }
     };
     format!("`{}` {status}, {}", sentence(&check.command), duration(check.millis))
 }
@@ -272,7 +279,11 @@ pub(super) fn baseline(checks: &[CheckResult]) -> Vec<String> {
     };
     let odd = checks.iter().filter(|check| match check.status {
         CheckStatus::Passed | CheckStatus::Failed(_) => false,
-        CheckStatus::Signalled(_) | CheckStatus::TimedOut(_) | CheckStatus::NotRun(_) => true,
+        CheckStatus::Signalled(_)
+        | CheckStatus::TimedOut(_)
+        | CheckStatus::NotRun(_)
+        | CheckStatus::NothingRan(_)
+        | CheckStatus::Incomplete(_) => true,
     });
     let odd = odd.map(|odd| format!("Baseline: {}", check(odd)));
     [format!("Baseline: {said}")].into_iter().chain(odd).collect()
@@ -287,6 +298,11 @@ pub(super) fn blocked(key: &CriterionKey, then: OnStuck, kept: Option<&str>) -> 
     let kept =
         kept.map_or_else(String::new, |name| format!("; attempt saved as {}", sentence(name)));
     format!("STUCK {}: no attempts left, {then}{kept}", criterion(key))
+}
+
+/// `held for review: "the API returns a Result" (git show refs/ralph/demo/held/api)`.
+pub(super) fn held(criterion: &CriterionKey, kept: &str) -> String {
+    format!("held for review: {} (git show {kept})", self::criterion(criterion))
 }
 
 /// A criterion that was proven and is not any more.

@@ -88,6 +88,9 @@ impl Plain {
             EventKind::CriterionBlocked { criterion, then, kept } => {
                 vec![format::blocked(criterion, *then, kept.as_deref())]
             }
+            EventKind::CriterionHeld { criterion, kept, .. } => {
+                vec![format::held(criterion, kept)]
+            }
             EventKind::CriterionReopened { criterion, reason } => {
                 vec![format::reopened(criterion, reason)]
             }

@@ -93,6 +93,9 @@ impl Reporter for ProgressMd {
             EventKind::CriterionBlocked { criterion, then, kept } => {
                 self.push(event.time, &format::blocked(criterion, *then, kept.as_deref()));
             }
+            EventKind::CriterionHeld { criterion, kept, .. } => {
+                self.push(event.time, &format::held(criterion, kept));
+            }
             EventKind::CriterionReopened { criterion, reason } => {
                 self.push(event.time, &format::reopened(criterion, reason));
             }

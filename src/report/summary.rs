@@ -17,6 +17,9 @@ const NARROWEST: usize = 40;
 
 /// The mark and the proof in a criterion's row.
 fn standing(criterion: &CriterionSummary) -> (&'static str, &'static str) {
+    if criterion.held.is_some() {
+        return ("‖", "held");
+    }
     match (criterion.checked, criterion.proof, criterion.blocked) {
         (_, _, true) => ("✗", "stuck"),
         (true, Some(proof), false) => ("✓", format::proof(proof)),
@@ -83,7 +86,9 @@ fn counted(criteria: &[CriterionSummary]) -> String {
     let parts: Vec<String> = [
         (format::proof(Proof::Check), "proven by check"),
         (format::proof(Proof::Commit), "proven by commit only"),
+        (format::proof(Proof::Accepted), "accepted by a human"),
         ("none", "ticked but not proven"),
+        ("held", "held for review"),
         ("stuck", "stuck"),
         ("open", "open"),
     ]

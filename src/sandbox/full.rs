@@ -49,6 +49,8 @@ pub struct View {
     pub replaced: Vec<(PathBuf, PathBuf)>,
     /// More paths to show, read-only.
     pub visible: Vec<PathBuf>,
+    /// Folders that are not shown.
+    pub hidden: Vec<PathBuf>,
     /// Folders of tools, as [`tools`](super::tools) finds them.
     pub tools: BTreeSet<PathBuf>,
     /// The user's HOME.
@@ -101,6 +103,9 @@ pub fn full(view: &View, home: Overlay) -> Profile {
     }
     for path in &view.visible {
         mounts.existing(Bind::read_only(path));
+    }
+    for folder in view.hidden.iter().filter(|folder| folder.is_dir()) {
+        mounts.add(Bind::Empty(folder.clone()));
     }
     view.repository(&mut mounts);
     for path in

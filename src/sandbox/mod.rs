@@ -8,6 +8,7 @@
 //! Invariant: a command runs in its sandbox or not at all. Whether a command may run is not
 //! decided here.
 
+mod alone;
 mod call;
 mod calls;
 mod children;
@@ -28,6 +29,7 @@ mod server;
 mod shared;
 mod wire;
 
+pub use alone::CommandEnd;
 pub use call::{CallError, call};
 pub use calls::{Calls, socket};
 pub use enter::{around, become_command, enter};

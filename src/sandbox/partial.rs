@@ -88,12 +88,16 @@ fn readable(view: &View, secrets: &Secrets<'_>) -> std::io::Result<Vec<PathBuf>>
     let mut private: Vec<PathBuf> = HOMES.iter().chain(&SYSTEM_SECRETS).map(Into::into).collect();
     // Disks and memory are devices, too; those that a command needs are open to all.
     private.extend([view.home.clone(), view.scratch.clone(), DEVICES.into()]);
-    private.extend(view.unreached.iter().cloned());
+    private.extend(view.unreached.iter().chain(&view.hidden).cloned());
     let mut found = Vec::new();
     besides(Path::new("/"), &private, &mut found);
     found.extend(visible(&view.home, &view.tools, secrets)?);
     let named = view.tools.iter().chain(&view.visible).chain(&view.sockets);
     found.extend(named.filter(|path| !view.home.starts_with(path)).cloned());
+    let holds_hidden = |path: &PathBuf| view.hidden.iter().any(|hidden| hidden.starts_with(path));
+    for folder in found.extract_if(.., |path| holds_hidden(path)).collect::<Vec<_>>() {
+        besides(&folder, &view.hidden, &mut found);
+    }
     Ok(found)
 }
 

@@ -21,6 +21,11 @@ const SAID: usize = 400;
 /// If the kernel, the container around us or bubblewrap refuses something that a sandbox needs.
 pub fn probe(programs: &Programs, folder: &Path) -> Result<(), SandboxError> {
     let failed = |source| SandboxError::Prepare { path: folder.to_owned(), source };
+    // bubblewrap finds its own processes there.
+    if std::fs::read_link("/proc/self").ok() != Some(std::process::id().to_string().into()) {
+        let said = "/proc counts the processes of another namespace".to_owned();
+        return Err(SandboxError::NotStarted { said });
+    }
     let lower = folder.join("probe");
     let overlay = Overlay {
         upper: lower.join("upper"),

@@ -69,6 +69,15 @@ pub struct Overlay {
     pub merged: PathBuf,
 }
 
+impl Overlay {
+    /// One whose folders lie in `folder`.
+    pub fn below(folder: &Path, lower: PathBuf) -> Self {
+        let (upper, work, merged) =
+            (folder.join("upper"), folder.join("work"), folder.join("home"));
+        Self { lower, upper, work, merged }
+    }
+}
+
 /// What root expects of its own files, whatever their mode says.
 const ROOT: [&str; 3] = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"];
 

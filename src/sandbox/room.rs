@@ -24,7 +24,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::enter::Plan;
 use super::profile::{Overlay, Walls};
 use super::programs::{ENTER, Programs, words};
-use super::server::{CONNECTION, LISTEN, READY, RUN};
+use super::server::{CONNECTION, LISTEN, READY, RUN, RUN_SH};
 use super::wire::{Frame, receive, send};
 use crate::sys::process::end_below;
 use crate::sys::remove_tree;
@@ -213,10 +213,37 @@ impl Room {
         environment: &[OsString],
         fds: [BorrowedFd<'_>; 4],
     ) -> Result<(), SandboxError> {
+        self.ask(RUN, cwd, command, environment, fds)
+    }
+
+    /// The same, with `sh`.
+    pub(super) fn run_sh(
+        &self,
+        cwd: &OsStr,
+        command: &OsStr,
+        environment: &[OsString],
+        fds: [BorrowedFd<'_>; 4],
+    ) -> Result<(), SandboxError> {
+        self.ask(RUN_SH, cwd, command, environment, fds)
+    }
+
+    fn ask(
+        &self,
+        what: &str,
+        cwd: &OsStr,
+        command: &OsStr,
+        environment: &[OsString],
+        fds: [BorrowedFd<'_>; 4],
+    ) -> Result<(), SandboxError> {
         let control = self.control()?;
-        let fields = [OsStr::new(RUN), cwd, command].into_iter();
+        let fields = [OsStr::new(what), cwd, command].into_iter();
         let fields = fields.chain(environment.iter().map(OsString::as_os_str));
         send(&control, fields, &fds).map_err(|_| SandboxError::Ended)
+    }
+
+    /// Keeps what was written in HOME for a sandbox that follows.
+    pub fn keep_home(&self) {
+        self.cleared.store(true, Ordering::SeqCst);
     }
 
     /// Ends everything in the sandbox, and returns when it is gone.

@@ -27,6 +27,8 @@ use crate::sys::process::{count_below, end_below};
 
 /// What the runner asks for.
 pub(super) const RUN: &str = "run";
+/// The same, with `sh`.
+pub(super) const RUN_SH: &str = "run-sh";
 /// The runner wants connections to a port of this loopback.
 pub(super) const LISTEN: &str = "listen";
 /// The server is there.
@@ -47,6 +49,9 @@ const LONGEST_ARGUMENT: usize = 128 << 10;
 
 /// The shell of the Copilot CLI's own calls.
 const SHELL: [&str; 4] = ["/bin/bash", "--norc", "--noprofile", "-c"];
+/// The shell of verify commands. `--` keeps a command that begins with `-` from being taken for an
+/// option.
+const SH: [&str; 3] = ["/bin/sh", "-c", "--"];
 
 /// Processes that a sandbox may hold. A build takes some hundreds.
 const MOST_PROCESSES: usize = 2_000;
@@ -69,7 +74,7 @@ pub fn serve() -> io::Result<()> {
     thread::spawn(move || end_floods(&counted));
     while let Some(frame) = receive(&control)? {
         match frame.text(0) {
-            RUN => {
+            RUN | RUN_SH => {
                 let (children, floods) = (Arc::clone(&children), Arc::clone(&floods));
                 thread::spawn(move || run(frame, &children, &floods));
             }
@@ -104,7 +109,7 @@ fn start(
     [input, output, errors]: [OwnedFd; 3],
     children: &Children,
 ) -> io::Result<(u32, Option<File>)> {
-    let [_, cwd, command, environment @ ..] = fields else {
+    let [kind, cwd, command, environment @ ..] = fields else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let pairs = environment.iter().filter_map(|pair| {
@@ -112,9 +117,10 @@ fn start(
         let at = 1 + bytes.get(1..)?.iter().position(|byte| *byte == b'=')?;
         Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
     });
-    let [program, args @ ..] = SHELL;
-    let mut shell = Command::new(program);
-    shell.args(args).env_clear();
+    let shell: &[&str] = if kind == RUN_SH { &SH } else { &SHELL };
+    let mut words = shell.iter();
+    let mut shell = Command::new(words.next().unwrap_or(&SH[0]));
+    shell.args(words).env_clear();
     if geteuid().is_root() {
         // In a namespace root cannot give files to others, which tar tries.
         shell.env("TAR_OPTIONS", "--no-same-owner");

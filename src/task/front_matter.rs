@@ -115,7 +115,9 @@ fn place(lines: &Lines<'_>, yaml: &Range<usize>, location: Location) -> Range<us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NetworkAccess, OnStuck, PolicyRules, Service, VisiblePath, WriteScope};
+    use crate::model::{
+        NetworkAccess, OnStuck, PolicyRules, ProofMode, Service, VisiblePath, WriteScope,
+    };
     use crate::task::parse;
 
     /// The settings of a file with this YAML, or its diagnostics.
@@ -149,6 +151,11 @@ mod tests {
              model: claude-sonnet-4.5\n\
              require_checks: true\n\
              write_scope: task\n\
+             proof: end\n\
+             setup: [npm ci]\n\
+             setup_network: true\n\
+             may_change: tests/api/**\n\
+             harness: [checks]\n\
              protect: [\"tests/**\", Cargo.toml]\n\
              allow:\n\
              - npm run lint\n\
@@ -168,6 +175,11 @@ mod tests {
             model: Some("claude-sonnet-4.5".into()),
             require_checks: Some(true),
             write_scope: Some(WriteScope::Task),
+            proof: Some(ProofMode::End),
+            setup: vec!["npm ci".into()],
+            setup_network: Some(true),
+            may_change: vec!["tests/api/**".into()],
+            harness: vec!["checks".into()],
             protect: vec!["tests/**".into(), "Cargo.toml".into()],
             allow: vec!["npm run lint".into()],
             services: vec![

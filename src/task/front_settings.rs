@@ -18,7 +18,7 @@ use super::{diagnostics::quote, front_policy::FrontPolicy};
 use crate::model::{Device, ReadableFile, Service, TaskSettings};
 
 /// All keys and the values they take, in the order of the documentation.
-const KEYS: [(&str, &str); 18] = [
+const KEYS: [(&str, &str); 23] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number of at least 1, such as `20`"),
     ("max_duration", "a duration, such as `30s`, `5m`, or `2h`"),
@@ -28,6 +28,11 @@ const KEYS: [(&str, &str); 18] = [
     ("model", "the name of a model"),
     ("require_checks", "`true` or `false`"),
     ("write_scope", "`workspace` or `task`"),
+    ("proof", "`room`, `end`, or `tree`"),
+    ("setup", "a command, or a list of commands"),
+    ("setup_network", "`true` or `false`"),
+    ("may_change", "a glob relative to the repository, such as `tests/api/**`, or a list of globs"),
+    ("harness", "a glob relative to the repository, such as `checks/**`, or a list of globs"),
     ("protect", "a glob relative to the repository, such as `tests/**`, or a list of globs"),
     ("allow", "a command, or a list of commands"),
     (
@@ -104,14 +109,14 @@ impl FrontMatter {
         values(list)
     }
 
-    fn globs(&mut self, written: Spanned<OneOrMany>) -> Vec<String> {
+    fn globs(&mut self, key: &str, written: Spanned<OneOrMany>) -> Vec<String> {
         const HINT: &str = "write a path relative to the repository, such as `tests/**`";
         let list = each(written);
         for glob in &list {
             let pattern = glob.value.as_str();
             let upwards = pattern.split('/').any(|part| part == "..");
             if pattern.trim().is_empty() {
-                self.error(glob.referenced, "`protect` has an empty glob", HINT);
+                self.error(glob.referenced, format!("`{key}` has an empty glob"), HINT);
             } else if pattern.starts_with('/') || upwards {
                 let message = format!("the glob {} can never match", quote(pattern));
                 self.error(glob.referenced, message, HINT);
@@ -213,7 +218,21 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
             match key.value.as_str() {
                 "verify" => read.settings.verify = read.commands("verify", map.next_value()?),
                 "allow" => read.settings.allow = read.commands("allow", map.next_value()?),
-                "protect" => read.settings.protect = read.globs(map.next_value()?),
+                "protect" => read.settings.protect = read.globs("protect", map.next_value()?),
+                "may_change" => {
+                    read.settings.may_change = read.globs("may_change", map.next_value()?);
+                }
+                "harness" => read.settings.harness = read.globs("harness", map.next_value()?),
+                "setup" => read.settings.setup = read.commands("setup", map.next_value()?),
+                "setup_network" => {
+                    let written = map.next_value()?;
+                    read.settings.setup_network =
+                        read.value("setup_network", written, |text| text.parse().ok());
+                }
+                "proof" => {
+                    let written = map.next_value()?;
+                    read.settings.proof = read.value("proof", written, named);
+                }
                 "max_iterations" => {
                     let written = map.next_value()?;
                     read.settings.max_iterations = read.value("max_iterations", written, from_one);

@@ -14,6 +14,7 @@ use super::{
     item::CodeSpan,
     lines::Lines,
     lookalike::{self, Hidden},
+    may_change_item::{self, MayChangeItem},
     recipe_item::{self, RecipeItem},
     segment::{Segment, segments},
     verify_item::{self, VerifyItem},
@@ -258,6 +259,7 @@ impl Walk<'_, '_> {
             checked,
             mark,
             verify: Vec::new(),
+            may_change: Vec::new(),
             recipe: None,
         });
         if let Some(item) = self.items.last_mut() {
@@ -298,7 +300,10 @@ impl Walk<'_, '_> {
                 }
                 None => match recipe_item::read(&segments, &block.code) {
                     Some(item) => self.recipe(within, item),
-                    None => lookalike::item(&segments, self.diagnostics),
+                    None => match may_change_item::read(&segments) {
+                        Some(item) => self.may_change(within, item),
+                        None => lookalike::item(&segments, self.diagnostics),
+                    },
                 },
             },
             Kind::Paragraph => lookalike::lines(&segments, self.diagnostics),
@@ -339,6 +344,21 @@ impl Walk<'_, '_> {
                 "give each recipe its own criterion",
             ),
             Ok(name) => self.found.criteria[number].recipe = Some(name),
+        }
+    }
+
+    fn may_change(&mut self, within: Option<usize>, item: MayChangeItem) {
+        let MayChangeItem { span, globs } = item;
+        match (within, globs) {
+            (Some(number), Ok(globs)) => self.found.criteria[number].may_change.extend(globs),
+            (Some(_), Err(message)) => {
+                self.diagnostics.error(span, message, may_change_item::EXAMPLE);
+            }
+            (None, _) => self.diagnostics.warning(
+                span,
+                "this `may_change` belongs to no criterion and has no effect",
+                "indent it below its criterion, or move it into the front matter",
+            ),
         }
     }
 

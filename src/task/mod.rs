@@ -18,6 +18,7 @@ mod lines;
 mod lookalike;
 mod lookup;
 mod markdown;
+mod may_change_item;
 mod nesting;
 mod parse;
 mod recipe_item;

@@ -81,6 +81,7 @@ mod tests {
             whole_task: false,
             status,
             millis,
+            tests: Vec::new(),
             output: String::new(),
         }
     }

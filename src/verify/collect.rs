@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use super::error::VerifyError;
 use super::fingerprint::{Fingerprint, Fingerprints};
 use super::layout::{Layout, PROGRESS, RECORDS, TASK};
-use super::named_files::is_test;
 use super::protect::Protection;
 use super::repo::{Repo, Status};
 use super::state::StateFiles;
@@ -54,6 +53,8 @@ pub struct Inputs<'a> {
     pub protection: &'a Protection,
     /// Canonical paths that the allowed calls of this turn write.
     pub writes: &'a [PathBuf],
+    /// The agent's commands cannot write TASK.md.
+    pub sealed: bool,
     /// How TASK.md changed during the turn, step by step.
     pub edits: &'a [TaskEdit],
     /// Calls that ran without a decision.
@@ -100,13 +101,6 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
     let protected = |change: &&PathChange| {
         work(change) && inputs.protection.covers(&change.path) && !seen.is_humans(&change.path)
     };
-    let weakened = |change: &&PathChange| {
-        work(change)
-            && !inputs.protection.covers(&change.path)
-            && change.kind != ChangeKind::Added
-            && is_test(&change.path)
-            && !seen.is_humans(&change.path)
-    };
     let evidence = Evidence {
         focus: inputs.focus.clone(),
         task_file: seen.task_file(&now),
@@ -117,7 +111,6 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         worked_before: inputs.worked_before,
         uncommitted: cut(seen.uncommitted()),
         protected: cut(net.iter().filter(protected).cloned().collect()),
-        tests: cut(net.iter().filter(weakened).cloned().collect()),
         human: cut(human),
         state_files: seen.records(&now),
         guardrails: seen.guardrails(&now),
@@ -130,7 +123,11 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
         progress,
         progress_rewritten,
         checks: Vec::new(),
+        flaky: Vec::new(),
+        wrote: Vec::new(),
+        put_back: None,
         before: inputs.before.to_vec(),
+        red_at_start: Vec::new(),
         undecided: inputs.undecided.to_vec(),
         proven: inputs.proven.to_vec(),
     };
@@ -215,18 +212,18 @@ impl Seen<'_> {
     }
 }
 
-/// What a human did to TASK.md while the verify commands ran: all that differs since the
-/// turn began. None if it is as `seen`, right before the commands.
+/// How TASK.md changed while the verify commands ran: all that differs since the turn began. None
+/// if it is as `seen`, right before the commands. `by` is who can have done it.
 pub fn edited_meanwhile(
     compare: Compare<'_>,
     layout: &Layout,
     before: &StateFiles,
-    seen: &StateFiles,
-    now: &StateFiles,
+    (seen, now): (&StateFiles, &StateFiles),
+    by: Attribution,
 ) -> Option<TaskFileChange> {
     let path = layout.file(TASK);
     (seen.prints().get(&path) != now.prints().get(&path))
-        .then(|| compared(compare, before, now, &path, Attribution::Human))
+        .then(|| compared(compare, before, now, &path, by))
 }
 
 /// TASK.md at two times.

@@ -58,6 +58,17 @@ pub enum VerifyError {
         /// The cause.
         source: std::io::Error,
     },
+    /// Held work and the branch changed the same lines.
+    #[error("the held work and the branch changed the same lines: {paths}")]
+    Conflicts {
+        /// The files.
+        paths: String,
+        /// The ref that keeps the work.
+        held: String,
+    },
+    /// Uncommitted changes are where held work would be written.
+    #[error("uncommitted changes are in files that the held work changes, too")]
+    InTheWay,
     /// Another commit was made at the same time.
     #[error("{branch} moved during the commit: it is no longer at {expected}")]
     Moved {
@@ -114,6 +125,13 @@ impl VerifyError {
             Self::ExcludesWatched { .. } => Some(
                 "wait until the run in the other worktree has ended, then run the same command again".into(),
             ),
+            Self::Conflicts { held, .. } => Some(format!(
+                "merge it by hand (git merge {held}) and tick the criterion, or let the agent do \
+                 it again: ralph-copilot retry"
+            )),
+            Self::InTheWay => {
+                Some("commit or stash them, then run the same command again".into())
+            }
             Self::Glob { .. } => None,
         }
     }
@@ -133,6 +151,8 @@ impl VerifyError {
                 UNWRITABLE.iter().any(|words| said.contains(words))
             }
             Self::Moved { .. }
+            | Self::Conflicts { .. }
+            | Self::InTheWay
             | Self::NoBranch { .. }
             | Self::Glob { .. }
             | Self::Locked { .. }

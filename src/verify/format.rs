@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::model::{ChangeKind, CriterionKey, PathChange};
+use crate::model::{ChangeKind, CriterionKey, PathChange, TaskFileChange};
 
 /// A path as text; control characters, quotes and bytes that are not UTF-8 are escaped.
 pub(crate) fn path(path: &Path) -> String {
@@ -53,6 +53,21 @@ pub(crate) fn criterion(key: &CriterionKey) -> String {
 /// Several criteria in a sentence.
 pub(crate) fn criteria(keys: &[CriterionKey]) -> String {
     list(&keys.iter().map(criterion).collect::<Vec<_>>())
+}
+
+/// What changes in TASK.md, in a few words.
+pub(crate) fn task_change(change: &TaskFileChange) -> String {
+    let all = [
+        (change.unreadable.is_some(), "it cannot be read".to_owned()),
+        (!change.removed.is_empty(), format!("removed {}", criteria(&change.removed))),
+        (!change.added.is_empty(), format!("added {}", criteria(&change.added))),
+        (change.verify_changed, "changed verify commands".to_owned()),
+        (!change.others_ticked.is_empty(), format!("ticked {}", criteria(&change.others_ticked))),
+        (!change.unticked.is_empty(), format!("took the tick of {}", criteria(&change.unticked))),
+        (change.text_changed, "changed other text".to_owned()),
+    ];
+    let told: Vec<String> = all.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).collect();
+    told.join("; ")
 }
 
 /// Several words in one sentence, bounded.

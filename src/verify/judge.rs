@@ -168,7 +168,19 @@ impl Case<'_> {
                     self.repairs.push(Repair::Untick);
                 }
             }
-            Attribution::Agent | Attribution::Unchanged => self.ticks(change),
+            Attribution::Unknown if change.is_beyond_tick() => self.find(
+                FindingKind::TaskTakenBack,
+                Weight::Unclear,
+                format!(
+                    "TASK.md changed beyond the tick while a command of the agent could run, and \
+                     nobody can tell who did it ({}). The change is taken back, and this turn has \
+                     no verdict.",
+                    format::task_change(change)
+                ),
+            ),
+            Attribution::Agent | Attribution::Unknown | Attribution::Unchanged => {
+                self.ticks(change);
+            }
         }
     }
 
@@ -367,14 +379,6 @@ impl Case<'_> {
                 ),
             );
         }
-        if !evidence.tests.is_empty() {
-            let paths = format::changes(&evidence.tests);
-            self.find(
-                FindingKind::TestChanged,
-                Weight::Said,
-                format!("Existing tests changed: {paths}. A human should review this."),
-            );
-        }
     }
 
     /// Weighs the findings.
@@ -391,7 +395,9 @@ impl Case<'_> {
                     | FindingKind::Uncommitted
             )
         };
-        let any_red = self.findings.iter().any(|finding| red(finding.kind));
+        // Checks see only what is committed.
+        let any_red = self.evidence.uncommitted.is_empty()
+            && self.findings.iter().any(|finding| red(finding.kind));
         self.findings.sort_by_key(|finding| (finding.weight, any_red && unfinished(finding.kind)));
         let has = |weight| self.findings.iter().any(|finding| finding.weight == weight);
         let result = if has(Weight::Tampering) {
@@ -400,6 +406,9 @@ impl Case<'_> {
             VerdictResult::Inconclusive
         } else if has(Weight::Fails) {
             VerdictResult::Fail
+        } else if has(Weight::Held) {
+            self.repairs.push(Repair::Hold);
+            VerdictResult::Held
         } else {
             VerdictResult::Pass(proof)
         };
@@ -423,10 +432,11 @@ impl Case<'_> {
         let change = &self.evidence.task_file;
         match (change.by, result) {
             (Attribution::Unchanged | Attribution::Human, _)
-            | (Attribution::Agent, VerdictResult::Pass(_)) => None,
-            (Attribution::Agent, VerdictResult::Fail | VerdictResult::Inconclusive) => {
-                Some(Repair::RestoreTask { keep_tick: false })
-            }
+            | (Attribution::Agent | Attribution::Unknown, VerdictResult::Pass(_)) => None,
+            (
+                Attribution::Agent | Attribution::Unknown,
+                VerdictResult::Fail | VerdictResult::Held | VerdictResult::Inconclusive,
+            ) => Some(Repair::RestoreTask { keep_tick: false }),
         }
     }
 }

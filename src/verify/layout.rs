@@ -86,10 +86,25 @@ impl Layout {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
     }
 
-    /// The ref that keeps an attempt. Whatever git does not take in a ref's name is
-    /// written as `%` and two hexadecimal digits.
+    /// The ref that keeps an attempt.
     pub fn attempt_ref(&self, number: u32) -> String {
-        let mut name = String::new();
+        format!("{}/attempts/{number}", self.refs())
+    }
+
+    /// The ref that keeps work until a human has reviewed it.
+    pub fn held_ref(&self, criterion: &str) -> String {
+        format!("{}/held/{criterion}", self.refs())
+    }
+
+    /// The ref that keeps the harness that counts from being collected as garbage.
+    pub fn harness_ref(&self) -> String {
+        format!("{}/harness", self.refs())
+    }
+
+    /// Where the task's refs lie. Whatever git does not take in a ref's name is written as `%` and
+    /// two hexadecimal digits.
+    fn refs(&self) -> String {
+        let mut name = String::from("refs/ralph/");
         for byte in self.task.bytes() {
             match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => {
@@ -98,7 +113,7 @@ impl Layout {
                 _ => name.push_str(&format!("%{byte:02X}")),
             }
         }
-        format!("refs/ralph/{name}/attempts/{number}")
+        name
     }
 }
 

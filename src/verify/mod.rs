@@ -9,45 +9,78 @@
 //! [`collect`] after it; then [`plan`] and [`run_checks`]; then [`judge`]; then [`repair`].
 
 mod baseline;
+mod branch;
+mod check_run;
 mod checks;
-mod clean;
 mod collect;
 mod error;
 mod fingerprint;
 mod format;
 mod git;
-mod ignored;
+mod harness;
 mod judge;
 mod layout;
+mod learned;
 mod leftovers;
-mod named_files;
+mod master;
+mod missing;
 mod plan;
+mod proof_room;
 mod protect;
+mod prove;
+mod rehearse;
 mod repair;
 mod repo;
+mod room_lacks;
+mod room_place;
+mod runner;
+mod setup;
 mod shell;
 mod state;
+mod weigh;
 
 #[cfg(test)]
 mod tests;
 
 pub use baseline::Baseline;
-pub use checks::{CheckOptions, CheckRun, Checks, not_reproducible, run_checks, run_clean};
-pub use clean::CleanTree;
+pub use branch::{
+    Claims, Derivation, DerivedCheck, DerivedTick, ProofStage, Remark, RemarkKind, Seen, TickClaim,
+    claims, derive,
+};
+pub use check_run::{CheckRun, run_checks};
+pub use checks::{CheckOptions, Checks, Purpose};
 pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
 pub use error::{RepoProblem, VerifyError};
 pub use fingerprint::{Fingerprint, Fingerprints};
-pub use git::{ExcludesLock, ExcludesWatch, GitRepo};
-pub use ignored::{Environment, Linked};
+pub use git::{
+    BranchCommit, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo, RoomSource, Tidied, TreeFiles,
+};
+pub use harness::{
+    EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, PutBack, Role, SourceTree, Table,
+    TreeEdit, judges, put_back, table_markdown,
+};
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
+pub use learned::learned;
 pub use leftovers::{Leftovers, left_work, leftovers};
-pub use named_files::{is_test, named_by};
+pub use master::{Master, MasterFolder, RoomFolders, Warmth};
+pub use missing::first_seen;
 pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
+pub use proof_room::{ProofRoom, ProofRooms, RoomCheck, Shown};
 pub use protect::Protection;
+pub use prove::{ProofRules, Proved, globs, may_change, prove};
+pub use rehearse::{AcceptedCheat, Rehearsal, RehearsedCheck, RehearsedCriterion, rehearse};
 pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
     Ancestor, Branch, COMMITS, Dirt, Identity, Person, Preflight, Repo, SavedAttempt, Since, Status,
 };
-pub use shell::ShellChecks;
+pub use room_lacks::{room_lacks, setup_failed};
+pub use room_place::RoomPlace;
+pub use runner::{
+    Invocation, Judgment, Summary, TestNames, TestReport, TestRunner, TestScanner, TestTally,
+    at_least_as_many, invocations, judge_tests, runner_environment, still_failing,
+};
+pub use setup::RoomSetup;
+pub use shell::{OutputTail, ShellChecks};
 pub use state::{StateFiles, keep_list};
+pub use weigh::reasons;

@@ -110,7 +110,16 @@ mod tests {
             .iter()
             .map(|&command| VerifyCommand { command: command.into(), line: 1 })
             .collect();
-        Criterion { key: key(text), line: 1, column: 1, checked, mark: 0, verify, recipe: None }
+        Criterion {
+            key: key(text),
+            line: 1,
+            column: 1,
+            checked,
+            mark: 0,
+            verify,
+            recipe: None,
+            may_change: Vec::new(),
+        }
     }
 
     fn task() -> Task {

@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::error::VerifyError;
-use super::named_files::named_by;
+use super::harness::{SourceTree, Table, judges};
 use crate::model::Task;
 
-/// The task's globs and the files that its verify commands name.
+/// The task's globs, what the runner itself runs, and the files whose exit status decides a check.
 #[derive(Clone, Debug)]
 pub struct Protection {
     globs: GlobSet,
     files: BTreeSet<PathBuf>,
+    judges: BTreeSet<PathBuf>,
 }
 
 impl Protection {
-    /// What a task protects. `exists` says whether the repository holds a file, by its
-    /// path relative to the root; state files are protected in their own way.
+    /// What a task protects; state files are protected in their own way.
     ///
     /// # Errors
     /// If a glob cannot be understood.
-    pub fn of(task: &Task, exists: &dyn Fn(&Path) -> bool) -> Result<Self, VerifyError> {
+    pub fn of(task: &Task) -> Result<Self, VerifyError> {
         let mut globs = GlobSetBuilder::new();
         for text in &task.settings.protect {
             let text = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
@@ -40,10 +40,7 @@ impl Protection {
             glob: task.settings.protect.join(", "),
             source,
         })?;
-        let own = task.criteria.iter().flat_map(|criterion| &criterion.verify);
-        let commands = own.map(|verify| &verify.command).chain(&task.settings.verify);
-        let files = commands.flat_map(|command| named_by(command, exists)).collect();
-        Ok(Self { globs, files })
+        Ok(Self { globs, files: BTreeSet::new(), judges: BTreeSet::new() })
     }
 
     /// The same with more files and folders, relative to the root: what the runner itself
@@ -54,14 +51,33 @@ impl Protection {
         self
     }
 
+    /// The same with the files of the start whose exit status decides a check. The guard denies
+    /// their edits; a change is judged by putting it back.
+    #[must_use]
+    pub fn with_judges(mut self, task: &Task, start: &dyn SourceTree, table: &Table) -> Self {
+        let own = task.criteria.iter().flat_map(|criterion| &criterion.verify);
+        let commands = own.map(|verify| verify.command.as_str());
+        let commands: Vec<&str> =
+            commands.chain(task.settings.verify.iter().map(String::as_str)).collect();
+        self.judges = judges(start, table, &commands).files;
+        self
+    }
+
+    /// The same without judges that the task allows to change.
+    #[must_use]
+    pub fn without(mut self, may_change: &GlobSet) -> Self {
+        self.judges.retain(|path| !may_change.is_match(path));
+        self
+    }
+
     /// Whether a path, relative to the root, must not change.
     pub fn covers(&self, path: &Path) -> bool {
         path.ancestors().any(|above| self.files.contains(above)) || self.globs.is_match(path)
     }
 
-    /// The files that verify commands name, and those of [`Self::with`].
+    /// The judges, and the paths of [`Self::with`].
     pub fn named(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(PathBuf::as_path)
+        self.files.iter().chain(&self.judges).map(PathBuf::as_path)
     }
 }
 
@@ -70,31 +86,26 @@ mod tests {
     use super::*;
     use crate::model::TaskSettings;
 
-    fn protection(protect: &[&str], verify: &[&str]) -> Result<Protection, VerifyError> {
+    fn protection(protect: &[&str]) -> Result<Protection, VerifyError> {
         let words = |all: &[&str]| all.iter().map(|&word| word.to_owned()).collect();
         let task = Task {
             name: "demo".into(),
             title: None,
             criteria: Vec::new(),
-            settings: TaskSettings {
-                protect: words(protect),
-                verify: words(verify),
-                ..TaskSettings::default()
-            },
+            settings: TaskSettings { protect: words(protect), ..TaskSettings::default() },
             source: String::new(),
             diagnostics: Vec::new(),
         };
-        Protection::of(&task, &|path| path == Path::new("check.sh"))
+        Protection::of(&task).map(|it| it.with([PathBuf::from("check.sh")]))
     }
 
     #[test]
-    fn globs_folders_and_named_files_are_covered() {
-        let it = protection(&["tests/**", "./ci/", "*.lock"], &["sh check.sh", "sh gone.sh"])
-            .expect("good globs");
+    fn globs_folders_and_files_are_covered() {
+        let it = protection(&["tests/**", "./ci/", "*.lock"]).expect("good globs");
         for path in ["tests/a.rs", "tests/x/y.rs", "ci/run", "ci", "Cargo.lock", "check.sh"] {
             assert!(it.covers(Path::new(path)), "{path}");
         }
-        for path in ["src/tests.rs", "mytests/a", "gone.sh", "cid"] {
+        for path in ["src/tests.rs", "mytests/a", "cid"] {
             assert!(!it.covers(Path::new(path)), "{path}");
         }
         let more = it.with(["recipes".into(), "deploy".into()]);
@@ -106,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_bad_glob_is_named() {
-        let error = protection(&["tests/[a"], &[]).expect_err("unclosed class");
+        let error = protection(&["tests/[a"]).expect_err("unclosed class");
         assert!(error.to_string().contains("tests/[a"), "{error}");
     }
 }

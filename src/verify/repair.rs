@@ -3,7 +3,7 @@
 //! Invariant: before anything is overwritten, the attempt is kept under its ref, with the
 //! state files even where git ignores them; nothing of the human's is touched. What does
 //! NOT live here: the progress line and the state commit, which are written with every
-//! iteration's record anyway.
+//! iteration's record anyway, and held work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub fn repair(
     let mut repairs = Repairs::default();
     let overwrites = |repair: &Repair| match repair {
         Repair::BackToCheckpoint | Repair::RestoreFile(_) | Repair::RestoreTask { .. } => true,
-        Repair::Untick | Repair::ProgressLine | Repair::StateCommit => false,
+        Repair::Untick | Repair::Hold | Repair::ProgressLine | Repair::StateCommit => false,
     };
     if wanted.iter().any(overwrites) {
         let message = format!("{}attempt", context.layout.prefix());
@@ -111,7 +111,7 @@ pub fn repair(
                     protected.push(path.clone());
                 }
             }
-            Repair::ProgressLine | Repair::StateCommit => {}
+            Repair::Hold | Repair::ProgressLine | Repair::StateCommit => {}
         }
     }
     if !protected.is_empty() {

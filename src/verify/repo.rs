@@ -11,12 +11,14 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::clean::CleanTree;
 use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
-use super::ignored::{Environment, Linked};
+use super::git::TreeFiles;
+use super::harness::TreeEdit;
 use super::layout::Layout;
-use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
+use super::master::RoomFolders;
+use super::proof_room::ProofRooms;
+use crate::model::{ChangeKind, Checkpoint, CommitSeen, HeldWork, History, Oid, PathChange};
 
 /// Name and address for commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,8 +94,6 @@ pub struct Preflight {
     /// What is uncommitted in the task's folder: the human prepared the task. The runner
     /// commits it first, and says so.
     pub prepared: Vec<PathBuf>,
-    /// Ignored entries that are there before any work, for clean worktrees.
-    pub environment: Environment,
     /// Hooks and agent settings as they are.
     pub settings: Fingerprints,
     /// Submodules; their content is seen only as far as their commit and whether it is clean.
@@ -346,10 +346,58 @@ pub trait Repo: Send + Sync {
     /// If a file cannot be written.
     fn restore(&self, commit: &Oid, paths: &[PathBuf]) -> Result<(), VerifyError>;
 
-    /// HEAD checked out into a directory of its own, outside the repository, with the
-    /// ignored entries that may be there as links.
+    /// The files of a commit or a tree, with edits laid over it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn files(&self, tree: &Oid, edits: &[TreeEdit]) -> Result<TreeFiles, VerifyError>;
+
+    /// A tree like `base`, but with these paths as `from` has them. Both may be commits.
+    ///
+    /// # Errors
+    /// If an object cannot be read or written.
+    fn laid_over(&self, base: &Oid, from: &Oid, paths: &[PathBuf]) -> Result<Oid, VerifyError>;
+
+    /// The net difference between two commits or trees.
+    ///
+    /// # Errors
+    /// If trees cannot be read.
+    fn between(&self, before: &Oid, after: &Oid) -> Result<Vec<PathChange>, VerifyError>;
+
+    /// Makes a ref name a commit or a tree, whatever it named before.
     ///
     /// # Errors
     /// If it cannot be written.
-    fn clean_tree(&self, linked: &Linked) -> Result<CleanTree, VerifyError>;
+    fn keep(&self, name: &str, object: &Oid) -> Result<(), VerifyError>;
+
+    /// Makes a commit on no branch: HEAD with held work. The task's state files are HEAD's.
+    ///
+    /// # Errors
+    /// [`VerifyError::Conflicts`], or if git fails.
+    fn merged(&self, held: &HeldWork, layout: &Layout) -> Result<Oid, VerifyError>;
+
+    /// Moves the branch and the working tree to what [`Self::merged`] made, with these files
+    /// written over it.
+    ///
+    /// # Errors
+    /// [`VerifyError::InTheWay`], or if git fails or the branch moved meanwhile.
+    fn land(
+        &self,
+        at: (&str, &Oid),
+        files: &[(PathBuf, Vec<u8>)],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Oid, VerifyError>;
+
+    /// Prepares the proof rooms of a run, from the repository as it is now: before an agent comes.
+    /// What the human left uncommitted is shown in them.
+    ///
+    /// # Errors
+    /// If something cannot be read or copied.
+    fn proof_rooms(
+        &self,
+        layout: &Layout,
+        folders: RoomFolders<'_>,
+        human: &Fingerprints,
+    ) -> Result<ProofRooms, VerifyError>;
 }

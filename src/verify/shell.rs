@@ -19,6 +19,7 @@ use tokio::process::Command;
 use tokio::time::{Instant, timeout};
 
 use super::checks::{CheckOptions, Checks};
+use super::runner::{Judgment, TestScanner, judge_tests, runner_environment};
 use crate::model::{CheckResult, CheckStatus, Redact};
 use crate::sys::env::withheld;
 use crate::sys::process::{Ladder, Supervised};
@@ -66,6 +67,7 @@ impl ShellChecks {
         for name in withheld() {
             shell.env_remove(name);
         }
+        shell.envs(runner_environment(command));
         shell.envs(options.env.iter().map(|(name, value)| (name, value)));
         // The command takes the writing end along; kept here, the end was never seen.
         let child = Supervised::spawn(shell, &self.run).map_err(|error| error.to_string())?;
@@ -78,19 +80,12 @@ impl ShellChecks {
 impl Checks for ShellChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
         let started = Instant::now();
-        let mut tail = Tail::default();
+        let mut tail = OutputTail::default();
         let status = match self.start(command, options) {
             Ok((child, output)) => watch(child, output, options.limit, &mut tail).await,
             Err(why) => CheckStatus::NotRun(why),
         };
-        CheckResult {
-            command: command.to_owned(),
-            criteria: Vec::new(),
-            whole_task: false,
-            status,
-            millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            output: tail.finish(self.redact.as_ref()),
-        }
+        tail.result(command, status, started, self.redact.as_ref())
     }
 }
 
@@ -99,10 +94,10 @@ async fn watch(
     mut child: Supervised,
     mut output: pipe::Receiver,
     limit: Duration,
-    tail: &mut Tail,
+    tail: &mut OutputTail,
 ) -> CheckStatus {
     let ended = {
-        let reading = read(&mut output, tail);
+        let reading = tail.read(&mut output);
         tokio::pin!(reading);
         let waiting = timeout(limit, child.wait());
         tokio::pin!(waiting);
@@ -120,20 +115,9 @@ async fn watch(
     };
     // A full pipe must not keep the command from ending.
     let stopping = child.stop(ladder);
-    let draining = timeout(ladder.term + DRAIN, read(&mut output, tail));
+    let draining = timeout(ladder.term + DRAIN, tail.read(&mut output));
     let (_report, _drained) = tokio::join!(stopping, draining);
     status
-}
-
-/// Reads to the end of the stream.
-async fn read(output: &mut pipe::Receiver, tail: &mut Tail) {
-    let mut buffer = [0; 16 * 1024];
-    loop {
-        match output.read(&mut buffer).await {
-            Ok(0) | Err(_) => return,
-            Ok(count) => tail.push(&buffer[..count]),
-        }
-    }
 }
 
 fn meaning(status: ExitStatus) -> CheckStatus {
@@ -145,22 +129,64 @@ fn meaning(status: ExitStatus) -> CheckStatus {
     }
 }
 
-/// The end of a stream, in constant memory.
-#[derive(Default)]
-struct Tail {
+/// The end of what a command writes, and what its test runners say in all of it, in constant
+/// memory.
+#[derive(Debug, Default)]
+pub struct OutputTail {
     bytes: Vec<u8>,
     total: u64,
+    scanner: TestScanner,
 }
 
-impl Tail {
+impl OutputTail {
+    /// Reads to the end of the stream.
+    pub async fn read(&mut self, output: &mut pipe::Receiver) {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match output.read(&mut buffer).await {
+                Ok(0) | Err(_) => return,
+                Ok(count) => self.push(&buffer[..count]),
+            }
+        }
+    }
+
     fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
+        self.scanner.feed(bytes);
         self.bytes.extend_from_slice(bytes);
         if self.bytes.len() > 2 * (TAIL + MARGIN) {
             self.bytes.drain(..self.bytes.len() - (TAIL + MARGIN));
         }
     }
 
+    /// The result of a command that wrote this. Exit 0 is no pass if a test runner says otherwise.
+    pub fn result(
+        mut self,
+        command: &str,
+        status: CheckStatus,
+        started: Instant,
+        redact: &dyn Redact,
+    ) -> CheckResult {
+        let report = std::mem::take(&mut self.scanner).finish();
+        let status = match judge_tests(command, status == CheckStatus::Passed, &report) {
+            Judgment::Red | Judgment::ExitStatus | Judgment::Green | Judgment::Silenced { .. } => {
+                status
+            }
+            Judgment::NothingRan { why } => CheckStatus::NothingRan(why),
+            Judgment::Incomplete { why } => CheckStatus::Incomplete(why),
+        };
+        CheckResult {
+            command: command.to_owned(),
+            criteria: Vec::new(),
+            whole_task: false,
+            status,
+            millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            tests: report.counts(),
+            output: self.finish(redact),
+        }
+    }
+
+    /// The end, redacted first and cut afterwards.
     fn finish(&self, redact: &dyn Redact) -> String {
         let from = self.bytes.len().saturating_sub(TAIL + MARGIN);
         let whole = from == 0 && self.total == self.bytes.len() as u64;

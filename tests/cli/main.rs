@@ -4,14 +4,18 @@
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what only Linux can do"))]
 #[path = "../support/repo.rs"]
 mod repo;
+#[path = "../support/sample.rs"]
+mod sample;
 #[path = "../support/tier.rs"]
 mod tier;
 
 mod audit;
 mod commands;
+mod rehearse;
 mod runs;
 mod sandbox;
 mod verdicts;
+mod verify;
 
 use std::path::PathBuf;
 

@@ -59,6 +59,7 @@ exit 3: limit_reached
 state: a is there, proven by check, 0 attempts failed
 on refs/heads/main
 commit: ralph(demo): [a is there] - a
+commit: ralph(demo): state update
 commit: ralph(demo): state update"
     )
 }

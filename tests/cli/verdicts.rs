@@ -8,6 +8,7 @@
 mod accepted;
 mod checks;
 mod history;
+mod proof;
 mod records;
 mod task_file;
 

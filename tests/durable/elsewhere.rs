@@ -25,8 +25,8 @@ fn a_tick_of_a_killed_run_is_judged_in_a_fresh_clone() {
     assert_eq!(iterations(&root), [2]);
     let state = std::fs::read_to_string(root.join("tasks/demo/state.json")).expect("state.json");
     let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
-    // The work is that of the iteration that died, and its check was green before this one.
-    assert_eq!(state["criteria"][1]["proof"], "commit", "{state}");
+    // The work is that of the iteration that died, and its check was red before the first run.
+    assert_eq!(state["criteria"][1]["proof"], "check", "{state}");
     assert_eq!(state["criteria"][1]["attempts"], 0, "{state}");
 }
 

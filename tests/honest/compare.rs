@@ -73,7 +73,7 @@ fn plain(text: &str) -> Vec<String> {
             r"\d+([.,]\d+)?(e[-+]?\d+)? ?(ns|µs|us|ms|s|sec|secs|second|seconds|minutes?)\b",
             r"\b(real|user|sys) \d+\.\d+",
             r"duration_ms[: ]+[\d.]+",
-            r"\d+\.\d+ (usr|sys|cusr|csys|CPU|wallclock)",
+            r"\d+(\.\d+)? +(usr|sys|cusr|csys|CPU|wallclock)",
             r"\d\d\d\d-\d\d-\d\d",
             r"\d\d:\d\d(:\d\d)?(\.\d+)?",
             r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ ,][A-Za-z0-9 ]+",

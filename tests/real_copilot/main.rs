@@ -6,6 +6,9 @@
 mod copilot;
 #[path = "../support/model.rs"]
 mod model;
+#[cfg(target_os = "linux")]
+#[path = "../support/proof_corpus.rs"]
+mod proof_corpus;
 #[path = "../support/recipe_runner.rs"]
 mod recipe_runner;
 #[cfg(target_os = "linux")]
@@ -22,6 +25,8 @@ mod guard;
 mod honest;
 mod hooks;
 mod launcher;
+#[cfg(target_os = "linux")]
+mod proof;
 mod recipe;
 mod refused;
 mod sandbox;

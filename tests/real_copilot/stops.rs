@@ -29,7 +29,11 @@ fn forgetful(scene: &Scene) -> Vec<(Vec<Step>, Vec<FindingKind>)> {
         done(),
     ];
     vec![
-        (no_commit, vec![FindingKind::NoCommit, FindingKind::Uncommitted]),
+        (
+            no_commit,
+            // The checks run on what is committed.
+            vec![FindingKind::NoCommit, FindingKind::Uncommitted, FindingKind::CheckFailed],
+        ),
         (no_tick, vec![FindingKind::NotTicked]),
         (red, vec![FindingKind::CheckFailed]),
     ]

@@ -85,18 +85,6 @@ turns:
     assert_eq!(repo.status(), "");
 }
 
-/// As of a verify command that is ended for its time.
-#[test]
-fn the_lock_of_a_git_that_died_in_a_verify_command_is_removed_and_the_run_goes_on() {
-    let check = "  - verify: `test -e a.txt && touch .git/index.lock`\n";
-    let repo = Repo::new(&format!("# Demo\n\n- [ ] a is there\n{check}"));
-    let ran = repo.run(HONEST, &["--no-baseline"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let removed = removed(&ran);
-    assert!(removed.contains(&repo.path(INDEX).display().to_string()), "{removed:?}");
-    assert_eq!(repo.status(), "");
-}
-
 #[test]
 #[cfg(debug_assertions)]
 fn the_locks_of_a_run_that_was_killed_are_removed_by_the_next_one() {

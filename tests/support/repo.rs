@@ -154,6 +154,9 @@ impl Repo {
             .env("TZ", "UTC")
             .env("NO_COLOR", "1")
             .env("COLUMNS", "100")
+            // A verify command that plays a human finds them here: it runs in a room of its own.
+            .env("HUMAN", self.beside(""))
+            .env("HUMANS_REPO", self.root())
             .env_remove("CI");
     }
 
@@ -337,6 +340,9 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             EventKind::CriterionBlocked { criterion, kept, .. } => {
                 let kept = kept.map(|kept| format!(", {kept}")).unwrap_or_default();
                 lines.push(format!("blocked: {}{kept}", criterion.text));
+            }
+            EventKind::CriterionHeld { criterion, kept, .. } => {
+                lines.push(format!("held: {}, {kept}", criterion.text));
             }
             EventKind::RunEnded { outcome, exit_code, .. } => {
                 assert_eq!(Some(i32::from(exit_code)), ran.code, "{}", ran.stderr);

@@ -33,6 +33,7 @@ fn check(command: &str, status: CheckStatus, millis: u64) -> CheckResult {
         whole_task: false,
         status,
         millis,
+        tests: Vec::new(),
         output: "test client::retry ... ok\n".to_owned(),
     }
 }
@@ -41,6 +42,8 @@ fn check(command: &str, status: CheckStatus, millis: u64) -> CheckResult {
 pub(crate) const RETRY: &str = "The client retries three times on 503";
 /// A criterion with wide letters.
 pub(crate) const WIDE: &str = "Zeitüberschreitung (タイムアウト) ist einstellbar";
+/// The ref with work that is held for review.
+const HELD: &str = "refs/ralph/retry/held/log";
 /// A long criterion with a newline and an escape code.
 pub(crate) const LONG: &str = "The log says for each attempt which host was asked, how long it took,\n  \
                         and \x1b[31mwhy it failed\x1b[0m, so that a human can tell a slow host from one that is down";
@@ -75,13 +78,16 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         state_uncommitted: vec![],
         uncommitted: vec![],
         protected: vec![],
-        tests: vec![],
         human: vec![],
         state_files: vec![],
         settings: vec![],
         progress: true,
         progress_rewritten: false,
         checks: vec![check("cargo test -p client retry", CheckStatus::Passed, 3_200)],
+        flaky: Vec::new(),
+        wrote: Vec::new(),
+        put_back: None,
+        red_at_start: Vec::new(),
         before: vec![check("cargo test -p client retry", CheckStatus::Failed(101), 2_900)],
         undecided: vec![],
         proven: vec![],
@@ -196,9 +202,9 @@ fn turn(iteration: u32, end: TurnEnd, tokens: Option<u64>, fault: Option<Fault>)
 /// The events, each with the milliseconds since the previous one.
 pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
     use EventKind::{
-        AgentStarted, BaselineChecked, CheckFinished, CriterionBlocked, CriterionReopened,
-        IterationEnded, Notice, RecipeEnded, RecipeProgress, RecipeStarted, RunEnded, RunStarted,
-        SignAdded, Waiting,
+        AgentStarted, BaselineChecked, CheckFinished, CriterionBlocked, CriterionHeld,
+        CriterionReopened, IterationEnded, Notice, RecipeEnded, RecipeProgress, RecipeStarted,
+        RunEnded, RunStarted, SignAdded, Waiting,
     };
     let test = "cargo test -p client retry";
     let step = |status| RecipeProgress { iteration: 5, step: "collect \x1b[2J".to_owned(), status };
@@ -225,6 +231,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
         line,
         checked,
         blocked,
+        held: None,
         proof,
         attempts,
     };
@@ -319,9 +326,9 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 2,
                 VerdictResult::Pass(Proof::Check),
                 vec![finding(
-                    FindingKind::TestChanged,
+                    FindingKind::HarnessChanged,
                     Weight::Said,
-                    "tests/client.rs was changed",
+                    "Tests, scripts or configuration changed: changed tests/client.rs. The checks pass with the old ones, too.",
                 )],
                 vec![Repair::ProgressLine, Repair::StateCommit],
             ),
@@ -447,7 +454,17 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
             4_000,
             CriterionReopened {
                 criterion: key(LONG),
-                reason: "`make log` fails in a clean worktree of HEAD (exit 2)".to_owned(),
+                reason: "`make log` fails in a new proof room (exit 2)".to_owned(),
+            },
+        ),
+        (
+            10,
+            CriterionHeld {
+                criterion: key(LONG),
+                kept: HELD.to_owned(),
+                reason: "With tests, scripts and configuration as they were, `make log` fails \
+                         (exit 2)."
+                    .to_owned(),
             },
         ),
         (
@@ -462,7 +479,10 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                         summary(RETRY, 7, true, false, Some(Proof::Check), 0),
                         summary("The README mentions retry", 8, true, false, None, 0),
                         summary(WIDE, 9, false, true, None, 3),
-                        summary(LONG, 11, false, false, None, 1),
+                        CriterionSummary {
+                            held: Some(HELD.to_owned()),
+                            ..summary(LONG, 11, false, false, None, 1)
+                        },
                     ],
                     iterations: 5,
                     millis: 3_543_000,

@@ -27,7 +27,7 @@ Exit codes: 0 allowed (with --stdin: every line was answered), 1 denied, 2 usage
 }
 
 /// Flags of `policy check`.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct PolicyArgs {
     /// Decide as in a run of this task [default: none, so the folders of all tasks are
     /// protected]

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::config::{LayerSettings, Span, from_one};
-use crate::model::{OnStuck, Sandbox, Via, WriteScope};
+use crate::model::{OnStuck, ProofMode, Sandbox, Via, WriteScope};
 
 /// Flags of `run`.
 #[derive(Args, Clone, Debug, Default)]
@@ -101,6 +101,12 @@ pub(crate) struct SettingArgs {
         value_parser = PossibleValuesParser::new(Sandbox::WORDS)
             .map(|word| Sandbox::named(&word).unwrap_or_default()))]
     sandbox: Option<Sandbox>,
+    /// Where checks prove something: the proof room, the room only at the end, or your own tree
+    /// [default: room]
+    #[arg(long, value_name = "PLACE", help_heading = "Verification",
+        value_parser = PossibleValuesParser::new(ProofMode::WORDS)
+            .map(|word| ProofMode::named(&word).unwrap_or_default()))]
+    proof: Option<ProofMode>,
     /// Also allow this command, such as `npm run lint`; repeatable
     #[arg(long, value_name = "COMMAND", help_heading = "Guard")]
     allow: Vec<String>,
@@ -140,6 +146,7 @@ impl SettingArgs {
             verify_timeout: self.verify_timeout,
             idle_timeout: self.idle_timeout,
             turn_timeout: self.turn_timeout,
+            proof: self.proof,
             protect: self.protect.clone(),
             allow: self.allow.clone(),
             ..LayerSettings::default()

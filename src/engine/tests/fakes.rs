@@ -125,9 +125,9 @@ impl Session for Fake {
 /// Verify commands that pass if FILE exists. Some have a side effect:
 ///
 /// - `exists FILE`: none.
-/// - `slow FILE`: the first time, leaves a file behind and never ends.
-/// - `edit FILE`: the first time, a human saves TASK.md with a new sentence meanwhile.
-/// - `spoil FILE`: in the clean checkout at the end, removes the journal's last line.
+/// - `slow FILE`: the first time that FILE exists, leaves a file behind and never ends.
+/// - `edit FILE`: the first time that FILE exists, a human saves TASK.md meanwhile.
+/// - `spoil FILE`: in the second proof room, removes the journal's last line.
 #[derive(Default)]
 pub(super) struct FileChecks {
     pub(super) ran_before: AtomicBool,
@@ -138,28 +138,30 @@ pub(super) struct FileChecks {
 impl Checks for FileChecks {
     async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
         let (how, file) = command.split_once(' ').expect("a command of these tests");
-        let first = || !self.ran_before.swap(true, Ordering::SeqCst);
+        let there = options.dir.join(file).exists();
+        let first = || there && !self.ran_before.swap(true, Ordering::SeqCst);
+        let repo = self.journal.with_file_name("repo");
         if how == "slow" && first() {
             std::fs::write(options.dir.join("left.tmp"), "").expect("written");
             std::future::pending::<()>().await;
         }
         if how == "edit" && first() {
-            let path = options.dir.join("tasks/demo/TASK.md");
+            let path = repo.join("tasks/demo/TASK.md");
             let text = std::fs::read_to_string(&path).expect("TASK.md");
             std::fs::write(&path, text + "\nMind the gap.\n").expect("saved");
         }
-        if how == "spoil" && !self.journal.with_file_name("repo").starts_with(&options.dir) {
+        if how == "spoil" && options.dir.starts_with(self.journal.with_file_name("rooms/2")) {
             let told = std::fs::read_to_string(&self.journal).expect("a journal");
             let end = told.trim_end().rfind('\n').expect("two lines") + 1;
             std::fs::write(&self.journal, &told[..end]).expect("spoilt");
         }
-        let there = options.dir.join(file).exists();
         CheckResult {
             command: command.to_owned(),
             criteria: Vec::new(),
             whole_task: false,
             status: if there { CheckStatus::Passed } else { CheckStatus::Failed(1) },
             millis: 1,
+            tests: Vec::new(),
             output: String::new(),
         }
     }

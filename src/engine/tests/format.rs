@@ -50,6 +50,9 @@ pub(super) fn told(event: &Event) -> String {
         EventKind::CriterionBlocked { criterion, then, kept } => {
             format!("blocked: {}, {then}, {}", criterion.text, kept.as_deref().unwrap_or("-"))
         }
+        EventKind::CriterionHeld { criterion, kept, reason } => {
+            format!("held: {}, {kept}, {reason}", criterion.text)
+        }
         EventKind::CriterionReopened { criterion, reason } => {
             format!("reopened: {}, {reason}", criterion.text)
         }

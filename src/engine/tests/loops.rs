@@ -192,7 +192,7 @@ async fn a_call_that_nobody_decided_ends_the_run_and_leaves_everything_as_it_is(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_check_that_passes_only_thanks_to_an_ignored_file_is_found_at_the_end() {
+async fn a_check_that_passes_only_thanks_to_an_ignored_file_proves_nothing() {
     let task = TASK.replace("one.txt", "one.ignored").replace("- [ ] two\n", "");
     let acts = (0..3).map(|_| {
         act(|place| {
@@ -203,9 +203,9 @@ async fn a_check_that_passes_only_thanks_to_an_ignored_file_is_found_at_the_end(
     let mut scene = TestRun::new(&task, acts.collect());
     let outcome = scene.run().await.expect("an outcome");
     assert!(matches!(outcome, Outcome::Stuck { .. }), "{outcome:?}");
-    let reopened = only(&scene.told(), &["reopened", "blocked"]);
-    assert_eq!(reopened.len(), 4, "{reopened:?}");
-    assert!(reopened[0].contains("fails in a clean checkout of HEAD"), "{reopened:?}");
+    let verdicts = only(&scene.told(), &["verdict"]);
+    assert_eq!(verdicts.len(), 3, "{verdicts:?}");
+    assert!(verdicts.iter().all(|it| it.starts_with("verdict: Fail CheckFailed")), "{verdicts:?}");
     assert!(scene.place.read("tasks/demo/TASK.md").contains("[ ] one"));
 }
 
@@ -224,12 +224,28 @@ async fn records_that_are_changed_after_the_last_verdict_are_noticed_before_the_
     assert!(told.contains("run ended 10: "), "{told}");
 }
 
+/// A proof needs a check that was red, so the room's run before the work is never left out.
 #[tokio::test(start_paused = true)]
-async fn without_a_baseline_nothing_runs_before_the_work() {
-    let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
-    scene.parts.as_mut().expect("parts").baseline = BaselineRun::Skipped;
-    assert_eq!(scene.run().await, Ok(Outcome::Proven));
-    assert!(only(&scene.told(), &["baseline"]).is_empty());
+async fn without_a_baseline_nothing_runs_in_the_tree_before_the_work() {
+    for baseline in [BaselineRun::Taken, BaselineRun::Skipped] {
+        let mut scene = TestRun::new(TASK, vec![honest("one"), honest("two")]);
+        scene.place.write("one.ignored", "here\n");
+        scene.parts.as_mut().expect("parts").baseline = baseline;
+        assert_eq!(scene.run().await, Ok(Outcome::Proven));
+        assert_eq!(only(&scene.told(), &["baseline"]).len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_that_the_room_alone_fails_ends_the_run_before_the_work() {
+    let task = TASK.replace("one.txt", "late.ignored");
+    let mut scene = TestRun::new(&task, vec![honest("one")]);
+    // Made after the copy of the ignored files.
+    scene.place.write("late.ignored", "here\n");
+    let error = scene.run().await.expect_err("refused");
+    assert!(error.contains("the proof room lacks something"), "{error}");
+    assert!(error.contains("`exists late.ignored` passes in the working tree"), "{error}");
+    assert!(scene.script().prompts.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

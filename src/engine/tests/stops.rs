@@ -3,7 +3,6 @@
 use super::format::only;
 use super::test_run::{TASK, TestRun};
 use super::work_tree::{act, honest};
-use crate::engine::BaselineRun;
 use crate::model::{Limit, Outcome};
 
 const ONE: &str = "# Demo\n\n- [ ] one\n  - verify: `exists one.txt`\n";
@@ -30,7 +29,7 @@ async fn what_would_fail_is_put_in_order_in_the_same_prompt() {
     insta::assert_snapshot!(only(&scene.told(), &TOLD).join("\n"), @"
     run_started
     prompt
-    stop: sent back, 1 checks, CheckFailed EmptyCommit Uncommitted
+    stop: sent back, 1 checks, EmptyCommit Uncommitted CheckFailed
     stop: left, 1 checks
     turn: EndTurn
     check: exists one.txt Passed
@@ -93,10 +92,7 @@ async fn bookkeeping_and_what_cannot_be_mended_are_left_to_the_verdict() {
 
 /// Honest work whose check, asked for the first time, never ends.
 fn with_a_slow_check() -> TestRun {
-    let mut scene =
-        TestRun::asking("# Demo\n\n- [ ] one\n  - verify: `slow one.txt`\n", vec![honest("one")]);
-    scene.parts.as_mut().expect("not begun").baseline = BaselineRun::Skipped;
-    scene
+    TestRun::asking("# Demo\n\n- [ ] one\n  - verify: `slow one.txt`\n", vec![honest("one")])
 }
 
 /// What a check leaves behind is its own in the verdict, too, however it ended.
@@ -105,9 +101,9 @@ async fn a_check_that_takes_too_long_is_left_to_the_verdict() {
     let mut scene = with_a_slow_check();
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     insta::assert_snapshot!(only(&scene.told(), &["stop", "check", "verdict"]).join("\n"), @"
-    stop: left, 0 checks
+    stop: left, 0 checks, CheckFailed
     check: slow one.txt Passed
-    verdict: Pass(Commit) GreenBefore
+    verdict: Pass(Check)
     check: slow one.txt Passed
     ");
 }
@@ -133,13 +129,12 @@ async fn a_human_edit_during_the_in_turn_check_is_kept() {
             }),
         ],
     );
-    scene.parts.as_mut().expect("not begun").baseline = BaselineRun::Skipped;
     assert_eq!(scene.run().await, Ok(Outcome::Proven));
     assert!(scene.place.read("tasks/demo/TASK.md").ends_with("\nMind the gap.\n"));
     insta::assert_snapshot!(only(&scene.told(), &["stop", "verdict", "notice: put"]).join("\n"), @"
     stop: left, 1 checks
-    verdict: Inconclusive TaskChangedByHuman TaskChangedByHuman GreenBefore
+    verdict: Inconclusive TaskChangedByHuman TaskChangedByHuman
     stop: left, 1 checks
-    verdict: Pass(Commit) NoProgressEntry GreenBefore
+    verdict: Pass(Check) NoProgressEntry
     ");
 }

@@ -13,18 +13,22 @@ use tokio::sync::mpsc;
 use super::fakes::{Fake, FakeScript, FileChecks, ReportedEvents};
 use super::format::told;
 use super::work_tree::{Act, WorkTree};
-use crate::agent::{Agent, Gate, StopHook, TurnLimits};
+use crate::agent::{Agent, AgentKind, Gate, StopHook, TurnLimits};
 use crate::engine::{BaselineRun, GuardRules, Limits, NextCommands, Run, RunParts};
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
-    Event, OnStuck, Outcome, Premium, Record, Reporter, RunId, SessionId, Tier, WriteScope,
+    Event, OnStuck, Outcome, Premium, ProofMode, Record, Reporter, RunId, SessionId, Tier,
+    WriteScope,
 };
 use crate::prompt::Templates;
 use crate::recipe::{Bridge, BridgeConfig, NestedLaunch};
 use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
-use crate::verify::{Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, Person, Repo as _};
+use crate::verify::{
+    Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, MasterFolder, Person, Repo as _,
+    RoomFolders, Table,
+};
 
 pub(super) struct TestRun {
     _dir: tempfile::TempDir,
@@ -62,17 +66,15 @@ impl TestRun {
         let layout = Layout::new("demo", "tasks/demo");
         let preflight =
             repo.preflight(&layout, Branch::Current, Dirt::Refuse).expect("a usable repository");
+        let (rooms, master) = (base.join("rooms"), base.join("master"));
+        let folders = RoomFolders { base: &rooms, master: MasterFolder::Kept(&master) };
+        let rooms = repo.proof_rooms(&layout, folders, &preflight.human).expect("proof rooms");
         let clock = Clock::jumping(start(), set);
         let events = Arc::default();
         let journal = base.join("events.jsonl");
         let collector: Box<dyn Reporter> = Box::new(ReportedEvents(Arc::clone(&events)));
-        let emitter = Emitter::create(
-            &journal,
-            RunId::new("r1"),
-            clock,
-            Arc::new(str::to_owned),
-            vec![collector],
-        );
+        let (run, reporters) = (RunId::new("r1"), vec![collector]);
+        let emitter = Emitter::create(&journal, run, clock, Arc::new(str::to_owned), reporters);
         let emitter = Arc::new(emitter.expect("journal"));
         let record: Arc<dyn Record> = Arc::clone(&emitter) as _;
         let redactor = Arc::new(Redactor::new(Vec::<String>::new()));
@@ -89,11 +91,17 @@ impl TestRun {
         let folder = crate::task::discover(&place.root, &place.root, "demo").expect("task folder");
         let parts = RunParts {
             tier: Tier::Off,
+            agent: AgentKind::Copilot,
+            run_folder: base.join("run"),
             commands: NextCommands {
+                accept: "ralph-copilot accept demo".to_owned(),
                 start: "ralph-copilot demo".to_owned(),
                 retry: "ralph-copilot retry demo".to_owned(),
                 review: "git log --oneline".to_owned(),
             },
+            rooms: Some(rooms),
+            proof: ProofMode::Room,
+            table: Table::new(&[]).expect("the table"),
             repo: Arc::new(repo),
             checks: Arc::new(FileChecks { journal: journal.clone(), ..FileChecks::default() }),
             recipes: Arc::new(no_recipes(&base)),

@@ -1,6 +1,7 @@
 //! Who changed the task's files during a turn: the agent, or a human who works beside it.
 //!
-//! Invariant: if a call ran without a decision, every change is the agent's.
+//! Invariant: if a call ran without a decision, every change is the agent's. A change beyond the tick
+//! is a human's only if no command of the agent can have made it.
 
 use std::path::Path;
 
@@ -10,44 +11,43 @@ use crate::verify::{GUARDRAILS, StateFiles, TASK};
 
 impl Seen<'_> {
     /// Did a call or a commit of the agent change a path? If calls ran without a decision, their
-    /// writes are unknown, so the agent did.
+    /// writes are unknown, so the agent did. Where its commands cannot write the file, its commit
+    /// may hold what a human wrote.
     fn by_agent(&self, path: &Path) -> bool {
         let absolute = self.repo.root().join(path);
+        let commits = self.commits.iter().filter(|_| !self.inputs.sealed);
         !self.inputs.undecided.is_empty()
             || self.inputs.writes.contains(&absolute)
-            || self.commits.iter().flat_map(|c| &c.paths).any(|change| change.path == path)
+            || commits.flat_map(|commit| &commit.paths).any(|change| change.path == path)
     }
 
-    /// Did a human edit TASK.md while the agent only ticked, so that the agent's commit contains
-    /// the human's edit? The guard saw the agent's own edits, so other changes are the human's,
-    /// unless a command ran.
-    fn by_human_too(&self) -> bool {
-        let ticks_only = |edit: &TaskEdit| {
-            let change = (self.inputs.compare)(&edit.before, &edit.after, Attribution::Agent);
-            change.others_ticked.is_empty()
-                && change.unticked.is_empty()
-                && change.removed.is_empty()
-                && change.added.is_empty()
-                && !change.verify_changed
-                && !change.text_changed
-                && change.unreadable.is_none()
-        };
-        let edits = self.inputs.edits;
-        self.inputs.undecided.is_empty()
-            && edits.iter().filter(|edit| edit.unseen).all(ticks_only)
-            && edits.iter().any(|edit| !edit.unseen && !ticks_only(edit))
-    }
-
-    /// The change to TASK.md, and who made it.
+    /// The change to TASK.md, and who made it. Compares the file before and now, whatever commits
+    /// say.
     pub(super) fn task_file(&self, now: &StateFiles) -> TaskFileChange {
         let path = self.inputs.layout.file(TASK);
         let same = self.inputs.state.prints().get(&path) == now.prints().get(&path);
-        let by = match (same, self.by_agent(&path) && !self.by_human_too()) {
-            (true, _) => Attribution::Unchanged,
-            (false, true) => Attribution::Agent,
-            (false, false) => Attribution::Human,
-        };
+        let by = if same { Attribution::Unchanged } else { self.author(&path) };
         compared(self.inputs.compare, self.inputs.state, now, &path, by)
+    }
+
+    fn author(&self, path: &Path) -> Attribution {
+        let inputs = self.inputs;
+        let beyond = |edit: &TaskEdit| {
+            (inputs.compare)(&edit.before, &edit.after, Attribution::Agent).is_beyond_tick()
+        };
+        // The guard denies the agent's own edits but the tick.
+        let more_than_a_tick = inputs.edits.iter().any(beyond);
+        let all_unseen = inputs.edits.iter().all(|edit| edit.unseen);
+        let unseen_and_beyond = inputs.edits.iter().any(|edit| edit.unseen && beyond(edit));
+        if !inputs.undecided.is_empty() {
+            Attribution::Agent
+        } else if !inputs.sealed && (all_unseen || unseen_and_beyond) {
+            Attribution::Unknown
+        } else if more_than_a_tick || !self.by_agent(path) {
+            Attribution::Human
+        } else {
+            Attribution::Agent
+        }
     }
 
     /// The change to guardrails.md: only a human may append to it.

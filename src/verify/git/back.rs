@@ -13,6 +13,7 @@ use git2::{ErrorCode, ObjectType, Repository};
 
 use super::git_repo::GitRepo;
 use super::locks::patiently;
+use super::plain::{io_error, read_or_empty};
 use crate::model::{Checkpoint, Oid};
 use crate::sys::crash;
 use crate::verify::error::VerifyError;
@@ -71,7 +72,7 @@ impl GitRepo {
     fn keep_stashed(&self, repo: &Repository) -> Result<(), VerifyError> {
         let failed = self.failed("keep what was stashed");
         for name in AUTOSTASHES {
-            let text = Self::bytes(&self.git_dir.join(name))?;
+            let text = read_or_empty(&self.git_dir.join(name))?;
             let Ok(id) = git2::Oid::from_str(String::from_utf8_lossy(&text).trim()) else {
                 continue;
             };
@@ -178,12 +179,12 @@ impl GitRepo {
     /// directories. Otherwise libgit2 would write into a link's target, a hard link, or a pipe.
     fn make_way(&self, path: &Path) -> Result<(), VerifyError> {
         if let Some(link) = self.link_above(path) {
-            fs::remove_file(&link).map_err(Self::io("remove", &link))?;
+            fs::remove_file(&link).map_err(io_error("remove", &link))?;
             return Ok(());
         }
         let at = self.root.join(path);
         match fs::symlink_metadata(&at) {
-            Ok(meta) if !meta.is_dir() => fs::remove_file(&at).map_err(Self::io("remove", &at)),
+            Ok(meta) if !meta.is_dir() => fs::remove_file(&at).map_err(io_error("remove", &at)),
             // libgit2 makes way for itself where a directory stands.
             Ok(_) | Err(_) => Ok(()),
         }
@@ -204,7 +205,7 @@ impl GitRepo {
         let at = self.root.join(path);
         match fs::symlink_metadata(&at) {
             Ok(meta) if !meta.is_dir() => {
-                fs::remove_file(&at).map_err(Self::io("remove", &at))?;
+                fs::remove_file(&at).map_err(io_error("remove", &at))?;
             }
             Ok(_) | Err(_) => return Ok(()),
         }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::git_repo::GitRepo;
+use super::plain::{io_error, read_or_empty};
 use crate::verify::error::VerifyError;
 
 /// How often a lock is tried while another process adds patterns.
@@ -42,15 +43,15 @@ impl GitRepo {
     pub fn watch_excludes(&self, patterns: &[&str]) -> Result<ExcludesWatch, VerifyError> {
         self.add_excludes(patterns)?;
         let path = self.excludes_path();
-        let file = File::open(&path).map_err(Self::io("open", &path))?;
+        let file = File::open(&path).map_err(io_error("open", &path))?;
         for _ in 0..TRIES {
             match file.try_lock_shared() {
                 Ok(()) => return Ok(ExcludesWatch { _file: file }),
                 Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-                Err(TryLockError::Error(source)) => return Err(Self::io("lock", &path)(source)),
+                Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
             }
         }
-        Err(Self::io("lock", &path)(ErrorKind::TimedOut.into()))
+        Err(io_error("lock", &path)(ErrorKind::TimedOut.into()))
     }
 
     /// Locks the list for a change; none while a run watches it.
@@ -64,9 +65,9 @@ impl GitRepo {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Ok(Some(ExcludesLock { path, _file: None }));
             }
-            Err(error) => return Err(Self::io("open", &path)(error)),
+            Err(error) => return Err(io_error("open", &path)(error)),
         };
-        let failed = Self::io("lock", &path);
+        let failed = io_error("lock", &path);
         let mut watched = 0;
         for _ in 0..TRIES {
             match file.try_lock() {
@@ -92,7 +93,7 @@ impl GitRepo {
 
     pub(super) fn add_excludes(&self, patterns: &[&str]) -> Result<(), VerifyError> {
         let path = self.excludes_path();
-        if missing(&Self::bytes(&path)?, patterns).is_empty() {
+        if missing(&read_or_empty(&path)?, patterns).is_empty() {
             return Ok(());
         }
         match self.lock_excludes()? {
@@ -112,7 +113,7 @@ impl ExcludesLock {
     /// # Errors
     /// If the file cannot be read or written.
     pub fn add(&mut self, patterns: &[&str]) -> Result<(), VerifyError> {
-        let old = GitRepo::bytes(&self.path)?;
+        let old = read_or_empty(&self.path)?;
         let mut new = missing(&old, patterns);
         if new.is_empty() {
             return Ok(());
@@ -120,7 +121,7 @@ impl ExcludesLock {
         if old.last().is_some_and(|&last| last != b'\n') {
             new.insert(0, b'\n');
         }
-        let failed = GitRepo::io("write", &self.path);
+        let failed = io_error("write", &self.path);
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder).map_err(&failed)?;
         }

@@ -8,12 +8,15 @@ use std::time::SystemTime;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
-use crate::model::{Checkpoint, Oid, PathChange};
-use crate::verify::clean::CleanTree;
+use super::plain::oid;
+use super::tree_files::TreeFiles;
+use crate::model::{Checkpoint, HeldWork, Oid, PathChange};
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
-use crate::verify::ignored::Linked;
+use crate::verify::harness::TreeEdit;
 use crate::verify::layout::Layout;
+use crate::verify::master::RoomFolders;
+use crate::verify::proof_room::ProofRooms;
 use crate::verify::repo::{
     Ancestor, Branch, Dirt, Identity, Preflight, Repo, SavedAttempt, Since, Status,
 };
@@ -26,8 +29,6 @@ pub struct GitRepo {
     pub(super) git_dir: PathBuf,
     pub(super) common_dir: PathBuf,
     pub(super) opened: SystemTime,
-    /// Where throw-away trees are made; the system's temporary place if that is not said.
-    pub(super) scratch: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for GitRepo {
@@ -68,13 +69,7 @@ impl GitRepo {
         let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
         let common_dir = canonical(found.commondir())?;
         let opened = SystemTime::now();
-        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir, opened, scratch: None })
-    }
-
-    /// From now on throw-away trees are made in this folder, which goes with the run even if
-    /// that is killed.
-    pub fn scratch_in(&mut self, folder: &Path) {
-        self.scratch = Some(folder.to_owned());
+        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir, opened })
     }
 
     /// Where commits and refs are kept: `.git`, or, of a linked working tree, that of the
@@ -104,23 +99,6 @@ impl GitRepo {
         }
     }
 
-    /// Names what the file system was doing when it failed.
-    pub(super) fn io(
-        operation: &'static str,
-        path: &Path,
-    ) -> impl Fn(std::io::Error) -> VerifyError + use<> {
-        let path = path.to_owned();
-        move |source| VerifyError::Io { operation, path: path.clone(), source }
-    }
-
-    /// The bytes of a file; none if there is no such file.
-    pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, VerifyError> {
-        match fs::read(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            other => other.map_err(Self::io("read", path)),
-        }
-    }
-
     pub(super) fn commit<'r>(
         &self,
         repo: &'r Repository,
@@ -130,27 +108,6 @@ impl GitRepo {
             .and_then(|id| repo.find_commit(id))
             .map_err(self.failed("read a commit"))
     }
-}
-
-/// A git id as the model holds it.
-pub(super) fn oid(id: git2::Oid) -> Oid {
-    Oid::new(id.to_string())
-}
-
-/// A path as git stores it: bytes, `/`-separated.
-#[cfg(unix)]
-pub(super) fn path(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    // A directory's trailing slash would make two names of one thing.
-    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-/// A path as git stores it: UTF-8, `/`-separated.
-#[cfg(not(unix))]
-pub(super) fn path(bytes: &[u8]) -> PathBuf {
-    let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
 impl Repo for GitRepo {
@@ -269,7 +226,42 @@ impl Repo for GitRepo {
         self.restore_in(&self.lock(), commit, paths).map(drop)
     }
 
-    fn clean_tree(&self, linked: &Linked) -> Result<CleanTree, VerifyError> {
-        self.clean_in(&self.lock(), linked)
+    fn files(&self, tree: &Oid, edits: &[TreeEdit]) -> Result<TreeFiles, VerifyError> {
+        self.files_in(tree, edits)
+    }
+
+    fn laid_over(&self, base: &Oid, from: &Oid, paths: &[PathBuf]) -> Result<Oid, VerifyError> {
+        self.laid_in(&self.lock(), base, from, paths)
+    }
+
+    fn between(&self, before: &Oid, after: &Oid) -> Result<Vec<PathChange>, VerifyError> {
+        self.between_in(&self.lock(), before, after)
+    }
+
+    fn keep(&self, name: &str, object: &Oid) -> Result<(), VerifyError> {
+        self.keep_in(&self.lock(), name, object)
+    }
+
+    fn merged(&self, held: &HeldWork, layout: &Layout) -> Result<Oid, VerifyError> {
+        self.merged_in(&self.lock(), held, layout)
+    }
+
+    fn land(
+        &self,
+        at: (&str, &Oid),
+        files: &[(PathBuf, Vec<u8>)],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Oid, VerifyError> {
+        self.land_in(&self.lock(), at, files, message, identity)
+    }
+
+    fn proof_rooms(
+        &self,
+        layout: &Layout,
+        folders: RoomFolders<'_>,
+        human: &Fingerprints,
+    ) -> Result<ProofRooms, VerifyError> {
+        self.rooms_in(&self.lock(), layout, folders, human)
     }
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use git2::{Commit, Delta, Diff, DiffOptions, ErrorCode, ObjectType, Repository, Sort, Tree};
 
-use super::git_repo::{GitRepo, oid, path};
+use super::git_repo::GitRepo;
 use super::operation::in_progress;
+use super::plain::{oid, path};
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, History, Oid, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::{Ancestor, COMMITS, Since};

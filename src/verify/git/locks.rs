@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use git2::{ErrorCode, Repository};
 
 use super::git_repo::GitRepo;
+use super::plain::{io_error, path};
 use crate::sys::process::may_be_at_work;
 use crate::verify::error::VerifyError;
 
@@ -93,7 +94,7 @@ impl GitRepo {
         ours.retain(Lock::is_there);
         others.retain(Lock::is_held);
         for lock in &ours {
-            fs::remove_file(&lock.path).map_err(Self::io("remove", &lock.path))?;
+            fs::remove_file(&lock.path).map_err(io_error("remove", &lock.path))?;
         }
         let paths = |locks: Vec<Lock>| locks.into_iter().map(|lock| lock.path).collect();
         Ok(Stayed { removed: paths(ours), held: paths(others) })
@@ -104,7 +105,7 @@ impl GitRepo {
         let mut locks = vec![self.git_dir.join("index.lock"), self.git_dir.join("HEAD.lock")];
         let head = repo.find_reference("HEAD").ok();
         if let Some(branch) = head.as_ref().and_then(|head| head.symbolic_target_bytes()) {
-            locks.push(self.common_dir.join(super::git_repo::path(&[branch, b".lock"].concat())));
+            locks.push(self.common_dir.join(path(&[branch, b".lock"].concat())));
         }
         locks
     }

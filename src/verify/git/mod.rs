@@ -6,18 +6,31 @@
 //! signs nothing. What does NOT live here: what a change means.
 
 mod back;
-mod clean;
+mod branch;
+mod edited;
 mod excludes;
+mod files;
 mod git_repo;
 mod history;
 mod identity;
 mod locks;
+mod merge;
 mod operation;
+mod patch;
+mod pipes;
+mod plain;
 mod preflight;
+mod room;
+mod rooms;
 mod settings;
 mod status;
 mod tracked;
+mod tree_files;
 mod write;
 
+pub use branch::BranchCommit;
 pub use excludes::{ExcludesLock, ExcludesWatch};
 pub use git_repo::GitRepo;
+pub(super) use patch::patch;
+pub use room::{PrivateRepo, RoomSource, Tidied};
+pub use tree_files::TreeFiles;

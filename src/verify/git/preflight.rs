@@ -9,12 +9,12 @@ use std::path::{Component, PathBuf};
 
 use git2::{BranchType, ErrorCode, Repository};
 
-use super::git_repo::{GitRepo, oid};
+use super::git_repo::GitRepo;
 use super::history::Head;
 use super::operation::in_progress;
+use super::plain::{io_error, oid};
 use crate::verify::error::{RepoProblem, VerifyError};
 use crate::verify::fingerprint::Fingerprints;
-use crate::verify::ignored::Environment;
 use crate::verify::layout::Layout;
 use crate::verify::repo::{Branch, Dirt, Preflight};
 
@@ -50,13 +50,11 @@ impl GitRepo {
             self.take_branch(&repo, name, head)?;
         }
         let human = Fingerprints::below(&self.root, dirty.into_iter().map(|c| c.path))?;
-        let environment = Environment::look(&self.root, layout, self.ignored_in(&repo)?);
         let submodules = repo.submodules().map_err(self.failed("read the submodules"))?;
         Ok(Preflight {
             checkpoint: self.checkpoint_in(&repo)?,
             human,
             prepared: prepared.into_iter().map(|change| change.path).collect(),
-            environment,
             settings: self.settings_in(&repo)?,
             submodules: submodules.iter().map(|module| module.path().to_owned()).collect(),
         })
@@ -73,6 +71,8 @@ impl GitRepo {
             | VerifyError::ExcludesWatched { .. }
             | VerifyError::OtherBranch { .. }
             | VerifyError::InProgress { .. }
+            | VerifyError::Conflicts { .. }
+            | VerifyError::InTheWay
             | VerifyError::Moved { .. }
             | VerifyError::NoBranch { .. }
             | VerifyError::Glob { .. }) => RepoProblem::Failed(other),
@@ -174,7 +174,7 @@ impl GitRepo {
         let mut git_dirs = vec![self.common_dir.clone()];
         let linked = self.common_dir.join("worktrees");
         if linked.is_dir() {
-            let failed = Self::io("list", &linked);
+            let failed = io_error("list", &linked);
             for entry in fs::read_dir(&linked).map_err(&failed)? {
                 git_dirs.push(entry.map_err(&failed)?.path());
             }

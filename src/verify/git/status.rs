@@ -12,7 +12,9 @@ use git2::{
     StatusOptions, Statuses,
 };
 
-use super::git_repo::{GitRepo, path};
+use super::git_repo::GitRepo;
+use super::pipes::remove_pipes;
+use super::plain::path;
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
 use crate::verify::repo::Status;
@@ -64,6 +66,7 @@ impl GitRepo {
         repo: &'r Repository,
         options: &mut StatusOptions,
     ) -> Result<Statuses<'r>, VerifyError> {
+        remove_pipes(&self.root);
         options.renames_head_to_index(false).renames_index_to_workdir(false);
         let noted = repo.statuses(Some(options.update_index(true)));
         match noted {

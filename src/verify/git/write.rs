@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, ObjectType, Repository, Signature, Tree};
 
-use super::git_repo::{GitRepo, oid};
+use super::git_repo::GitRepo;
 use super::history::Head;
 use super::locks::patiently;
 use super::operation::in_progress;
+use super::plain::{io_error, oid};
 use crate::model::Oid;
 use crate::sys::crash;
 use crate::verify::error::VerifyError;
@@ -23,7 +24,11 @@ use crate::verify::repo::{Identity, Person, SavedAttempt};
 
 impl GitRepo {
     /// The commit of a branch, which must be checked out, with nothing in progress.
-    fn at_rest_on(&self, repo: &Repository, branch: &str) -> Result<git2::Oid, VerifyError> {
+    pub(super) fn at_rest_on(
+        &self,
+        repo: &Repository,
+        branch: &str,
+    ) -> Result<git2::Oid, VerifyError> {
         if let Some((what, abort)) = in_progress(repo.state()) {
             return Err(VerifyError::InProgress { what, abort });
         }
@@ -266,7 +271,7 @@ impl GitRepo {
         let failed = self.failed("write an object");
         let Ok(meta) = fs::symlink_metadata(&at) else { return Ok(None) };
         if meta.is_symlink() {
-            let target = fs::read_link(&at).map_err(Self::io("read", &at))?;
+            let target = fs::read_link(&at).map_err(io_error("read", &at))?;
             let bytes = target.as_os_str().as_encoded_bytes();
             let id = repo.blob(bytes).map_err(failed)?;
             Ok(Some((id, FileMode::Link)))
@@ -313,7 +318,7 @@ fn is_executable(meta: &fs::Metadata) -> bool {
 }
 
 /// A person and now.
-fn signature(person: &Person) -> Result<Signature<'static>, git2::Error> {
+pub(super) fn signature(person: &Person) -> Result<Signature<'static>, git2::Error> {
     Signature::now(&person.name, &person.email)
 }
 

@@ -11,6 +11,9 @@ impl Case<'_> {
     pub(super) fn checks(&mut self) {
         let evidence = self.evidence;
         for check in evidence.checks.iter().filter(|check| !check.passed()) {
+            if evidence.flaky.contains(&check.command) {
+                continue;
+            }
             let own = check.criteria.contains(&evidence.focus);
             let before = before(evidence, check);
             let how = failure(check);
@@ -44,7 +47,98 @@ impl Case<'_> {
                 );
             }
         }
+        self.flaky();
+        self.wrote();
+        self.put_back();
         self.not_run();
+    }
+
+    /// A check that is green and red on the same commit passes nothing, and is nobody's fault.
+    fn flaky(&mut self) {
+        let evidence = self.evidence;
+        for check in evidence.checks.iter().filter(|it| evidence.flaky.contains(&it.command)) {
+            let command = format::short(&check.command);
+            self.find(
+                FindingKind::Flaky,
+                Weight::Unclear,
+                format!(
+                    "`{command}` passed, and failed right after it on the same commit: a check must \
+                     give the same answer each time.{}",
+                    tail(check)
+                ),
+            );
+        }
+    }
+
+    /// Code under test that changes what decides about it.
+    fn wrote(&mut self) {
+        let evidence = self.evidence;
+        for wrote in &evidence.wrote {
+            let (command, paths) = (format::short(&wrote.command), format::changes(&wrote.paths));
+            self.find(
+                FindingKind::CheckWrote,
+                Weight::Fails,
+                format!(
+                    "While `{command}` ran, files changed that decide about checks: {paths}. Code \
+                     under test must not change them."
+                ),
+            );
+        }
+    }
+
+    /// The third run: with the tests, scripts and configuration of the start.
+    fn put_back(&mut self) {
+        let evidence = self.evidence;
+        let Some(run) = &evidence.put_back else { return };
+        let paths = format::changes(&run.harness);
+        let green = |command: &str| {
+            evidence.checks.iter().any(|check| check.command == command && check.passed())
+        };
+        let red: Vec<_> =
+            run.checks.iter().filter(|it| !it.passed() && green(&it.command)).collect();
+        for check in &red {
+            self.find(
+                FindingKind::HarnessNeeded,
+                Weight::Held,
+                format!(
+                    "With tests, scripts and configuration as they were, {} These files changed: \
+                     {paths}. Put them back if the criterion does not ask for it.{}",
+                    failure(check),
+                    tail(check)
+                ),
+            );
+        }
+        for command in &run.left_out {
+            let command = format::short(command);
+            self.find(
+                FindingKind::TestIsNew,
+                Weight::Said,
+                format!("`{command}` found no test before the work: it was written in this run."),
+            );
+        }
+        let green = evidence.checks.iter().any(CheckResult::passed);
+        if !run.inline_tests.is_empty() && green {
+            let tests = run.inline_tests.iter();
+            let tests = tests.map(|test| format!("{} ({})", format::path(&test.path), test.what));
+            let tests = format::list(&tests.collect::<Vec<_>>());
+            self.find(
+                FindingKind::HarnessNeeded,
+                Weight::Held,
+                format!(
+                    "Tests inside product files changed or vanished: {tests}. They cannot be put \
+                     back alone. Leave them as they were if the criterion does not ask for it."
+                ),
+            );
+        } else if !run.checks.is_empty() && red.is_empty() && !run.harness.is_empty() {
+            self.find(
+                FindingKind::HarnessChanged,
+                Weight::Said,
+                format!(
+                    "Tests, scripts or configuration changed: {paths}. The checks pass with the \
+                     old ones, too."
+                ),
+            );
+        }
     }
 
     /// A command that ran before the work and not after it. If the verdict is a failure anyway,
@@ -76,7 +170,10 @@ impl Case<'_> {
             .iter()
             .filter(|check| check.criteria.contains(&evidence.focus))
             .collect();
-        let seen_red = own.iter().any(|check| before(evidence, check) == Some(Colour::Red));
+        let seen_red = own.iter().any(|check| {
+            before(evidence, check) == Some(Colour::Red)
+                || evidence.red_at_start.contains(&check.command)
+        });
         if seen_red {
             return Proof::Check;
         }
@@ -137,6 +234,13 @@ fn failure(check: &CheckResult) -> String {
             format!("`{command}` took longer than {seconds} s and was ended.")
         }
         CheckStatus::NotRun(why) => format!("`{command}` could not be started: {why}."),
+        CheckStatus::NothingRan(why) => {
+            format!("`{command}` ended with exit code 0, but {why}. A pass needs a test that ran.")
+        }
+        CheckStatus::Incomplete(why) => format!(
+            "`{command}` ended with exit code 0, but {why}. Code under test must not end the \
+             process of its tests."
+        ),
     }
 }
 

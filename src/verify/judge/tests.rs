@@ -19,6 +19,7 @@ fn check(owner: Option<&str>, status: CheckStatus) -> CheckResult {
         whole_task: owner.is_none(),
         status,
         millis: 1,
+        tests: Vec::new(),
         output: String::new(),
     }
 }
@@ -45,7 +46,6 @@ fn good() -> Evidence {
         worked_before: false,
         uncommitted: Vec::new(),
         protected: Vec::new(),
-        tests: Vec::new(),
         human: Vec::new(),
         state_files: Vec::new(),
         guardrails: SignsChange::Unchanged,
@@ -54,6 +54,10 @@ fn good() -> Evidence {
         progress: true,
         progress_rewritten: false,
         checks: vec![check(Some("one"), CheckStatus::Passed), check(None, CheckStatus::Passed)],
+        flaky: Vec::new(),
+        wrote: Vec::new(),
+        put_back: None,
+        red_at_start: Vec::new(),
         before: vec![check(Some("one"), red), check(None, CheckStatus::Passed)],
         undecided: Vec::new(),
         proven: Vec::new(),

@@ -39,6 +39,40 @@ async fn the_status_is_told() {
 }
 
 #[tokio::test]
+async fn exit_0_of_a_test_runner_is_green_only_with_its_summary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runner = folder.path().join("pytest");
+    let pytest = async |output: &str| {
+        let script = format!("#!/bin/sh\ncat <<'END'\n{output}\nEND\n");
+        std::fs::write(&runner, script).expect("written");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&runner, executable).expect("executable");
+        let path = format!("{}:/usr/bin:/bin", folder.path().display());
+        let env = vec![("PATH".to_owned(), path)];
+        let options = CheckOptions { env, ..CheckOptions::in_dir(folder.path()) };
+        shell().run("pytest -q", &options).await
+    };
+    // The summary counts although the kept end of the output does not hold it.
+    let long = "x\n".repeat(20_000);
+    let green = pytest(&format!("2 passed, 1 skipped in 0.01s\n{long}")).await;
+    assert!(green.passed(), "{:?}", green.status);
+    let [count] = green.tests.as_slice() else { panic!("{:?}", green.tests) };
+    assert_eq!((count.runner.as_str(), count.ran, count.skipped), ("pytest", 2, 1));
+
+    let ended = pytest("..").await;
+    assert_eq!(ended.status, CheckStatus::Incomplete("`pytest` printed no summary".into()));
+    let skipped = pytest("3 skipped in 0.01s").await;
+    assert_eq!(skipped.status, CheckStatus::NothingRan("`pytest` skipped all 3 tests".into()));
+    assert!(!ended.passed() && !skipped.passed());
+}
+
+#[tokio::test]
+async fn go_names_its_tests() {
+    let result = run("go() { echo \"$GOFLAGS\"; }; go test ./...").await;
+    assert!(result.output.trim_end().ends_with("-v"), "{}", result.output);
+}
+
+#[tokio::test]
 async fn both_streams_come_in_order_and_redacted() {
     let result = run("echo one; echo two >&2; echo hunter2; cat; echo end").await;
     assert_eq!(result.output, "one\ntwo\n***\nend\n");

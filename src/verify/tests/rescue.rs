@@ -311,7 +311,8 @@ fn a_false_tick_and_rewritten_files_are_put_back_after_they_were_kept() {
     let scene = TestRepo::new();
     let mut begun = scene.turn();
     begun.protect = vec!["tests/**".into()];
-    scene.write("tasks/demo/TASK.md", &TASK_MD.replace("[ ]", "[x]"));
+    begun.wrote_task();
+    scene.write("tasks/demo/TASK.md", &TASK_MD.replace("[ ] one", "[x] one"));
     scene.write("tasks/demo/guardrails.md", "no signs\n");
     scene.write("tests/check.sh", "true\n");
     scene.remove("tests/other.py");

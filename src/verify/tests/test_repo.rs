@@ -9,11 +9,11 @@ use tempfile::TempDir;
 
 use crate::model::{
     Attribution, CheckResult, CheckStatus, Checkpoint, Criterion, CriterionKey, Evidence, Task,
-    TaskFileChange, TaskSettings, Verdict, VerifyCommand,
+    TaskEdit, TaskFileChange, TaskSettings, Verdict, VerifyCommand,
 };
 use crate::verify::{
     Branch, Collected, CommitsAlone, Dirt, Fingerprints, GitRepo, Inputs, JudgeRules, Layout,
-    Preflight, Protection, Repo, RepoProblem, StateFiles, collect, judge,
+    Preflight, Protection, Repo, RepoProblem, StateFiles, TASK, collect, judge,
 };
 
 pub(super) const FOLDER: &str = "tasks/demo";
@@ -135,6 +135,7 @@ impl TestRepo {
             verify: Vec::new(),
             writes: Vec::new(),
             undecided: Vec::new(),
+            command_ran: false,
             before: Vec::new(),
             after: Vec::new(),
             proven: Vec::new(),
@@ -189,6 +190,7 @@ pub(super) fn check(command: &str, owner: Option<&str>, status: CheckStatus) -> 
         whole_task: owner.is_none(),
         status,
         millis: 1,
+        tests: Vec::new(),
         output: String::new(),
     }
 }
@@ -206,6 +208,7 @@ pub(super) struct TurnBegun<'a> {
     pub(super) verify: Vec<String>,
     pub(super) writes: Vec<PathBuf>,
     pub(super) undecided: Vec<String>,
+    pub(super) command_ran: bool,
     pub(super) before: Vec<CheckResult>,
     pub(super) after: Vec<CheckResult>,
     pub(super) proven: Vec<CriterionKey>,
@@ -221,8 +224,12 @@ impl TurnBegun<'_> {
 
     pub(super) fn collect(&self) -> Collected {
         let repo = self.scene.repo();
-        let exists = |path: &Path| repo.exists_at(&self.origin.head, path).unwrap_or(false);
-        let protection = Protection::of(&self.task(), &exists).expect("good globs");
+        let protection = Protection::of(&self.task()).expect("good globs");
+        let file = layout().file(TASK);
+        let now = StateFiles::read(&self.scene.root, &layout()).expect("read");
+        let bytes = |files: &StateFiles| files.bytes(&file).unwrap_or_default().to_vec();
+        let (before, after) = (bytes(&self.state), bytes(&now));
+        let edits = [TaskEdit { before, after, unseen: self.command_ran }];
         let inputs = Inputs {
             layout: &layout(),
             focus: &key("one"),
@@ -234,7 +241,8 @@ impl TurnBegun<'_> {
             artefacts: &self.artefacts,
             protection: &protection,
             writes: &self.writes,
-            edits: &[],
+            sealed: false,
+            edits: &edits,
             undecided: &self.undecided,
             secret: &|path| path.ends_with(".env"),
             date: DATE,
@@ -274,6 +282,7 @@ impl TurnBegun<'_> {
                 mark: 0,
                 verify,
                 recipe: None,
+                may_change: Vec::new(),
             }],
             settings: TaskSettings { protect: self.protect.clone(), ..TaskSettings::default() },
             source: String::new(),

@@ -147,8 +147,8 @@ fn retry_clears_what_is_not_proven_and_nothing_else() {
     let nobody = repo.ralph(&["retry", "demo", "c is there"]);
     assert_eq!(nobody.code, Some(2));
     insta::assert_snapshot!(nobody.stderr, @r"
-    error: criterion `c is there` has no failed attempts
-    hint: criteria with failed attempts: `b is there`
+    error: criterion `c is there` has no failed attempts and no held work
+    hint: criteria with failed attempts or held work: `b is there`
     ");
     let ran = repo.ralph(&["retry", "demo", "--json"]);
     assert_eq!(ran.json(), json!({ "cleared": ["b is there"] }), "{}", ran.stderr);
@@ -163,7 +163,7 @@ fn retry_clears_what_is_not_proven_and_nothing_else() {
     let again = repo.ralph(&["retry", "demo"]);
     assert_eq!(
         (again.code, again.stdout.as_str()),
-        (Some(0), "Nothing to reset: no open criterion has failed attempts\n")
+        (Some(0), "Nothing to reset: no open criterion has failed attempts or held work\n")
     );
 }
 

@@ -150,6 +150,7 @@ turns:
     commit: ralph(demo): state update
     commit: ralph(demo): [a is there] - a
     commit: ralph(demo): state update
+    commit: ralph(demo): state update
     kept: refs/ralph/demo/attempts/1
     ");
 }

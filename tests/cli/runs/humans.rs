@@ -1,6 +1,6 @@
 //! A human who works on the task while a run does.
 
-use super::{HONEST, THREE, then_honest};
+use super::{THREE, then_honest};
 use crate::repo::{Repo, story};
 
 /// The human's hand: a process beside the agent, which nobody decides about.
@@ -11,16 +11,18 @@ fn edits(times: &str, command: &str) -> String {
     ))
 }
 
+/// Nobody can tell whose edit it is: the agent is not the Copilot CLI in its sandbox.
 #[test]
-fn an_edit_of_the_task_during_a_turn_concludes_nothing_and_stays() {
+fn an_edit_of_the_task_during_a_turn_is_taken_back_and_kept_in_the_run_s_folder() {
     let repo = Repo::new(THREE);
     let script = edits("1", "echo '- [ ] d is there' >> tasks/demo/TASK.md");
     let ran = repo.run(&script, &["--max-iterations", "2"]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
+    insta::assert_snapshot!(story(&repo, &ran), @r#"
     iteration 1: inconclusive
       fails: no_commit
-      unclear: task_changed_by_human
+      unclear: task_taken_back
       said: no_progress_entry
+      mended: restore_task {"keep_tick":false}
       mended: progress_line
       mended: state_commit
     iteration 2: pass check
@@ -28,37 +30,46 @@ fn an_edit_of_the_task_during_a_turn_concludes_nothing_and_stays() {
     - [x] a is there
     - [ ] b is there
     - [ ] c is there
-    - [ ] d is there
     state: a is there, proven by check, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): state update
     commit: ralph(demo): [a is there] - a
     commit: ralph(demo): state update
-    ");
-    assert!(repo.task().ends_with("- [ ] d is there\n"), "{}", repo.task());
+    commit: ralph(demo): state update
+    kept: refs/ralph/demo/attempts/1
+    "#);
+    assert!(!repo.task().contains("d is there"), "{}", repo.task());
+    let runs = std::fs::read_dir(repo.path(".ralph/runs")).expect("runs");
+    let mut kept =
+        runs.filter_map(|run| std::fs::read_to_string(run.ok()?.path().join("TASK.md.1")).ok());
+    let kept = kept.next().expect("the edit");
+    assert!(kept.ends_with("- [ ] d is there\n"), "{kept}");
 }
 
 #[test]
 fn three_edits_in_a_row_end_the_run() {
     let repo = Repo::new(THREE);
     let ran = repo.run(&edits("9", "echo '# more' >> tasks/demo/TASK.md"), &[]);
-    insta::assert_snapshot!(story(&repo, &ran), @r"
+    insta::assert_snapshot!(story(&repo, &ran), @r#"
     iteration 1: inconclusive
       fails: no_commit
-      unclear: task_changed_by_human
+      unclear: task_taken_back
       said: no_progress_entry
+      mended: restore_task {"keep_tick":false}
       mended: progress_line
       mended: state_commit
     iteration 2: inconclusive
       fails: no_commit
-      unclear: task_changed_by_human
+      unclear: task_taken_back
       said: no_progress_entry
+      mended: restore_task {"keep_tick":false}
       mended: progress_line
       mended: state_commit
     iteration 3: inconclusive
       fails: no_commit
-      unclear: task_changed_by_human
+      unclear: task_taken_back
       said: no_progress_entry
+      mended: restore_task {"keep_tick":false}
       mended: progress_line
       mended: state_commit
     exit 4: stuck
@@ -70,31 +81,19 @@ fn three_edits_in_a_row_end_the_run() {
     commit: ralph(demo): state update
     commit: ralph(demo): state update
     commit: ralph(demo): state update
-    ");
-    assert_eq!(repo.task(), format!("{THREE}# more\n# more\n# more\n"));
+    kept: refs/ralph/demo/attempts/1
+    kept: refs/ralph/demo/attempts/2
+    kept: refs/ralph/demo/attempts/3
+    "#);
+    assert_eq!(repo.task(), THREE);
 }
 
-/// What a human saves in the middle of a thought is no criterion's fault.
 #[test]
-fn an_edit_that_makes_the_task_unreadable_ends_the_run_and_says_where() {
+fn an_edit_that_makes_the_task_unreadable_is_taken_back_too() {
     let repo = Repo::new(THREE);
-    let script = edits("1", "echo dangling >> tasks/demo/TASK.md");
-    let ran = repo.run(&script, &[]);
-    assert_eq!(ran.code, Some(7));
-    insta::assert_snapshot!(ran.stderr.split("hint:").next().expect("a message"), @r"
-    error: tasks/demo/TASK.md has errors:
-    error: a verify command must fit on one line
-     --> tasks/demo/TASK.md:8:5
-      |
-    8 |   - verify: `test -e c.txt`
-      |     ^^^^^^^^^^^^^^^^^^^^^^^
-      |
-      = help: move longer commands into a script and call the script here
-    ");
-    assert_eq!(repo.task(), format!("{THREE}dangling\n"));
-    repo.write("tasks/demo/TASK.md", THREE);
-    let ran = repo.run(HONEST, &[]);
+    let ran = repo.run(&edits("1", "echo dangling >> tasks/demo/TASK.md"), &[]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(repo.task(), THREE.replace("[ ]", "[x]"));
 }
 
 #[test]
@@ -120,6 +119,7 @@ fn a_sign_that_a_human_adds_meanwhile_stays() {
     on refs/heads/main
     commit: ralph(demo): state update
     commit: ralph(demo): [a is there] - a
+    commit: ralph(demo): state update
     commit: ralph(demo): state update
     ");
     assert_eq!(repo.read("tasks/demo/guardrails.md"), "# Guardrails\n- Mind the gap.\n");

@@ -150,9 +150,9 @@ fn skipped_criteria_are_put_aside_with_all_that_was_done_and_the_rest_goes_on() 
       fails: check_failed
       fails: not_ticked
     iteration 2: fail
-      fails: check_failed
       fails: not_ticked
       fails: uncommitted
+      fails: check_failed
       mended: state_commit
     blocked: a is there, refs/ralph/demo/attempts/1
     iteration 3: pass check

@@ -91,7 +91,9 @@ fn a_run_that_reached_its_limit_goes_on_where_it_stopped() {
     on refs/heads/main
     commit: ralph(demo): [a is there] - a
     commit: ralph(demo): state update
+    commit: ralph(demo): state update
     commit: ralph(demo): [b is there] - b
+    commit: ralph(demo): state update
     commit: ralph(demo): state update
     commit: ralph(demo): [c is there] - c
     commit: ralph(demo): state update
@@ -139,11 +141,10 @@ fn work_that_a_failed_attempt_committed_counts_in_the_next_run_too() {
     let ticks = "turns: [{steps: [{tick: \"{criterion}\"}, {progress: did a}, {commit: tick}]}]";
     let ran = repo.run(ticks, &[]);
     insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 2: pass commit
-      said: green_before
+    iteration 2: pass check
     exit 0: proven
     - [x] a is there
-    state: a is there, proven by commit, 1 attempts failed
+    state: a is there, proven by check, 1 attempts failed
     on refs/heads/main
     commit: ralph(demo): [a is there] - a
     commit: ralph(demo): state update

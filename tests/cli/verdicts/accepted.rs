@@ -16,6 +16,7 @@ fn honest_work() {
     on refs/heads/main
     commit: ralph(demo): [out.txt says hello] - say hello
     commit: ralph(demo): state update
+    commit: ralph(demo): state update
     ");
 }
 
@@ -43,6 +44,7 @@ turns:
     state: out.txt says hello, proven by check, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): [out.txt says hello] - say hello
+    commit: ralph(demo): state update
     commit: ralph(demo): state update
     ");
     let progress = repo.read("tasks/demo/progress.md");
@@ -78,6 +80,7 @@ turns:
     commit: ralph(demo): [out.txt says hello] - two
     commit: ralph(demo): [out.txt says hello] - state update
     commit: ralph(demo): state update
+    commit: ralph(demo): state update
     ");
 }
 
@@ -104,6 +107,7 @@ turns:
     state: out.txt says hello, proven by commit, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): [out.txt says hello] - more
+    commit: ralph(demo): state update
     commit: ralph(demo): state update
     ");
 }
@@ -238,6 +242,7 @@ turns:
     state: out.txt says hello, proven by check, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): say hello
+    commit: ralph(demo): state update
     commit: ralph(demo): state update
     left:  A added.txt
     left:  M human.txt

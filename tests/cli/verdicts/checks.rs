@@ -21,6 +21,7 @@ turns:
     insta::assert_snapshot!(story, @r#"
     iteration 1: fail
       fails: uncommitted
+      fails: check_failed
       mended: restore_task {"keep_tick":false}
     exit 3: limit_reached
     - [ ] out.txt says hello
@@ -53,9 +54,10 @@ turns:
 "#,
         &["--stuck-threshold", "1"],
     );
-    insta::assert_snapshot!(story(&repo, &ran), @r"
-    iteration 1: pass check
-    reopened: it builds
+    insta::assert_snapshot!(story(&repo, &ran), @r#"
+    iteration 1: fail
+      fails: check_failed
+      mended: restore_task {"keep_tick":false}
     blocked: it builds
     exit 4: stuck
     - [ ] it builds
@@ -63,8 +65,8 @@ turns:
     on refs/heads/main
     commit: ralph(demo): [it builds] - build it
     commit: ralph(demo): state update
-    commit: ralph(demo): state update
-    ");
+    kept: refs/ralph/demo/attempts/1
+    "#);
     assert_eq!(repo.task(), task);
 }
 
@@ -156,19 +158,19 @@ fn a_script_that_a_verify_command_names_is_weakened() {
     let repo = with_tests(&format!("set -e\necho true > check.sh; git add check.sh\n{work}"));
     let (_, story) = once(&repo, super::BUILDS);
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: protected_changed
+    iteration 1: held
+      held: harness_needed
       mended: restore_task {"keep_tick":false}
-      mended: restore_file check.sh
+      mended: hold
+    held: out.txt says hello, refs/ralph/demo/held/7df029f9
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] more
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, unproven, 0 attempts failed
     on refs/heads/main
-    commit: ralph(demo): say hello
-    commit: ralph(demo): put protected files back
     commit: ralph(demo): state update
     kept: refs/ralph/demo/attempts/1
+    kept: refs/ralph/demo/held/7df029f9
     "#);
     assert_eq!(repo.read("check.sh"), CHECK);
 }
@@ -183,25 +185,22 @@ fn a_protected_test_that_is_weakened_in_one_attempt_does_not_help_the_next() {
     insta::assert_snapshot!(story(&repo, &ran), @r#"
     iteration 1: fail
       fails: not_ticked
-      fails: protected_changed
+      held: harness_needed
       said: no_progress_entry
       mended: progress_line
-      mended: restore_file check.sh
-    iteration 2: fail
-      fails: check_failed
+    iteration 2: held
+      held: harness_needed
       mended: restore_task {"keep_tick":false}
+      mended: hold
+    held: out.txt says hello, refs/ralph/demo/held/7df029f9
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] more
-    state: out.txt says hello, unproven, 2 attempts failed
+    state: out.txt says hello, unproven, 1 attempts failed
     on refs/heads/main
-    commit: ralph(demo): a
-    commit: ralph(demo): put protected files back
-    commit: ralph(demo): state update
-    commit: ralph(demo): say hello
     commit: ralph(demo): state update
     kept: refs/ralph/demo/attempts/1
-    kept: refs/ralph/demo/attempts/2
+    kept: refs/ralph/demo/held/7df029f9
     "#);
     assert_eq!(repo.read("check.sh"), CHECK);
 }
@@ -224,13 +223,14 @@ turns:
     );
     insta::assert_snapshot!(story, @r"
     iteration 1: pass check
-      said: test_changed
+      said: harness_changed
     exit 3: limit_reached
     - [x] out.txt says hello
     - [ ] notes exist
     state: out.txt says hello, proven by check, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): [out.txt says hello] - say hello
+    commit: ralph(demo): state update
     commit: ralph(demo): state update
     ");
 }
@@ -291,7 +291,37 @@ fn build_leftovers_that_a_check_makes_are_nobodys_fault() {
     on refs/heads/main
     commit: ralph(demo): say hello
     commit: ralph(demo): state update
+    commit: ralph(demo): state update
     left: ?? made.tmp
     ");
     assert!(repo.path("made.tmp").exists());
+}
+
+/// The runner of a test must say that it ran.
+#[test]
+fn code_that_ends_the_process_of_its_test_is_red() {
+    let task = "# Demo\n\n- [ ] seven squared\n  - verify: `python3 -m unittest tests.test_sq`\n";
+    let test = "import unittest\nfrom sq import sq\nclass Sq(unittest.TestCase):\n    def \
+                test_seven(self):\n        self.assertEqual(sq(7), 49)\n";
+    for (code, ends) in [
+        ("import os\\ndef sq(x): os._exit(0)\\n", "iteration 1: fail"),
+        ("def sq(x): return x * x\\n", "iteration 1: pass check"),
+    ] {
+        let files = [("tests/__init__.py", ""), ("tests/test_sq.py", test)];
+        let repo = Repo::with(task, &files);
+        let (_, story) = once(
+            &repo,
+            &format!(
+                r#"
+turns:
+- steps:
+  - write: {{path: sq.py, text: "{code}"}}
+  - tick: "{{criterion}}"
+  - progress: squared
+  - commit: square
+"#
+            ),
+        );
+        assert!(story.starts_with(ends), "{code}: {story}");
+    }
 }

@@ -107,15 +107,15 @@ fn ticks_several_boxes() {
          git commit -qam 'ralph(demo): all of it'",
     );
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: others_ticked
+    iteration 1: inconclusive
+      unclear: task_taken_back
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, unproven, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): all of it
     commit: ralph(demo): state update
@@ -134,16 +134,15 @@ fn rewords_its_criterion() {
          git commit -qam 'ralph(demo): say hello'",
     );
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: not_ticked
-      fails: criteria_changed
+    iteration 1: inconclusive
+      unclear: task_taken_back
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, unproven, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): say hello
     commit: ralph(demo): state update
@@ -162,15 +161,15 @@ fn removes_another_criterion() {
          git commit -qam 'ralph(demo): say hello'",
     );
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: criteria_changed
+    iteration 1: inconclusive
+      unclear: task_taken_back
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, unproven, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): say hello
     commit: ralph(demo): state update
@@ -189,16 +188,16 @@ fn changes_a_verify_command() {
          git commit -qam 'ralph(demo): say hello'",
     );
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: verify_changed
+    iteration 1: inconclusive
       fails: check_failed
+      unclear: task_taken_back
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, unproven, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): say hello
     commit: ralph(demo): state update
@@ -217,16 +216,16 @@ fn removes_a_verify_command() {
          git commit -qam 'ralph(demo): say hello'",
     );
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: verify_changed
+    iteration 1: inconclusive
       fails: check_failed
+      unclear: task_taken_back
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, unproven, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): say hello
     commit: ralph(demo): state update
@@ -240,17 +239,17 @@ fn deletes_the_task() {
     let (repo, _, story) =
         builds(TASK, "git rm -q tasks/demo/TASK.md; git commit -qm 'ralph(demo): nothing left'");
     insta::assert_snapshot!(story, @r#"
-    iteration 1: fail
-      fails: task_unreadable
+    iteration 1: inconclusive
       fails: check_failed
       fails: empty_commit
+      unclear: task_taken_back
       said: no_progress_entry
       mended: restore_task {"keep_tick":false}
       mended: progress_line
     exit 3: limit_reached
     - [ ] out.txt says hello
     - [ ] notes exist
-    state: out.txt says hello, unproven, 1 attempts failed
+    state: out.txt says hello, unproven, 0 attempts failed
     on refs/heads/main
     commit: ralph(demo): nothing left
     commit: ralph(demo): state update

@@ -201,6 +201,10 @@ impl Ground {
         for file in SYSTEM {
             walk(Path::new(file), true, &mut found);
         }
+        // The runner's own copy of ignored files.
+        let (cache, rooms) = (".cache/ralph-copilot", ".cache/ralph-copilot/rooms");
+        let [cache, rooms] = [cache, rooms].map(|name| self.folder.join("user").join(name));
+        found.retain(|path, _| *path != cache && !path.starts_with(&rooms));
         walk(&self.memory, true, &mut found);
         for program in
             [Some(PathBuf::from(RUNNER)), which::which("bwrap").ok()].into_iter().flatten()

@@ -116,19 +116,6 @@ fn what_was_red_before_is_said_and_not_blamed() {
 }
 
 #[test]
-fn other_tests_changed_or_removed_are_said() {
-    let scene = TestRepo::new();
-    let begun = scene.turn();
-    scene.remove("tests/other.py");
-    scene.write("tests/new.py", "assert True\n");
-    scene.honest_work();
-    let verdict = accepted(&begun, Proof::Commit);
-    assert_eq!(said(&verdict), [FindingKind::TestChanged]);
-    assert!(verdict.findings[0].message.contains("removed tests/other.py"));
-    assert!(!verdict.findings[0].message.contains("new.py"));
-}
-
-#[test]
 fn artefacts_of_checks_are_not_blamed() {
     let scene = TestRepo::new();
     let mut begun = scene.turn();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::super::test_repo::TestRepo;
-use super::{refused, with_check};
+use super::refused;
 use crate::model::{FindingKind, Repair, VerdictResult};
 
 #[test]
@@ -34,34 +34,11 @@ fn a_protected_script_made_a_link_or_not_executable() {
     use std::os::unix::fs::PermissionsExt;
     let scene = TestRepo::new();
     let mut begun = scene.turn();
-    with_check(&mut begun);
+    begun.protect = vec!["tests/**".into()];
     scene.honest_work();
     let script = scene.root.join("tests/check.sh");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("mode");
     scene.git(&["commit", "-qam", "ralph(demo): mode"]);
-    refused(&begun, &[FindingKind::ProtectedChanged]);
-}
-
-#[test]
-fn a_script_that_a_verify_command_names_is_protected_by_default() {
-    let scene = TestRepo::new();
-    let mut begun = scene.turn();
-    with_check(&mut begun);
-    scene.write("tests/check.sh", "true\n");
-    scene.honest_work();
-    refused(&begun, &[FindingKind::ProtectedChanged]);
-}
-
-#[test]
-fn a_second_attempt_does_not_profit_from_what_the_first_one_weakened() {
-    let scene = TestRepo::new();
-    let first = scene.turn().origin.clone();
-    scene.write("tests/check.sh", "true\n");
-    scene.commit_all("ralph(demo): weakened");
-    let mut begun = scene.turn();
-    begun.origin = first;
-    with_check(&mut begun);
-    scene.honest_work();
     refused(&begun, &[FindingKind::ProtectedChanged]);
 }
 

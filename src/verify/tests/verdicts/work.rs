@@ -1,8 +1,8 @@
 //! Refused: no work, work in the wrong place, or TASK.md made easier.
 
 use super::super::test_repo::{TASK_MD, TestRepo};
-use super::{against, refused, with_check};
-use crate::model::{FindingKind, Oid, Repair, VerdictResult};
+use super::{accepted, against, refused, with_check};
+use crate::model::{FindingKind, Oid, Proof, Repair, VerdictResult};
 use crate::verify::{Repo as _, worked};
 
 #[test]
@@ -39,68 +39,52 @@ fn ticks_the_box_in_a_commit_of_state_alone() {
     assert_eq!(verdict.repairs, [Repair::RestoreTask { keep_tick: false }]);
 }
 
+/// A script of the agent writes TASK.md: nobody can tell that from a human's edit.
 #[test]
-fn ticks_several_boxes() {
-    let scene = TestRepo::new();
-    let begun = scene.turn();
-    scene.write("tasks/demo/TASK.md", &TASK_MD.replace("[ ]", "[x]"));
-    scene.write("src/lib.txt", "work\n");
-    scene.commit_all("ralph(demo): all at once");
-    let verdict = refused(&begun, &[FindingKind::OthersTicked]);
-    assert!(verdict.findings[0].message.contains("\"two\""));
-}
-
-#[test]
-fn takes_a_tick_away() {
-    let scene = TestRepo::new();
-    let begun = scene.turn();
-    scene.write("tasks/demo/TASK.md", "# Demo\n\n- [x] one\n- [ ] two\n- [ ] zero\n");
-    scene.write("src/lib.txt", "work\n");
-    scene.commit_all("ralph(demo): one");
-    refused(&begun, &[FindingKind::Unticked]);
-}
-
-#[test]
-fn rewords_or_removes_a_criterion() {
-    for text in [
-        "# Demo\n\n- [x] one\n- [ ] two, or nearly\n- [x] zero\n",
-        "# Demo\n\n- [x] one\n- [x] zero\n",
-        "# Demo\n\n- [x] one\n- [ ] two\n- [x] zero\n- [x] extra\n",
+fn a_command_that_changes_the_task_beyond_the_tick_is_taken_back_and_costs_no_attempt() {
+    for (text, told) in [
+        (TASK_MD.replace("[ ]", "[x]"), "ticked \"two\""),
+        ("# Demo\n\n- [x] one\n- [ ] two\n- [ ] zero\n".into(), "took the tick of \"zero\""),
+        ("# Demo\n\n- [x] one\n- [ ] two, or so\n- [x] zero\n".into(), "removed \"two\""),
+        ("# Demo\n\n- [x] one\n- [x] zero\n".into(), "removed \"two\""),
+        (format!("{TASK_MD}- [x] extra\n"), "added \"extra\""),
+        ("# Demo\n\n- [x] one, easier\n- [ ] two\n- [x] zero\n".into(), "removed \"one\""),
+        (TASK_MD.replace("# Demo", "# Easier"), "changed other text"),
     ] {
         let scene = TestRepo::new();
-        let begun = scene.turn();
-        scene.write("tasks/demo/TASK.md", text);
+        let mut begun = scene.turn();
+        begun.command_ran = true;
+        scene.write("tasks/demo/TASK.md", &text);
         scene.write("src/lib.txt", "work\n");
         scene.commit_all("ralph(demo): one");
-        refused(&begun, &[FindingKind::CriteriaChanged]);
+        let verdict = begun.verdict();
+        assert_eq!(verdict.result, VerdictResult::Inconclusive, "{verdict:#?}");
+        assert_eq!(against(&verdict), [FindingKind::TaskTakenBack], "{verdict:#?}");
+        assert!(verdict.findings[0].message.contains(told), "{verdict:#?}");
+        assert!(verdict.repairs.contains(&Repair::RestoreTask { keep_tick: false }));
+        // Without a command it can only be a human's.
+        begun.command_ran = false;
+        assert_eq!(against(&begun.verdict()), [FindingKind::TaskChangedByHuman], "{text}");
     }
-    // The focus itself reworded: then its box is not ticked either.
     let scene = TestRepo::new();
-    let begun = scene.turn();
-    scene.write("tasks/demo/TASK.md", "# Demo\n\n- [x] one, easier\n- [ ] two\n- [x] zero\n");
-    scene.write("src/lib.txt", "work\n");
-    scene.commit_all("ralph(demo): one");
-    refused(&begun, &[FindingKind::NotTicked, FindingKind::CriteriaChanged]);
-}
-
-#[test]
-fn changes_other_text_of_the_task_or_removes_it() {
-    let scene = TestRepo::new();
-    let begun = scene.turn();
-    scene.write(
-        "tasks/demo/TASK.md",
-        &TASK_MD.replace("# Demo", "# Easier").replace("[ ] one", "[x] one"),
-    );
-    scene.write("src/lib.txt", "work\n");
-    scene.commit_all("ralph(demo): one");
-    refused(&begun, &[FindingKind::TaskTextChanged]);
-
-    let scene = TestRepo::new();
-    let begun = scene.turn();
+    let mut begun = scene.turn();
+    begun.command_ran = true;
     scene.write("src/lib.txt", "work\n");
     scene.remove("tasks/demo/TASK.md");
     scene.commit_all("ralph(demo): one");
-    refused(&begun, &[FindingKind::TaskUnreadable]);
+    assert_eq!(against(&begun.verdict()), [FindingKind::TaskTakenBack]);
+}
+
+/// However many commits there are: the file is compared, not what commits list.
+#[test]
+fn a_tick_that_a_command_made_is_the_agents() {
+    let scene = TestRepo::new();
+    let mut begun = scene.turn();
+    begun.command_ran = true;
+    scene.write("src/lib.txt", "work\n");
+    scene.tick_one();
+    scene.commit_all("ralph(demo): one");
+    accepted(&begun, Proof::Commit);
 }
 
 #[test]

@@ -1,0 +1,206 @@
+//! `rehearse`: attacks the checks of a task before the night.
+//!
+//! Invariant: the working tree stays as it is; everything happens in throw-away rooms.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::args::RehearseArgs;
+use super::context::TaskContext;
+use super::failure::Failure;
+use super::policy::denied;
+use super::print::{complain, say, say_json};
+use super::proving::{Ignored, Proving, proving, until_signal};
+use super::runtime::runtime;
+use crate::config::{self, LayerSettings};
+use crate::model::{Criterion, ExitCode, Task};
+use crate::report::count;
+use crate::sys::lock::TreeLock;
+use crate::verify::{Branch, Dirt, Rehearsal, RehearsedCriterion, Repo as _, rehearse as run};
+
+/// The exit code of weak or flaky checks.
+const WEAK: u8 = 1;
+
+/// Rehearses a task.
+pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<u8, Failure> {
+    let at = TaskContext::find(directory, &args.task)?;
+    // Checks that run beside a run would see what its agent does.
+    let _lock = match at.place.runs().is_dir() {
+        true => Some(TreeLock::take(&at.place.lock(), "rehearse")?),
+        false => None,
+    };
+    let task = at.usable()?;
+    let flags = LayerSettings { sandbox: args.sandbox, ..LayerSettings::default() };
+    let settings = config::resolve(&at.place.layers(flags, Some(&task))?);
+    let preflight = at.place.repo.preflight(&at.layout, Branch::Current, Dirt::Protect)?;
+    let mut room = proving(&at, &settings, &preflight, Ignored::OfTheTree)?;
+    for message in room.rooms.notes() {
+        complain(&format!("note: {message}"));
+    }
+    let live = std::io::stderr().is_terminal();
+    let tell = |text: &str| {
+        if live && !args.json {
+            complain(text);
+        }
+    };
+    let head = preflight.checkpoint.head.clone();
+    let Proving { rooms, checks, options, table, .. } = &mut room;
+    let it =
+        Rehearsal { repo: &at.place.repo, layout: &at.layout, table, task: &task, head: &head };
+    let found =
+        runtime()?.block_on(until_signal(run(&it, rooms, (&*checks, options), &tell)))??;
+    let criteria = found.map_err(|lacks| {
+        Failure::new(ExitCode::Invalid, lacks)
+            .hint("install the program, show it with `visible: [PATH]`, or fix the check")
+    })?;
+    let report = Report {
+        criteria: &criteria,
+        commit_only: open(&task).filter(|criterion| criterion.verify.is_empty()).collect(),
+        commit_only_is_weak: settings.require_checks,
+        denied: denials(directory, &args.task, &task)?,
+        task: &task,
+    };
+    if args.json {
+        say_json(&report.json());
+    } else {
+        say(&report.text());
+    }
+    Ok(if report.is_strong() { 0 } else { WEAK })
+}
+
+fn open(task: &Task) -> impl Iterator<Item = &Criterion> {
+    task.criteria.iter().filter(|criterion| !criterion.checked)
+}
+
+/// Commands that the agent could not run itself: the guard's rule, and why.
+fn denials(
+    directory: Option<&Path>,
+    name: &str,
+    task: &Task,
+) -> Result<Vec<(String, String, String)>, Failure> {
+    let own = open(task).flat_map(|criterion| &criterion.verify).map(|verify| &verify.command);
+    let mut commands: Vec<String> =
+        own.chain(&task.settings.verify).chain(&task.settings.setup).cloned().collect();
+    commands.sort_unstable();
+    commands.dedup();
+    denied(directory, name, &commands)
+}
+
+struct Report<'a> {
+    task: &'a Task,
+    criteria: &'a [RehearsedCriterion],
+    commit_only: Vec<&'a Criterion>,
+    commit_only_is_weak: bool,
+    denied: Vec<(String, String, String)>,
+}
+
+impl Report<'_> {
+    fn is_strong(&self) -> bool {
+        let weak = |it: &RehearsedCriterion| it.is_flaky() || it.is_weak() && !it.text_only;
+        !self.criteria.iter().any(weak)
+            && (!self.commit_only_is_weak || self.commit_only.is_empty())
+    }
+
+    fn millis(&self) -> u64 {
+        self.criteria.iter().flat_map(|it| &it.checks).map(|check| check.millis).sum()
+    }
+
+    fn json(&self) -> Value {
+        let criteria = self.criteria.iter().map(|it| {
+            let checks = it.checks.iter().map(|check| {
+                let start = check.start.iter().map(|green| if *green { "green" } else { "red" });
+                json!({
+                    "command": check.command,
+                    "start": start.collect::<Vec<_>>(),
+                    "millis": check.millis,
+                })
+            });
+            let accepted = it.accepted.iter().map(|cheat| {
+                json!({ "cheat": cheat.cheat, "diff": cheat.diff, "instead": cheat.instead })
+            });
+            json!({
+                "line": it.criterion.line,
+                "text": it.criterion.key.text,
+                "occurrence": it.criterion.key.occurrence,
+                "weak": it.is_weak(),
+                "text_only": it.text_only,
+                "judge_is_subject": it.judge_is_subject,
+                "checks": checks.collect::<Vec<_>>(),
+                "accepted": accepted.collect::<Vec<_>>(),
+            })
+        });
+        let commit_only = self.commit_only.iter().map(|criterion| {
+            let (line, key) = (criterion.line, &criterion.key);
+            json!({ "line": line, "text": key.text, "occurrence": key.occurrence })
+        });
+        let denied = self.denied.iter().map(
+            |(command, rule, reason)| json!({ "command": command, "rule": rule, "reason": reason }),
+        );
+        json!({
+            "task": self.task.name,
+            "strong": self.is_strong(),
+            "criteria": criteria.collect::<Vec<_>>(),
+            "denied": denied.collect::<Vec<_>>(),
+            "commit_only": commit_only.collect::<Vec<_>>(),
+            "millis_per_iteration": self.millis(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.task.name.clone();
+        for it in self.criteria {
+            let word = match (it.is_flaky(), it.is_weak(), it.text_only) {
+                (true, _, _) => "flaky",
+                (false, true, true) => "text",
+                (false, true, false) => "weak",
+                (false, false, _) => "strong",
+            };
+            let (line, name) = (it.criterion.line, &it.criterion.key.text);
+            text.push_str(&format!("\n{line:>5}  {word:<6}  {name}"));
+            for check in it.checks.iter().filter(|check| check.start.contains(&true)) {
+                let runs = check.start.iter().map(|green| if *green { "green" } else { "red" });
+                let runs = runs.collect::<Vec<_>>().join(", ");
+                text.push_str(&format!("\n      `{}` is {runs} before any work", check.command));
+            }
+            for cheat in &it.accepted {
+                text.push_str(&format!("\n      would pass: {}", cheat.cheat));
+                for line in cheat.diff.lines().take(MOST_LINES) {
+                    text.push_str(&format!("\n        {line}"));
+                }
+                text.push_str(&format!("\n      instead: {}", cheat.instead));
+            }
+            if it.judge_is_subject {
+                text.push_str(
+                    "\n      what decides looks like the product itself: if the work changes it, \
+                     it is held for review, unless `may_change:` names it",
+                );
+            }
+        }
+        for criterion in &self.commit_only {
+            let (line, name) = (criterion.line, &criterion.key.text);
+            text.push_str(&format!(
+                "\n{line:>5}  commit  {name}\n      no check: any commit proves it"
+            ));
+        }
+        for (command, _, reason) in &self.denied {
+            text.push_str(&format!("\n\nthe agent cannot run `{command}` itself: {reason}"));
+        }
+        if self.criteria.is_empty() && self.commit_only.is_empty() {
+            return format!("{text}\n\nNothing is open.");
+        }
+        let checks = self.criteria.iter().map(|it| it.checks.len() as u64).sum();
+        let (checks, millis) = (count(checks, "check"), self.millis());
+        text.push_str(&format!("\n\n{checks} rehearsed: {millis} ms in an iteration."));
+        text.push_str(if self.is_strong() {
+            " No cheat passes a check that is not about text."
+        } else {
+            " A weak check can be passed without the work."
+        });
+        text
+    }
+}
+
+/// Lines of a diff that people see.
+const MOST_LINES: usize = 20;

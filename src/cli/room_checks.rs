@@ -1,0 +1,173 @@
+//! Verify commands: in the proof room behind the walls of the run's tier, elsewhere as they are.
+//!
+//! Invariant: a check that belongs into a room runs behind its walls or not at all; when its
+//! result is there, nothing of it is alive.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::net::unix::pipe;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
+
+use super::walls::RunWalls;
+use crate::model::{CheckResult, CheckStatus, Redact, Tier};
+use crate::sandbox::{CommandEnd, Room, SandboxError};
+use crate::sys::env::withheld;
+use crate::verify::{
+    CheckOptions, Checks, OutputTail, Purpose, RoomPlace, ShellChecks, runner_environment,
+};
+
+/// The checks of a run.
+pub(super) struct RoomChecks {
+    shell: ShellChecks,
+    walls: Arc<RunWalls>,
+    redact: Arc<dyn Redact>,
+}
+
+impl RoomChecks {
+    pub(super) fn new(walls: Arc<RunWalls>, run: &str) -> Self {
+        let redact: Arc<dyn Redact> = Arc::clone(walls.redactor()) as _;
+        Self { shell: ShellChecks::new(Arc::clone(&redact), run), walls, redact }
+    }
+
+    async fn enclosed(
+        &self,
+        place: &RoomPlace,
+        command: &str,
+        options: &CheckOptions,
+    ) -> CheckResult {
+        let started = Instant::now();
+        let mut tail = OutputTail::default();
+        let status = match self.start(place, command, options) {
+            Ok(running) => running.watch(options, &mut tail).await,
+            Err(why) => CheckStatus::NotRun(why),
+        };
+        tail.result(command, status, started, self.redact.as_ref())
+    }
+
+    fn start(
+        &self,
+        place: &RoomPlace,
+        command: &str,
+        options: &CheckOptions,
+    ) -> Result<Running, String> {
+        let room = self.walls.proof(place, options).map_err(|error| error.to_string())?;
+        let room = Arc::new(room);
+        let text = |error: io::Error| error.to_string();
+        // Both streams in one pipe: their lines stay in the order they were written.
+        let (reader, writer) = io::pipe().map_err(text)?;
+        let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(text)?;
+        let environment = self.environment(place, command, options);
+        let cwd = self.walls.seen(place).to_owned();
+        let (inside, command) = (Arc::clone(&room), OsString::from(command));
+        let ended = spawn_blocking(move || {
+            inside.run_alone(&cwd, &command, &environment, OwnedFd::from(writer))
+        });
+        Ok(Running { room: EndOnDrop(room), output, ended })
+    }
+
+    /// The human's environment without secrets, and without what tells the code under test that
+    /// it is watched.
+    fn environment(
+        &self,
+        place: &RoomPlace,
+        command: &str,
+        options: &CheckOptions,
+    ) -> Vec<OsString> {
+        let left_out = match options.purpose {
+            Purpose::Check | Purpose::Setup { .. } => withheld(),
+            Purpose::FirstSetup => Vec::new(),
+        };
+        let runner = runner_environment(command);
+        let pair = |name: &std::ffi::OsStr, value: &std::ffi::OsStr| {
+            let mut pair = name.to_owned();
+            pair.push("=");
+            pair.push(value);
+            pair
+        };
+        let own = std::env::vars_os().filter(|(name, _)| {
+            let ours = name.to_str().is_some_and(|name| name.starts_with("RALPH_"));
+            let replaced = runner.iter().any(|(other, _)| name == other.as_str());
+            !ours && !replaced && !left_out.contains(name) && name != "TMPDIR"
+        });
+        let own = own.map(|(name, value)| pair(&name, &value));
+        let tmp = pair("TMPDIR".as_ref(), self.walls.proof_tmp(place).as_os_str());
+        let more = runner
+            .iter()
+            .chain(&options.env)
+            .map(|(name, value)| pair(name.as_ref(), value.as_ref()));
+        own.chain([tmp]).chain(more).collect()
+    }
+}
+
+#[async_trait]
+impl Checks for RoomChecks {
+    async fn run(&self, command: &str, options: &CheckOptions) -> CheckResult {
+        match (&options.place, self.walls.tier()) {
+            (Some(place), Tier::Full | Tier::Partial) => {
+                self.enclosed(place, command, options).await
+            }
+            (Some(_), Tier::Off) | (None, _) => self.shell.run(command, options).await,
+        }
+    }
+}
+
+/// A check that runs.
+struct Running {
+    room: EndOnDrop,
+    output: pipe::Receiver,
+    ended: tokio::task::JoinHandle<Result<CommandEnd, SandboxError>>,
+}
+
+impl Running {
+    /// Reads until the command has ended, or ends it, with everything it started.
+    async fn watch(mut self, options: &CheckOptions, tail: &mut OutputTail) -> CheckStatus {
+        let ended = {
+            let reading = tail.read(&mut self.output);
+            tokio::pin!(reading);
+            let waiting = timeout(options.limit, &mut self.ended);
+            tokio::pin!(waiting);
+            tokio::select! {
+                ended = &mut waiting => ended,
+                () = &mut reading => waiting.await,
+            }
+        };
+        let status = match ended {
+            Ok(Ok(Ok(CommandEnd::Exited(0)))) => CheckStatus::Passed,
+            Ok(Ok(Ok(CommandEnd::Exited(code)))) => CheckStatus::Failed(code),
+            Ok(Ok(Ok(CommandEnd::Killed(signal)))) => CheckStatus::Signalled(signal),
+            Ok(Ok(Ok(CommandEnd::Refused(why)))) => CheckStatus::NotRun(why),
+            Ok(Ok(Err(error))) => CheckStatus::NotRun(error.to_string()),
+            Ok(Err(error)) => CheckStatus::NotRun(error.to_string()),
+            Err(_elapsed) => CheckStatus::TimedOut(options.limit.as_secs()),
+        };
+        let room = Arc::clone(&self.room.0);
+        let gone = spawn_blocking(move || end(&room)).await;
+        // With its processes the writing end of the pipe is gone.
+        tail.read(&mut self.output).await;
+        match gone {
+            Ok(Ok(())) => status,
+            Ok(Err(error)) => CheckStatus::NotRun(error.to_string()),
+            Err(error) => CheckStatus::NotRun(error.to_string()),
+        }
+    }
+}
+
+/// A command whose result nobody waits for any more is ended.
+struct EndOnDrop(Arc<Room>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        drop(end(&self.0));
+    }
+}
+
+/// Ends everything in the room; what was written in HOME stays for the next check.
+fn end(room: &Room) -> Result<(), SandboxError> {
+    room.keep_home();
+    room.end()
+}

@@ -1,0 +1,165 @@
+//! `verify`: derives the proof of a branch again, from its commits alone.
+//!
+//! Invariant: nothing is changed. What a commit says of itself is a claim.
+
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use self::report::Report;
+use super::args::VerifyArgs;
+use super::context::{RepoContext, TASKS, TaskContext, branch_layers};
+use super::failure::Failure;
+use super::print::{complain, say, say_json};
+use super::proving::{Ignored, Proving, proving, until_signal};
+use super::runtime::runtime;
+use crate::config;
+use crate::model::{Checkpoint, ExitCode, Oid};
+use crate::task::{self, TASK_FILE, TaskFolder};
+use crate::verify::{
+    Claims, Derivation, Fingerprints, GUARDRAILS, Layout, Preflight, Repo as _, STATE, Seen,
+    claims, derive,
+};
+
+/// Judges a branch.
+pub(super) fn verify(directory: Option<&Path>, args: &VerifyArgs) -> Result<u8, Failure> {
+    let place = RepoContext::find(directory)?;
+    let (base, head) = ends(&place, args)?;
+    let at = task_at(place, args, (&base, &head))?;
+    let seen = seen(&at, &base, &head)?;
+    let Some(claims) = claims(&seen, &at.layout, args.allow_accepted) else {
+        let text = format!("neither the base nor a commit of the branch holds {}", file(&at));
+        return Err(Failure::new(ExitCode::Invalid, text)
+            .hint("name another task, or the branch with `--head`"));
+    };
+    let Some(task) = seen[claims.rules].task.clone() else {
+        return Err(Failure::new(ExitCode::Invalid, format!("{} is gone", file(&at))));
+    };
+    if !task::usable(&task) {
+        let shown = at.diagnostics(&task).join("\n\n");
+        return Err(Failure::new(ExitCode::Invalid, format!("invalid task\n\n{shown}")));
+    }
+    let ticks = match claims.ticks.is_empty() {
+        true => Vec::new(),
+        false => {
+            let rules = &seen[claims.rules].commit.id;
+            let settings = config::resolve(&branch_layers(&at, rules, &task, args.sandbox)?);
+            let preflight = nothing_uncommitted(&head);
+            let mut room = proving(&at, &settings, &preflight, Ignored::BeforeAgents)?;
+            let derivation = (&at, &seen[..], &claims, &task);
+            runtime()?.block_on(until_signal(derived(derivation, &mut room)))??
+        }
+    };
+    let report = Report::new(&at, args, (&base, &head), &seen, &claims, &task, ticks)?;
+    if args.json {
+        say_json(&report.json());
+    } else {
+        say(&report.text());
+    }
+    Ok(report.exit_code())
+}
+
+async fn derived(
+    (at, seen, claims, task): (&TaskContext, &[Seen], &Claims, &crate::model::Task),
+    room: &mut Proving,
+) -> Result<Vec<crate::verify::DerivedTick>, Failure> {
+    for message in room.rooms.notes() {
+        complain(&format!("note: {message}"));
+    }
+    let Proving { rooms, checks, options, table, .. } = room;
+    let it = Derivation { repo: &at.place.repo, layout: &at.layout, table, seen, claims, task };
+    let found = derive(&it, rooms, (&*checks, options)).await?;
+    found.map_err(|lacks| {
+        Failure::new(ExitCode::Invalid, format!("the proof room lacks something\n{lacks}"))
+    })
+}
+
+/// The commits between which the branch lies.
+fn ends(place: &RepoContext, args: &VerifyArgs) -> Result<(Oid, Oid), Failure> {
+    let repo = &place.repo;
+    let named = |name: &str| {
+        repo.revision(name)?.ok_or_else(|| {
+            Failure::new(ExitCode::Repository, format!("there is no commit `{name}`"))
+                .hint("fetch it first: `git fetch origin`; in CI, `fetch-depth: 0`")
+        })
+    };
+    if repo.is_shallow() {
+        return Err(Failure::new(
+            ExitCode::Repository,
+            "this clone is shallow: commits are missing",
+        )
+        .hint("clone with the whole history: `git fetch --unshallow`; in CI, `fetch-depth: 0`"));
+    }
+    let head = named(args.head.as_deref().unwrap_or("HEAD"))?;
+    let upstream = match &args.base {
+        Some(name) => Some(named(name)?),
+        None => repo.upstream().map(named).transpose()?,
+    };
+    let none = || {
+        Failure::new(ExitCode::Repository, "cannot tell where the branch begins")
+            .hint("name its base: `--base origin/main`; in CI, clone with `fetch-depth: 0`")
+    };
+    let upstream = upstream.ok_or_else(none)?;
+    let base = repo.fork(&upstream, &head)?.ok_or_else(none)?;
+    Ok((base, head))
+}
+
+/// The task, which need not be checked out: where the base has it, else where the head has it.
+fn task_at(
+    place: RepoContext,
+    args: &VerifyArgs,
+    (base, head): (&Oid, &Oid),
+) -> Result<TaskContext, Failure> {
+    let typed = PathBuf::from(&args.task);
+    let below_root = place.cwd.join(&typed);
+    let below_root = below_root.strip_prefix(place.root()).map(Path::to_owned).ok();
+    let named = [Path::new(".ralph/active").join(&typed), Path::new(TASKS).join(&typed)];
+    let named: Vec<PathBuf> = below_root.into_iter().chain(named).chain([typed]).collect();
+    for commit in [base, head] {
+        for folder in &named {
+            let folder = match folder.ends_with(TASK_FILE) {
+                true => folder.parent().map(Path::to_owned).unwrap_or_default(),
+                false => folder.clone(),
+            };
+            let is_there = place.repo.exists_at(commit, &folder.join(TASK_FILE)).unwrap_or(false);
+            let name = folder.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+            let Some(name) = name.filter(|_| is_there) else { continue };
+            let dir = place.root().join(&folder);
+            let layout = Layout::new(name.clone(), folder);
+            let folder = TaskFolder { task_file: dir.join(TASK_FILE), dir, name };
+            return Ok(TaskContext { place, folder, layout });
+        }
+    }
+    // What is not committed says best what is meant.
+    TaskContext::find(Some(&place.cwd), &args.task)
+}
+
+/// The base and the commits of the branch, with what each holds about the task.
+fn seen(at: &TaskContext, base: &Oid, head: &Oid) -> Result<Vec<Seen>, Failure> {
+    let repo = &at.place.repo;
+    let mut found = Vec::new();
+    for commit in repo.branch(base, head)? {
+        let held = |name: &str| repo.held(&commit.id, &at.layout.file(name));
+        let task = held(TASK_FILE)?.map(|bytes| task::parse(at.layout.task(), &bytes));
+        let state = held(STATE)?.map(|bytes| {
+            serde_json::from_slice(&bytes).map_err(|error: serde_json::Error| error.to_string())
+        });
+        let signs = held(GUARDRAILS)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        found.push(Seen { task, state, signs, commit });
+    }
+    Ok(found)
+}
+
+fn nothing_uncommitted(head: &Oid) -> Preflight {
+    Preflight {
+        checkpoint: Checkpoint { head: head.clone(), branch: String::new() },
+        human: Fingerprints::default(),
+        prepared: Vec::new(),
+        settings: Fingerprints::default(),
+        submodules: Vec::new(),
+    }
+}
+
+fn file(at: &TaskContext) -> String {
+    at.layout.file(TASK_FILE).display().to_string()
+}

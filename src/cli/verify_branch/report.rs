@@ -1,0 +1,304 @@
+//! What `verify` found, for people and as JSON.
+//!
+//! Invariant: the JSON holds no path of this machine, no time, and no temporary name, so that two
+//! clones give the same, but for `millis`.
+
+use globset::GlobSet;
+use serde_json::{Value, json};
+
+use crate::cli::args::VerifyArgs;
+use crate::cli::context::TaskContext;
+use crate::cli::failure::Failure;
+use crate::model::{CheckStatus, ExitCode, Oid, Proof, Task};
+use crate::report::count;
+use crate::verify::{
+    Claims, DerivedTick, ProofStage, Remark, RemarkKind, Repo as _, Seen, TASK, globs,
+};
+
+/// What became of a criterion.
+struct Row {
+    line: usize,
+    text: String,
+    occurrence: usize,
+    result: RowResult,
+    /// The commit that ticks it, by its place in the branch.
+    at: Option<usize>,
+    claimed: Option<Proof>,
+    why: Vec<String>,
+    checks: Vec<Value>,
+}
+
+/// What a criterion counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RowResult {
+    /// Red at the base, green at the tick and at the head.
+    Check,
+    /// A commit, and whatever checks there are were green before.
+    Commit,
+    /// Ticked at the base.
+    Before,
+    /// Open at the head.
+    Open,
+    /// Accepted or ticked by hand.
+    ByHand,
+    /// It does not hold.
+    Unproven,
+    /// It does not hold, and the branch says that it does.
+    Forged,
+}
+
+impl RowResult {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Commit => "commit",
+            Self::Before => "ticked at the base",
+            Self::Open => "open",
+            Self::ByHand => "by hand",
+            Self::Unproven => "not proven",
+            Self::Forged => "forged",
+        }
+    }
+}
+
+/// The report.
+pub(super) struct Report<'a> {
+    args: &'a VerifyArgs,
+    base: &'a Oid,
+    head: &'a Oid,
+    seen: &'a [Seen],
+    task: &'a Task,
+    rows: Vec<Row>,
+    remarks: Vec<Remark>,
+}
+
+impl<'a> Report<'a> {
+    /// Puts claims and what was derived together.
+    pub(super) fn new(
+        at: &TaskContext,
+        args: &'a VerifyArgs,
+        (base, head): (&'a Oid, &'a Oid),
+        seen: &'a [Seen],
+        claims: &Claims,
+        task: &'a Task,
+        ticks: Vec<DerivedTick>,
+    ) -> Result<Self, Failure> {
+        let mut remarks = claims.remarks.clone();
+        let mut rows = Vec::new();
+        for criterion in &task.criteria {
+            let mut row = Row {
+                line: criterion.line,
+                text: criterion.key.text.clone(),
+                occurrence: criterion.key.occurrence,
+                result: RowResult::Open,
+                at: None,
+                claimed: None,
+                why: Vec::new(),
+                checks: Vec::new(),
+            };
+            if claims.before.contains(&criterion.key) {
+                row.result = RowResult::Before;
+            }
+            if let Some(tick) = ticks.iter().find(|tick| tick.claim.key == criterion.key) {
+                row.result = result(tick, args);
+                row.at = Some(tick.claim.at);
+                row.claimed = tick.claim.claimed;
+                row.why.clone_from(&tick.why);
+                if row.result == RowResult::Unproven && tick.proof.is_some() {
+                    row.why.push("only a commit proves it, and checks are required".to_owned());
+                }
+                row.checks = tick.checks.iter().map(check).collect();
+                if row.result == RowResult::ByHand && tick.claim.claimed.is_none() {
+                    let what = format!("ticks `{}` by hand", row.text);
+                    remarks.push(Remark { kind: RemarkKind::Human, at: tick.claim.at, what });
+                }
+            }
+            rows.push(row);
+        }
+        let protect = globs(&task.settings.protect)?;
+        remarks.extend(protected(at, seen, claims, &protect)?);
+        remarks.sort_by_key(|remark| remark.at);
+        Ok(Self { args, base, head, seen, task, rows, remarks })
+    }
+
+    /// 10 forged, 4 not proven, 0 if all of it holds.
+    pub(super) fn exit_code(&self) -> u8 {
+        let any = |result| self.rows.iter().any(|row| row.result == result);
+        let remarked = |kind| self.remarks.iter().any(|remark| remark.kind == kind);
+        let by_hand = remarked(RemarkKind::Human) && !self.args.allow_accepted;
+        if any(RowResult::Forged) || remarked(RemarkKind::Forged) {
+            ExitCode::Tampering.number()
+        } else if any(RowResult::Unproven) || remarked(RemarkKind::Unproven) || by_hand {
+            ExitCode::Stuck.number()
+        } else {
+            ExitCode::Proven.number()
+        }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let criteria = self.rows.iter().map(|row| {
+            json!({
+                "line": row.line,
+                "text": row.text,
+                "occurrence": row.occurrence,
+                "result": row.result.word(),
+                "claimed": row.claimed,
+                "commit": row.at.map(|at| &self.seen[at].commit.id),
+                "author": row.at.map(|at| self.seen[at].commit.author.to_string()),
+                "why": row.why,
+                "checks": row.checks,
+            })
+        });
+        let remarks = self.remarks.iter().map(|remark| {
+            let commit = &self.seen[remark.at].commit;
+            json!({
+                "kind": match remark.kind {
+                    RemarkKind::Listed => "listed",
+                    RemarkKind::Human => "by_hand",
+                    RemarkKind::Unproven => "not_proven",
+                    RemarkKind::Forged => "forged",
+                },
+                "commit": commit.id,
+                "author": commit.author.to_string(),
+                "what": remark.what,
+            })
+        });
+        json!({
+            "task": self.task.name,
+            "base": self.base,
+            "head": self.head,
+            "exit_code": self.exit_code(),
+            "complete": self.rows.iter().all(|row| row.result != RowResult::Open),
+            "criteria": criteria.collect::<Vec<_>>(),
+            "remarks": remarks.collect::<Vec<_>>(),
+        })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let commits = self.seen.len() - 1;
+        let mut text = format!(
+            "{}: {} from {} to {}\n",
+            self.task.name,
+            count(commits as u64, "commit"),
+            self.base.short(),
+            self.head.short()
+        );
+        let width = self.rows.iter().map(|row| row.result.word().len()).max().unwrap_or(0);
+        for row in &self.rows {
+            let commit = row
+                .at
+                .map_or(String::new(), |at| format!("  ({})", self.seen[at].commit.id.short()));
+            let (line, word) = (row.line, row.result.word());
+            text.push_str(&format!("\n{line:>5}  {word:<width$}  {}{commit}", row.text));
+        }
+        for row in self.rows.iter().filter(|row| !row.why.is_empty()) {
+            text.push_str(&format!("\n\n`{}`", row.text));
+            row.why.iter().for_each(|why| text.push_str(&format!("\n  {why}")));
+        }
+        if !self.remarks.is_empty() {
+            text.push('\n');
+        }
+        for remark in &self.remarks {
+            let commit = &self.seen[remark.at].commit;
+            let kind = match remark.kind {
+                RemarkKind::Listed => "",
+                RemarkKind::Human if self.args.allow_accepted => "allowed: ",
+                RemarkKind::Human => "by hand: ",
+                RemarkKind::Unproven => "not proven: ",
+                RemarkKind::Forged => "forged: ",
+            };
+            let (id, what) = (commit.id.short(), &remark.what);
+            text.push_str(&format!("\n{kind}{id} ({}) {what}", commit.author));
+        }
+        text.push_str(&format!("\n\n{}", self.end()));
+        text
+    }
+
+    fn end(&self) -> String {
+        let open = self.rows.iter().filter(|row| row.result == RowResult::Open).count();
+        let open = match open {
+            0 => String::new(),
+            open => format!(
+                " {} still open.",
+                if open == 1 {
+                    "1 criterion is".to_owned()
+                } else {
+                    format!("{open} criteria are")
+                }
+            ),
+        };
+        match self.exit_code() {
+            0 if self.rows.iter().all(|row| row.at.is_none()) => {
+                format!("The branch ticks nothing.{open}")
+            }
+            0 if self.rows.iter().any(|row| row.result == RowResult::ByHand) => {
+                format!("Every tick of the branch is proven, or a human's and allowed.{open}")
+            }
+            0 => format!("Every tick of the branch is proven.{open}"),
+            10 => format!("Forged: the branch's records say what is not so.{open}"),
+            _ if self.only_by_hand() => format!(
+                "Not proven: a human's word stands for a proof, which an agent can imitate. If you \
+                 know who wrote these commits, use `--allow-accepted`.{open}"
+            ),
+            _ => format!("Not proven.{open}"),
+        }
+    }
+
+    fn only_by_hand(&self) -> bool {
+        !self.rows.iter().any(|row| row.result == RowResult::Unproven)
+            && !self.remarks.iter().any(|remark| remark.kind == RemarkKind::Unproven)
+    }
+}
+
+fn result(tick: &DerivedTick, args: &VerifyArgs) -> RowResult {
+    match (tick.proof, tick.claim.claimed) {
+        // A human's word stands for a proof, not for a check.
+        (None, None | Some(Proof::Accepted)) if !tick.green_at_head => RowResult::Unproven,
+        (_, Some(Proof::Accepted)) => RowResult::ByHand,
+        (Some(Proof::Check), _) => RowResult::Check,
+        (Some(_), _) if args.require_checks => RowResult::Unproven,
+        (Some(_), _) => RowResult::Commit,
+        (None, Some(_)) => RowResult::Forged,
+        (None, None) => RowResult::ByHand,
+    }
+}
+
+fn check(check: &crate::verify::DerivedCheck) -> Value {
+    let result = &check.result;
+    json!({
+        "command": result.command,
+        "stage": match check.stage {
+            ProofStage::Base => "base",
+            ProofStage::Tick => "tick",
+            ProofStage::TickWithOldHarness => "tick_with_old_harness",
+            ProofStage::Head => "head",
+            ProofStage::HeadWithOldHarness => "head_with_old_harness",
+        },
+        "status": match &result.status {
+            CheckStatus::NotRun(_) => json!("not_run"),
+            status => json!(status),
+        },
+        "millis": result.millis,
+    })
+}
+
+/// Changes of files that the task protects.
+fn protected(
+    at: &TaskContext,
+    seen: &[Seen],
+    claims: &Claims,
+    protect: &GlobSet,
+) -> Result<Vec<Remark>, Failure> {
+    let (start, head) = (claims.start_commit(seen), &seen[seen.len() - 1].commit.id);
+    let changes = at.place.repo.between(start, head)?;
+    let task = at.layout.file(TASK);
+    let changed = changes.into_iter().map(|change| change.path);
+    let changed = changed.filter(|path| protect.is_match(path) && *path != task);
+    let remarks = changed.map(|path| {
+        let last =
+            seen.iter().rposition(|seen| seen.commit.changes.iter().any(|it| it.path == path));
+        let what = format!("changes {}, which the task protects", path.display());
+        Remark { kind: RemarkKind::Unproven, at: last.unwrap_or(seen.len() - 1), what }
+    });
+    Ok(remarks.collect())
+}

@@ -1,0 +1,114 @@
+//! The harness of a run: what it was at the task's start, what counts as old since, and the edits
+//! that put it back.
+//!
+//! Invariant: only humans, and proofs that rested on new files, change what counts as old. Which
+//! files are harness is decided in `verify`.
+
+use std::path::PathBuf;
+
+use globset::GlobSet;
+
+use super::EngineError;
+use super::run::Run;
+use crate::model::{Oid, PathChange, Task};
+use crate::verify::{Protection, globs, learned};
+
+impl Run {
+    /// Finds or begins the harness that counts, and adds what humans committed since a run worked.
+    pub(super) fn begin_harness(&mut self) -> Result<(), EngineError> {
+        let repo = self.parts.repo.as_ref();
+        let head = repo.checkpoint()?.head;
+        let mut start = self.state.start.get_or_insert_with(|| head.clone()).clone();
+        // A clone has no refs of ours.
+        self.state.harness.take_if(|tree| repo.files(tree, &[]).is_err());
+        if self.state.harness.is_none() && repo.files(&start, &[]).is_err() {
+            self.notice(
+                "the commit before the task's first run is not in this clone: tests and scripts \
+                 count as they are now; `git fetch --unshallow` gets the rest of the history",
+            )?;
+            start = head.clone();
+            self.start_here = Some(head.clone());
+        }
+        let harness = self.state.harness.clone().unwrap_or(start);
+        let left = self.rooms.as_ref().and_then(|rooms| rooms.last_head());
+        let harness = match left.filter(|left| *left != head) {
+            Some(left) => self.with_human(&harness, &left, &head)?,
+            None => harness,
+        };
+        self.set_harness(harness)?;
+        self.last_head = Some(head);
+        Ok(())
+    }
+
+    /// A commit or a tree with the harness that counts; none before the first run began.
+    pub(super) fn harness(&self) -> Option<&Oid> {
+        let start = self.start_here.as_ref().or(self.state.start.as_ref());
+        self.state.harness.as_ref().or(start)
+    }
+
+    /// Adds what a human committed since the runner looked last.
+    pub(super) fn follow_human(&mut self) -> Result<(), EngineError> {
+        let head = self.parts.repo.checkpoint()?.head;
+        let last = self.last_head.replace(head.clone());
+        let Some((last, harness)) = last.zip(self.harness().cloned()) else { return Ok(()) };
+        if last != head {
+            let harness = self.with_human(&harness, &last, &head)?;
+            self.set_harness(harness)?;
+        }
+        Ok(())
+    }
+
+    fn with_human(&mut self, harness: &Oid, from: &Oid, to: &Oid) -> Result<Oid, EngineError> {
+        let repo = self.parts.repo.as_ref();
+        // A branch that was rewritten may have lost where the last run ended.
+        let Ok(changes) = repo.between(from, to) else { return Ok(harness.clone()) };
+        let layout = &self.parts.layout;
+        let paths = changes.into_iter().map(|change| change.path);
+        let paths: Vec<PathBuf> = paths.filter(|path| !layout.is_state_file(path)).collect();
+        if paths.is_empty() {
+            return Ok(harness.clone());
+        }
+        let harness = repo.laid_over(harness, to, &paths)?;
+        // Tests may have gone rightly.
+        self.state.first_seen.iter_mut().for_each(|seen| seen.tests.clear());
+        Ok(harness)
+    }
+
+    fn set_harness(&mut self, harness: Oid) -> Result<(), EngineError> {
+        if self.harness() != Some(&harness) {
+            self.parts.repo.keep(&self.parts.layout.harness_ref(), &harness)?;
+            self.state.harness = Some(harness);
+        }
+        Ok(())
+    }
+
+    /// What a proof rested on is harness from then on: new tests, and what the task allows to
+    /// change. A changed test stays what it was.
+    pub(super) fn learn_harness(
+        &mut self,
+        commit: &Oid,
+        changed: &[PathChange],
+        may_change: &GlobSet,
+    ) -> Result<(), EngineError> {
+        let Some(harness) = self.harness().cloned() else { return Ok(()) };
+        let repo = self.parts.repo.as_ref();
+        let Some(learned) = learned(repo, &harness, commit, changed, may_change)? else {
+            return Ok(());
+        };
+        if learned.fewer_tests {
+            self.state.first_seen.iter_mut().for_each(|seen| seen.tests.clear());
+        }
+        self.set_harness(learned.harness)
+    }
+
+    /// What a task protects in this run.
+    pub(super) fn protection(&self, task: &Task) -> Result<Protection, EngineError> {
+        let repo = self.parts.repo.as_ref();
+        let protection = Protection::of(task)?.with(super::recipe::protected(task, repo.root()));
+        let Some(harness) = self.harness() else { return Ok(protection) };
+        let own = task.criteria.iter().flat_map(|criterion| &criterion.may_change);
+        let may_change = globs(task.settings.may_change.iter().chain(own))?;
+        let start = repo.files(harness, &[])?;
+        Ok(protection.with_judges(task, &start, &self.parts.table).without(&may_change))
+    }
+}

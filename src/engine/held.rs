@@ -1,0 +1,101 @@
+//! Held work, judged again at the start of a run: a human may have allowed what held it.
+//!
+//! Invariant: no agent works on it, and the same path as a verdict proves it. What still needs a
+//! review stays held.
+
+use std::sync::Arc;
+
+use super::EngineError;
+use super::run::Run;
+use crate::model::{CriterionKey, HeldWork, Oid, Proof, Task, tests_are_there};
+use crate::task::{self, Tick};
+use crate::verify::{
+    CheckPhase, PlannedCheck, Proved, TASK, VerifyError, Warmth, may_change, plan, reasons,
+};
+
+impl Run {
+    /// Takes held work onto the branch whose checks pass now with the harness put back.
+    pub(super) async fn judge_held(&mut self, task: &Task) -> Result<(), EngineError> {
+        if self.rooms.is_none() {
+            return Ok(());
+        }
+        let open = task.criteria.iter().filter(|criterion| !criterion.checked);
+        let held = open.filter_map(|criterion| {
+            let held = self.state.find(&criterion.key)?.held.clone()?;
+            Some((criterion.key.clone(), held))
+        });
+        for (key, held) in held.collect::<Vec<_>>() {
+            let merged = match self.parts.repo.merged(&held, &self.parts.layout) {
+                Ok(merged) => merged,
+                Err(error @ VerifyError::Conflicts { .. }) => {
+                    self.notice(&format!("`{}` stays held: {error}", key.text))?;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let proved = self.prove_held(task, &key, &merged).await?;
+            if self.interrupted().is_some() {
+                return Ok(());
+            }
+            if self.is_proven(&proved, &key) {
+                self.take_held(&key, &held, &merged, &proved)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Its own checks hold, there is one, and those of the whole task are no worse than before.
+    fn is_proven(&self, proved: &Proved, key: &CriterionKey) -> bool {
+        let before = self.baseline.before();
+        let was_red = |command: &str| before.iter().any(|it| it.command == command && !it.passed());
+        let with_old = proved.put_back.iter().flat_map(|run| &run.checks);
+        let mut all = proved.checks.iter().chain(with_old);
+        proved.checks.iter().any(|check| check.criteria.contains(key))
+            && reasons(proved, key, "").is_empty()
+            && all.all(|check| check.passed() || !check.whole_task || was_red(&check.command))
+    }
+
+    async fn prove_held(
+        &mut self,
+        task: &Task,
+        key: &CriterionKey,
+        merged: &Oid,
+    ) -> Result<Proved, EngineError> {
+        let everything = plan(task, CheckPhase::Baseline, self.baseline.millis());
+        let planned: Vec<PlannedCheck> = everything
+            .into_iter()
+            .filter(|it| it.criteria.contains(key) || it.whole_task)
+            .collect();
+        self.notice(&format!("judging the held work on `{}` again", key.text))?;
+        let checks = Arc::clone(&self.parts.checks);
+        self.prove_at(Warmth::Warm, merged, (task, Some(key)), (&planned, checks.as_ref())).await
+    }
+
+    fn take_held(
+        &mut self,
+        key: &CriterionKey,
+        held: &HeldWork,
+        merged: &Oid,
+        proved: &Proved,
+    ) -> Result<(), EngineError> {
+        let task = self.task()?;
+        let Some(criterion) = task::find(&task, key) else { return Ok(()) };
+        let ticked = task::tick(task.source.as_bytes(), criterion.mark, Tick::Done)?;
+        let parts = &self.parts;
+        let branch = &parts.preflight.checkpoint.branch;
+        let message = format!("{}[{}] - work that was held", parts.layout.prefix(), key.text);
+        let files = [(parts.layout.file(TASK), ticked)];
+        parts.repo.land((branch, merged), &files, &message, &parts.identity)?;
+        let changed = proved.put_back.as_ref().map_or(&[][..], |run| &run.harness);
+        self.learn_harness(merged, changed, &may_change(&task, Some(key))?)?;
+        let entry = self.state.entry(key);
+        (entry.held, entry.proof) = (None, Some(Proof::Check));
+        tests_are_there(&mut self.state.first_seen, &proved.checks);
+        self.passed_since_proof = true;
+        self.proven_since_commit.push((key.clone(), Proof::Check));
+        self.notice(&format!("`{}` is proven by the work kept in {}", key.text, held.name))?;
+        self.commit_state()?;
+        self.last_head = Some(self.parts.repo.checkpoint()?.head);
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! Checks in the proof room: at a commit, and with the harness put back.
+//!
+//! Invariant: the verdict, the in-turn check, and the last proof use the same path. Without rooms
+//! (`proof: tree`) checks run in the working tree.
+
+use std::sync::Arc;
+
+use super::EngineError;
+use super::run::Run;
+use crate::model::{CriterionKey, Oid, ProofMode, Task};
+use crate::verify::{
+    Checks, PlannedCheck, ProofRooms, ProofRules, Proved, RoomSetup, Shown, Status, Warmth, globs,
+    may_change, prove, setup_failed,
+};
+
+impl Run {
+    /// Runs checks on HEAD; in the working tree, if there are no rooms. `status` is the tree's.
+    pub(super) async fn run_proof(
+        &mut self,
+        warmth: Warmth,
+        (task, focus): (&Task, Option<&CriterionKey>),
+        (planned, checks): (&[PlannedCheck], &dyn Checks),
+        status: &Status,
+    ) -> Result<Proved, EngineError> {
+        if planned.is_empty() {
+            return Ok(Proved::default());
+        }
+        let in_tree = warmth == Warmth::Warm && self.parts.proof != ProofMode::Room;
+        if self.rooms.is_none() || in_tree {
+            let ran = self.run_checks(checks, planned, status).await?;
+            // Files that the commands left behind are not blamed on the agent later.
+            self.artefacts.extend(ran.artefacts);
+            return Ok(Proved { checks: ran.results, ..Proved::default() });
+        }
+        let commit = self.parts.repo.checkpoint()?.head;
+        self.prove_at(warmth, &commit, (task, focus), (planned, checks)).await
+    }
+
+    /// Proves a commit in a room. It need not be on the branch.
+    pub(super) async fn prove_at(
+        &mut self,
+        warmth: Warmth,
+        commit: &Oid,
+        about: (&Task, Option<&CriterionKey>),
+        to_run: (&[PlannedCheck], &dyn Checks),
+    ) -> Result<Proved, EngineError> {
+        let Some(mut rooms) = self.rooms.take() else { return Ok(Proved::default()) };
+        let proved = self.prove_in((&mut rooms, warmth), commit, about, to_run).await;
+        self.rooms = Some(rooms);
+        proved
+    }
+
+    /// Runs `setup:` in the proof room, before an agent works.
+    pub(super) async fn set_up_rooms(&mut self, task: &Task) -> Result<(), EngineError> {
+        let setup = RoomSetup::of(&task.settings);
+        let Some(mut rooms) = self.rooms.take_if(|_| !setup.commands.is_empty()) else {
+            return Ok(());
+        };
+        let names = setup.commands.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>();
+        self.notice(&format!("running {} in the proof room", names.join(", ")))?;
+        let repo = Arc::clone(&self.parts.repo);
+        let head = repo.checkpoint()?.head;
+        let files = repo.files(&head, rooms.human())?;
+        let (checks, options) = (Arc::clone(&self.parts.checks), self.check_options(repo.root()));
+        let failed = rooms.set_up(&head, &setup, &files, (checks.as_ref(), &options)).await;
+        self.rooms = Some(rooms);
+        match failed? {
+            Some(failed) if self.interrupted().is_none() => {
+                Err(EngineError::RoomLacks { what: setup_failed(&failed) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes for the next run where this one ended.
+    pub(super) fn close_rooms(&self) {
+        let repo = self.parts.repo.as_ref();
+        if let (Some(rooms), Ok(at), Ok(ignored)) = (&self.rooms, repo.checkpoint(), repo.ignored())
+        {
+            rooms.close(&at.head, &ignored);
+        }
+    }
+
+    async fn prove_in(
+        &self,
+        room: (&mut ProofRooms, Warmth),
+        commit: &Oid,
+        (task, focus): (&Task, Option<&CriterionKey>),
+        to_run: (&[PlannedCheck], &dyn Checks),
+    ) -> Result<Proved, EngineError> {
+        let setup = RoomSetup::of(&task.settings);
+        let (may_change, protect) = (may_change(task, focus)?, globs(&task.settings.protect)?);
+        let rules = ProofRules {
+            repo: self.parts.repo.as_ref(),
+            layout: &self.parts.layout,
+            table: &self.parts.table,
+            harness: self.harness(),
+            may_change: &may_change,
+            protect: &protect,
+            first_seen: &self.state.first_seen,
+            setup: &setup,
+        };
+        let options = self.check_options(self.parts.repo.root());
+        let shown = Shown { commit, edits: &[] };
+        Ok(prove(room, shown, &rules, to_run, &options).await?)
+    }
+}

@@ -1,0 +1,315 @@
+//! Derives the ticks of a branch again, in proof rooms.
+//!
+//! Invariant: each tick is judged by the same path as a verdict of a run. What the base's room lacks
+//! is told apart from work that does not hold.
+
+use globset::GlobSet;
+
+use super::claims::{Claims, TickClaim};
+use super::seen::Seen;
+use crate::model::{
+    CheckResult, CriterionKey, FirstSeen, FirstStatus, Oid, PathChange, Proof, Task,
+    tests_are_there,
+};
+use crate::verify::checks::{CheckOptions, Checks};
+use crate::verify::error::VerifyError;
+use crate::verify::harness::{SourceTree, Table};
+use crate::verify::layout::Layout;
+use crate::verify::learned::learned;
+use crate::verify::master::Warmth;
+use crate::verify::missing::first_seen;
+use crate::verify::plan::{CheckPhase, PlannedCheck, plan};
+use crate::verify::proof_room::{ProofRooms, Shown};
+use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove};
+use crate::verify::repo::Repo;
+use crate::verify::room_lacks::{lacks_in_both, setup_failed};
+use crate::verify::setup::RoomSetup;
+use crate::verify::weigh::reasons;
+
+/// What a derivation works with.
+#[derive(Clone, Copy)]
+pub struct Derivation<'a> {
+    /// Where objects are.
+    pub repo: &'a dyn Repo,
+    /// The task's files.
+    pub layout: &'a Layout,
+    /// Which paths are harness by convention.
+    pub table: &'a Table,
+    /// The commits.
+    pub seen: &'a [Seen],
+    /// What they claim.
+    pub claims: &'a Claims,
+    /// The task whose checks and rules count.
+    pub task: &'a Task,
+}
+
+/// When a check ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProofStage {
+    /// Before the work.
+    Base,
+    /// At the commit that ticks the criterion.
+    Tick,
+    /// There, with tests, scripts and configuration as they were.
+    TickWithOldHarness,
+    /// At the head.
+    Head,
+    /// There, with tests, scripts and configuration as they were.
+    HeadWithOldHarness,
+}
+
+/// A check that ran for a criterion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DerivedCheck {
+    /// When.
+    pub stage: ProofStage,
+    /// How it ended.
+    pub result: CheckResult,
+}
+
+/// What became of a tick.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DerivedTick {
+    /// The claim.
+    pub claim: TickClaim,
+    /// What proves it, if anything does.
+    pub proof: Option<Proof>,
+    /// Its own checks are green at the head.
+    pub green_at_head: bool,
+    /// Why it is not proven, or no more than a commit.
+    pub why: Vec<String>,
+    /// The checks that ran for it.
+    pub checks: Vec<DerivedCheck>,
+}
+
+/// Runs the checks of every tick, and all of them at the head. `Err` in the answer is what the
+/// room lacks, with the line that helps.
+///
+/// # Errors
+/// If git fails or a room cannot be made.
+pub async fn derive(
+    it: &Derivation<'_>,
+    rooms: &mut ProofRooms,
+    to_run: (&dyn Checks, &CheckOptions),
+) -> Result<Result<Vec<DerivedTick>, String>, VerifyError> {
+    let start = it.claims.start_commit(it.seen);
+    let setup = RoomSetup::of(&it.task.settings);
+    let files = it.repo.files(start, &[])?;
+    if let Some(failed) = rooms.set_up(start, &setup, &files, to_run).await? {
+        return Ok(Err(setup_failed(&failed)));
+    }
+    let needed = it.needed();
+    let head = &it.seen[it.seen.len() - 1].commit.id;
+    let shown = Shown { commit: start, edits: &[] };
+    let ran = rooms.warm()?.run(shown, &needed, to_run.0, to_run.1).await?;
+    let base: Vec<CheckResult> = ran.into_iter().map(|check| check.result).collect();
+    let mut run = Deriving {
+        it,
+        to_run,
+        setup: &setup,
+        protect: globs(&it.task.settings.protect)?,
+        first_seen: first_seen(&base, &files, it.table),
+        base,
+        names: names(&it.repo.files(head, &[])?),
+        needed: &needed,
+        harness: start.clone(),
+    };
+    let mut ticks = Vec::new();
+    for claim in &it.claims.ticks {
+        match run.tick(rooms, claim).await? {
+            Ok(tick) => ticks.push(tick),
+            Err(lacks) => return Ok(Err(lacks)),
+        }
+    }
+    let proved = run.prove((rooms, Warmth::Cold), head, &needed, None).await?;
+    for tick in &mut ticks {
+        run.holds_at_head(tick, &proved);
+    }
+    Ok(Ok(ticks))
+}
+
+impl Derivation<'_> {
+    /// The checks of all ticks, and of the whole task.
+    fn needed(&self) -> Vec<PlannedCheck> {
+        let mut task = self.task.clone();
+        let is_ticked = |key: &CriterionKey| self.claims.ticks.iter().any(|it| it.key == *key);
+        for criterion in &mut task.criteria {
+            criterion.checked = is_ticked(&criterion.key);
+        }
+        plan(&task, CheckPhase::End, &Default::default())
+    }
+}
+
+struct Deriving<'a> {
+    it: &'a Derivation<'a>,
+    to_run: (&'a dyn Checks, &'a CheckOptions),
+    setup: &'a RoomSetup,
+    protect: GlobSet,
+    base: Vec<CheckResult>,
+    first_seen: Vec<FirstSeen>,
+    /// Names of files and folders at the head.
+    names: Vec<String>,
+    /// The checks of all ticks, and of the whole task.
+    needed: &'a [PlannedCheck],
+    /// The harness that counts: the start's, and tests that proofs rested on.
+    harness: Oid,
+}
+
+impl Deriving<'_> {
+    async fn prove(
+        &self,
+        room: (&mut ProofRooms, Warmth),
+        commit: &Oid,
+        planned: &[PlannedCheck],
+        focus: Option<&CriterionKey>,
+    ) -> Result<Proved, VerifyError> {
+        let may_change = may_change(self.it.task, focus)?;
+        let rules = ProofRules {
+            repo: self.it.repo,
+            layout: self.it.layout,
+            table: self.it.table,
+            harness: Some(&self.harness),
+            may_change: &may_change,
+            protect: &self.protect,
+            first_seen: &self.first_seen,
+            setup: self.setup,
+        };
+        let shown = Shown { commit, edits: &[] };
+        prove(room, shown, &rules, (planned, self.to_run.0), self.to_run.1).await
+    }
+
+    /// Judges the commit that ticks a criterion; `Err` is what the room lacks.
+    async fn tick(
+        &mut self,
+        rooms: &mut ProofRooms,
+        claim: &TickClaim,
+    ) -> Result<Result<DerivedTick, String>, VerifyError> {
+        let commit = &self.it.seen[claim.at].commit.id;
+        let own = |check: &&PlannedCheck| check.criteria.contains(&claim.key);
+        let planned: Vec<_> = self.needed.iter().filter(own).cloned().collect();
+        let proved = self.prove((rooms, Warmth::Warm), commit, &planned, Some(&claim.key)).await?;
+        let mut tick = DerivedTick {
+            claim: claim.clone(),
+            proof: None,
+            green_at_head: false,
+            why: Vec::new(),
+            checks: Vec::new(),
+        };
+        for check in self.base.iter().filter(|check| check.criteria.contains(&claim.key)) {
+            tick.checks.push(DerivedCheck { stage: ProofStage::Base, result: check.clone() });
+            let now = proved.checks.iter().find(|now| now.command == check.command);
+            if let Some(lacks) = now.and_then(|now| lacks_in_both(check, now, &self.names)) {
+                return Ok(Err(lacks));
+            }
+        }
+        add(&mut tick, &proved, ProofStage::Tick, &claim.key);
+        if tick.why.is_empty() {
+            let range = &self.it.seen[claim.from].commit.id;
+            let changes = self.it.repo.between(range, commit)?;
+            tick.proof = self.proof(claim, &planned, &changes, &mut tick.why);
+        }
+        if tick.proof.is_some() {
+            self.learn(commit, &proved, &claim.key)?;
+        }
+        Ok(Ok(tick))
+    }
+
+    /// What green checks at a commit prove.
+    fn proof(
+        &self,
+        claim: &TickClaim,
+        planned: &[PlannedCheck],
+        changes: &[PathChange],
+        why: &mut Vec<String>,
+    ) -> Option<Proof> {
+        let first = |command: &str| self.first_seen.iter().find(|seen| seen.command == command);
+        let was_red = |check: &PlannedCheck| {
+            first(&check.command).is_some_and(|seen| seen.status != FirstStatus::Green)
+        };
+        if planned.iter().any(was_red) {
+            return Some(Proof::Check);
+        }
+        let is_work = |change: &PathChange| !self.it.layout.is_state_file(&change.path);
+        let text = &claim.key.text;
+        if !changes.iter().any(is_work) {
+            why.push(format!("no commit of `{text}` changes anything but the task's state files"));
+            return None;
+        }
+        if claim.claimed == Some(Proof::Check) {
+            why.push("its checks were green before the work".to_owned());
+            return None;
+        }
+        Some(Proof::Commit)
+    }
+
+    /// Tests that a proof rested on are old from then on.
+    fn learn(
+        &mut self,
+        commit: &Oid,
+        proved: &Proved,
+        focus: &CriterionKey,
+    ) -> Result<(), VerifyError> {
+        let changed = proved.put_back.as_ref().map_or(&[][..], |run| &run.harness);
+        let may_change = may_change(self.it.task, Some(focus))?;
+        if let Some(learned) = learned(self.it.repo, &self.harness, commit, changed, &may_change)? {
+            self.harness = learned.harness;
+            if learned.fewer_tests {
+                self.first_seen.iter_mut().for_each(|seen| seen.tests.clear());
+            }
+        }
+        tests_are_there(&mut self.first_seen, &proved.checks);
+        Ok(())
+    }
+
+    /// Takes the proof back if a check fails at the head.
+    fn holds_at_head(&self, tick: &mut DerivedTick, proved: &Proved) {
+        let key = tick.claim.key.clone();
+        let mut own = proved.checks.iter().filter(|check| check.criteria.contains(&key));
+        tick.green_at_head = own.all(CheckResult::passed);
+        add(tick, proved, ProofStage::Head, &key);
+        let was_red = |command: &str| {
+            self.base.iter().any(|check| check.command == command && !check.passed())
+        };
+        // A check of the whole task that was red before may still be.
+        let broken = proved
+            .checks
+            .iter()
+            .filter(|check| check.whole_task && !check.passed() && !was_red(&check.command));
+        tick.why.extend(broken.map(|check| format!("`{}` fails at the head", check.command)));
+        if !tick.why.is_empty() {
+            tick.proof = None;
+        }
+    }
+}
+
+/// Names of files and folders.
+fn names(files: &dyn SourceTree) -> Vec<String> {
+    let names = files.paths().keys().flat_map(|path| {
+        let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        parts.chain(stem).collect::<Vec<_>>()
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Adds the checks of a criterion, and why they prove nothing.
+fn add(tick: &mut DerivedTick, proved: &Proved, stage: ProofStage, key: &CriterionKey) {
+    let (with_old, at) = match stage {
+        ProofStage::Head | ProofStage::HeadWithOldHarness => {
+            (ProofStage::HeadWithOldHarness, "at the head")
+        }
+        ProofStage::Base | ProofStage::Tick | ProofStage::TickWithOldHarness => {
+            (ProofStage::TickWithOldHarness, "at the commit that ticks it")
+        }
+    };
+    let own = |check: &&CheckResult| check.criteria.contains(key);
+    let again = proved.put_back.iter().flat_map(|run| &run.checks).map(|check| (with_old, check));
+    let all = proved.checks.iter().map(|check| (stage, check)).chain(again);
+    let own = all.filter(|(_, check)| own(check));
+    let own = own.map(|(stage, result)| DerivedCheck { stage, result: result.clone() });
+    tick.checks.extend(own);
+    tick.why.extend(reasons(proved, key, at));
+}

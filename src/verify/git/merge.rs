@@ -1,0 +1,115 @@
+//! Held work, merged into the branch.
+//!
+//! Invariant: the branch and the working tree change together, after everything else is written. A
+//! file with uncommitted changes is never overwritten.
+
+use std::path::{Path, PathBuf};
+
+use git2::build::CheckoutBuilder;
+use git2::{ErrorCode, MergeOptions, Repository};
+
+use super::edited::edited;
+use super::git_repo::GitRepo;
+use super::locks::patiently;
+use super::plain::{oid, path};
+use super::write::signature;
+use crate::model::{HeldWork, Oid};
+use crate::verify::error::VerifyError;
+use crate::verify::harness::{EntryKind, TreeEdit};
+use crate::verify::layout::Layout;
+use crate::verify::repo::Identity;
+
+impl GitRepo {
+    /// A commit on no branch: HEAD with the held work. The task's state files are HEAD's.
+    pub(super) fn merged_in(
+        &self,
+        repo: &Repository,
+        held: &HeldWork,
+        layout: &Layout,
+    ) -> Result<Oid, VerifyError> {
+        let failed = self.failed("merge held work");
+        let head = repo.head().and_then(|head| head.peel_to_commit()).map_err(&failed)?;
+        let (base, theirs) = (self.commit(repo, &held.base)?, self.commit(repo, &held.commit)?);
+        let (base_tree, ours) = (base.tree().map_err(&failed)?, head.tree().map_err(&failed)?);
+        let theirs_tree = theirs.tree().map_err(&failed)?;
+        let kept: Vec<TreeEdit> = layout
+            .state_files()
+            .into_iter()
+            .map(|path| match base_tree.get_path(&path).and_then(|it| repo.find_blob(it.id())) {
+                Ok(blob) => {
+                    let kind = EntryKind::Regular { executable: false };
+                    TreeEdit::Write { path, kind, bytes: blob.content().to_vec() }
+                }
+                Err(_) => TreeEdit::Remove { path },
+            })
+            .collect();
+        let theirs_tree =
+            edited(repo, &theirs_tree, &kept).and_then(|id| repo.find_tree(id)).map_err(&failed)?;
+        let options = MergeOptions::new();
+        let mut index =
+            repo.merge_trees(&base_tree, &ours, &theirs_tree, Some(&options)).map_err(&failed)?;
+        if index.has_conflicts() {
+            let conflicts = index.conflicts().map_err(&failed)?.flatten();
+            let paths = conflicts.filter_map(|it| it.our.or(it.their).or(it.ancestor));
+            let paths: Vec<PathBuf> = paths.map(|entry| path(&entry.path)).collect();
+            return Err(VerifyError::Conflicts { paths: listed(&paths), held: held.name.clone() });
+        }
+        let tree = index.write_tree_to(repo).and_then(|id| repo.find_tree(id)).map_err(&failed)?;
+        let nobody = signature(&Identity::of_the_runner().author).map_err(&failed)?;
+        let message = "held work on top of the branch";
+        repo.commit(None, &nobody, &nobody, message, &tree, &[&head, &theirs])
+            .map(oid)
+            .map_err(failed)
+    }
+
+    /// Moves the branch to what [`Self::merged_in`] made, with these files written over it.
+    pub(super) fn land_in(
+        &self,
+        repo: &Repository,
+        (branch, merged): (&str, &Oid),
+        files: &[(PathBuf, Vec<u8>)],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Oid, VerifyError> {
+        let failed = self.failed("commit held work");
+        let head = self.at_rest_on(repo, branch)?;
+        let merged = self.commit(repo, merged)?;
+        let parents: Vec<_> = merged.parents().collect();
+        if parents.first().map(git2::Commit::id) != Some(head) {
+            return Err(VerifyError::Moved { branch: branch.to_owned(), expected: oid(head) });
+        }
+        let kind = EntryKind::Regular { executable: false };
+        let edits = files.iter().map(|(path, bytes)| {
+            let (path, bytes) = (path.clone(), bytes.clone());
+            TreeEdit::Write { path, kind, bytes }
+        });
+        let edits: Vec<TreeEdit> = edits.collect();
+        let tree = merged
+            .tree()
+            .and_then(|tree| edited(repo, &tree, &edits))
+            .and_then(|id| repo.find_tree(id))
+            .map_err(&failed)?;
+        let author = signature(&identity.author).map_err(&failed)?;
+        let committer = signature(&identity.committer).map_err(&failed)?;
+        let parents: Vec<_> = parents.iter().collect();
+        let id =
+            repo.commit(None, &author, &committer, message, &tree, &parents).map_err(&failed)?;
+        let mut safely = CheckoutBuilder::new();
+        safely.safe().recreate_missing(false);
+        repo.checkout_tree(tree.as_object(), Some(&mut safely)).map_err(|error| {
+            match error.code() {
+                ErrorCode::Conflict => VerifyError::InTheWay,
+                _ => failed(error),
+            }
+        })?;
+        let log = format!("commit: {}", message.lines().next().unwrap_or_default());
+        patiently(|| repo.reference_matching(branch, id, true, head, &log))
+            .map_err(self.failed("move the branch"))?;
+        Ok(oid(id))
+    }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let names = paths.iter().map(|path: &PathBuf| Path::display(path).to_string());
+    names.collect::<Vec<_>>().join(", ")
+}

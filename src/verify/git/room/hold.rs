@@ -1,0 +1,159 @@
+//! A commit, and a tree besides it, brought into the room.
+//!
+//! Invariant: only what differs from what the room held is written, so that builds stay warm;
+//! what is written gets the time of now, so that builds notice it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::build::CheckoutBuilder;
+use git2::{Delta, DiffOptions, Index, Repository};
+
+use super::{Held, PrivateRepo, RoomSource, failed};
+use crate::model::Oid;
+use crate::sys::remove_tree;
+use crate::verify::error::VerifyError;
+use crate::verify::git::plain::{path, read_or_empty};
+
+use crate::verify::git::edited::edited;
+use crate::verify::harness::TreeEdit;
+
+/// The mode of a submodule in an index.
+const GITLINK: u32 = 0o160_000;
+
+impl PrivateRepo {
+    /// Holds a commit, with these edits of its tree. Returns the files that a filter program
+    /// still has to make (see [`PrivateRepo::made`]).
+    ///
+    /// # Errors
+    /// If an object is missing or its content is not what its name says, or a file cannot be
+    /// written.
+    pub fn hold(&mut self, commit: &Oid, edits: &[TreeEdit]) -> Result<Vec<PathBuf>, VerifyError> {
+        let failed = failed("bring a commit into the proof room", &self.work);
+        let id = git2::Oid::from_str(commit.as_str()).map_err(&failed)?;
+        self.reset(Some(id), self.held.as_ref().map(|held| held.index.as_slice()))?;
+        let repo = self.open()?;
+        let base = repo.find_commit(id).and_then(|commit| commit.tree()).map_err(&failed)?;
+        let tree = if edits.is_empty() { Ok(base.id()) } else { edited(&repo, &base, edits) };
+        let tree = tree.map_err(&failed)?;
+        let before = self.held.as_ref().map(|held| held.tree);
+        let differ = self.bring(&repo, before, tree).map_err(&failed)?;
+        self.submodules(&repo.index().map_err(&failed)?)?;
+        self.made.retain(|path, _| !differ.contains(path));
+        let waiting = self.filtered(&repo, &differ)?;
+        self.held = Some(Held { commit: id, tree, index: Vec::new() });
+        self.keep_index()?;
+        Ok(waiting)
+    }
+
+    /// Notes what the index is now.
+    pub(super) fn keep_index(&mut self) -> Result<(), VerifyError> {
+        let bytes = read_or_empty(&self.git("index"))?;
+        if let Some(held) = &mut self.held {
+            held.index = bytes;
+        }
+        Ok(())
+    }
+
+    /// Writes what differs between two trees; the index follows. Returns the paths written.
+    fn bring(
+        &self,
+        repo: &Repository,
+        before: Option<git2::Oid>,
+        after: git2::Oid,
+    ) -> Result<Vec<PathBuf>, git2::Error> {
+        let old = before.map(|tree| repo.find_tree(tree)).transpose()?;
+        let new = repo.find_tree(after)?;
+        let mut options = DiffOptions::new();
+        options.ignore_submodules(false).include_typechange(true);
+        let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
+        let mut written = Vec::new();
+        let mut index = repo.index()?;
+        for delta in diff.deltas() {
+            let file = |file: git2::DiffFile<'_>| file.path_bytes().map(path);
+            if let Some(gone) = file(delta.old_file())
+                && matches!(delta.status(), Delta::Deleted | Delta::Typechange)
+            {
+                remove(&self.work, &gone)
+                    .map_err(|error| git2::Error::from_str(&error.to_string()))?;
+                drop(index.remove_path(&gone));
+            }
+            if let Some(wanted) = file(delta.new_file())
+                && delta.status() != Delta::Deleted
+            {
+                written.push(wanted);
+            }
+        }
+        index.write()?;
+        if written.is_empty() {
+            return Ok(written);
+        }
+        let mut checkout = CheckoutBuilder::new();
+        checkout.force().disable_pathspec_match(true);
+        if before.is_some() {
+            for wanted in &written {
+                checkout.path(wanted.as_os_str().as_encoded_bytes());
+            }
+        }
+        repo.checkout_tree(new.as_object(), Some(&mut checkout))?;
+        Ok(written)
+    }
+
+    /// Fills the submodules as the index asks for. One without objects stays empty, as in a clone.
+    fn submodules(&mut self, index: &Index) -> Result<(), VerifyError> {
+        let wanted: BTreeMap<PathBuf, git2::Oid> = index
+            .iter()
+            .filter(|entry| entry.mode == GITLINK)
+            .map(|entry| (path(&entry.path), entry.id))
+            .collect();
+        self.modules.retain(|at, _| wanted.contains_key(at));
+        for (at, commit) in wanted {
+            if !self.modules.contains_key(&at) {
+                let Some(source) = self.module(&at) else { continue };
+                let (work, number) = (self.work.join(&at), self.modules.len());
+                let objects = self.objects.join(format!("module-{number}"));
+                let module = Self::new(source, work, objects, "refs/heads/main".to_owned())?;
+                self.modules.insert(at.clone(), module);
+            }
+            if let Some(module) = self.modules.get_mut(&at) {
+                module.hold(&Oid::new(commit.to_string()), &[])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the objects of a submodule are.
+    fn module(&self, at: &Path) -> Option<RoomSource> {
+        let known = self.source.modules.get(at).cloned();
+        known.or_else(|| {
+            let git_dir = self.source.objects.parent()?.join("modules").join(at);
+            git_dir.join("objects").is_dir().then(|| RoomSource::only_objects(&git_dir))
+        })
+    }
+}
+
+/// Removes a file, and the folders that are empty then. Never follows a link.
+pub(super) fn remove(root: &Path, relative: &Path) -> std::io::Result<()> {
+    let mut at = root.to_owned();
+    let parents = relative.parent().into_iter().flat_map(Path::components);
+    for part in parents {
+        at.push(part);
+        match fs::symlink_metadata(&at) {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) | Err(_) => return Ok(()),
+        }
+    }
+    let at = root.join(relative);
+    match fs::symlink_metadata(&at) {
+        Ok(meta) if meta.is_dir() => remove_tree(&at)?,
+        Ok(_) => fs::remove_file(&at)?,
+        Err(_) => {}
+    }
+    for above in relative.ancestors().skip(1).filter(|above| *above != Path::new("")) {
+        if fs::remove_dir(root.join(above)).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}

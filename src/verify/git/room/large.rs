@@ -1,0 +1,91 @@
+//! Files that a filter program makes.
+//!
+//! Invariant: a large file of git-lfs is taken by its name, which is the hash of its content, and
+//! checked. Other filter programs run in the room, as any check does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{AttrCheckFlags, Repository};
+use sha2::{Digest as _, Sha256};
+
+use super::made::Made;
+use super::{PrivateRepo, failed};
+use crate::verify::error::VerifyError;
+use crate::verify::git::plain::io_error;
+
+/// A pointer is short; git-lfs itself reads no more.
+const LONGEST: u64 = 1024;
+
+impl PrivateRepo {
+    /// Looks at the files among these that have a filter, and makes those that git-lfs would.
+    /// Returns the others.
+    pub(super) fn filtered(
+        &mut self,
+        repo: &Repository,
+        paths: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, VerifyError> {
+        let mut waiting = Vec::new();
+        for path in paths {
+            let filter = repo.get_attr(path, "filter", AttrCheckFlags::default());
+            let filter = filter.map_err(failed("read attributes", &self.work))?;
+            let Some(filter) = filter else { continue };
+            if filter == "lfs" {
+                if let Some(bytes) = self.large(path)? {
+                    let at = self.work.join(path);
+                    fs::write(&at, bytes).map_err(io_error("write", &at))?;
+                    self.made(std::slice::from_ref(path));
+                }
+            } else if self
+                .source
+                .config
+                .iter()
+                .any(|(key, _)| key.starts_with(&format!("filter.{filter}.")))
+            {
+                waiting.push(path.clone());
+            }
+        }
+        Ok(waiting)
+    }
+
+    /// Notes that a filter made these files: as they are now, they are what the commit holds.
+    pub fn made(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            if let Some(made) = Made::of(&self.work.join(path)) {
+                self.made.insert(path.clone(), made);
+            }
+        }
+    }
+
+    /// Is a file still what a filter made of the commit's?
+    pub(super) fn is_as_made(&self, path: &Path) -> bool {
+        let made = self.made.get(path);
+        made.is_some_and(|made| Made::of(&self.work.join(path)).as_ref() == Some(made))
+    }
+
+    /// The content that a pointer stands for, if it is here.
+    fn large(&self, path: &Path) -> Result<Option<Vec<u8>>, VerifyError> {
+        let at = self.work.join(path);
+        let is_short =
+            fs::symlink_metadata(&at).is_ok_and(|it| it.is_file() && it.len() <= LONGEST);
+        if !is_short {
+            return Ok(None);
+        }
+        let Ok(text) = fs::read_to_string(&at) else { return Ok(None) };
+        let name = text.lines().find_map(|line| line.strip_prefix("oid sha256:"));
+        let Some(name) = name.map(str::trim).filter(|name| is_name(name)) else { return Ok(None) };
+        let from = self.source.large.join(&name[..2]).join(&name[2..4]).join(name);
+        let Ok(bytes) = fs::read(&from) else { return Ok(None) };
+        let found =
+            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        if found == name {
+            return Ok(Some(bytes));
+        }
+        let source = std::io::Error::other("its content is not what its name says");
+        Err(VerifyError::Io { operation: "read the large file", path: from, source })
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

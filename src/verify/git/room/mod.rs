@@ -1,0 +1,193 @@
+//! A proof room's repository: a private one that holds one commit at a time.
+//!
+//! Invariant: every file in it comes from an object whose content was checked against its name;
+//! nothing is read from the working tree of the agent. Git's own folder is written anew before
+//! each use, so that code which ran in the room cannot prepare the next check through it. What
+//! does NOT live here: what runs in the room, and files that git ignores.
+
+mod hold;
+mod large;
+mod made;
+mod source;
+mod tidied;
+mod tidy;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{Repository, RepositoryInitOptions};
+
+use self::made::Made;
+pub use self::source::RoomSource;
+pub use self::tidied::Tidied;
+use super::plain::io_error;
+use crate::model::Oid;
+use crate::verify::error::VerifyError;
+
+/// A private repository with a working tree.
+#[derive(Debug)]
+pub struct PrivateRepo {
+    work: PathBuf,
+    source: RoomSource,
+    /// Where the repository's objects are reached.
+    objects: PathBuf,
+    branch: String,
+    held: Option<Held>,
+    /// Files that a filter made of what the commit holds, as they were then.
+    made: BTreeMap<PathBuf, Made>,
+    /// Submodules, by their paths.
+    modules: BTreeMap<PathBuf, PrivateRepo>,
+}
+
+/// What the room holds.
+#[derive(Clone, Debug)]
+struct Held {
+    commit: git2::Oid,
+    tree: git2::Oid,
+    /// The index that belongs to it.
+    index: Vec<u8>,
+}
+
+impl PrivateRepo {
+    /// An empty one in an empty folder, which is made. `objects` is where its links to objects
+    /// of the repository lie, outside of the room.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn new(
+        source: RoomSource,
+        work: PathBuf,
+        objects: PathBuf,
+        branch: String,
+    ) -> Result<Self, VerifyError> {
+        let mut options = RepositoryInitOptions::new();
+        options.external_template(false).mkdir(true).mkpath(true).initial_head(&branch);
+        Repository::init_opts(&work, &options).map_err(failed("make the proof room", &work))?;
+        fs::create_dir_all(&objects).map_err(io_error("make", &objects))?;
+        link(&source.objects, &objects.join("objects"))?;
+        Ok(Self {
+            work,
+            source,
+            objects,
+            branch,
+            held: None,
+            made: BTreeMap::new(),
+            modules: BTreeMap::new(),
+        })
+    }
+
+    /// Its root.
+    pub fn work(&self) -> &Path {
+        &self.work
+    }
+
+    /// Folders of the repository that the room borrows objects from: where they are, and where
+    /// the room looks for them.
+    pub fn borrowed(&self) -> Vec<(PathBuf, PathBuf)> {
+        let own = (self.source.objects.clone(), self.objects.join("objects"));
+        let inner = self.modules.values().flat_map(Self::borrowed);
+        std::iter::once(own).chain(inner).collect()
+    }
+
+    /// The commit that it holds.
+    pub fn commit(&self) -> Option<Oid> {
+        self.held.as_ref().map(|held| Oid::new(held.commit.to_string()))
+    }
+
+    fn git(&self, name: &str) -> PathBuf {
+        self.work.join(".git").join(name)
+    }
+
+    fn open(&self) -> Result<Repository, VerifyError> {
+        Repository::open(&self.work).map_err(failed("open the proof room", &self.work))
+    }
+
+    /// Writes git's folder anew, but for objects.
+    fn reset(&self, head: Option<git2::Oid>, index: Option<&[u8]>) -> Result<(), VerifyError> {
+        let folder = self.work.join(".git");
+        real_folder(&folder)?;
+        for name in ["objects", "objects/info", "objects/pack"] {
+            real_folder(&folder.join(name))?;
+        }
+        let mut alternates = self.objects.join("objects").into_os_string().into_encoded_bytes();
+        alternates.push(b'\n');
+        write(&folder.join("objects/info/alternates"), &alternates)?;
+        for entry in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
+            let entry = entry.map_err(io_error("list", &folder))?;
+            if entry.file_name() == "objects" {
+                continue;
+            }
+            let path = entry.path();
+            let kind = entry.file_type().map_err(io_error("look at", &path))?;
+            let gone =
+                if kind.is_dir() { crate::sys::remove_tree(&path) } else { fs::remove_file(&path) };
+            gone.map_err(io_error("remove", &path))?;
+        }
+        write(&self.git("HEAD"), format!("ref: {}\n", self.branch).as_bytes())?;
+        write(&self.git("config"), self.config().as_bytes())?;
+        write(&self.git("packed-refs"), &self.source.refs)?;
+        for (name, bytes) in &self.source.files {
+            write(&self.git(name), bytes)?;
+        }
+        for name in ["refs/heads", "refs/tags", "info"] {
+            let path = self.git(name);
+            fs::create_dir_all(&path).map_err(io_error("make", &path))?;
+        }
+        if let Some(head) = head {
+            write(&self.git(&self.branch), format!("{head}\n").as_bytes())?;
+        }
+        if let Some(index) = index {
+            write(&self.git("index"), index)?;
+        }
+        Ok(())
+    }
+
+    fn config(&self) -> String {
+        let mut text = String::from(
+            "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n\
+             [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n",
+        );
+        for (name, value) in &self.source.config {
+            let Some((section, key)) = name.rsplit_once('.') else { continue };
+            let head = match section.split_once('.') {
+                Some((section, sub)) => format!("[{section} {}]", quoted(sub)),
+                None => format!("[{section}]"),
+            };
+            text.push_str(&format!("{head}\n\t{key} = {}\n", quoted(value)));
+        }
+        text
+    }
+}
+
+/// As git quotes in its configuration.
+fn quoted(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("\"{text}\"")
+}
+
+fn failed(operation: &'static str, path: &Path) -> impl Fn(git2::Error) -> VerifyError + use<> {
+    let path = path.to_owned();
+    move |error| VerifyError::Git { operation, path: path.clone(), source: Box::new(error) }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(io_error("make", parent))?;
+    }
+    fs::write(path, bytes).map_err(io_error("write", path))
+}
+
+/// Makes sure that a path is a folder and no link, through which the runner would write elsewhere.
+fn real_folder(path: &Path) -> Result<(), VerifyError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => return Ok(()),
+        Ok(_) => fs::remove_file(path).map_err(io_error("remove", path))?,
+        Err(_) => {}
+    }
+    fs::create_dir(path).map_err(io_error("make", path))
+}
+
+fn link(to: &Path, at: &Path) -> Result<(), VerifyError> {
+    std::os::unix::fs::symlink(to, at).map_err(io_error("link", at))
+}

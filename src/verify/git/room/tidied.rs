@@ -1,0 +1,14 @@
+//! What a check left in a room.
+
+use std::path::PathBuf;
+
+use crate::model::PathChange;
+
+/// What a check changed.
+#[derive(Debug, Default)]
+pub struct Tidied {
+    /// The files.
+    pub changed: Vec<PathChange>,
+    /// Those of them that a filter program has to make again.
+    pub waiting: Vec<PathBuf>,
+}

@@ -1,0 +1,112 @@
+//! What a check changed in the room, put back.
+//!
+//! Invariant: afterwards HEAD, refs, the index, and all files but ignored ones are as
+//! [`PrivateRepo::hold`] left them. Git's folder is written anew first, so that nothing in it hides a
+//! change.
+
+use std::path::PathBuf;
+
+use git2::build::CheckoutBuilder;
+use git2::{Delta, DiffOptions, Repository, StatusOptions};
+
+use super::hold::remove;
+use super::tidied::Tidied;
+use super::{PrivateRepo, failed};
+use crate::model::{ChangeKind, PathChange};
+use crate::verify::error::VerifyError;
+use crate::verify::git::pipes::remove_pipes;
+use crate::verify::git::plain::path;
+
+impl PrivateRepo {
+    /// Puts everything back. Ignored files stay.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn tidy(&mut self) -> Result<Tidied, VerifyError> {
+        let Some(held) = self.held.clone() else { return Ok(Tidied::default()) };
+        remove_pipes(&self.work);
+        self.reset(Some(held.commit), Some(&held.index))?;
+        let mut tidied = Tidied::default();
+        self.put_back(&mut tidied)?;
+        // What the check's own patterns hid is seen only now.
+        let is_pattern = |change: &PathChange| change.path.ends_with(".gitignore");
+        if tidied.changed.iter().any(is_pattern) {
+            self.put_back(&mut tidied)?;
+        }
+        for (at, module) in &mut self.modules {
+            let inside = module.tidy()?.changed.into_iter();
+            let inside = inside.map(|it| PathChange { path: at.join(it.path), kind: it.kind });
+            tidied.changed.extend(inside);
+        }
+        Ok(tidied)
+    }
+
+    /// What is in the room and ignored; a folder that is ignored as a whole is one entry.
+    ///
+    /// # Errors
+    /// If the tree cannot be read.
+    pub fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
+        let mut options = StatusOptions::new();
+        options.include_ignored(true).include_untracked(true).recurse_untracked_dirs(true);
+        let repo = self.open()?;
+        let failed = failed("list the ignored files of the proof room", &self.work);
+        let statuses = repo.statuses(Some(&mut options)).map_err(failed)?;
+        let ignored = statuses.iter().filter(|entry| entry.status().is_ignored());
+        Ok(ignored.map(|entry| path(entry.path_bytes())).collect())
+    }
+
+    fn put_back(&mut self, tidied: &mut Tidied) -> Result<(), VerifyError> {
+        let failed = failed("put the proof room back", &self.work);
+        let repo = self.open()?;
+        let mut changed = differences(&repo).map_err(&failed)?;
+        changed.retain(|change| !self.is_as_made(&change.path));
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let gone =
+            |source| VerifyError::Io { operation: "put back", path: self.work.clone(), source };
+        let mut written = Vec::new();
+        for change in &changed {
+            match change.kind {
+                ChangeKind::Added => remove(&self.work, &change.path).map_err(gone)?,
+                ChangeKind::Modified | ChangeKind::Deleted => written.push(change.path.clone()),
+            }
+        }
+        self.check_out(&repo, &written).map_err(&failed)?;
+        tidied.waiting.extend(self.filtered(&repo, &written)?);
+        self.keep_index()?;
+        tidied.changed.extend(changed);
+        Ok(())
+    }
+
+    fn check_out(&self, repo: &Repository, written: &[PathBuf]) -> Result<(), git2::Error> {
+        if written.is_empty() {
+            return Ok(());
+        }
+        let mut checkout = CheckoutBuilder::new();
+        checkout.force().disable_pathspec_match(true);
+        for path in written {
+            checkout.path(path.as_os_str().as_encoded_bytes());
+        }
+        repo.checkout_index(None, Some(&mut checkout))
+    }
+}
+
+/// What differs between the index and the working tree.
+fn differences(repo: &Repository) -> Result<Vec<PathChange>, git2::Error> {
+    let mut options = DiffOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true).include_typechange(true);
+    options.ignore_submodules(true);
+    let diff = repo.diff_index_to_workdir(None, Some(&mut options))?;
+    let changes = diff.deltas().filter_map(|delta| {
+        let file = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes())?;
+        let kind = match delta.status() {
+            Delta::Deleted => ChangeKind::Deleted,
+            Delta::Added | Delta::Untracked => ChangeKind::Added,
+            Delta::Unmodified | Delta::Ignored => return None,
+            _ => ChangeKind::Modified,
+        };
+        Some(PathChange { path: path(file), kind })
+    });
+    Ok(changes.collect())
+}

@@ -1,0 +1,61 @@
+//! The proof rooms of a run, prepared from the repository.
+
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::Path;
+
+use git2::Repository;
+
+use super::git_repo::GitRepo;
+use super::history::Head;
+use super::plain::io_error;
+use super::room::RoomSource;
+use crate::verify::error::VerifyError;
+use crate::verify::fingerprint::{Fingerprint, Fingerprints};
+use crate::verify::harness::{EntryKind, TreeEdit};
+use crate::verify::layout::Layout;
+use crate::verify::master::{Master, RoomFolders};
+use crate::verify::proof_room::ProofRooms;
+
+impl GitRepo {
+    pub(super) fn rooms_in(
+        &self,
+        repo: &Repository,
+        layout: &Layout,
+        folders: RoomFolders<'_>,
+        human: &Fingerprints,
+    ) -> Result<ProofRooms, VerifyError> {
+        let branch = match self.head(repo)? {
+            Head::Branch(branch, _) | Head::Unborn(branch) => branch,
+            // Programs ask for the branch.
+            Head::Detached(_) => "refs/heads/main".to_owned(),
+        };
+        let source = RoomSource::of(repo)?;
+        let master = Master::of(&self.root, layout, folders, self.ignored_in(repo)?)?;
+        let edits = human.paths().filter_map(|path| {
+            let print = human.get(path)?;
+            edit(&self.root, path, print).transpose()
+        });
+        let edits = edits.collect::<Result<_, _>>()?;
+        let base = folders.base.to_owned();
+        Ok(ProofRooms::new((source, branch), &self.root, base, master, edits))
+    }
+}
+
+/// What the human left at a path, as an edit of the commit.
+fn edit(root: &Path, path: &Path, print: &Fingerprint) -> Result<Option<TreeEdit>, VerifyError> {
+    let (at, path) = (root.join(path), path.to_owned());
+    let failed = io_error("read", &at);
+    Ok(match print {
+        Fingerprint::Absent => Some(TreeEdit::Remove { path }),
+        Fingerprint::File { executable, .. } => {
+            let kind = EntryKind::Regular { executable: *executable };
+            Some(TreeEdit::Write { path, kind, bytes: fs::read(&at).map_err(failed)? })
+        }
+        Fingerprint::Link(to) => {
+            let bytes = to.clone().into_os_string().into_vec();
+            Some(TreeEdit::Write { path, kind: EntryKind::Link, bytes })
+        }
+        Fingerprint::Directory | Fingerprint::Special => None,
+    })
+}

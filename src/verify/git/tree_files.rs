@@ -1,0 +1,32 @@
+//! The files of a commit or a tree, read lazily.
+//!
+//! Invariant: libgit2 compares the content of every object that it reads with its name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+
+use crate::verify::harness::{EntryKind, FileEntry, SourceTree};
+
+/// A tree, with edits laid over it.
+pub struct TreeFiles {
+    pub(super) repo: Repository,
+    pub(super) entries: BTreeMap<PathBuf, FileEntry>,
+    pub(super) edited: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl SourceTree for TreeFiles {
+    fn paths(&self) -> &BTreeMap<PathBuf, FileEntry> {
+        &self.entries
+    }
+
+    fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        if let Some(bytes) = self.edited.get(path) {
+            return Some(bytes.clone());
+        }
+        let entry = self.entries.get(path).filter(|entry| entry.kind != EntryKind::Gitlink)?;
+        let id = git2::Oid::from_bytes(&entry.id).ok()?;
+        Some(self.repo.find_blob(id).ok()?.content().to_vec())
+    }
+}

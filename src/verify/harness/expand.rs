@@ -1,0 +1,78 @@
+//! Variables, loops, and globs in shell lines, as far as the text gives their values.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use globset::GlobBuilder;
+
+use super::files::SourceTree;
+use super::paths::normal;
+use super::shell::ShellCommand;
+
+/// How many values of a variable, or matches of a glob, are followed.
+const MOST: usize = 200;
+
+/// Values of the variables that a text sets.
+#[derive(Debug, Default)]
+pub(super) struct Variables(BTreeMap<String, Vec<String>>);
+
+impl Variables {
+    /// Takes over what a command assigns, or the values of a loop.
+    pub(super) fn assign(&mut self, start: &dyn SourceTree, folder: &Path, command: &ShellCommand) {
+        let is_loop = command.is_loop();
+        if !is_loop && !command.words.is_empty() {
+            return;
+        }
+        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in &command.assignments {
+            let expanded = if is_loop { globbed(start, folder, value) } else { None };
+            let expanded = expanded.unwrap_or_else(|| vec![value.clone()]);
+            values.entry(name.clone()).or_default().extend(expanded);
+        }
+        self.0.extend(values);
+    }
+
+    /// The command with its variables and globs replaced, once for every value.
+    pub(super) fn expand(
+        &self,
+        start: &dyn SourceTree,
+        folder: &Path,
+        command: &ShellCommand,
+    ) -> Vec<ShellCommand> {
+        let names =
+            || self.0.iter().filter(|(name, _)| command.words.iter().any(|w| uses(w, name)));
+        let count = names().map(|(_, values)| values.len()).max().unwrap_or(1).min(MOST);
+        let one = |at: usize| {
+            let words = command.words.iter().map(|word| {
+                names().fold(word.clone(), |word, (name, values)| {
+                    let value = values.get(at).or(values.last()).map_or("", String::as_str);
+                    word.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
+                })
+            });
+            let words = words.flat_map(|word| globbed(start, folder, &word).unwrap_or(vec![word]));
+            ShellCommand { words: words.collect(), ..command.clone() }
+        };
+        (0..count).map(one).collect()
+    }
+}
+
+/// Whether a word uses a variable.
+fn uses(word: &str, name: &str) -> bool {
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    word.contains(&format!("${{{name}}}"))
+        || word.split(&format!("${name}")).skip(1).any(|rest| ends(rest) && !name.is_empty())
+}
+
+/// The files that a glob names.
+fn globbed(start: &dyn SourceTree, folder: &Path, word: &str) -> Option<Vec<String>> {
+    if !word.contains(['*', '?']) || word.starts_with('-') {
+        return None;
+    }
+    let path = normal(&folder.join(word))?;
+    let glob = GlobBuilder::new(path.to_str()?).literal_separator(true).build().ok()?;
+    let glob = glob.compile_matcher();
+    let up = "../".repeat(folder.components().count());
+    let files = start.paths().keys().filter(|path| glob.is_match(path)).take(MOST);
+    let names: Vec<String> = files.map(|path| format!("{up}{}", path.display())).collect();
+    (!names.is_empty()).then_some(names)
+}

@@ -1,0 +1,37 @@
+//! The harness: what decides whether the work is right, and how it is put back for the third run.
+//!
+//! Invariant: pure. Trees are read through [`SourceTree`], nothing is run, and nothing is written. Only
+//! the start's harness is trusted; the current tree's files are compared with it.
+
+mod cfg_test;
+mod conventions;
+mod entries;
+mod expand;
+mod files;
+mod inline;
+mod interpreters;
+mod judges;
+mod named;
+mod paths;
+pub(in crate::verify) mod programs;
+mod put_back;
+mod question;
+mod reader;
+mod scripts;
+mod shadows;
+pub(in crate::verify) mod shell;
+mod sources;
+mod table;
+mod tampering;
+mod tools;
+
+pub use conventions::Role;
+pub use files::{EntryKind, FileEntry, SourceTree};
+pub use judges::judges;
+pub use put_back::put_back;
+pub use question::{HarnessCheck, HarnessQuestion, PutBack, TreeEdit};
+pub use reader::Judges;
+pub use table::{Table, table_markdown};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! Named entries that a check runs: `make test`, `npm run lint`, `just check`, `cargo xtask`.
+
+use std::path::{Path, PathBuf};
+
+use super::entries::{self, makefile};
+use super::files::text;
+use super::paths::{folder, inside, sounds_like_a_check};
+use super::reader::{ReadAt, Reader};
+use super::scripts;
+use super::tools;
+
+/// Reads what a named entry runs.
+pub(super) fn run(
+    reader: &mut Reader<'_>,
+    program: &str,
+    arguments: &[String],
+    place: &ReadAt,
+    depth: usize,
+) {
+    match program.rsplit('/').next().unwrap_or(program) {
+        "make" | "gmake" => make(reader, arguments, place, depth),
+        "just" => just(reader, arguments, place, depth),
+        "cargo" => cargo(reader, arguments, place, depth),
+        "go" => go(reader, arguments, place, depth),
+        "rake" => tools::configured(reader, "rake", place, depth),
+        "task" => {}
+        "composer" => scripts::run(reader, "composer.json", arguments, place, depth),
+        "run-s" | "run-p" | "npm-run-all" => {
+            for name in arguments.iter().filter(|word| !word.starts_with('-')) {
+                let name = std::slice::from_ref(name);
+                scripts::run(reader, "package.json", name, place, depth);
+            }
+        }
+        _ => scripts::run(reader, "package.json", arguments, place, depth),
+    }
+}
+
+fn make(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
+    let mut place = place.clone();
+    let mut file = None;
+    let mut targets = Vec::new();
+    let arguments = split_options(arguments, &["-C", "-f"], &["--directory", "--file"]);
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "-C" | "--directory" => {
+                let there = rest.next().and_then(|name| inside(&place.folder, name));
+                place.folder = there.unwrap_or(place.folder);
+            }
+            "-f" | "--file" => {
+                if let Some(path) = rest.next().and_then(|name| reader.file(name, &place)) {
+                    reader.judge(&path, &ReadAt { direct: false, ..place.clone() }, depth);
+                    file = Some(path);
+                }
+            }
+            "-j" | "-l" | "-o" | "-W" | "-I" => {
+                rest.next();
+            }
+            _ if word.starts_with('-') || word.contains('=') => {}
+            _ => targets.push(word.clone()),
+        }
+    }
+    let names = ["GNUmakefile", "makefile", "Makefile"].map(|name| place.folder.join(name));
+    let found = names.into_iter().find(|path| reader.start.paths().contains_key(path));
+    let Some(code) = file.or(found).and_then(|path| text(reader.start, &path)) else { return };
+    let parsed = makefile::parse(&code);
+    if targets.is_empty() {
+        targets.extend(makefile::first_target(&parsed));
+    }
+    for target in targets {
+        let (recipe, needs) = makefile::recipe(&parsed, &target);
+        reader.recipe(&recipe, &place, depth + 1);
+        for need in needs.iter().filter(|need| sounds_like_a_check(need)) {
+            let (recipe, _) = makefile::recipe(&parsed, need);
+            reader.recipe(&recipe, &place, depth + 1);
+        }
+    }
+}
+
+/// Arguments with the values of some options as words of their own: `-Cd`, `--file=x`.
+fn split_options(arguments: &[String], short: &[&str], long: &[&str]) -> Vec<String> {
+    let split = |word: &String| {
+        let glued = short.iter().find_map(|option| {
+            let value = word.strip_prefix(option).filter(|value| !value.is_empty())?;
+            Some(vec![(*option).to_owned(), value.to_owned()])
+        });
+        let equals = || {
+            let (option, value) = word.split_once('=').filter(|(name, _)| long.contains(name))?;
+            Some(vec![option.to_owned(), value.to_owned()])
+        };
+        glued.or_else(equals).unwrap_or_else(|| vec![word.clone()])
+    };
+    arguments.iter().flat_map(split).collect()
+}
+
+fn just(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
+    let mut place = place.clone();
+    let mut file = None;
+    let mut names = Vec::new();
+    let long = ["--justfile", "--working-directory"];
+    let arguments = split_options(arguments, &["-f", "-d"], &long);
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "-d" | "--working-directory" => {
+                let there = rest.next().and_then(|name| inside(&place.folder, name));
+                place.folder = there.unwrap_or(place.folder);
+            }
+            "-f" | "--justfile" => {
+                if let Some(path) = rest.next().and_then(|name| reader.file(name, &place)) {
+                    reader.judge(&path, &ReadAt { direct: false, ..place.clone() }, depth);
+                    file = Some(path);
+                }
+            }
+            _ if word.starts_with('-') => {}
+            _ => names.push(word.clone()),
+        }
+    }
+    let usual = ["justfile", "Justfile", ".justfile"].map(|name| place.folder.join(name));
+    let usual = usual.into_iter().find(|path| reader.start.paths().contains_key(path));
+    let Some(code) = file.or(usual).and_then(|path| text(reader.start, &path)) else { return };
+    if names.is_empty() {
+        names.extend(entries::justfile::first_recipe(&code));
+    }
+    for name in names {
+        if let Some(body) = entries::justfile::recipe(&code, &name) {
+            reader.recipe(&body, &place, depth + 1);
+        }
+    }
+}
+
+fn cargo(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
+    let mut words = arguments.iter().skip_while(|word| word.starts_with(['+', '-']));
+    let Some(command) = words.next() else { return };
+    let rest: Vec<String> = words.cloned().collect();
+    let config = [".cargo/config.toml", ".cargo/config"].map(PathBuf::from);
+    let alias = config
+        .iter()
+        .filter_map(|path| text(reader.start, path))
+        .find_map(|code| entries::toml::cargo_alias(&code, command));
+    if let Some(alias) = alias {
+        if depth < 4 {
+            let all: Vec<String> = alias.into_iter().chain(rest).collect();
+            cargo(reader, &all, place, depth + 1);
+        }
+        return;
+    }
+    let value = |name: &str| {
+        let at = rest.iter().position(|word| word == name);
+        let glued = rest.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        at.and_then(|at| rest.get(at + 1)).map(String::as_str).or(glued)
+    };
+    let mut files = Vec::new();
+    if let Some(name) = value("--test") {
+        files.extend([format!("tests/{name}.rs"), format!("tests/{name}/main.rs")]);
+    }
+    for (option, folder) in [("--bin", "src/bin"), ("--example", "examples")] {
+        if let Some(name) = value(option).filter(|name| sounds_like_a_check(name)) {
+            files.extend([format!("{folder}/{name}.rs"), format!("{folder}/{name}/main.rs")]);
+        }
+    }
+    let manifest = value("--manifest-path").and_then(|path| inside(&place.folder, path));
+    let folder = manifest.map_or_else(|| place.folder.clone(), |path| folder(&path).to_owned());
+    let place = ReadAt { folder, ..place.clone() };
+    judge_existing(reader, &files, &place, depth);
+    // `cargo xtask` is `run --package xtask`: the crate is a program that checks.
+    let package = value("--package").or(value("-p")).filter(|_| command == "run");
+    if let Some(name) = package.filter(|name| *name == "xtask" || sounds_like_a_check(name)) {
+        let roots = [format!("{name}/src"), format!("crates/{name}/src")];
+        let roots: Vec<_> = roots.iter().filter_map(|root| inside(&place.folder, root)).collect();
+        let files = reader.start.paths().keys();
+        let files = files.filter(|path| roots.iter().any(|root| path.starts_with(root)));
+        for path in files.cloned().collect::<Vec<_>>() {
+            reader.judge(&path, &place, depth);
+        }
+    }
+}
+
+fn go(reader: &mut Reader<'_>, arguments: &[String], place: &ReadAt, depth: usize) {
+    let Some("run") = arguments.first().map(String::as_str) else { return };
+    let Some(what) = arguments[1..].iter().find(|word| !word.starts_with('-')) else { return };
+    if !sounds_like_a_check(what) {
+        return;
+    }
+    let Some(what) = inside(&place.folder, what) else { return };
+    let inside: Vec<PathBuf> = reader
+        .start
+        .paths()
+        .keys()
+        .filter(|path| **path == what || path.parent() == Some(&what))
+        .cloned()
+        .collect();
+    for path in inside {
+        reader.judge(&path, place, depth);
+    }
+}
+
+fn judge_existing(reader: &mut Reader<'_>, files: &[String], place: &ReadAt, depth: usize) {
+    for name in files {
+        if let Some(path) = inside(&place.folder, name)
+            && reader.start.paths().contains_key(Path::new(&path))
+        {
+            reader.judge(&path, place, depth);
+        }
+    }
+}

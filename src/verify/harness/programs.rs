@@ -1,0 +1,290 @@
+//! Programs of shell lines, by what they do with the files that they are given.
+
+use std::path::Path;
+
+/// What a program does with its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    /// Runs a shell script.
+    Shell,
+    /// Runs a script in another language.
+    Interpreter,
+    /// Runs a script in the same shell.
+    Source,
+    /// Runs its words.
+    Eval,
+    /// Runs the text that an option holds: `su -c TEXT`.
+    Text,
+    /// Runs tests.
+    Runner,
+    /// Runs a named entry of a manifest.
+    Entry,
+    /// Looks at files, or compiles them.
+    Looks,
+    /// Anything else.
+    Other,
+}
+
+/// Programs that read, lint, or compile.
+const LOOKS: [&str; 66] = [
+    "[",
+    "[[",
+    "awk",
+    "black",
+    "c++",
+    "cat",
+    "cc",
+    "clang",
+    "clang++",
+    "cmp",
+    "comm",
+    "cp",
+    "cut",
+    "diff",
+    "echo",
+    "egrep",
+    "eslint",
+    "fgrep",
+    "file",
+    "find",
+    "flake8",
+    "g++",
+    "gawk",
+    "gcc",
+    "gofmt",
+    "golangci-lint",
+    "grep",
+    "head",
+    "hadolint",
+    "javac",
+    "jq",
+    "kotlinc",
+    "ls",
+    "mawk",
+    "md5sum",
+    "mypy",
+    "od",
+    "prettier",
+    "printf",
+    "pylint",
+    "pyright",
+    "rg",
+    "rm",
+    "rubocop",
+    "ruff",
+    "rustc",
+    "rustfmt",
+    "scalac",
+    "sed",
+    "sha256sum",
+    "shellcheck",
+    "sort",
+    "stat",
+    "strings",
+    "tail",
+    "tee",
+    "test",
+    "touch",
+    "tr",
+    "tsc",
+    "uniq",
+    "wc",
+    "xmllint",
+    "xxd",
+    "yamllint",
+    "yq",
+];
+
+const RUNNERS: [&str; 31] = [
+    "ava",
+    "bats",
+    "behave",
+    "busted",
+    "c8",
+    "ctest",
+    "cucumber",
+    "cypress",
+    "jasmine",
+    "jest",
+    "karma",
+    "minitest",
+    "mocha",
+    "nose2",
+    "nox",
+    "nyc",
+    "pest",
+    "phpunit",
+    "playwright",
+    "prove",
+    "py.test",
+    "pytest",
+    "robot",
+    "rspec",
+    "shellspec",
+    "tap",
+    "tape",
+    "tox",
+    "uvu",
+    "vitest",
+    "wdio",
+];
+
+const ENTRIES: [&str; 15] = [
+    "bun",
+    "cargo",
+    "composer",
+    "go",
+    "gmake",
+    "just",
+    "make",
+    "npm",
+    "npm-run-all",
+    "pnpm",
+    "rake",
+    "run-p",
+    "run-s",
+    "task",
+    "yarn",
+];
+
+const INTERPRETERS: [&str; 14] = [
+    "Rscript", "deno", "julia", "lua", "luajit", "node", "nodejs", "perl", "php", "pwsh", "pypy",
+    "ruby", "ts-node", "tsx",
+];
+
+/// Whether a name is that of a program that tests, lints, or compiles.
+pub(super) fn is_tool(name: &str) -> bool {
+    RUNNERS.contains(&name) || LOOKS.contains(&name) || INTERPRETERS.contains(&name)
+}
+
+/// What a program does, by its name.
+pub(super) fn program(word: &str) -> Program {
+    if matches!(word, "." | "source") {
+        return Program::Source;
+    }
+    // A path inside the repository is what it is, whatever its name.
+    let absolute = ["/usr/", "/bin/", "/opt/"].iter().any(|above| word.starts_with(above));
+    let tool = ["node_modules/.bin/", "vendor/bin/", ".venv/bin/", "venv/bin/"];
+    let tool = tool.iter().any(|above| word.contains(above));
+    if word.contains('/') && !absolute && !tool {
+        return Program::Other;
+    }
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let versioned = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    match name {
+        "bash" | "dash" | "ksh" | "sh" | "zsh" | "ash" | "fish" => Program::Shell,
+        "eval" => Program::Eval,
+        "su" | "script" | "nix-shell" | "runuser" => Program::Text,
+        _ if versioned == "python" || INTERPRETERS.contains(&versioned) => Program::Interpreter,
+        _ if RUNNERS.contains(&name) => Program::Runner,
+        _ if ENTRIES.contains(&name) => Program::Entry,
+        _ if LOOKS.contains(&name) => Program::Looks,
+        _ => Program::Other,
+    }
+}
+
+/// The words without programs that only run another one (`timeout 5 sh x`, `npx jest`).
+pub(in crate::verify) fn unwrapped(words: &[String]) -> &[String] {
+    let mut words = words;
+    for _ in 0..8 {
+        let Some(first) = words.first() else { return words };
+        let second = words.get(1).map(String::as_str);
+        let skip = match (first.as_str(), second) {
+            (
+                "!" | "not" | "command" | "exec" | "nohup" | "setsid" | "builtin" | "npx" | "bunx"
+                | "then" | "do" | "else" | "{" | "pnpx" | "busybox" | "chronic" | "unbuffer",
+                _,
+            ) => 1,
+            (
+                "env" | "nice" | "timeout" | "stdbuf" | "sudo" | "ionice" | "xargs" | "xvfb-run"
+                | "valgrind" | "strace" | "faketime" | "time" | "parallel" | "cross-env" | "flock",
+                _,
+            ) => {
+                return unwrapped(after_options(first, &words[1..]));
+            }
+            ("poetry" | "uv" | "pipenv" | "hatch" | "rye" | "pdm" | "coverage", Some("run")) => 2,
+            ("bundle" | "pnpm" | "npm" | "yarn" | "direnv", Some("exec" | "dlx" | "x")) => 2,
+            ("conda", Some("run")) => 2,
+            _ => return words,
+        };
+        words = &words[skip..];
+        if skip == 2 || first == "npx" {
+            let option = |word: &&String| word.starts_with("--") || *word == "-y";
+            words = &words[words.iter().take_while(option).count()..];
+        }
+    }
+    words
+}
+
+/// The words after a wrapper's options, assignments, and numbers.
+fn after_options<'w>(wrapper: &str, words: &'w [String]) -> &'w [String] {
+    let valued = ["-u", "-n", "-k", "-s", "-I", "-L", "-P", "-d", "-S", "-C"];
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let number = |text: &str| text.chars().next().is_some_and(|c| c.is_ascii_digit());
+        let assigns = matches!(wrapper, "env" | "cross-env") && word.contains('=');
+        let lock = wrapper == "flock" && !word.starts_with('-');
+        if valued.contains(&word.as_str()) {
+            at += 2;
+        } else if word.starts_with('-') || assigns || (wrapper == "timeout" && number(word)) {
+            at += 1;
+        } else {
+            at += usize::from(lock);
+            break;
+        }
+    }
+    words.get(at..).unwrap_or_default()
+}
+
+/// What `find` runs: the words between `-exec` and the end of its command.
+pub(super) fn executed_words(words: &[String]) -> Option<&[String]> {
+    words.first().filter(|word| word.as_str() == "find")?;
+    let runs = ["-exec", "-execdir", "-ok", "-okdir"];
+    let at = words.iter().position(|word| runs.contains(&word.as_str()))?;
+    let rest = &words[at + 1..];
+    let end = rest.iter().position(|word| matches!(word.as_str(), ";" | "+"));
+    Some(&rest[..end.unwrap_or(rest.len())])
+}
+
+/// The text that `su -c`, `script -qec`, or `nix-shell --run` runs.
+pub(super) fn text_argument(arguments: &[String]) -> Option<&str> {
+    let takes = |word: &String| {
+        let short = word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+        short || matches!(word.as_str(), "--run" | "--command")
+    };
+    let at = arguments.iter().position(takes)?;
+    arguments.get(at + 1).map(String::as_str)
+}
+
+/// The file with a program or with patterns that an option of `grep`, `sed`, `awk`, or `jq` names:
+/// `-fFILE`, `--file=FILE`. Empty if the next word is the file: `-f`, `-qf`, `--from-file`.
+pub(super) fn program_file(word: &str) -> Option<&str> {
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = long.split_once('=').unwrap_or((long, ""));
+        return matches!(name, "file" | "from-file").then_some(value);
+    }
+    let letters = word.strip_prefix('-')?;
+    let at = letters.find('f')?;
+    // The rest of the word belongs to an option with a value: `-efoo`, `-Ff`.
+    let valued = letters[..at].contains(['A', 'B', 'C', 'D', 'F', 'd', 'e', 'm', 'v']);
+    (!valued && letters[..at].chars().all(char::is_alphabetic)).then(|| &letters[at + 1..])
+}
+
+/// Whether a script is a check by its plain name, whatever is done with its output.
+pub(super) fn is_plainly_a_check(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+    matches!(
+        stem,
+        "check"
+            | "checks"
+            | "test"
+            | "tests"
+            | "verify"
+            | "validate"
+            | "run-tests"
+            | "run_tests"
+            | "runtests"
+            | "selftest"
+            | "smoke"
+    )
+}

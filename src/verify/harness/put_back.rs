@@ -1,0 +1,319 @@
+//! The edits that make the current tree one with the start's harness.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::cfg_test;
+use super::conventions::Role;
+use super::entries::package_json::takes_a_known_name;
+use super::entries::{self, Manifests};
+use super::files::{EntryKind, SourceTree, text};
+use super::inline;
+use super::judges::judges;
+use super::paths::{extension, file_name, folder, sounds_like_a_check};
+use super::question::{HarnessQuestion, PutBack, TreeEdit};
+use super::reader::Judges;
+use super::shadows;
+use super::sources;
+use super::tampering;
+use crate::model::InlineTest;
+
+/// Compares the harness of two trees and says how to put it back.
+pub fn put_back(question: &HarnessQuestion<'_>) -> PutBack {
+    let commands = question.checks.iter().map(|check| check.command);
+    let commands: Vec<&str> = commands.chain(question.setup.iter().map(String::as_str)).collect();
+    let found = judges(question.start, question.table, &commands);
+    let mut work = Work { question, found, result: PutBack::default(), writes: BTreeMap::new() };
+    work.result.harness = work.harness();
+    let changed = work.changed();
+    for path in &changed {
+        work.compare(path);
+    }
+    work.rust(&changed);
+    work.finish()
+}
+
+struct Work<'a> {
+    question: &'a HarnessQuestion<'a>,
+    found: Judges,
+    result: PutBack,
+    /// Paths with what the start has there: nothing means a removal.
+    writes: BTreeMap<PathBuf, Option<(EntryKind, Vec<u8>)>>,
+}
+
+impl Work<'_> {
+    fn start(&self) -> &dyn SourceTree {
+        self.question.start
+    }
+
+    fn now(&self) -> &dyn SourceTree {
+        self.question.now
+    }
+
+    fn harness(&self) -> BTreeSet<PathBuf> {
+        let paths = self.start().paths().keys();
+        let table = self.question.table;
+        paths.filter(|path| self.is_whole(path) || table.role(path).is_some()).cloned().collect()
+    }
+
+    /// Put back whole, whatever the table says.
+    fn is_whole(&self, path: &Path) -> bool {
+        self.found.files.contains(path) || self.question.protect.is_match(path)
+    }
+
+    /// Paths that differ, without those that may change.
+    fn changed(&self) -> Vec<PathBuf> {
+        let (start, now) = (self.start().paths(), self.now().paths());
+        let gone = start.iter().filter(|(path, entry)| now.get(*path) != Some(*entry));
+        let new = now.iter().filter(|(path, _)| !start.contains_key(*path));
+        let paths: BTreeSet<&PathBuf> = gone.chain(new).map(|(path, _)| path).collect();
+        let may_change = |path: &&PathBuf| {
+            self.question.may_change.is_match(path) && !self.question.protect.is_match(path)
+        };
+        paths.into_iter().filter(|path| !may_change(path)).cloned().collect()
+    }
+
+    fn compare(&mut self, path: &Path) {
+        let role = self.question.table.role(path);
+        let is_new = !self.start().paths().contains_key(path);
+        if self.is_whole(path) {
+            self.restore(path);
+            return;
+        }
+        match role {
+            Some(Role::Manifest) => self.manifest(path),
+            Some(Role::Config | Role::Tests | Role::Expected) => {
+                if !(is_new && self.stays(path, role)) {
+                    self.restore(path);
+                }
+            }
+            None => self.other(path, is_new),
+        }
+    }
+
+    /// A file that the table does not know.
+    fn other(&mut self, path: &Path, is_new: bool) {
+        if let Some(what) = tampering::tampers(self.start(), self.now(), path) {
+            let test = InlineTest { path: path.to_owned(), what: what.to_owned() };
+            self.result.inline_tests.push(test);
+        }
+        if is_new {
+            let covers = self.found.shadows.contains(path)
+                || shadows::shadows(self.start(), &self.result.harness, path)
+                || self.found.files.iter().any(|file| path.starts_with(file));
+            if covers {
+                self.restore(path);
+            }
+            return;
+        }
+        if self.is_helper(path) {
+            self.restore(path);
+            return;
+        }
+        if let Some(what) = inline::changed_tests(self.start(), self.now(), path) {
+            if what == "doctest" && !self.runs_doctests(path) {
+                return;
+            }
+            let test = InlineTest { path: path.to_owned(), what: what.to_owned() };
+            self.result.inline_tests.push(test);
+        }
+    }
+
+    /// Whether a check may run the examples of a file: outside Rust only those ask for it by name.
+    fn runs_doctests(&self, path: &Path) -> bool {
+        let mut commands = self.question.checks.iter().map(|check| check.command);
+        if extension(path) == "rs" {
+            return !self.found.files.is_empty() || commands.any(|it| it.contains("cargo"));
+        }
+        commands.any(|command| command.contains("doctest"))
+            || self.result.harness.iter().any(|harness| {
+                text(self.start(), harness).is_some_and(|text| text.contains("doctest"))
+            })
+    }
+
+    /// Whether a file of the start that sounds like a check is loaded by its tests.
+    fn is_helper(&self, path: &Path) -> bool {
+        let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
+        sounds
+            && !self.found.subjects.contains(path)
+            && self.result.harness.iter().any(|test| sources::loads(self.start(), test, path))
+    }
+
+    /// Whether a new harness file does no harm where it is.
+    fn stays(&self, path: &Path, role: Option<Role>) -> bool {
+        // A module of a Rust crate: only a declaration loads it, and new ones are taken out.
+        if extension(path) == "rs" && path.iter().any(|part| part == "src") {
+            return true;
+        }
+        let looked_at = role != Some(Role::Config) && self.found.subjects.contains(path);
+        if looked_at && !self.is_loaded_unasked(path) {
+            return true;
+        }
+        self.in_new_package(path)
+    }
+
+    /// Go runs every `TestMain` and `init` of a package's tests.
+    fn is_loaded_unasked(&self, path: &Path) -> bool {
+        extension(path) == "go"
+            && text(self.now(), path)
+                .is_none_or(|code| code.contains("func TestMain(") || code.contains("func init("))
+    }
+
+    /// Whether a folder that is new as a whole, with a manifest of its own, holds the file.
+    fn in_new_package(&self, path: &Path) -> bool {
+        // pytest loads every test and `conftest.py` into one process.
+        if extension(path) == "py" {
+            return false;
+        }
+        let manifests =
+            ["Cargo.toml", "package.json", "pyproject.toml", "pom.xml", "composer.json"];
+        let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        let mut above = above.filter(|above| self.question.table.role(&above.join("x")).is_none());
+        above.any(|above| {
+            let mut inside = self.start().paths().range(above.to_owned()..);
+            let is_new = !inside.next().is_some_and(|(path, _)| path.starts_with(above));
+            is_new
+                && manifests.iter().any(|name| self.now().paths().contains_key(&above.join(name)))
+        })
+    }
+
+    /// Makes a path as it was at the start.
+    fn restore(&mut self, path: &Path) {
+        let entry = self.start().paths().get(path);
+        let old = entry.map(|entry| (entry.kind, self.start().read(path).unwrap_or_default()));
+        self.result.changed.push(path.to_owned());
+        self.writes.insert(path.to_owned(), old);
+    }
+
+    /// Restores the parts of a manifest that say how things run.
+    fn manifest(&mut self, path: &Path) {
+        let Some(entry) = self.now().paths().get(path).copied() else {
+            return self.restore(path);
+        };
+        let EntryKind::Regular { .. } = entry.kind else { return self.restore(path) };
+        let old = text(self.start(), path);
+        let new = text(self.now(), path).unwrap_or_default();
+        if old.is_none() && file_name(path) == "package.json" {
+            // A package of the workspace comes before one of the registry.
+            if takes_a_known_name(self.start(), &new) {
+                return self.restore(path);
+            }
+        }
+        if old.is_none() && self.in_new_package(path) {
+            return;
+        }
+        let manifests = Manifests {
+            start: self.start(),
+            now: self.now(),
+            table: self.question.table,
+            names: &self.found.names,
+            path,
+        };
+        match entries::put_back(&manifests, old.as_deref(), &new) {
+            entries::Merged::Same => {}
+            entries::Merged::Gone => self.restore(path),
+            entries::Merged::Text(merged) => {
+                let kind = self.start().paths().get(path).map_or(entry.kind, |old| old.kind);
+                self.result.changed.push(path.to_owned());
+                self.writes.insert(path.to_owned(), Some((kind, merged.into_bytes())));
+            }
+        }
+    }
+
+    /// Puts back test modules in Rust sources.
+    fn rust(&mut self, changed: &[PathBuf]) {
+        let sources: Vec<&PathBuf> = changed
+            .iter()
+            .filter(|path| extension(path) == "rs" && !self.writes.contains_key(*path))
+            .filter(|path| !self.in_new_package(path))
+            .collect();
+        let moved = self.moved_sources(&sources);
+        for path in &sources {
+            if !self.now().paths().contains_key(*path) {
+                let old = text(self.start(), path).unwrap_or_default();
+                if cfg_test::holds_tests(&old) && !moved.values().any(|from| from == *path) {
+                    self.restore(path);
+                }
+                continue;
+            }
+            let from = moved.get(*path).unwrap_or(path);
+            let old = text(self.start(), from).unwrap_or_default();
+            let new = text(self.now(), path).unwrap_or_default();
+            let keeps = |module: &str| self.is_moved_module(path, module);
+            if let Some(merged) = cfg_test::put_back(&old, &new, &keeps) {
+                let kind = self.now().paths().get(*path).map(|entry| entry.kind);
+                let kind = kind.unwrap_or(EntryKind::Regular { executable: false });
+                self.result.changed.push((*path).clone());
+                self.writes.insert((*path).clone(), Some((kind, merged.into_bytes())));
+            }
+        }
+    }
+
+    /// New sources with the deleted ones whose tests they hold.
+    fn moved_sources(&self, sources: &[&PathBuf]) -> BTreeMap<PathBuf, PathBuf> {
+        let names = |files: &dyn SourceTree, path: &Path| {
+            text(files, path).map(|code| cfg_test::test_names(&code)).unwrap_or_default()
+        };
+        let is_new = |path: &&&PathBuf| !self.start().paths().contains_key(**path);
+        let gone = |path: &&&PathBuf| !self.now().paths().contains_key(**path);
+        let gone: Vec<_> =
+            sources.iter().filter(gone).map(|path| (*path, names(self.start(), path))).collect();
+        let mut moved = BTreeMap::new();
+        for path in sources.iter().filter(is_new) {
+            let own = names(self.now(), path);
+            let from = gone.iter().find(|(_, old)| {
+                !old.is_empty() && 2 * old.intersection(&own).count() >= old.len()
+            });
+            if let Some((from, _)) = from {
+                moved.insert((*path).clone(), (**from).clone());
+            }
+        }
+        moved
+    }
+
+    /// Whether the file of a declared module has the content of a file that was at the start.
+    fn is_moved_module(&self, path: &Path, module: &str) -> bool {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+        let own = match stem {
+            "mod" | "lib" | "main" => folder(path).to_owned(),
+            _ => folder(path).join(stem),
+        };
+        let files = [own.join(format!("{module}.rs")), own.join(module).join("mod.rs")];
+        files.iter().filter_map(|file| self.now().paths().get(file)).any(|entry| {
+            self.start()
+                .paths()
+                .iter()
+                .any(|(old, was)| was.id == entry.id && file_name(old).ends_with(".rs"))
+        })
+    }
+
+    /// Orders the edits, with removals of what is in their way.
+    fn finish(mut self) -> PutBack {
+        let now = self.now().paths();
+        let mut removals = BTreeSet::new();
+        let mut edits = Vec::new();
+        for (path, content) in &self.writes {
+            let Some((kind, bytes)) = content else {
+                if now.contains_key(path) {
+                    removals.insert(path.clone());
+                }
+                continue;
+            };
+            let above = path.ancestors().skip(1).filter(|above| now.contains_key(*above));
+            removals.extend(above.map(Path::to_owned));
+            let below = now.range(path.clone()..).skip_while(|(other, _)| *other == path);
+            let below = below.take_while(|(other, _)| other.starts_with(path));
+            removals.extend(below.map(|(other, _)| other.clone()));
+            edits.push(TreeEdit::Write { path: path.clone(), kind: *kind, bytes: bytes.clone() });
+        }
+        let mut result = std::mem::take(&mut self.result);
+        result.edits = removals.into_iter().map(|path| TreeEdit::Remove { path }).collect();
+        result.edits.extend(edits);
+        result.changed.sort();
+        result.changed.dedup();
+        result.inline_tests.sort();
+        result.judges = self.found.files;
+        result.judge_is_subject = self.found.judge_is_subject;
+        result
+    }
+}

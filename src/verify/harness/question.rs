@@ -1,0 +1,83 @@
+//! What is asked about the harness, and the answer.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use globset::GlobSet;
+
+use super::files::{EntryKind, SourceTree};
+use super::table::Table;
+use crate::model::InlineTest;
+
+/// Two trees, and what the task says about them.
+#[derive(Clone, Copy)]
+pub struct HarnessQuestion<'a> {
+    /// The task's start, with later content of humans and accepted work laid over it.
+    pub start: &'a dyn SourceTree,
+    /// The commit to be proven.
+    pub now: &'a dyn SourceTree,
+    /// Every check that the verdict runs.
+    pub checks: &'a [HarnessCheck<'a>],
+    /// The task's `setup:` commands.
+    pub setup: &'a [String],
+    /// Conventions by ecosystem, with the configuration's own globs.
+    pub table: &'a Table,
+    /// Paths that the task allows to change (`may_change`): never put back.
+    pub may_change: &'a GlobSet,
+    /// Paths that the human protected: always put back.
+    pub protect: &'a GlobSet,
+}
+
+/// A verify command.
+#[derive(Clone, Copy, Debug)]
+pub struct HarnessCheck<'a> {
+    /// The shell line.
+    pub command: &'a str,
+    /// At the start it found its test missing, so that it is left out of the third run.
+    pub missing_at_start: bool,
+}
+
+/// What the third run changes, and what the verdict says about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PutBack {
+    /// Edits of the current tree, removals first. Empty: skip the third run.
+    pub edits: Vec<TreeEdit>,
+    /// Every harness file that differs from the start.
+    pub changed: Vec<PathBuf>,
+    /// Tests inside product files that changed. They are named, not put back.
+    pub inline_tests: Vec<InlineTest>,
+    /// The harness of the start. Manifests and Rust sources with test modules are included.
+    pub harness: BTreeSet<PathBuf>,
+    /// Files of the start whose exit status decides a check, and what they load.
+    pub judges: BTreeSet<PathBuf>,
+    /// Judges that look like the product itself. They would always be held; `may_change` helps.
+    pub judge_is_subject: BTreeSet<PathBuf>,
+}
+
+/// One change of the current tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TreeEdit {
+    /// Write a file, whatever is there.
+    Write {
+        /// Relative to the root.
+        path: PathBuf,
+        /// Kind; for a link the bytes are its target.
+        kind: EntryKind,
+        /// Content. Empty for a gitlink.
+        bytes: Vec<u8>,
+    },
+    /// Remove a file or a link.
+    Remove {
+        /// Relative to the root.
+        path: PathBuf,
+    },
+}
+
+impl TreeEdit {
+    /// The path that changes.
+    pub fn path(&self) -> &PathBuf {
+        match self {
+            Self::Write { path, .. } | Self::Remove { path } => path,
+        }
+    }
+}

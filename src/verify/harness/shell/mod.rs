@@ -1,0 +1,353 @@
+//! The simple commands of a shell line or script, and what becomes of their exit status.
+//!
+//! The scanner never fails: text that it cannot read gives more commands, not fewer.
+
+mod lexer;
+
+use lexer::{Lexer, Token};
+
+/// What becomes of a command's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::verify) enum Use {
+    /// Its exit status decides.
+    Status,
+    /// Its exit status is ignored.
+    Ignored,
+    /// Its output is captured, piped, or written to a file.
+    Output,
+}
+
+/// A simple command.
+#[derive(Clone, Debug)]
+pub(in crate::verify) struct ShellCommand {
+    pub(in crate::verify) words: Vec<String>,
+    pub(in crate::verify) assignments: Vec<(String, String)>,
+    /// Files that are its standard input.
+    pub(in crate::verify) stdin: Vec<String>,
+    /// A here-document or here-string.
+    pub(in crate::verify) document: Option<String>,
+    pub(in crate::verify) usage: Use,
+    /// Pipeline that it belongs to, and its place there.
+    pub(in crate::verify) pipeline: usize,
+    /// The line can end with 0 although the command did not run or failed: a branch, a loop, an
+    /// alternative, a negation.
+    pub(in crate::verify) conditional: bool,
+    /// Its standard output is thrown away.
+    pub(in crate::verify) discarded: bool,
+}
+
+impl ShellCommand {
+    /// The head of a `for` loop: its values are assignments.
+    pub(super) fn is_loop(&self) -> bool {
+        self.words.first().is_some_and(|word| word == "for") && !self.assignments.is_empty()
+    }
+}
+
+/// How deep substitutions may nest.
+const MOST_DEPTH: usize = 12;
+
+/// The simple commands of a line in order, inner ones included.
+pub(in crate::verify) fn scan(text: &str) -> Vec<ShellCommand> {
+    let mut scanner = Scanner { found: Vec::new(), pipelines: 0, pipefail: false, errexit: false };
+    scanner.scan(text, 0, Use::Status);
+    scanner.found
+}
+
+/// Whether the other side of a `||` only ends the line with an error.
+fn gives_up(tokens: &[Token]) -> bool {
+    let mut words = tokens.iter().map(|token| match token {
+        Token::Word { text, .. } => text.as_str(),
+        Token::Operator(operator) => operator,
+        Token::Document(_) => "",
+    });
+    match words.next() {
+        Some("false") => true,
+        Some("exit" | "return") => words.next() != Some("0"),
+        Some("{") => {
+            let body: Vec<&str> = words.take_while(|word| *word != "}").collect();
+            body.iter().enumerate().any(|(at, word)| {
+                *word == "exit" && body.get(at + 1).is_some_and(|code| *code != "0")
+            })
+        }
+        Some(_) | None => false,
+    }
+}
+
+/// A text while it is read.
+struct Reading<'t> {
+    tokens: &'t [Token],
+    next: usize,
+    /// Where open groups began.
+    groups: Vec<usize>,
+    /// Groups of which a branch may be left out.
+    branches: Vec<usize>,
+    /// Where the list around a group began.
+    lists: Vec<usize>,
+    /// Commands since the last `;`.
+    chain_start: usize,
+    /// A `||` was among them.
+    alternatives: bool,
+    command: ShellCommand,
+    /// Commands since the last `;` or line end: their status counts if nothing follows.
+    list_start: usize,
+    depth: usize,
+    base: Use,
+}
+
+impl<'t> Reading<'t> {
+    fn peek(&self) -> Option<&'t Token> {
+        self.tokens.get(self.next)
+    }
+}
+
+struct Scanner {
+    found: Vec<ShellCommand>,
+    pipelines: usize,
+    pipefail: bool,
+    errexit: bool,
+}
+
+impl Scanner {
+    fn scan(&mut self, text: &str, depth: usize, base: Use) {
+        if depth > MOST_DEPTH {
+            return;
+        }
+        let tokens = Lexer::new(text).tokens();
+        let start = self.found.len();
+        let mut at = Reading {
+            tokens: &tokens,
+            next: 0,
+            groups: Vec::new(),
+            branches: Vec::new(),
+            lists: Vec::new(),
+            chain_start: start,
+            alternatives: false,
+            command: self.fresh(base),
+            list_start: start,
+            depth,
+            base,
+        };
+        while let Some(token) = at.tokens.get(at.next) {
+            at.next += 1;
+            match token {
+                Token::Word { text, quoted, inner } => {
+                    for body in inner {
+                        self.scan(body, depth + 1, Use::Output);
+                    }
+                    let first = at.command.words.is_empty() && !quoted;
+                    at.command.conditional |= at.alternatives || !at.branches.is_empty();
+                    if !(first && self.keyword(&mut at, text)) {
+                        word(&mut at.command, text, *quoted);
+                    }
+                }
+                Token::Document(body) => at.command.document = Some(body.clone()),
+                Token::Operator(operator) => self.operator(&mut at, operator),
+            }
+        }
+        self.end(&mut at, true);
+    }
+
+    /// Reads a reserved word; `false` if it is none.
+    fn keyword(&mut self, at: &mut Reading<'_>, text: &str) -> bool {
+        match text {
+            "if" | "while" | "until" | "then" | "else" | "elif" | "do" | "!" | "time" | "not" => {
+                let option =
+                    |token: &Token| matches!(token, Token::Word { text, .. } if text == "-p");
+                at.next += usize::from(text == "time" && at.peek().is_some_and(option));
+                if matches!(text, "if" | "while" | "until") {
+                    at.branches.push(at.groups.len());
+                    at.groups.push(self.found.len());
+                }
+                at.command.conditional |= matches!(text, "!" | "not");
+                // A condition's status counts.
+                at.list_start = self.found.len();
+            }
+            "{" => self.open(at),
+            "for" | "case" | "select" => self.loop_head(at, text),
+            "fi" | "done" | "esac" | "}" => {
+                self.close(at);
+                if text == "}" {
+                    at.list_start = at.lists.pop().unwrap_or(at.list_start);
+                }
+                at.branches.retain(|branch| *branch < at.groups.len());
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// `for NAME in VALUES`, `case WORD in`: the values are not commands.
+    fn loop_head(&mut self, at: &mut Reading<'_>, keyword: &str) {
+        at.branches.push(at.groups.len());
+        at.groups.push(self.found.len());
+        let mut values = Vec::new();
+        while let Some(token) = at.peek() {
+            if let Token::Word { inner, text, .. } = token {
+                values.push(text.clone());
+                for body in inner {
+                    self.scan(body, at.depth + 1, Use::Output);
+                }
+                if text == "in" && keyword == "case" {
+                    at.next += 1;
+                    break;
+                }
+            }
+            if matches!(token, Token::Operator(";" | "\n")) {
+                break;
+            }
+            at.next += 1;
+        }
+        if keyword == "for" {
+            self.found.push(self.values_of_loop(&values));
+        }
+    }
+
+    fn operator(&mut self, at: &mut Reading<'_>, operator: &str) {
+        match operator {
+            "|" | "|&" => {
+                if !at.command.words.is_empty() && !self.pipefail {
+                    at.command.usage = at.command.usage.max(Use::Output);
+                }
+                self.end(at, false);
+            }
+            "&&" | "||" => {
+                self.end(at, true);
+                if operator == "||" && !gives_up(&at.tokens[at.next..]) {
+                    at.alternatives = true;
+                    for command in self.found.iter_mut().skip(at.chain_start + 1) {
+                        command.conditional = true;
+                    }
+                }
+            }
+            ";" | "\n" | "&" | ";;" => self.end_of_list(at, operator),
+            "(" => self.open(at),
+            ")" => {
+                self.end(at, true);
+                self.close(at);
+                at.list_start = at.lists.pop().unwrap_or(at.list_start);
+                at.branches.retain(|branch| *branch < at.groups.len());
+            }
+            ">" | ">>" | "&>" | ">|" => {
+                if let Some(Token::Word { text, inner, .. }) = at.peek() {
+                    at.next += 1;
+                    at.command.discarded |= text == "/dev/null";
+                    if !text.starts_with("/dev/") && !text.starts_with('&') {
+                        at.command.usage = at.command.usage.max(Use::Output);
+                    }
+                    for body in inner {
+                        self.scan(body, at.depth + 1, Use::Output);
+                    }
+                }
+            }
+            "<" => {
+                if let Some(Token::Word { text, .. }) = at.peek() {
+                    at.next += 1;
+                    at.command.stdin.push(text.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end_of_list(&mut self, at: &mut Reading<'_>, operator: &str) {
+        if operator == "&" {
+            at.command.usage = at.command.usage.max(Use::Ignored);
+        }
+        self.end(at, true);
+        if ends_list(&at.tokens[at.next..]) {
+            // Its status is that of the group: what follows the group decides.
+            return;
+        }
+        let then = matches!(at.peek(), Some(Token::Word { text, quoted: false, .. })
+            if matches!(text.as_str(), "then" | "do"));
+        if !then && !self.errexit && operator != ";;" {
+            for command in &mut self.found[at.list_start..] {
+                command.usage = command.usage.max(Use::Ignored);
+            }
+        }
+        at.list_start = self.found.len();
+        (at.chain_start, at.alternatives) = (at.list_start, false);
+    }
+
+    /// A group begins.
+    fn open(&mut self, at: &mut Reading<'_>) {
+        at.groups.push(self.found.len());
+        at.lists.push(std::mem::replace(&mut at.list_start, self.found.len()));
+    }
+
+    /// `for NAME in VALUES`.
+    fn values_of_loop(&self, words: &[String]) -> ShellCommand {
+        let (name, values) = words.split_first().map_or(("", words), |(name, rest)| (name, rest));
+        let assignments = values.iter().filter(|value| *value != "in");
+        let assignments = assignments.map(|value| (name.to_owned(), value.clone())).collect();
+        ShellCommand { words: vec!["for".to_owned()], assignments, ..self.fresh(Use::Ignored) }
+    }
+
+    fn fresh(&self, base: Use) -> ShellCommand {
+        ShellCommand {
+            words: Vec::new(),
+            assignments: Vec::new(),
+            stdin: Vec::new(),
+            document: None,
+            usage: base,
+            pipeline: self.pipelines,
+            conditional: false,
+            discarded: false,
+        }
+    }
+
+    fn end(&mut self, at: &mut Reading<'_>, pipeline_ends: bool) {
+        let simple = &at.command;
+        if simple.words.first().is_some_and(|word| word == "set") {
+            self.pipefail |= simple.words.iter().any(|word| word == "pipefail");
+            self.errexit |= simple.words.iter().any(|word| {
+                word == "errexit"
+                    || (word.starts_with('-') && !word.starts_with("--") && word.contains('e'))
+            });
+        }
+        if !simple.words.is_empty() || !simple.assignments.is_empty() || !simple.stdin.is_empty() {
+            self.found.push(simple.clone());
+        }
+        if pipeline_ends {
+            self.pipelines += 1;
+        }
+        at.command = self.fresh(at.base);
+    }
+
+    /// A group ends: if a pipe follows, the output of all its commands is what counts.
+    fn close(&mut self, at: &mut Reading<'_>) {
+        let Some(from) = at.groups.pop() else { return };
+        if matches!(at.peek(), Some(Token::Operator("|" | "|&" | ">" | ">>"))) {
+            for command in &mut self.found[from..] {
+                command.usage = command.usage.max(Use::Output);
+            }
+        }
+    }
+}
+
+/// Adds a word to a command.
+fn word(command: &mut ShellCommand, text: &str, quoted: bool) {
+    if command.words.is_empty()
+        && let Some((name, value)) = text.split_once('=')
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    {
+        command.assignments.push((name.to_owned(), value.to_owned()));
+        return;
+    }
+    if quoted || !text.is_empty() {
+        command.words.push(text.to_owned());
+    }
+}
+
+/// Whether nothing follows in a group or in the text.
+fn ends_list(tokens: &[Token]) -> bool {
+    let mut rest = tokens.iter().filter(|token| !matches!(token, Token::Operator(";" | "\n")));
+    match rest.next() {
+        None | Some(Token::Operator(")")) => true,
+        Some(Token::Word { text, quoted: false, .. }) => {
+            matches!(text.as_str(), "fi" | "done" | "esac" | "}" | "else" | "elif")
+        }
+        Some(Token::Word { .. } | Token::Operator(_) | Token::Document(_)) => false,
+    }
+}

@@ -1,0 +1,233 @@
+//! What a judge loads: sourced and imported files of the start.
+//!
+//! A judge often loads the product as well, to test it. A loaded file is harness if the table
+//! knows it, if its name or its folder says that it checks, or if it holds functions that decide.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::files::text;
+use super::paths::{extension, file_name, folder, inside, sounds_like_a_check};
+use super::reader::{ReadAt, Reader};
+use super::shell::{ShellCommand, Use};
+
+/// Reads what a judge's file loads.
+pub(super) fn of_judge(reader: &mut Reader<'_>, path: &Path, place: &ReadAt, depth: usize) {
+    let Some(code) = text(reader.start, path) else { return };
+    let first = code.lines().next().unwrap_or_default();
+    let shebang = first.strip_prefix("#!").unwrap_or_default();
+    let language = match extension(path) {
+        "sh" | "bash" | "zsh" | "ksh" | "bats" => "sh",
+        "" if shebang.is_empty() || shebang.contains("sh") => "sh",
+        "" => shebang,
+        other => other,
+    };
+    let place = ReadAt {
+        folder: place.folder.clone(),
+        script: Some(path.to_owned()),
+        direct: place.direct && language == "sh" && only_runs_others(&code),
+    };
+    let stops = |option: &str| option.starts_with('-') && option.contains('e');
+    if language == "sh" && shebang.split_whitespace().skip(1).any(stops) {
+        reader.recipe(&code, &place, depth);
+    } else if language == "sh" {
+        reader.lines(&code, &place, depth);
+    } else {
+        of_code(reader, language, &code, &place, depth);
+    }
+}
+
+/// Does a shell script compare nothing itself, so that what it runs decides?
+fn only_runs_others(code: &str) -> bool {
+    const COMPARES: [&str; 14] = [
+        "test ", "[ ", "grep", "diff", "cmp", "case ", "$(", "`", "assert", "expect", "exit",
+        "fail", "==", "|",
+    ];
+    let code = code.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let code = code.collect::<Vec<_>>().join("\n").replace("||", "");
+    !COMPARES.iter().any(|word| code.contains(word))
+}
+
+/// Reads what code in another language than shell loads.
+pub(super) fn of_code(
+    reader: &mut Reader<'_>,
+    language: &str,
+    code: &str,
+    place: &ReadAt,
+    depth: usize,
+) {
+    for candidates in imports(language, code, place) {
+        let Some(at) = candidates.iter().position(|path| reader.start.paths().contains_key(path))
+        else {
+            continue;
+        };
+        let path = &candidates[at];
+        if decides(reader, path, place) {
+            reader.found.shadows.extend(candidates[..at].iter().cloned());
+            let place = ReadAt { direct: false, ..place.clone() };
+            reader.judge(path, &place, depth);
+        }
+    }
+}
+
+/// Whether a loaded file belongs to the judge, not to the product.
+fn decides(reader: &Reader<'_>, path: &Path, place: &ReadAt) -> bool {
+    static DECIDING: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"AssertionError|\bunittest\b|\bpytest\b|node:assert|(?:def|function|sub|func)\s+(?:assert|check|expect|verify|fail)",
+        )
+        .expect("valid")
+    });
+    let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
+    let near = place.script.as_deref().is_some_and(|script| {
+        let own = folder(script);
+        folder(path) == own && own.iter().any(|part| part.to_str().is_some_and(is_side_folder))
+    });
+    reader.table.role(path).is_some()
+        || sounds
+        || near
+        || text(reader.start, path).is_some_and(|code| DECIDING.is_match(&code))
+}
+
+/// Folders that hold tools around the product.
+fn is_side_folder(name: &str) -> bool {
+    sounds_like_a_check(name) || matches!(name, "scripts" | "script" | "ci" | "tools" | ".github")
+}
+
+/// A file that shell text sources. It belongs to the judge if it holds no functions, or if the
+/// exit status of one of them counts; functions whose output is compared are the product.
+pub(super) fn sourced(
+    reader: &mut Reader<'_>,
+    name: &str,
+    all: &[ShellCommand],
+    place: &ReadAt,
+    depth: usize,
+) {
+    static FUNCTION: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w-]*)[ \t]*\([ \t]*\)")
+            .expect("valid")
+    });
+    let Some(path) = reader.file(name, place) else { return };
+    let code = text(reader.start, &path).unwrap_or_default();
+    let functions: Vec<&str> =
+        FUNCTION.captures_iter(&code).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+    let called = |command: &&ShellCommand| {
+        command.words.first().is_some_and(|word| functions.contains(&word.as_str()))
+    };
+    let mut calls = all.iter().filter(called).peekable();
+    let known = reader.table.role(&path).is_some()
+        || path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
+    let judges = known || functions.is_empty() || calls.any(|command| command.usage != Use::Output);
+    if judges {
+        reader.judge(&path, place, depth);
+    } else {
+        reader.found.subjects.insert(path);
+    }
+}
+
+/// The files that code loads, each with the paths to try in order.
+fn imports(language: &str, code: &str, place: &ReadAt) -> Vec<Vec<PathBuf>> {
+    let own = place.script.as_deref().map_or(place.folder.as_path(), folder);
+    let roots = [own, place.folder.as_path(), Path::new("")];
+    if language.contains("py") {
+        python(code, own, &roots)
+    } else if language.contains("node")
+        || matches!(language, "js" | "mjs" | "cjs" | "ts" | "mts" | "tsx" | "jsx" | "bun" | "deno")
+    {
+        node(code, own)
+    } else {
+        quoted(language, code, own, &roots)
+    }
+}
+
+fn python(code: &str, own: &Path, roots: &[&Path]) -> Vec<Vec<PathBuf>> {
+    static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)(?:^|;)[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#;]+)|import[ \t]+([^\n#;]+))")
+            .expect("valid")
+    });
+    let mut modules: Vec<String> = Vec::new();
+    let plain = |name: &str| name.split_whitespace().next().unwrap_or("").to_owned();
+    for found in IMPORT.captures_iter(code) {
+        if let (Some(from), Some(names)) = (found.get(1), found.get(2)) {
+            modules.push(from.as_str().to_owned());
+            let dot = if from.as_str().ends_with('.') { "" } else { "." };
+            let names = names.as_str().trim_matches(['(', ')', ' ']).split(',').map(plain);
+            modules.extend(names.map(|name| format!("{}{dot}{name}", from.as_str())));
+        }
+        if let Some(names) = found.get(3) {
+            modules.extend(names.as_str().split(',').map(plain));
+        }
+    }
+    modules
+        .iter()
+        .map(|module| {
+            let dots = module.chars().take_while(|c| *c == '.').count();
+            let rest = module.trim_start_matches('.').replace('.', "/");
+            let up = "../".repeat(dots.saturating_sub(1));
+            let folders: Vec<&Path> = if dots > 0 { vec![own] } else { roots.to_vec() };
+            let names = [format!("{up}{rest}/__init__.py"), format!("{up}{rest}.py")];
+            folders.iter().flat_map(|at| names.iter().filter_map(|name| inside(at, name))).collect()
+        })
+        .collect()
+}
+
+fn node(code: &str, own: &Path) -> Vec<Vec<PathBuf>> {
+    static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r#"(?:require|import)\s*\(\s*["'](\.[^"']*)["']|(?:from|import)\s+["'](\.[^"']*)["']"#,
+        )
+        .expect("valid")
+    });
+    let names = IMPORT.captures_iter(code);
+    names
+        .filter_map(|found| Some(found.get(1).or(found.get(2))?.as_str().to_owned()))
+        .map(|name| {
+            let endings = [
+                "",
+                ".js",
+                ".json",
+                ".node",
+                ".mjs",
+                ".cjs",
+                ".ts",
+                ".tsx",
+                "/index.js",
+                "/index.ts",
+            ];
+            endings.iter().filter_map(|ending| inside(own, &format!("{name}{ending}"))).collect()
+        })
+        .collect()
+}
+
+/// Ruby, Perl, PHP, and others: quoted paths after a word that loads.
+fn quoted(language: &str, code: &str, own: &Path, roots: &[&Path]) -> Vec<Vec<PathBuf>> {
+    static LOADS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"(?:require_relative|require_once|include_once|require|include|load|do|source|use lib)\b[^"'\n]*["']([^"'\n]+)["']"#)
+            .expect("valid")
+    });
+    let ending = if language.contains("rb") || language.contains("ruby") { ".rb" } else { "" };
+    LOADS
+        .captures_iter(code)
+        .filter_map(|found| Some(found.get(1)?.as_str().trim_start_matches('/').to_owned()))
+        .map(|name| {
+            let names = [name.clone(), format!("{name}{ending}")];
+            let mut folders = roots.to_vec();
+            folders.insert(0, own);
+            folders.iter().flat_map(|at| names.iter().filter_map(|name| inside(at, name))).collect()
+        })
+        .collect()
+}
+
+/// Whether a file of the start loads another one, by what it imports or sources.
+pub(super) fn loads(files: &dyn super::files::SourceTree, from: &Path, path: &Path) -> bool {
+    let Some(code) = text(files, from) else { return false };
+    let place = ReadAt { folder: PathBuf::new(), script: Some(from.to_owned()), direct: false };
+    if extension(from) == "sh" || extension(from) == "bats" {
+        return code.contains(file_name(path));
+    }
+    imports(extension(from), &code, &place)
+        .iter()
+        .any(|candidates| candidates.iter().any(|candidate| candidate == path))
+}

@@ -1,0 +1,7 @@
+//! Honest changes next to cheats, ecosystem by ecosystem.
+
+mod cheats;
+mod forms;
+mod honest;
+mod judging;
+mod tree;

@@ -1,0 +1,59 @@
+//! Runners whose configuration holds the commands: tox, nox, and Rake.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::files::text;
+use super::reader::{ReadAt, Reader};
+
+/// Reads the commands of a runner's configuration.
+pub(super) fn configured(reader: &mut Reader<'_>, program: &str, place: &ReadAt, depth: usize) {
+    let (files, commands): (&[&str], fn(&str) -> String) = match program {
+        "tox" => (&["tox.ini", "setup.cfg"], tox),
+        "nox" => (&["noxfile.py"], calls),
+        "rake" => (&["rakefile", "Rakefile", "rakefile.rb", "Rakefile.rb"], calls),
+        _ => return,
+    };
+    let files: Vec<PathBuf> = files.iter().map(|name| place.folder.join(name)).collect();
+    for code in files.iter().filter_map(|path| text(reader.start, path)) {
+        reader.recipe(&commands(&code), place, depth + 1);
+    }
+}
+
+/// The values of `commands =` in sections of tox.
+fn tox(code: &str) -> String {
+    let mut inside = false;
+    let mut found = String::new();
+    for line in code.lines() {
+        let indented = line.starts_with([' ', '\t']);
+        let value = match line.split_once('=') {
+            Some((name, value)) if !indented => {
+                inside = name.trim().starts_with("commands");
+                value
+            }
+            Some(_) | None => line,
+        };
+        if inside {
+            found.push_str(value.split("{posargs").next().unwrap_or(value).trim());
+            found.push('\n');
+        }
+    }
+    found
+}
+
+/// The strings of calls that run a command: `sh 'a b'`, `session.run("a", "b")`.
+fn calls(code: &str) -> String {
+    static CALL: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)(?:^|[\s.;{])(?:sh|ruby|system|run|exec)\b[\s(]+(.*)$").expect("valid")
+    });
+    let lines = CALL.captures_iter(code).filter_map(|found| {
+        let call = found.get(0)?.as_str().trim_start();
+        let strings = found.get(1)?.as_str().split(['"', '\'']).skip(1).step_by(2);
+        let words: Vec<&str> = strings.collect();
+        let ruby = if call.starts_with("ruby") { "ruby " } else { "" };
+        Some(format!("{ruby}{}\n", words.join(" ")))
+    });
+    lines.collect()
+}

@@ -1,0 +1,49 @@
+//! What becomes harness when a criterion is proven.
+//!
+//! Invariant: a changed test stays what it was.
+
+use std::path::PathBuf;
+
+use globset::GlobSet;
+
+use super::error::VerifyError;
+use super::harness::SourceTree as _;
+use super::repo::Repo;
+use crate::model::{Oid, PathChange};
+
+/// The harness after a proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Learned {
+    /// A tree.
+    pub harness: Oid,
+    /// The task allowed changes of old tests: there may be fewer than at the start.
+    pub fewer_tests: bool,
+}
+
+/// Adds what a proof at `commit` rested on: new tests, and what the task allows to change.
+/// `None` if there is nothing of the kind.
+///
+/// # Errors
+/// If trees cannot be read or written.
+pub fn learned(
+    repo: &dyn Repo,
+    harness: &Oid,
+    commit: &Oid,
+    changed: &[PathChange],
+    may_change: &GlobSet,
+) -> Result<Option<Learned>, VerifyError> {
+    let known = repo.files(harness, &[])?;
+    let added = changed.iter().filter(|change| !known.paths().contains_key(&change.path));
+    let allowed = match may_change.is_empty() {
+        true => Vec::new(),
+        false => repo.between(harness, commit)?,
+    };
+    let allowed = allowed.iter().filter(|change| may_change.is_match(&change.path));
+    let fewer_tests = allowed.clone().next().is_some();
+    let new = added.chain(allowed).map(|change| change.path.clone());
+    let new: Vec<PathBuf> = new.collect();
+    if new.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Learned { harness: repo.laid_over(harness, commit, &new)?, fewer_tests }))
+}

@@ -1,0 +1,232 @@
+//! A copy of what git ignores, made before an agent came: `node_modules`, `.venv`, `.env`.
+//!
+//! Invariant: no command of an agent sees it. What changed while a run worked is never taken into
+//! it; what the human changed between two runs is. A run that died leaves it as it was, for nobody
+//! knows who changed what since.
+
+mod copy;
+mod ignored_copy;
+mod stamps;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use self::copy::{copy, remove};
+pub(super) use self::ignored_copy::IgnoredCopy;
+pub use self::ignored_copy::Warmth;
+use self::ignored_copy::is_built;
+use self::stamps::{Stamps, scan};
+use super::error::VerifyError;
+use super::layout::Layout;
+
+/// Larger folders are not copied, in bytes.
+const LARGEST: u64 = 2 << 30;
+
+/// In the folder of the copy, what the tree was when the last run ended.
+const LEFT: &str = "left";
+
+/// The copy.
+#[derive(Debug)]
+pub struct Master {
+    root: PathBuf,
+    folder: PathBuf,
+    /// Paths of the tree that are copied, relative to it: files, or folders with all in them.
+    entries: Vec<PathBuf>,
+    /// Those that are too large, and no build output.
+    shared: Vec<PathBuf>,
+    /// The last run did not end by itself.
+    died: bool,
+    /// What people are told.
+    notes: Vec<String>,
+}
+
+/// Where the rooms of a run are made.
+#[derive(Clone, Copy, Debug)]
+pub struct RoomFolders<'a> {
+    /// A folder of the run.
+    pub base: &'a Path,
+    /// Where the copy of ignored files is.
+    pub master: MasterFolder<'a>,
+}
+
+/// Where the copy is kept.
+#[derive(Clone, Copy, Debug)]
+pub enum MasterFolder<'a> {
+    /// A run's: brought up to what the human left, and kept for the next run.
+    Kept(&'a Path),
+    /// As the last run left it; if no run has made one, a copy that is thrown away.
+    AsLeft(&'a Path),
+    /// A copy that is thrown away.
+    New,
+}
+
+impl Master {
+    /// The copy in one of the folders. `ignored` are the paths that git ignores.
+    ///
+    /// # Errors
+    /// If something cannot be copied.
+    pub fn of(
+        root: &Path,
+        layout: &Layout,
+        folders: RoomFolders<'_>,
+        ignored: Vec<PathBuf>,
+    ) -> Result<Self, VerifyError> {
+        let new = folders.base.join("master");
+        match folders.master {
+            MasterFolder::Kept(folder) => Self::open(root, layout, folder, ignored),
+            MasterFolder::AsLeft(folder) if folder.join(LEFT).exists() => {
+                let mut master = Self::empty(root, folder);
+                master.sized(own_left_out(layout, ignored));
+                Ok(master)
+            }
+            MasterFolder::AsLeft(_) | MasterFolder::New => Self::open(root, layout, &new, ignored),
+        }
+    }
+
+    fn empty(root: &Path, folder: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            folder: folder.to_owned(),
+            entries: Vec::new(),
+            shared: Vec::new(),
+            died: false,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Brings the copy in `folder` up to what the human left in the tree.
+    fn open(
+        root: &Path,
+        layout: &Layout,
+        folder: &Path,
+        ignored: Vec<PathBuf>,
+    ) -> Result<Self, VerifyError> {
+        let failed = |source| VerifyError::Io {
+            operation: "copy ignored files to",
+            path: folder.to_owned(),
+            source,
+        };
+        let mut master = Self::empty(root, folder);
+        let now = master.sized(own_left_out(layout, ignored));
+        master.bring_up(&now).map_err(failed)?;
+        fs::write(master.open_mark(), "").map_err(failed)?;
+        Ok(master)
+    }
+
+    /// Notes how the tree is now: what differs from this in the next run, the human changed.
+    ///
+    /// # Errors
+    /// If the notes cannot be written.
+    pub fn close(&self, head: &str, ignored: &[PathBuf]) -> io::Result<()> {
+        // What an agent added is not the human's in the next run.
+        let now = self.entries.iter().chain(ignored).map(|path| scan(&self.root, path));
+        let now = now.fold(Stamps::default(), Stamps::and);
+        fs::write(self.left(), now.bytes())?;
+        fs::write(self.folder.join("head"), head)?;
+        fs::remove_file(self.open_mark())
+    }
+
+    /// What the last run noted as the branch's commit when it ended.
+    pub fn head(&self) -> Option<String> {
+        fs::read_to_string(self.folder.join("head")).ok().filter(|_| !self.died)
+    }
+
+    /// What rooms are filled with.
+    pub fn copied(&self) -> IgnoredCopy {
+        IgnoredCopy::new(self.files(), self.entries.clone())
+    }
+
+    /// Paths that are too large to copy, and no build output.
+    pub fn shared(&self) -> &[PathBuf] {
+        &self.shared
+    }
+
+    /// What people are told.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Leaves out what is too large.
+    fn sized(&mut self, entries: Vec<PathBuf>) -> Stamps {
+        let mut all = Stamps::default();
+        for entry in entries {
+            let stamps = scan(&self.root, &entry);
+            if stamps.size() <= LARGEST {
+                self.entries.push(entry);
+                all = all.and(stamps);
+                continue;
+            }
+            let size = stamps.size() >> 30;
+            let shown = entry.display();
+            if is_built(&entry) {
+                self.notes.push(format!("{shown} has {size} GiB: the proof room builds it anew"));
+            } else {
+                self.notes
+                    .push(format!("{shown} has {size} GiB: the proof room reads it where it is"));
+                self.shared.push(entry);
+            }
+        }
+        all
+    }
+
+    fn bring_up(&mut self, now: &Stamps) -> io::Result<()> {
+        let left = match fs::read(self.left()) {
+            Ok(bytes) => Stamps::read(&bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let Some(left) = left else {
+            // The first run, or one whose notes are lost.
+            remove(&self.folder)?;
+            // Files with secrets are among them.
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+            fs::create_dir_all(self.files())?;
+            for entry in &self.entries {
+                copy(&self.root.join(entry), &self.files().join(entry), &|_| true)?;
+            }
+            fs::write(self.left(), now.bytes())?;
+            return Ok(());
+        };
+        if self.open_mark().exists() {
+            self.died = true;
+            self.notes.push(format!(
+                "the last run died: what changed since in files that git ignores is not taken \
+                 into the proof room; to take it, remove {}",
+                self.folder.display()
+            ));
+            return Ok(());
+        }
+        let (changed, gone) = left.differences(now);
+        for path in gone {
+            remove(&self.files().join(path))?;
+        }
+        for path in changed {
+            let to = self.files().join(path);
+            remove(&to)?;
+            copy(&self.root.join(path), &to, &|_| true)?;
+        }
+        Ok(())
+    }
+
+    fn files(&self) -> PathBuf {
+        self.folder.join("files")
+    }
+
+    fn left(&self) -> PathBuf {
+        self.folder.join(LEFT)
+    }
+
+    fn open_mark(&self) -> PathBuf {
+        self.folder.join("open")
+    }
+}
+
+/// The ignored paths without the runner's own.
+fn own_left_out(layout: &Layout, mut ignored: Vec<PathBuf>) -> Vec<PathBuf> {
+    const OWN: [&str; 2] = [".ralph/runs", ".ralph/audit"];
+    ignored
+        .retain(|path| !OWN.iter().any(|own| path.starts_with(own)) && !layout.is_state_file(path));
+    ignored
+}

@@ -1,0 +1,241 @@
+//! Checks whose test was not there before the work.
+//!
+//! Invariant: pure. The run at the task's start decides, which no agent could prepare. Such a check
+//! has no old test to be put back: it is left out of the third run.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::harness::{EntryKind, FileEntry, SourceTree, Table, judges};
+use crate::model::{CheckResult, CheckStatus, FirstSeen, FirstStatus};
+
+/// What runners say that find no test, no target, or no script of the name, in lower case.
+const NO_TESTS: [&str; 22] = [
+    "no tests ran",
+    "ran 0 tests",
+    "no tests found",
+    "no test files found",
+    "no tests were found",
+    "no tests executed",
+    "no test suites found",
+    "no test target named",
+    "no bin target named",
+    "no example target named",
+    "no such command",
+    "missing script",
+    "command \"test\" not found",
+    "no rule to make target",
+    "does not contain recipe",
+    "don't know how to build task",
+    "unknown lifecycle phase",
+    "no package test",
+    "no test suite found",
+    "unknown make target",
+    "is not defined in the \"scripts\"",
+    "does not match any tests",
+];
+
+/// What programs say of a file or a module that is not there, in lower case.
+const NO_FILE: [&str; 9] = [
+    "no such file",
+    "not found",
+    "cannot open",
+    "can't open",
+    "cannot find",
+    "could not find",
+    "does not exist",
+    "no module named",
+    "modulenotfounderror",
+];
+
+/// How checks ended before any work. `start` is the tree they ran on.
+pub fn first_seen(
+    results: &[CheckResult],
+    start: &dyn SourceTree,
+    table: &Table,
+) -> Vec<FirstSeen> {
+    let ran = results.iter().filter(|it| !matches!(it.status, CheckStatus::NotRun(_)));
+    let seen = ran.map(|check| {
+        let status = if check.passed() {
+            FirstStatus::Green
+        } else if is_test_missing(check, start, table) {
+            FirstStatus::Missing
+        } else {
+            FirstStatus::Red
+        };
+        FirstSeen { command: check.command.clone(), status, tests: check.tests.clone() }
+    });
+    seen.collect()
+}
+
+/// Whether a check that is red before any work found no test. `start` is the tree it ran on.
+fn is_test_missing(check: &CheckResult, start: &dyn SourceTree, table: &Table) -> bool {
+    match check.status {
+        CheckStatus::NothingRan(_) => return true,
+        CheckStatus::Failed(_) => {}
+        CheckStatus::Passed
+        | CheckStatus::Signalled(_)
+        | CheckStatus::TimedOut(_)
+        | CheckStatus::NotRun(_)
+        | CheckStatus::Incomplete(_) => return false,
+    }
+    let output = check.output.to_lowercase();
+    if NO_TESTS.iter().any(|words| output.contains(words)) {
+        return true;
+    }
+    if !judges(start, table, &[&check.command]).files.is_empty() {
+        return false;
+    }
+    let absent = operands(&check.command).filter(|(_, word)| {
+        output
+            .lines()
+            .any(|line| NO_FILE.iter().any(|words| line.contains(words)) && line.contains(word))
+    });
+    let with_them = WithFiles::new(start, absent.map(|(path, _)| path));
+    !judges(&with_them, table, &[&check.command]).files.is_empty()
+}
+
+/// A tree with more files, which are empty.
+struct WithFiles<'a> {
+    start: &'a dyn SourceTree,
+    paths: BTreeMap<PathBuf, FileEntry>,
+}
+
+impl<'a> WithFiles<'a> {
+    fn new(start: &'a dyn SourceTree, more: impl Iterator<Item = PathBuf>) -> Self {
+        let entry = FileEntry { kind: EntryKind::Regular { executable: true }, id: [0; 20] };
+        let mut paths = start.paths().clone();
+        paths.extend(more.map(|path| (path, entry)));
+        Self { start, paths }
+    }
+}
+
+impl SourceTree for WithFiles<'_> {
+    fn paths(&self) -> &BTreeMap<PathBuf, FileEntry> {
+        &self.paths
+    }
+
+    fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        self.start.read(path).or_else(|| self.paths.contains_key(path).then(Vec::new))
+    }
+}
+
+/// Files and modules that a command may name, each with its last part in lower case.
+fn operands(command: &str) -> impl Iterator<Item = (PathBuf, String)> {
+    let words = command
+        .split(|c: char| c.is_whitespace() || "'\"();|&<>=".contains(c))
+        .filter(|word| !word.starts_with('-'))
+        .map(|word| word.split("::").next().unwrap_or(word))
+        .map(|word| word.strip_prefix("./").unwrap_or(word));
+    words
+        .flat_map(|word| {
+            let last = |word: &str| word.rsplit('/').next().unwrap_or(word).to_lowercase();
+            let module = PathBuf::from(format!("{}.py", word.replace('.', "/")));
+            // Python names a file that it cannot import by its module.
+            let stem = word.strip_suffix(".py").unwrap_or(word);
+            [
+                (PathBuf::from(word), last(word)),
+                (PathBuf::from(word), last(stem)),
+                (module.clone(), word.to_lowercase()),
+                // The package is not there, either.
+                (module, format!("no module named '{}'", first_part(word))),
+            ]
+        })
+        .filter(|(_, name)| name.len() > 2 && name.contains(['.', '_', '-', '\'']))
+}
+
+/// The package of a module, in lower case.
+fn first_part(module: &str) -> String {
+    module.split('.').next().unwrap_or(module).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No files.
+    struct Nothing(BTreeMap<PathBuf, FileEntry>);
+
+    impl SourceTree for Nothing {
+        fn paths(&self) -> &BTreeMap<PathBuf, FileEntry> {
+            &self.0
+        }
+
+        fn read(&self, _: &Path) -> Option<Vec<u8>> {
+            None
+        }
+    }
+
+    fn asked(command: &str, exit: i32, output: &str, start: &[&str]) -> bool {
+        let check = CheckResult {
+            command: command.into(),
+            criteria: Vec::new(),
+            whole_task: false,
+            status: CheckStatus::Failed(exit),
+            millis: 1,
+            tests: Vec::new(),
+            output: output.into(),
+        };
+        let nothing = Nothing(BTreeMap::new());
+        let start = WithFiles::new(&nothing, start.iter().map(PathBuf::from));
+        let table = Table::new(&[]).expect("the table");
+        is_test_missing(&check, &start, &table)
+    }
+
+    #[test]
+    fn a_test_that_is_to_be_written() {
+        for (command, exit, output) in [
+            ("sh tests/new.sh", 2, "sh: 0: cannot open tests/new.sh: No such file"),
+            ("bash tests/new.sh", 127, "bash: tests/new.sh: No such file or directory"),
+            ("./check.sh", 127, "sh: 1: ./check.sh: not found"),
+            ("python3 tests/t.py", 2, "python3: can't open file '/r/tests/t.py': [Errno 2]"),
+            ("node tests/t.mjs", 1, "Error: Cannot find module '/r/tests/t.mjs'"),
+            ("python3 -m unittest tests.test_new", 1, "No module named 'tests.test_new'"),
+            ("python3 -m unittest tests/test_new.py", 1, "No module named 'tests.test_new'"),
+            ("python3 -m unittest specs.test_new", 1, "No module named 'specs'"),
+            ("pytest tests/test_a.py", 4, "ERROR: file or directory not found: tests/test_a.py"),
+            ("pytest", 5, "==== no tests ran in 0.01s ===="),
+            ("cargo test --test api", 101, "error: no test target named `api`."),
+            ("npm run check", 1, "npm error Missing script: \"check\""),
+            ("make check", 2, "make: *** No rule to make target 'check'.  Stop."),
+            ("npx jest", 1, "No tests found, exiting with code 1"),
+        ] {
+            assert!(asked(command, exit, output, &["src/a.c"]), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_green_exit_status_without_a_test() {
+        let none = |status| {
+            let check = CheckResult {
+                command: "cargo test retry".into(),
+                criteria: Vec::new(),
+                whole_task: false,
+                status,
+                millis: 1,
+                tests: Vec::new(),
+                output: String::new(),
+            };
+            let table = Table::new(&[]).expect("the table");
+            is_test_missing(&check, &Nothing(BTreeMap::new()), &table)
+        };
+        assert!(none(CheckStatus::NothingRan("it ran no test".into())));
+        assert!(!none(CheckStatus::Incomplete("it printed no summary".into())));
+    }
+
+    #[test]
+    fn a_test_that_is_there_and_fails() {
+        for (command, exit, output) in [
+            ("sh tests/run.sh", 127, "tests/run.sh: 3: ./app: not found"),
+            ("sh tests/run.sh", 2, "cat: tests/run.sh.out: No such file or directory"),
+            ("python3 -m unittest discover -s tests", 1, "No module named 'app'\nRan 1 test"),
+            ("cargo test", 101, "error: couldn't read `src/x.rs`: No such file or directory"),
+            ("./app | grep -q ok", 1, "sh: 1: ./app: not found"),
+            ("grep -qx hello out.txt", 2, "grep: out.txt: No such file or directory"),
+            ("test \"$(sh sq.sh 7)\" = 49", 1, "sh: 0: cannot open sq.sh: No such file"),
+        ] {
+            let start = ["tests/run.sh", "tests/test_a.py", "Cargo.toml", "tests/api.rs"];
+            assert!(!asked(command, exit, output, &start), "{command}");
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! A proof: checks at a commit, and once more with the harness put back.
+//!
+//! Invariant: the verdict, the in-turn check, the last proof, and the commands that derive proofs
+//! again use this one path. What does NOT live here: what follows from the results.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::checks::{CheckOptions, Checks};
+use super::error::VerifyError;
+use super::harness::{
+    HarnessCheck, HarnessQuestion, PutBack, SourceTree as _, Table, TreeEdit, put_back,
+};
+use super::layout::Layout;
+use super::master::Warmth;
+use super::plan::PlannedCheck;
+use super::proof_room::{ProofRoom, ProofRooms, RoomCheck, Shown};
+use super::repo::Repo;
+use super::runner::{at_least_as_many, still_failing};
+use super::setup::RoomSetup;
+use crate::model::{
+    ChangeKind, CheckResult, CheckStatus, CheckWrote, CriterionKey, FirstSeen, FirstStatus, Oid,
+    PathChange, PutBackRun, Task,
+};
+
+/// What the checks came to.
+#[derive(Debug, Default)]
+pub struct Proved {
+    /// The results at the commit.
+    pub checks: Vec<CheckResult>,
+    /// Commands that were green and red on the same commit.
+    pub flaky: Vec<String>,
+    /// Files that commands changed and must not.
+    pub wrote: Vec<CheckWrote>,
+    /// The run with the harness put back; none if it did not change.
+    pub put_back: Option<PutBackRun>,
+}
+
+/// What proofs of a task rest on.
+#[derive(Clone, Copy)]
+pub struct ProofRules<'a> {
+    /// Where objects are.
+    pub repo: &'a dyn Repo,
+    /// The task's files, which have rules of their own.
+    pub layout: &'a Layout,
+    /// Which paths are harness by convention.
+    pub table: &'a Table,
+    /// A commit or a tree with the harness that counts; none where nothing is put back.
+    pub harness: Option<&'a Oid>,
+    /// Paths of the harness that may change.
+    pub may_change: &'a GlobSet,
+    /// Paths that the human protected.
+    pub protect: &'a GlobSet,
+    /// How commands ended at the start.
+    pub first_seen: &'a [FirstSeen],
+    /// What prepares the room.
+    pub setup: &'a RoomSetup,
+}
+
+impl ProofRules<'_> {
+    fn first_seen(&self, command: &str) -> Option<&FirstSeen> {
+        self.first_seen.iter().find(|seen| seen.command == command)
+    }
+
+    /// Whether the test of a command was not there at the start.
+    fn is_test_new(&self, command: &str) -> bool {
+        self.first_seen(command).is_some_and(|seen| seen.status == FirstStatus::Missing)
+    }
+
+    /// A result with the old harness: the tests of the start run, and those that failed pass.
+    fn compared(&self, mut check: CheckResult) -> CheckResult {
+        let Some(start) = self.first_seen(&check.command).filter(|_| check.passed()) else {
+            return check;
+        };
+        if let Err(fewer) = at_least_as_many(&start.tests, &check.tests) {
+            check.status = CheckStatus::Incomplete(fewer);
+        } else if let failing @ 1.. = still_failing(&start.tests, &check.tests) {
+            let why = format!("{failing} of the tests that failed at the start did not pass");
+            check.status = CheckStatus::Incomplete(why);
+        }
+        check
+    }
+}
+
+/// Runs the checks on what is shown, and those that are green in another room with the harness put
+/// back.
+///
+/// # Errors
+/// If git fails, or the room cannot be brought to the commit.
+pub async fn prove(
+    (rooms, warmth): (&mut ProofRooms, Warmth),
+    shown: Shown<'_>,
+    rules: &ProofRules<'_>,
+    to_run: (&[PlannedCheck], &dyn Checks),
+    options: &CheckOptions,
+) -> Result<Proved, VerifyError> {
+    let mut room = rooms.take(warmth)?;
+    let first = first_run(&mut room, shown, rules, to_run, options).await;
+    rooms.give_back(room, warmth);
+    let (mut proved, again) = first?;
+    if let Some(again) = again {
+        // What the changed harness left in the first room must not decide here.
+        let mut fresh = rooms.fresh(warmth)?;
+        let ran = again.run(&mut fresh, rules, &mut proved, (to_run.1, options)).await;
+        fresh.remove();
+        ran?;
+    }
+    Ok(proved)
+}
+
+/// The run with the harness put back, if there is one.
+struct Again {
+    commit: Oid,
+    /// What is shown besides the commit.
+    edits: Vec<TreeEdit>,
+    harness: Harness,
+    checks: Vec<PlannedCheck>,
+    /// Commands that have no old test.
+    left_out: Vec<String>,
+}
+
+impl Again {
+    async fn run(
+        self,
+        room: &mut ProofRoom,
+        rules: &ProofRules<'_>,
+        proved: &mut Proved,
+        (checks, options): (&dyn Checks, &CheckOptions),
+    ) -> Result<(), VerifyError> {
+        let Self { commit, edits, harness, checks: planned, left_out } = self;
+        let mut results = Vec::new();
+        if !planned.is_empty() {
+            let shown = Shown { commit: &commit, edits: &edits };
+            // It succeeded in the first room.
+            set_up(room, shown, rules, (checks, options)).await?;
+            let options = &CheckOptions { fixed: harness.fixed(), ..options.clone() };
+            let ran = room.run(shown, &planned, checks, options).await?;
+            proved.wrote.extend(harness.written(&ran, rules));
+            results.extend(ran.into_iter().map(|check| rules.compared(check.result)));
+        }
+        let Harness { found, changes } = harness;
+        let (harness, inline_tests) = (changes, found.inline_tests);
+        proved.put_back = Some(PutBackRun { harness, inline_tests, checks: results, left_out });
+        Ok(())
+    }
+}
+
+async fn first_run(
+    room: &mut ProofRoom,
+    shown: Shown<'_>,
+    rules: &ProofRules<'_>,
+    (planned, checks): (&[PlannedCheck], &dyn Checks),
+    options: &CheckOptions,
+) -> Result<(Proved, Option<Again>), VerifyError> {
+    let harness = Harness::at(shown, rules, planned, room)?;
+    let put_back = harness.as_ref().map_or(&[][..], |harness| &harness.found.edits);
+    let edits = [shown.edits, put_back].concat();
+    let with_old = Shown { edits: &edits, ..shown };
+    if let Some(failed) = set_up(room, with_old, rules, (checks, options)).await? {
+        let checks = planned.iter().map(|check| not_set_up(check, &failed)).collect();
+        return Ok((Proved { checks, ..Proved::default() }, None));
+    }
+    let fixed = harness.as_ref().map(Harness::fixed).unwrap_or_default();
+    let options = &CheckOptions { fixed, ..options.clone() };
+    let ran = room.run(shown, planned, checks, options).await?;
+    let wrote = match &harness {
+        Some(harness) => harness.written(&ran, rules),
+        None => written(&ran, &|path| path.starts_with(rules.layout.folder())),
+    };
+    let flaky = ran.iter().filter(|check| check.flaky).map(|check| check.result.command.clone());
+    let mut proved = Proved { flaky: flaky.collect(), wrote, ..Proved::default() };
+    proved.checks = ran.into_iter().map(|check| check.result).collect();
+    let Some(harness) = harness else { return Ok((proved, None)) };
+    let is_green = |check: &&PlannedCheck| {
+        !rules.is_test_new(&check.command)
+            && proved.checks.iter().any(|it| it.command == check.command && it.passed())
+    };
+    let mut again: Vec<PlannedCheck> = planned.iter().filter(is_green).cloned().collect();
+    if harness.found.edits.is_empty() {
+        let checks = std::mem::take(&mut proved.checks);
+        proved.checks = checks.into_iter().map(|check| rules.compared(check)).collect();
+        if harness.found.inline_tests.is_empty() {
+            return Ok((proved, None));
+        }
+        again.clear();
+    }
+    let commands = planned.iter().map(|check| &check.command);
+    let left_out = commands.filter(|it| rules.is_test_new(it)).cloned().collect();
+    let commit = shown.commit.clone();
+    Ok((proved, Some(Again { commit, edits, harness, checks: again, left_out })))
+}
+
+/// What checks changed of the paths that decide.
+fn written(ran: &[RoomCheck], decides: &dyn Fn(&Path) -> bool) -> Vec<CheckWrote> {
+    let wrote = ran.iter().filter_map(|check| {
+        let paths: Vec<PathChange> =
+            check.changed.iter().filter(|it| decides(&it.path)).cloned().collect();
+        let command = check.result.command.clone();
+        (!paths.is_empty()).then_some(CheckWrote { command, paths })
+    });
+    wrote.collect()
+}
+
+/// Runs `setup:` if the commit needs it, with the harness put back. Returns what failed.
+async fn set_up(
+    room: &mut ProofRoom,
+    shown: Shown<'_>,
+    rules: &ProofRules<'_>,
+    to_run: (&dyn Checks, &CheckOptions),
+) -> Result<Option<CheckResult>, VerifyError> {
+    if rules.setup.commands.is_empty() {
+        return Ok(None);
+    }
+    let edits: Vec<TreeEdit> = room.human().iter().chain(shown.edits).cloned().collect();
+    let files = rules.repo.files(shown.commit, &edits)?;
+    room.set_up_again(shown, rules.setup, &files, to_run).await
+}
+
+/// The result of a check that did not run since the room is not prepared for it.
+fn not_set_up(check: &PlannedCheck, setup: &CheckResult) -> CheckResult {
+    CheckResult {
+        command: check.command.clone(),
+        criteria: check.criteria.clone(),
+        whole_task: check.whole_task,
+        output: format!("`{}` in `setup:` failed:\n{}", setup.command, setup.output),
+        tests: Vec::new(),
+        ..setup.clone()
+    }
+}
+
+/// How the harness is put back at a commit.
+struct Harness {
+    found: PutBack,
+    changes: Vec<PathChange>,
+}
+
+impl Harness {
+    /// What decides, as far as a sandbox can hold so many files.
+    fn fixed(&self) -> Vec<PathBuf> {
+        const MOST: usize = 64;
+        self.found.judges.iter().take(MOST).cloned().collect()
+    }
+
+    /// What checks changed of the harness and in the task's folder.
+    fn written(&self, ran: &[RoomCheck], rules: &ProofRules<'_>) -> Vec<CheckWrote> {
+        let folder = rules.layout.folder();
+        written(ran, &|path| path.starts_with(folder) || self.found.harness.contains(path))
+    }
+
+    fn at(
+        shown: Shown<'_>,
+        rules: &ProofRules<'_>,
+        planned: &[PlannedCheck],
+        room: &ProofRoom,
+    ) -> Result<Option<Self>, VerifyError> {
+        let Some(harness) = rules.harness else { return Ok(None) };
+        let human = room.human();
+        let start = rules.repo.files(harness, human)?;
+        let edits: Vec<TreeEdit> = human.iter().chain(shown.edits).cloned().collect();
+        let now = rules.repo.files(shown.commit, &edits)?;
+        let checks: Vec<HarnessCheck<'_>> = planned
+            .iter()
+            .map(|check| HarnessCheck {
+                command: &check.command,
+                missing_at_start: rules.is_test_new(&check.command),
+            })
+            .collect();
+        let mut found = put_back(&HarnessQuestion {
+            start: &start,
+            now: &now,
+            checks: &checks,
+            setup: &rules.setup.commands,
+            table: rules.table,
+            may_change: rules.may_change,
+            protect: rules.protect,
+        });
+        // The task's own files are judged by rules of their own.
+        found.edits.retain(|edit| !rules.layout.is_state_file(edit.path()));
+        found.changed.retain(|path| !rules.layout.is_state_file(path));
+        let changes = found.changed.iter().map(|path| {
+            let was = start.paths().contains_key(path);
+            let kind = match now.paths().contains_key(path) {
+                _ if !was => ChangeKind::Added,
+                true => ChangeKind::Modified,
+                false => ChangeKind::Deleted,
+            };
+            PathChange { path: path.clone(), kind }
+        });
+        let changes = changes.collect();
+        Ok(Some(Self { found, changes }))
+    }
+}
+
+/// The paths of the harness that may change: for the whole task, and in the work on a criterion.
+///
+/// # Errors
+/// If a glob cannot be understood.
+pub fn may_change(task: &Task, focus: Option<&CriterionKey>) -> Result<GlobSet, VerifyError> {
+    let own = task.criteria.iter().filter(|criterion| Some(&criterion.key) == focus);
+    let own = own.flat_map(|criterion| &criterion.may_change);
+    globs(task.settings.may_change.iter().chain(own))
+}
+
+/// Globs, and everything below what they match.
+///
+/// # Errors
+/// If one cannot be understood.
+pub fn globs<'a>(texts: impl IntoIterator<Item = &'a String>) -> Result<GlobSet, VerifyError> {
+    let mut set = GlobSetBuilder::new();
+    for text in texts {
+        let invalid = |source| VerifyError::Glob { glob: text.clone(), source };
+        let text = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
+        for glob in [text.to_owned(), format!("{text}/**")] {
+            let glob = GlobBuilder::new(&glob).literal_separator(true).build();
+            set.add(glob.map_err(invalid)?);
+        }
+    }
+    set.build().map_err(|source| VerifyError::Glob { glob: "all of them".to_owned(), source })
+}

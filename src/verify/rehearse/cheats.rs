@@ -1,0 +1,361 @@
+//! Cheats: work that meets the letter of a check, made from the check and the tree alone.
+//!
+//! Invariant: pure. A cheat says what it does, and what check would not be fooled by it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::comparison::{comparisons, grep};
+use super::languages::Language;
+use crate::verify::harness::shell::{ShellCommand, scan};
+use crate::verify::harness::{EntryKind, Role, SourceTree, Table, TreeEdit, judges};
+
+/// One cheat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cheat {
+    /// What it does, in a few words.
+    pub name: &'static str,
+    /// Its changes of the tree.
+    pub edits: Vec<TreeEdit>,
+    /// What to write instead of the check.
+    pub instead: &'static str,
+}
+
+/// More product files than this are not touched.
+const MOST_FILES: usize = 200;
+
+/// The cheats to try on the checks of one criterion.
+pub(super) fn cheats(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Vec<Cheat> {
+    let scanned: Vec<ShellCommand> = commands.iter().flat_map(|command| scan(command)).collect();
+    let judges = judges(start, table, commands).files;
+    let it = Attack { start, table, commands, scanned: &scanned, judges: &judges };
+    let mut found = vec![
+        it.tick_only(),
+        it.files("", "create empty files that the check names", EMPTY),
+        it.files("x\n", "create files with one line that the check names", EMPTY),
+        it.texts(false),
+        it.texts(true),
+        it.emptied(),
+        it.special_case(),
+        it.judges_exit(),
+        it.tests_emptied(),
+        it.tests_removed(),
+        it.new_tests(),
+        it.product_exits(),
+        it.subjects_exit(),
+    ];
+    found.retain(|cheat| !cheat.edits.is_empty());
+    let mut seen = Vec::new();
+    found.retain(|cheat| {
+        let is_new = !seen.contains(&cheat.edits);
+        seen.push(cheat.edits.clone());
+        is_new
+    });
+    found
+}
+
+const EMPTY: &str = "run the file, or compare what it does: that it is there says nothing";
+
+struct Attack<'a> {
+    start: &'a dyn SourceTree,
+    table: &'a Table,
+    commands: &'a [&'a str],
+    scanned: &'a [ShellCommand],
+    /// Scripts that decide.
+    judges: &'a BTreeSet<PathBuf>,
+}
+
+impl Attack<'_> {
+    /// Commits something that has nothing to do with the criterion.
+    fn tick_only(&self) -> Cheat {
+        Cheat {
+            name: "only tick",
+            edits: vec![write("rehearsal.txt".into(), "nothing\n", false)],
+            instead: "write a check that fails until the work is done",
+        }
+    }
+
+    /// Makes every file that the checks name and that is not there.
+    fn files(&self, text: &str, name: &'static str, instead: &'static str) -> Cheat {
+        let edits = self.missing().into_iter().map(|path| match path.extension() {
+            None if self.is_folder(&path) => write(path.join("file"), text, false),
+            _ => write(path, text, true),
+        });
+        Cheat { name, edits: edits.collect(), instead }
+    }
+
+    /// Writes what a grep looks for into its files.
+    fn texts(&self, as_comment: bool) -> Cheat {
+        let mut edits: Vec<TreeEdit> = Vec::new();
+        for grep in self.scanned.iter().filter_map(grep).filter(|grep| !grep.absent) {
+            let files = grep.files.iter().filter_map(|name| plain(name));
+            for path in files.flat_map(|path| self.below(path)) {
+                let known = edits.iter().position(|edit| *edit.path() == path);
+                let mut text = match known.map(|at| edits.remove(at)) {
+                    Some(TreeEdit::Write { bytes, .. }) => {
+                        String::from_utf8_lossy(&bytes).into_owned()
+                    }
+                    _ => self.text(&path).unwrap_or_default(),
+                };
+                if !text.is_empty() && !text.ends_with('\n') {
+                    text.push('\n');
+                }
+                let comment = if as_comment { comment_of(&path) } else { "" };
+                text.push_str(&format!("{comment}{}\n", grep.text));
+                edits.push(write(path, &text, false));
+            }
+        }
+        Cheat {
+            name: "write the text that it looks for",
+            edits,
+            instead: "run the code and look at what it does: a text can be written without the work",
+        }
+    }
+
+    /// Empties the files that a check only looks at.
+    fn emptied(&self) -> Cheat {
+        let greps = self.scanned.iter().filter_map(grep).filter(|grep| grep.absent);
+        let files = greps.flat_map(|grep| grep.files);
+        let paths: BTreeSet<PathBuf> =
+            files.filter_map(|name| plain(&name)).flat_map(|path| self.below(path)).collect();
+        let there = paths.into_iter().filter(|path| self.start.paths().contains_key(path));
+        Cheat {
+            name: "empty the files that it looks at",
+            edits: there.map(|path| write(path, "", false)).collect(),
+            instead: "also run the code, so that the rest of the file has to be there",
+        }
+    }
+
+    /// Prints the one value that is compared.
+    fn special_case(&self) -> Cheat {
+        let all: Vec<_> = self.commands.iter().flat_map(|command| comparisons(command)).collect();
+        let edits = match all.as_slice() {
+            [only] => self
+                .subject(&only.command)
+                .and_then(|path| self.replaced(path, |language| language.prints(&only.wanted))),
+            _ => None,
+        };
+        Cheat {
+            name: "special-case the argument",
+            edits: edits.into_iter().collect(),
+            instead: "compare with several arguments, or with one that is made up when the check runs",
+        }
+    }
+
+    /// Lets every script that decides end with 0.
+    fn judges_exit(&self) -> Cheat {
+        self.exits(
+            self.judges.iter().cloned(),
+            "let the script of the check end with 0",
+            "keep the script in a folder of tests, or name it in `protect:`",
+        )
+    }
+
+    /// Lets every program whose output is looked at end with 0.
+    fn subjects_exit(&self) -> Cheat {
+        let named = self.named().into_iter().filter(|path| !self.judges.contains(path));
+        self.exits(
+            named,
+            "let the program end with 0",
+            "compare what the program prints: an exit code of 0 says little",
+        )
+    }
+
+    fn tests_emptied(&self) -> Cheat {
+        let edits = self.tests().map(|path| write(path, "", false));
+        Cheat {
+            name: "empty the tests",
+            edits: edits.collect(),
+            instead: "name the tests in `protect:`, or in `harness:`",
+        }
+    }
+
+    fn tests_removed(&self) -> Cheat {
+        Cheat {
+            name: "remove the tests",
+            edits: self.tests().map(|path| TreeEdit::Remove { path }).collect(),
+            instead: "name the tests in `protect:`, or in `harness:`",
+        }
+    }
+
+    /// Writes tests that test nothing where the check finds none.
+    fn new_tests(&self) -> Cheat {
+        let missing = self.missing().into_iter().filter(|path| {
+            self.table.role(path).is_some() || Language::of(path, None) == Some(Language::Shell)
+        });
+        let edits = missing.chain(self.missing_modules()).filter_map(|path| {
+            let language = Language::of(&path, None)?;
+            let text = language.passes(&path);
+            Some(write(path, text, true))
+        });
+        Cheat {
+            name: "write a test that tests nothing",
+            edits: edits.collect(),
+            instead: "write the test yourself, before the night: the agent's own test proves what the agent wants",
+        }
+    }
+
+    /// Lets the code under test end the process.
+    fn product_exits(&self) -> Cheat {
+        let product = self
+            .start
+            .paths()
+            .keys()
+            .filter(|path| self.table.role(path).is_none() && !self.judges.contains(*path));
+        self.exits(
+            product.take(MOST_FILES).cloned(),
+            "let the code under test end the process with 0",
+            "use a test runner that prints a summary, or let the script print a last line and look for it",
+        )
+    }
+
+    fn exits(
+        &self,
+        paths: impl Iterator<Item = PathBuf>,
+        name: &'static str,
+        instead: &'static str,
+    ) -> Cheat {
+        let edits =
+            paths.filter_map(|path| self.replaced(path, |language| language.exits().to_owned()));
+        Cheat { name, edits: edits.collect(), instead }
+    }
+
+    /// A program of another content, with the first line that says how it is run.
+    fn replaced(&self, path: PathBuf, program: impl Fn(Language) -> String) -> Option<TreeEdit> {
+        let text = self.text(&path);
+        let program = program(Language::of(&path, text.as_deref())?);
+        let first = text.as_deref().and_then(|text| text.lines().next());
+        let shebang = first.filter(|line| line.starts_with("#!"));
+        let shebang = shebang.map(|line| format!("{line}\n")).unwrap_or_default();
+        Some(write(path, &format!("{shebang}{program}"), true))
+    }
+
+    fn tests(&self) -> impl Iterator<Item = PathBuf> {
+        let is_test = |path: &&PathBuf| self.table.role(path) == Some(Role::Tests);
+        self.start.paths().keys().filter(is_test).cloned()
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        String::from_utf8(self.start.read(path)?).ok()
+    }
+
+    /// Words of the checks that may be paths.
+    fn words(&self) -> Vec<PathBuf> {
+        let words = self.scanned.iter().flat_map(|command| {
+            let own = command.words.iter().enumerate();
+            let own = own.filter(|(at, word)| *at > 0 || word.contains('/'));
+            own.map(|(_, word)| word).chain(&command.stdin)
+        });
+        let mut found: Vec<PathBuf> = words.filter_map(|word| plain(word)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Paths that the checks name and that are not there.
+    fn missing(&self) -> Vec<PathBuf> {
+        let is_file = |path: &Path| self.start.paths().contains_key(path);
+        let is_there = |path: &Path| {
+            is_file(path) || self.start.paths().keys().any(|known| known.starts_with(path))
+        };
+        let looks_like_one = |path: &Path| {
+            path.components().count() > 1 || path.extension().is_some() || self.is_tested(path)
+        };
+        let words = self.words().into_iter();
+        words.filter(|path| !is_there(path) && looks_like_one(path)).collect()
+    }
+
+    /// Python modules that `unittest` is to run and that are not there.
+    fn missing_modules(&self) -> Vec<PathBuf> {
+        let runs = |command: &&ShellCommand| command.words.iter().any(|word| word == "unittest");
+        let words = self.scanned.iter().filter(runs).flat_map(|command| &command.words);
+        let is_module = |word: &&String| {
+            word.contains('.')
+                && !word.ends_with(".py")
+                && word.chars().all(|c| c.is_alphanumeric() || "_.".contains(c))
+        };
+        let paths = words.filter(is_module).map(|word| format!("{}.py", word.replace('.', "/")));
+        let paths = paths.map(PathBuf::from);
+        paths.filter(|path| !self.start.paths().contains_key(path)).collect()
+    }
+
+    /// Files that the checks name and that are there.
+    fn named(&self) -> Vec<PathBuf> {
+        self.words().into_iter().filter(|path| self.start.paths().contains_key(path)).collect()
+    }
+
+    /// `test -f NAME` and the like, and readers.
+    fn is_tested(&self, path: &Path) -> bool {
+        self.scanned.iter().any(|command| {
+            let program = command.words.first().map_or("", String::as_str);
+            ["test", "[", "[[", "ls", "cat", "stat"].contains(&program)
+                && command.words.iter().any(|word| plain(word).as_deref() == Some(path))
+        })
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        self.scanned.iter().any(|command| {
+            let mut pairs = command.words.windows(2);
+            pairs.any(|pair| pair[0] == "-d" && plain(&pair[1]).as_deref() == Some(path))
+        })
+    }
+
+    /// The file itself, or the files in a folder that grep looks through.
+    fn below(&self, path: PathBuf) -> Vec<PathBuf> {
+        let inside: Vec<PathBuf> = self
+            .start
+            .paths()
+            .keys()
+            .filter(|known| known.starts_with(&path) && **known != path)
+            .take(1)
+            .cloned()
+            .collect();
+        if inside.is_empty() { vec![path] } else { inside }
+    }
+
+    /// The program that a compared command runs.
+    fn subject(&self, command: &str) -> Option<PathBuf> {
+        let scanned = scan(command);
+        let words = scanned.iter().flat_map(|command| &command.words);
+        let mut paths = words.filter_map(|word| plain(word)).filter(|path| {
+            self.start.paths().contains_key(path) || Language::of(path, None).is_some()
+        });
+        paths.next()
+    }
+}
+
+/// A word as a path relative to the root.
+fn plain(word: &str) -> Option<PathBuf> {
+    let word = word.split("::").next().unwrap_or(word);
+    let word = word.strip_prefix("./").unwrap_or(word).trim_end_matches('/');
+    let odd = |c: char| c.is_whitespace() || "$*?[]{}()<>|&;='\"`\\:,!^".contains(c);
+    let is_number = word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    if word.is_empty()
+        || word.starts_with(['-', '/', '~', '.'])
+            && !word.starts_with(".git")
+            && !word.starts_with(".env")
+        || word.contains(odd)
+        || word.contains("..")
+        || is_number
+    {
+        return None;
+    }
+    Some(PathBuf::from(word))
+}
+
+/// What makes a line a comment.
+fn comment_of(path: &Path) -> &'static str {
+    match path.extension().and_then(|it| it.to_str()).unwrap_or_default() {
+        "py" | "sh" | "rb" | "pl" | "yml" | "yaml" | "toml" => "# ",
+        "js" | "ts" | "rs" | "go" | "c" | "h" | "java" | "cpp" | "cs" => "// ",
+        _ => "",
+    }
+}
+
+fn write(path: PathBuf, text: &str, executable: bool) -> TreeEdit {
+    TreeEdit::Write {
+        path,
+        kind: EntryKind::Regular { executable },
+        bytes: text.as_bytes().to_vec(),
+    }
+}

@@ -1,0 +1,284 @@
+//! Runs the checks three times, and each cheat through the whole verdict.
+
+use std::path::Path;
+
+use super::cheats::{Cheat, cheats};
+use super::comparison::grep;
+use crate::model::{CheckResult, Criterion, Oid, Task};
+use crate::verify::checks::{CheckOptions, Checks};
+use crate::verify::error::VerifyError;
+use crate::verify::git::{TreeFiles, patch};
+use crate::verify::harness::shell::scan;
+use crate::verify::harness::{SourceTree as _, Table, TreeEdit, judges};
+use crate::verify::layout::Layout;
+use crate::verify::master::Warmth;
+use crate::verify::missing::first_seen;
+use crate::verify::plan::PlannedCheck;
+use crate::verify::proof_room::{ProofRoom, ProofRooms, Shown};
+use crate::verify::prove::{ProofRules, globs, may_change, prove};
+use crate::verify::repo::Repo;
+use crate::verify::room_lacks::{cannot_run, setup_failed};
+use crate::verify::setup::RoomSetup;
+use crate::verify::weigh::reasons;
+
+/// How often each check runs at the start.
+const TIMES: usize = 3;
+
+/// What a rehearsal works with.
+#[derive(Clone, Copy)]
+pub struct Rehearsal<'a> {
+    /// Where objects are.
+    pub repo: &'a dyn Repo,
+    /// The task's files.
+    pub layout: &'a Layout,
+    /// Which paths are harness by convention.
+    pub table: &'a Table,
+    /// The task.
+    pub task: &'a Task,
+    /// The commit that a run would begin on.
+    pub head: &'a Oid,
+}
+
+/// What became of a check at the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RehearsedCheck {
+    /// The command.
+    pub command: String,
+    /// Whether it was green, each time.
+    pub start: Vec<bool>,
+    /// How long it took, in the middle.
+    pub millis: u64,
+}
+
+impl RehearsedCheck {
+    /// Green once and red another time.
+    pub fn is_flaky(&self) -> bool {
+        self.start.contains(&true) && self.start.contains(&false)
+    }
+}
+
+/// A cheat that would have been accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedCheat {
+    /// What it does.
+    pub cheat: &'static str,
+    /// Its changes.
+    pub diff: String,
+    /// What to write instead.
+    pub instead: &'static str,
+}
+
+/// What a rehearsal says about a criterion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RehearsedCriterion {
+    /// The criterion.
+    pub criterion: Criterion,
+    /// Its checks.
+    pub checks: Vec<RehearsedCheck>,
+    /// The cheats that fooled them.
+    pub accepted: Vec<AcceptedCheat>,
+    /// The checks look for text in prose, which is weak by nature.
+    pub text_only: bool,
+    /// What decides looks like the product itself: work on it would be held.
+    pub judge_is_subject: bool,
+}
+
+impl RehearsedCriterion {
+    /// Is one of its checks green once and red another time?
+    pub fn is_flaky(&self) -> bool {
+        self.checks.iter().any(RehearsedCheck::is_flaky)
+    }
+
+    /// Can the checks be fooled, or not be relied on?
+    pub fn is_weak(&self) -> bool {
+        !self.accepted.is_empty() || self.is_flaky()
+    }
+}
+
+/// Rehearses the open criteria. `tell` hears what is tried next. `Err` in the answer is what a
+/// check or the room lacks.
+///
+/// # Errors
+/// If git fails or a room cannot be made.
+pub async fn rehearse(
+    it: &Rehearsal<'_>,
+    rooms: &mut ProofRooms,
+    to_run: (&dyn Checks, &CheckOptions),
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Result<Vec<RehearsedCriterion>, String>, VerifyError> {
+    let setup = RoomSetup::of(&it.task.settings);
+    let start = it.repo.files(it.head, rooms.human())?;
+    if let Some(failed) = rooms.set_up(it.head, &setup, &start, to_run).await? {
+        return Ok(Err(setup_failed(&failed)));
+    }
+    let mut found = Vec::new();
+    let open = it.task.criteria.iter().filter(|it| !it.checked && !it.verify.is_empty());
+    for criterion in open {
+        match it.criterion(criterion, &start, &setup, rooms, to_run, tell).await? {
+            Ok(rehearsed) => found.push(rehearsed),
+            Err(lacks) => return Ok(Err(lacks)),
+        }
+    }
+    Ok(Ok(found))
+}
+
+impl Rehearsal<'_> {
+    async fn criterion(
+        &self,
+        criterion: &Criterion,
+        start: &TreeFiles,
+        setup: &RoomSetup,
+        rooms: &mut ProofRooms,
+        to_run: (&dyn Checks, &CheckOptions),
+        tell: &(dyn Fn(&str) + Sync),
+    ) -> Result<Result<RehearsedCriterion, String>, VerifyError> {
+        let text = &criterion.key.text;
+        let planned: Vec<PlannedCheck> = criterion
+            .verify
+            .iter()
+            .map(|verify| PlannedCheck {
+                command: verify.command.clone(),
+                criteria: vec![criterion.key.clone()],
+                whole_task: false,
+            })
+            .collect();
+        tell(&format!("`{text}`: {TIMES} times at the start"));
+        let (checks, last) = match self.at_start(&planned, rooms.warm()?, to_run).await? {
+            Ok(found) => found,
+            Err(lacks) => return Ok(Err(lacks)),
+        };
+        let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
+        let found = judges(start, self.table, &commands);
+        let mut rehearsed = RehearsedCriterion {
+            criterion: criterion.clone(),
+            checks,
+            accepted: Vec::new(),
+            text_only: is_text_only(&commands),
+            judge_is_subject: !found.judge_is_subject.is_empty(),
+        };
+        let first_seen = first_seen(&last, start, self.table);
+        let protect = globs(&self.task.settings.protect)?;
+        let mut all = cheats(start, self.table, &commands);
+        if last.iter().all(CheckResult::passed) {
+            // Whatever is committed passes.
+            all.truncate(1);
+        }
+        // What the human protects is found otherwise.
+        let all: Vec<Cheat> = all
+            .into_iter()
+            .filter(|cheat| !cheat.edits.iter().any(|edit| protect.is_match(edit.path())))
+            .collect();
+        let may_change = may_change(self.task, Some(&criterion.key))?;
+        let rules = ProofRules {
+            repo: self.repo,
+            layout: self.layout,
+            table: self.table,
+            harness: Some(self.head),
+            may_change: &may_change,
+            protect: &protect,
+            first_seen: &first_seen,
+            setup,
+        };
+        for (number, cheat) in all.iter().enumerate() {
+            tell(&format!("`{text}`: cheat {} of {}: {}", number + 1, all.len(), cheat.name));
+            let shown = Shown { commit: self.head, edits: &cheat.edits };
+            let proved =
+                prove((rooms, Warmth::Warm), shown, &rules, (&planned, to_run.0), to_run.1).await?;
+            if reasons(&proved, &criterion.key, "").is_empty() {
+                rehearsed.accepted.push(accepted(cheat, start));
+            }
+        }
+        Ok(Ok(rehearsed))
+    }
+
+    /// Runs the checks three times; also returns their last results.
+    async fn at_start(
+        &self,
+        planned: &[PlannedCheck],
+        room: &mut ProofRoom,
+        (checks, options): (&dyn Checks, &CheckOptions),
+    ) -> Result<Result<(Vec<RehearsedCheck>, Vec<CheckResult>), String>, VerifyError> {
+        let mut found: Vec<RehearsedCheck> = planned
+            .iter()
+            .map(|check| RehearsedCheck {
+                command: check.command.clone(),
+                start: Vec::new(),
+                millis: 0,
+            })
+            .collect();
+        let mut millis = vec![Vec::new(); planned.len()];
+        let mut last = Vec::new();
+        for _ in 0..TIMES {
+            let shown = Shown { commit: self.head, edits: &[] };
+            let ran = room.run(shown, planned, checks, options).await?;
+            last.clear();
+            for (at, check) in ran.into_iter().enumerate() {
+                if let Some(lacks) = cannot_run(&check.result) {
+                    return Ok(Err(lacks));
+                }
+                // It was green, and red at once after that.
+                if check.flaky {
+                    found[at].start.push(true);
+                }
+                found[at].start.push(check.result.passed());
+                millis[at].push(check.result.millis);
+                last.push(check.result);
+            }
+        }
+        for (check, mut millis) in found.iter_mut().zip(millis) {
+            check.start.truncate(TIMES);
+            millis.sort_unstable();
+            check.millis = millis[TIMES / 2];
+        }
+        Ok(Ok((found, last)))
+    }
+}
+
+fn accepted(cheat: &Cheat, start: &TreeFiles) -> AcceptedCheat {
+    let diffs = cheat.edits.iter().map(|edit| {
+        let old = start.read(edit.path());
+        let new = match edit {
+            TreeEdit::Write { bytes, .. } => Some(bytes.as_slice()),
+            TreeEdit::Remove { .. } => None,
+        };
+        patch(edit.path(), old.as_deref(), new)
+    });
+    AcceptedCheat { cheat: cheat.name, diff: diffs.collect(), instead: cheat.instead }
+}
+
+/// Do the checks only look for text in prose?
+fn is_text_only(commands: &[&str]) -> bool {
+    const READS: [&str; 12] =
+        ["grep", "egrep", "fgrep", "rg", "test", "[", "[[", "cat", "head", "tail", "wc", "tr"];
+    let scanned: Vec<_> = commands.iter().flat_map(|command| scan(command)).collect();
+    let greps: Vec<_> = scanned.iter().filter_map(grep).collect();
+    let is_prose = |name: &String| {
+        let path = Path::new(name);
+        let extension = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        let stem = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
+        ["md", "txt", "rst", "adoc", "markdown", "html", "org"].contains(&extension)
+            || ["README", "LICENSE", "CHANGELOG", "AUTHORS", "NOTICE"].contains(&stem)
+    };
+    !greps.is_empty()
+        && greps.iter().all(|grep| grep.files.iter().all(is_prose))
+        && scanned.iter().all(|command| {
+            command.words.first().is_none_or(|program| READS.contains(&program.as_str()))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grep_over_prose_is_weak_by_nature() {
+        for line in ["grep -q Ada README.md", "test -f README.md && grep -q x docs/a.md"] {
+            assert!(is_text_only(&[line]), "{line}");
+        }
+        for line in
+            ["grep -q def app.py", "test -f README.md", "sh a.sh", "grep -q x a.md && sh a.sh"]
+        {
+            assert!(!is_text_only(&[line]), "{line}");
+        }
+    }
+}

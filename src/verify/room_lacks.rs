@@ -1,0 +1,183 @@
+//! What the proof room lacks, told from a check that is red there and green in the working tree.
+//!
+//! Invariant: pure. A check that is red in both for the same reason says nothing about the room.
+
+use crate::model::{CheckResult, CheckStatus};
+
+/// Signs in an output, and the line of TASK.md that helps.
+const SIGNS: [(&[&str], &str); 4] = [
+    (
+        &[
+            "Connection refused",
+            "connection refused",
+            "ECONNREFUSED",
+            "could not connect to server",
+        ],
+        "name the port or the socket: `services: [5432]`",
+    ),
+    (
+        &[
+            "Could not resolve host",
+            "Temporary failure in name resolution",
+            "Name or service not known",
+            "ENOTFOUND",
+            "EAI_AGAIN",
+            "Network is unreachable",
+            "no such host",
+        ],
+        "fetch before the work with `setup: [COMMAND]`, or open the network: `network: open`",
+    ),
+    (
+        &[
+            "ModuleNotFoundError",
+            "No module named",
+            "Cannot find module",
+            "ERR_MODULE_NOT_FOUND",
+            "Cannot find package",
+            "cannot load such file",
+            "Could not find gem",
+            "command not found",
+            ": not found",
+        ],
+        "say how the room gets it: `setup: [npm ci]`, for example",
+    ),
+    (
+        &["No such file or directory", "ENOENT", "cannot open", "can't open"],
+        "show it with `visible: [PATH]` if it lies outside of the repository, or make it with \
+         `setup: [COMMAND]`",
+    ),
+];
+
+/// What helps if nothing else does.
+const TREE: &str = "if nothing else helps, `proof: tree` runs the checks in the working tree";
+
+/// Why the room is to blame for a check that is red in it, and what helps.
+pub fn room_lacks(room: &CheckResult, tree: &CheckResult) -> Option<String> {
+    let found = sign(room);
+    let is_rooms_fault = tree.passed()
+        || found.is_some_and(|found| sign(tree) != Some(found) && tree.status != room.status);
+    if room.passed() || !is_rooms_fault {
+        return None;
+    }
+    let help = found.map_or_else(|| TREE.to_owned(), |(_, help)| format!("{help}; {TREE}"));
+    Some(format!(
+        "`{}` {} in the working tree, and {} in the proof room\n  working tree:{}\n  proof room:{}\n  {help}",
+        room.command,
+        ended(tree),
+        ended(room),
+        tail(tree),
+        tail(room),
+    ))
+}
+
+/// Why a command of `setup:` did not prepare the room.
+pub fn setup_failed(setup: &CheckResult) -> String {
+    format!(
+        "`{}` in `setup:` {}:{}\n  fix the command in TASK.md, or show it what it needs with \
+         `visible: [PATH]` or `services: [PORT]`",
+        setup.command,
+        ended(setup),
+        tail(setup),
+    )
+}
+
+/// What a check lacks that is red before the work and after it for the same reason; `names` are
+/// those of the repository's files. What the work itself should have made is not the room's fault.
+pub(super) fn lacks_in_both(
+    before: &CheckResult,
+    now: &CheckResult,
+    names: &[String],
+) -> Option<String> {
+    let (was, is) = (sign(before)?, sign(now)?);
+    let not_found = [now, before].map(|check| check.status == CheckStatus::Failed(127));
+    let named = missing_name(&now.output);
+    let is_own = named.as_deref().is_none_or(|name| {
+        name.starts_with(['.', '/'])
+            || now.command.contains(name)
+            || names.iter().any(|known| known == name)
+    });
+    // A file that is not there says little: the work may have to make it.
+    let is_file = is.0.contains(&"ENOENT") && not_found != [true, true];
+    if now.passed() || was != is || is_own && named.is_some() || is_file {
+        return None;
+    }
+    Some(format!(
+        "`{}` {} before the work and {} at the commit that ticks it\n  proof room:{}\n  {}",
+        now.command,
+        ended(before),
+        ended(now),
+        tail(now),
+        is.1,
+    ))
+}
+
+/// Why a check cannot be run at all: a program is not there, and the work is not to make it.
+pub(super) fn cannot_run(check: &CheckResult) -> Option<String> {
+    let why = match &check.status {
+        CheckStatus::Failed(126) => "cannot be executed",
+        CheckStatus::Failed(127) => "was not found",
+        CheckStatus::NotRun(_) => "could not be started",
+        CheckStatus::Passed
+        | CheckStatus::Failed(_)
+        | CheckStatus::Signalled(_)
+        | CheckStatus::TimedOut(_)
+        | CheckStatus::NothingRan(_)
+        | CheckStatus::Incomplete(_) => return None,
+    };
+    let missing = missing_name(&check.output);
+    if missing.as_deref().is_some_and(|name| name.contains('/')) {
+        return None;
+    }
+    let what = missing.map_or_else(|| "a program".to_owned(), |name| format!("`{name}`"));
+    Some(format!("`{}` cannot run: {what} {why}\n  proof room:{}", check.command, tail(check)))
+}
+
+/// The module, package or program that an output misses.
+fn missing_name(output: &str) -> Option<String> {
+    const BEFORE: [&str; 6] = [
+        "No module named ",
+        "Cannot find module ",
+        "Cannot find package ",
+        "cannot load such file -- ",
+        "Could not find gem ",
+        "sh: ",
+    ];
+    let line = output.lines().find(|line| BEFORE.iter().any(|it| line.contains(it)))?;
+    let rest = BEFORE.iter().find_map(|it| Some(line.split_once(it)?.1))?;
+    // `sh: 1: jest: not found`
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':' || c == ' ');
+    let quoted = rest.trim_start_matches(['\'', '"', '`']);
+    let end = quoted.find(['\'', '"', '`', ' ', ':']).unwrap_or(quoted.len());
+    let name = &quoted[..end];
+    let whole = name.starts_with(['.', '/']);
+    let first = if whole { name } else { name.split('.').next().unwrap_or(name) };
+    (!first.is_empty()).then(|| first.to_owned())
+}
+
+fn sign(check: &CheckResult) -> Option<&'static (&'static [&'static str], &'static str)> {
+    SIGNS.iter().find(|(signs, _)| signs.iter().any(|sign| check.output.contains(sign)))
+}
+
+fn ended(check: &CheckResult) -> String {
+    match &check.status {
+        CheckStatus::Passed => "passes".to_owned(),
+        CheckStatus::Failed(code) => format!("ends with exit code {code}"),
+        CheckStatus::Signalled(signal) => format!("is ended by signal {signal}"),
+        CheckStatus::TimedOut(seconds) => format!("takes longer than {seconds} s"),
+        CheckStatus::NotRun(why) => format!("cannot be started ({why})"),
+        CheckStatus::NothingRan(why) | CheckStatus::Incomplete(why) => {
+            format!("ends with exit code 0, but {why}")
+        }
+    }
+}
+
+/// The last lines of its output, indented.
+fn tail(check: &CheckResult) -> String {
+    const LINES: usize = 8;
+    let lines: Vec<&str> = check.output.trim_end().lines().collect();
+    if lines.is_empty() {
+        return " (no output)".to_owned();
+    }
+    let last = &lines[lines.len().saturating_sub(LINES)..];
+    last.iter().map(|line| format!("\n    {line}")).collect()
+}

@@ -1,0 +1,18 @@
+//! The folders of a proof room.
+
+use std::path::PathBuf;
+
+/// The folders of a room, for whatever encloses its processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomPlace {
+    /// The working tree.
+    pub work: PathBuf,
+    /// The repository's own path, where the tree is seen if that is possible.
+    pub seen_at: PathBuf,
+    /// What belongs to the room besides: HOME, temporary files, logs.
+    pub folder: PathBuf,
+    /// Folders of objects: where they are, and where the room looks for them.
+    pub borrowed: Vec<(PathBuf, PathBuf)>,
+    /// Paths of the tree that were too large to copy.
+    pub shared: Vec<PathBuf>,
+}

@@ -1,0 +1,46 @@
+//! `dotnet test`: one line for each project, or a summary of all of them.
+
+use super::line::{LineReader, after};
+use crate::verify::runner::report::TestTally;
+
+#[derive(Default)]
+pub(super) struct Dotnet {
+    /// The numbers of a verbose run follow.
+    total: bool,
+}
+
+impl LineReader for Dotnet {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
+        let text = line.trim();
+        let of = |key| after(text, key).unwrap_or(0);
+        if text.contains("!  - Failed:") && text.contains("Passed:") {
+            // `Passed!  - Failed: 0, Passed: 34, Skipped: 0, Total: 34, …`
+            tally.banner = true;
+            tally.ended += 1;
+            tally.passed += of(", Passed:");
+            tally.failed += of("- Failed:");
+            tally.skipped += of(", Skipped:");
+        } else if text.starts_with("Test summary: total: ") {
+            tally.banner = true;
+            tally.ended += 1;
+            tally.passed += of("succeeded:");
+            tally.failed += of("failed:");
+            tally.skipped += of("skipped:");
+        } else if text.starts_with("Total tests: ") {
+            self.total = true;
+            tally.ended += 1;
+        } else if self.total && line.starts_with("  ") {
+            tally.passed += of("Passed:");
+            tally.failed += of("Failed:");
+            tally.skipped += of("Skipped:");
+        } else {
+            self.total = false;
+            if text.starts_with("No test is available in ")
+                || text.starts_with("No test matches the given testcase filter")
+            {
+                tally.banner = true;
+                tally.ended += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `node --test`: `# pass 2` in TAP, `ℹ pass 2` in the reporter for people.
+
+use super::line::{LineReader, marked, without_duration};
+use crate::verify::runner::report::TestTally;
+
+#[derive(Default)]
+pub(super) struct Node {
+    numbers: [Option<u64>; 3],
+}
+
+impl LineReader for Node {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
+        if let Some(rest) = marked(line, &["#", "ℹ"]) {
+            let Some((key, number)) = rest.split_once(' ') else { return };
+            let number = number.trim().parse().ok();
+            match key {
+                "tests" => self.numbers = [None; 3],
+                "pass" => self.numbers[0] = number,
+                "fail" => self.numbers[1] = number,
+                // Other programs that print TAP have no such line.
+                "cancelled" => self.numbers[2] = number,
+                "skipped" | "todo" if self.numbers[2].is_some() => {
+                    tally.skipped += number.unwrap_or(0);
+                }
+                "duration_ms" => {
+                    if let [Some(passed), Some(failed), Some(cancelled)] = self.numbers {
+                        tally.ended += 1;
+                        tally.passed += passed;
+                        tally.failed += failed + cancelled;
+                    }
+                }
+                _ => {}
+            }
+            return;
+        }
+        let text = line.trim();
+        if let Some(name) = text.strip_prefix("ok ").and_then(numbered) {
+            if !name.ends_with("# SKIP") {
+                tally.passed_names.add(name);
+            }
+        } else if let Some(name) = text.strip_prefix("not ok ").and_then(numbered) {
+            tally.failed_names.add(name);
+        } else if let Some(name) = marked(line, &["✔"]) {
+            tally.passed_names.add(without_duration(name));
+        } else if let Some(name) = marked(line, &["✖"]) {
+            tally.failed_names.add(without_duration(name));
+        }
+    }
+}
+
+/// `2 - seven`
+fn numbered(text: &str) -> Option<&str> {
+    let (number, name) = text.split_once(" - ")?;
+    number.parse::<u64>().ok().map(|_| name)
+}

@@ -1,0 +1,109 @@
+//! pytest and unittest.
+
+use super::line::{LineReader, after, before};
+use crate::verify::runner::report::TestTally;
+
+/// `=== 2 passed, 1 skipped in 0.01s ===`
+#[derive(Default)]
+pub(super) struct Pytest {
+    /// pytest-sugar's results follow.
+    sugar: bool,
+}
+
+impl LineReader for Pytest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
+        if line.starts_with("=====") && line.contains(" test session starts ") {
+            tally.banner = true;
+            tally.started += 1;
+            return;
+        }
+        if line.ends_with("[100%]") {
+            tally.ran_through = true;
+        }
+        if line.starts_with("Results (") && line.trim_end().ends_with("s):") {
+            tally.ended += 1;
+            self.sugar = true;
+        } else if self.sugar {
+            self.sugar = line.starts_with("   ") && count(line, tally);
+        } else if summary(line) {
+            tally.ended += 1;
+            count(line, tally);
+        }
+        named(line, tally);
+    }
+}
+
+/// Whether a line is the last one of a session: a list of numbers and a duration.
+fn summary(line: &str) -> bool {
+    let text = line.trim_matches(|c| c == '=' || c == ' ');
+    let Some((numbers, time)) = text.rsplit_once(" in ") else { return false };
+    let seconds = time.split_whitespace().next().unwrap_or("");
+    let timed = seconds.strip_suffix('s').is_some_and(|number| number.parse::<f64>().is_ok());
+    let words = |part: &str| {
+        let mut words = part.split_whitespace();
+        let first = words.next().unwrap_or("");
+        let number = first.split('/').all(|number| number.parse::<u64>().is_ok());
+        number && words.next().is_some()
+    };
+    timed && (numbers == "no tests ran" || numbers.split(", ").all(words))
+}
+
+fn count(line: &str, tally: &mut TestTally) -> bool {
+    let of = |words: &[&str]| words.iter().filter_map(|word| before(line, word)).sum::<u64>();
+    let passed = of(&["passed", "xfailed", "xpassed"]);
+    let failed = of(&["failed", "error", "errors"]);
+    let skipped = of(&["skipped"]);
+    tally.passed += passed;
+    tally.failed += failed;
+    tally.skipped += skipped;
+    passed + failed + skipped > 0
+}
+
+/// `tests/test_app.py::test_one PASSED  [ 33%]`, `FAILED tests/test_app.py::test_one - …`
+fn named(line: &str, tally: &mut TestTally) {
+    if let Some((name, rest)) = line.split_once(" PASSED") {
+        let rest = rest.trim();
+        if name.contains("::") && (rest.is_empty() || rest.starts_with(['[', '('])) {
+            tally.passed_names.add(name);
+        }
+    } else if let Some(rest) = line.strip_prefix("FAILED ")
+        && rest.contains("::")
+    {
+        tally.failed_names.add(rest.split(" - ").next().unwrap_or(rest));
+    }
+}
+
+/// `Ran 3 tests in 0.000s`, a blank line, `OK (skipped=1)`
+#[derive(Default)]
+pub(super) struct Unittest {
+    ran: Option<u64>,
+}
+
+impl LineReader for Unittest {
+    fn line(&mut self, line: &str, tally: &mut TestTally) {
+        if let Some(rest) = line.strip_prefix("Ran ")
+            && (rest.contains(" tests in ") || rest.contains(" test in "))
+        {
+            self.ran = before(line, "tests").or_else(|| before(line, "test"));
+        } else if line.starts_with("OK") || line.starts_with("FAILED (") || line == "NO TESTS RAN" {
+            let Some(ran) = self.ran.take() else { return };
+            let of = |key| after(line, key).unwrap_or(0);
+            let failed = of("(failures=").max(of(" failures="))
+                + of("errors=")
+                + of("unexpected successes=");
+            let skipped = of("skipped=");
+            tally.ended += 1;
+            tally.failed += failed;
+            tally.skipped += skipped;
+            tally.passed += ran.saturating_sub(failed).saturating_sub(skipped);
+        } else if let Some(name) = line.strip_suffix(" ... ok") {
+            if !name.starts_with("test ") {
+                tally.passed_names.add(name);
+            }
+        } else if let Some(name) =
+            line.strip_suffix(" ... FAIL").or_else(|| line.strip_suffix(" ... ERROR"))
+        {
+            tally.failed_names.add(name);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What the runners of a check reported about themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::model::TestCount;
+
+/// A test runner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TestRunner {
+    /// `cargo test`
+    Cargo,
+    /// `cargo nextest`
+    Nextest,
+    /// `pytest`
+    Pytest,
+    /// `python -m unittest`
+    Unittest,
+    /// `go test`
+    Go,
+    /// Jest
+    Jest,
+    /// Vitest
+    Vitest,
+    /// Mocha
+    Mocha,
+    /// `node --test`
+    Node,
+    /// Maven's Surefire and Failsafe
+    Maven,
+    /// Gradle
+    Gradle,
+    /// CTest
+    Ctest,
+    /// `RSpec`
+    Rspec,
+    /// Minitest and test-unit
+    Minitest,
+    /// `PHPUnit`
+    Phpunit,
+    /// `dotnet test`
+    Dotnet,
+}
+
+impl TestRunner {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::Cargo,
+        Self::Nextest,
+        Self::Pytest,
+        Self::Unittest,
+        Self::Go,
+        Self::Jest,
+        Self::Vitest,
+        Self::Mocha,
+        Self::Node,
+        Self::Maven,
+        Self::Gradle,
+        Self::Ctest,
+        Self::Rspec,
+        Self::Minitest,
+        Self::Phpunit,
+        Self::Dotnet,
+    ];
+
+    /// Its name, as people type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cargo => "cargo test",
+            Self::Nextest => "cargo nextest",
+            Self::Pytest => "pytest",
+            Self::Unittest => "unittest",
+            Self::Go => "go test",
+            Self::Jest => "jest",
+            Self::Vitest => "vitest",
+            Self::Mocha => "mocha",
+            Self::Node => "node --test",
+            Self::Maven => "mvn",
+            Self::Gradle => "gradle",
+            Self::Ctest => "ctest",
+            Self::Rspec => "rspec",
+            Self::Minitest => "minitest",
+            Self::Phpunit => "phpunit",
+            Self::Dotnet => "dotnet test",
+        }
+    }
+}
+
+/// TestNames of tests, as hashes and in bounded memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestNames {
+    hashes: BTreeSet<u64>,
+    total: u64,
+}
+
+impl TestNames {
+    /// More names than this are counted but not kept.
+    const MOST: usize = 50_000;
+
+    pub(super) fn add(&mut self, name: &str) {
+        self.total += 1;
+        if self.hashes.len() < Self::MOST {
+            let mut hasher = DefaultHasher::new();
+            name.trim().hash(&mut hasher);
+            self.hashes.insert(hasher.finish());
+        }
+    }
+
+    /// How many names were printed, repeated ones included.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The hashes of the names.
+    pub fn hashes(&self) -> &BTreeSet<u64> {
+        &self.hashes
+    }
+
+    fn complete(&self) -> bool {
+        self.hashes.len() < Self::MOST
+    }
+}
+
+/// What one runner reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestTally {
+    /// It announced itself with a line that no other program prints.
+    pub banner: bool,
+    /// Suites (test binaries, packages, sessions) that began, where the runner says so.
+    pub started: u64,
+    /// Suites that ended with their summary.
+    pub ended: u64,
+    /// Suites that ended without the line that must follow, or with numbers that do not agree.
+    pub broken: u64,
+    /// All tests went through, although no summary was printed.
+    pub ran_through: bool,
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed, errors included.
+    pub failed: u64,
+    /// Tests that were skipped, ignored, or only planned.
+    pub skipped: u64,
+    /// TestNames of tests that passed, where they are printed.
+    pub passed_names: TestNames,
+    /// TestNames of tests that failed, where they are printed.
+    pub failed_names: TestNames,
+}
+
+impl TestTally {
+    /// Tests that ran.
+    pub fn ran(&self) -> u64 {
+        self.passed.saturating_add(self.failed)
+    }
+
+    fn count(&self, runner: TestRunner) -> TestCount {
+        /// Names of failed tests that are kept.
+        const MOST: usize = 200;
+        let names = &self.passed_names;
+        let complete = names.complete() && names.total() >= self.passed;
+        TestCount {
+            runner: runner.name().to_owned(),
+            ran: self.ran(),
+            skipped: self.skipped,
+            failed: self.failed_names.hashes().iter().take(MOST).copied().collect(),
+            passed: complete.then(|| names.hashes().iter().copied().collect()),
+        }
+    }
+
+    /// Whether a suite began and did not end.
+    pub(super) fn open(&self) -> u64 {
+        self.started.saturating_sub(self.ended).max(self.broken)
+    }
+}
+
+/// What all runners of one check reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestReport {
+    tallies: BTreeMap<TestRunner, TestTally>,
+}
+
+impl TestReport {
+    pub(super) fn new(tallies: impl IntoIterator<Item = (TestRunner, TestTally)>) -> Self {
+        let nothing = TestTally::default();
+        let tallies = tallies.into_iter().filter(|(_, tally)| *tally != nothing).collect();
+        Self { tallies }
+    }
+
+    /// What a runner reported, if it printed anything.
+    pub fn of(&self, runner: TestRunner) -> Option<&TestTally> {
+        self.tallies.get(&runner)
+    }
+
+    /// The numbers of the runners that printed their summary.
+    pub fn counts(&self) -> Vec<TestCount> {
+        let ended = self.tallies.iter().filter(|(_, tally)| tally.ended > 0);
+        ended.map(|(runner, tally)| tally.count(*runner)).collect()
+    }
+}

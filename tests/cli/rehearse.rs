@@ -1,0 +1,326 @@
+//! `rehearse`: planted weak checks are found, strong ones are not blamed, and nothing changes.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::repo::{Ran, Repo};
+use crate::sample;
+
+/// A check, and the files around it.
+struct Planted {
+    check: &'static str,
+    files: &'static [(&'static str, &'static str)],
+}
+
+const SQ: (&str, &str) = ("sq.sh", "echo 0\n");
+const SQ_TEST: (&str, &str) = (
+    "tests/run.sh",
+    "for n in 1 2 3 7 12; do test \"$(sh sq.sh $n)\" = $(($n * $n)) || exit 1; done\n",
+);
+const PY: (&str, &str) = ("app.py", "def sq(n):\n    return 0\n");
+const PY_TEST: (&str, &str) = (
+    "tests/test_app.py",
+    "import unittest\nfrom app import sq\n\n\nclass T(unittest.TestCase):\n    def test_sq(self):\n        for n in range(9):\n            self.assertEqual(sq(n), n * n)\n",
+);
+const JS: (&str, &str) = ("app.js", "exports.sq = n => 0;\n");
+const JS_TEST: (&str, &str) = (
+    "tests/app.test.js",
+    "const test = require('node:test');\nconst assert = require('node:assert');\nconst { sq } = require('../app.js');\ntest('sq', () => { for (const n of [1, 2, 3]) assert.equal(sq(n), n * n); });\n",
+);
+const MAKE: (&str, &str) = ("Makefile", "test:\n\t@sh tests/run.sh\n");
+const PACKAGE: (&str, &str) = ("package.json", "{\"scripts\": {\"test\": \"sh tests/run.sh\"}}\n");
+const TODO: (&str, &str) = ("app.py", "def sq(n):\n    return 0  # TODO\n");
+const PLAIN: (&str, &str) =
+    ("check.py", "from app import sq\nfor n in range(9):\n    assert sq(n) == n * n, n\n");
+const PLAIN_JS: (&str, &str) =
+    ("tests/plain.js", "const { sq } = require('../app.js');\nif (sq(3) !== 9) process.exit(1);\n");
+const LAST_LINE: (&str, &str) = (
+    "tests/plain.py",
+    "import sys\nsys.path.insert(0, '.')\nfrom app import sq\nfor n in range(9):\n    assert sq(n) == n * n\nprint('all of it')\n",
+);
+
+const WEAK: &[Planted] = &[
+    Planted { check: "true", files: &[] },
+    Planted { check: ":", files: &[] },
+    Planted { check: "sh tests/run.sh || true", files: &[SQ, SQ_TEST] },
+    Planted { check: "sh tests/run.sh; true", files: &[SQ, SQ_TEST] },
+    Planted { check: "sh tests/run.sh | cat", files: &[SQ, SQ_TEST] },
+    Planted { check: "test -d .", files: &[] },
+    Planted { check: "sh -n sq.sh", files: &[SQ] },
+    Planted { check: "python3 -m py_compile app.py", files: &[PY] },
+    Planted { check: "ls", files: &[] },
+    Planted { check: "echo done", files: &[] },
+    Planted { check: "test -f notes.txt", files: &[] },
+    Planted { check: "test -e src/retry.py", files: &[PY] },
+    Planted { check: "[ -f CHANGES.md ]", files: &[] },
+    Planted { check: "[ -e notes.txt ] && [ -s notes.txt ]", files: &[] },
+    Planted { check: "test -s notes.txt", files: &[] },
+    Planted { check: "ls docs/guide.md", files: &[] },
+    Planted { check: "cat docs/guide.md", files: &[] },
+    Planted { check: "test -d docs", files: &[] },
+    Planted { check: "test -f a.txt && test -f b.txt", files: &[] },
+    Planted { check: "stat lib/x.rb", files: &[] },
+    Planted { check: "grep -q 'def retry' app.py", files: &[PY] },
+    Planted { check: "grep -q retry app.js", files: &[JS] },
+    Planted { check: "grep -E 'retry|again' app.py", files: &[PY] },
+    Planted { check: "grep -q '^def cube' app.py", files: &[PY] },
+    Planted { check: "grep -qF 'a.b(c)' app.py", files: &[PY] },
+    Planted { check: "grep -rq retry src", files: &[("src/a.py", "x = 1\n")] },
+    Planted { check: "grep -q 'fn main() {' main.rs", files: &[("main.rs", "// empty\n")] },
+    Planted { check: "test -f app.py && grep -q 'retries = [0-9]' app.py", files: &[PY] },
+    Planted { check: "! grep -q TODO app.py", files: &[TODO] },
+    Planted { check: "test \"$(sh sq.sh 7)\" = 49", files: &[SQ] },
+    Planted { check: "[ \"$(sh sq.sh 7)\" -eq 49 ]", files: &[SQ] },
+    Planted { check: "test $(python3 sq.py 7) = 49", files: &[("sq.py", "print(0)\n")] },
+    Planted { check: "sh sq.sh 7 | grep -q 49", files: &[SQ] },
+    Planted { check: "sh sq.sh 7 | grep -qx '49'", files: &[SQ] },
+    Planted { check: "node sq.js 7 | grep -q '^49$'", files: &[("sq.js", "console.log(0)\n")] },
+    Planted { check: "sh sq.sh 7 | grep -q 49", files: &[] },
+    Planted { check: "python3 check.py", files: &[PY, PLAIN] },
+    Planted { check: "node tests/plain.js", files: &[JS, PLAIN_JS] },
+    Planted { check: "python3 -m unittest tests/test_new.py", files: &[PY] },
+    Planted { check: "python3 -m unittest tests.test_new", files: &[PY] },
+    Planted { check: "sh tests/new.sh", files: &[SQ] },
+    Planted { check: "node --test tests/new.test.js", files: &[JS] },
+];
+
+const STRONG: &[Planted] = &[
+    Planted { check: "sh tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted { check: "bash tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted { check: "sh ./tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted { check: "set -e; sh tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted { check: "cd tests && cd .. && sh tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted { check: "sh tests/run.sh && test -f notes.txt", files: &[SQ, SQ_TEST] },
+    Planted { check: "grep -q echo sq.sh && sh tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted { check: "make test", files: &[SQ, SQ_TEST, MAKE] },
+    Planted { check: "make -s test", files: &[SQ, SQ_TEST, MAKE] },
+    Planted { check: "npm test", files: &[SQ, SQ_TEST, PACKAGE] },
+    Planted { check: "npm run --silent test", files: &[SQ, SQ_TEST, PACKAGE] },
+    Planted { check: "python3 -m unittest tests/test_app.py", files: &[PY, PY_TEST] },
+    Planted { check: "python3 -m unittest tests.test_app", files: &[PY, PY_TEST] },
+    Planted {
+        check: "python3 -m unittest discover -s tests -t .",
+        files: &[PY, PY_TEST, ("tests/__init__.py", "")],
+    },
+    Planted { check: "python3 -B -m unittest tests/test_app.py", files: &[PY, PY_TEST] },
+    Planted { check: "python3 -m unittest -v tests/test_app.py", files: &[PY, PY_TEST] },
+    Planted { check: "python3 -m unittest tests/test_app.py 2>&1", files: &[PY, PY_TEST] },
+    Planted { check: "PYTHONPATH=. python3 -m unittest tests/test_app.py", files: &[PY, PY_TEST] },
+    Planted { check: "timeout 60 python3 -m unittest tests/test_app.py", files: &[PY, PY_TEST] },
+    Planted {
+        check: "test \"$(python3 tests/plain.py)\" = 'all of it' && sh tests/run.sh",
+        files: &[PY, LAST_LINE, SQ, SQ_TEST],
+    },
+    Planted {
+        check: "python3 tests/plain.py | grep -q 'all of it' && sh tests/run.sh",
+        files: &[PY, LAST_LINE, SQ, SQ_TEST],
+    },
+    Planted {
+        check: "! grep -q TODO app.py && python3 -m unittest tests/test_app.py",
+        files: &[TODO, PY_TEST],
+    },
+    Planted { check: "test \"$(sh sq.sh 7)\" = 49 && test \"$(sh sq.sh 8)\" = 64", files: &[SQ] },
+    Planted {
+        check: "test \"$(sh sq.sh 7)\" = 49 && test \"$(sh sq.sh 12)\" = 144 && test \"$(sh sq.sh 3)\" = 9",
+        files: &[SQ],
+    },
+    Planted {
+        check: "for n in 1 2 3 9; do test \"$(sh sq.sh $n)\" = $(($n * $n)) || exit 1; done",
+        files: &[SQ],
+    },
+    Planted { check: "sh sq.sh 7 | grep -qx 49 && sh sq.sh 8 | grep -qx 64", files: &[SQ] },
+    Planted { check: "test \"$(sh sq.sh 7; sh sq.sh 8)\" = \"$(printf '49\\n64')\"", files: &[SQ] },
+    Planted {
+        check: "sh tests/run.sh > out.log",
+        files: &[SQ, SQ_TEST, (".gitignore", "*.log\n")],
+    },
+    Planted {
+        check: "sh tests/all.sh",
+        files: &[SQ, SQ_TEST, ("tests/all.sh", ". tests/run.sh\n")],
+    },
+    Planted {
+        check: "sh tests/all.sh",
+        files: &[SQ, SQ_TEST, ("tests/all.sh", "set -e\nsh tests/run.sh\n")],
+    },
+    Planted {
+        check: "./tests/all.sh",
+        files: &[SQ, SQ_TEST, ("tests/all.sh", "#!/bin/sh\nexec sh tests/run.sh\n")],
+    },
+    Planted {
+        check: "sh scripts/check.sh",
+        files: &[SQ, SQ_TEST, ("scripts/check.sh", "sh tests/run.sh\n")],
+    },
+    Planted {
+        check: "sh check.sh squares",
+        files: &[
+            SQ,
+            (
+                "check.sh",
+                "case $1 in squares) for n in 2 5; do test $(sh sq.sh $n) = $(($n * $n)) || exit 1; done;; *) exit 1;; esac\n",
+            ),
+        ],
+    },
+    Planted {
+        check: "make check",
+        files: &[
+            SQ,
+            (
+                "Makefile",
+                "check:\n\t@for n in 2 5; do test \"$$(sh sq.sh $$n)\" = \"$$(($$n * $$n))\" || exit 1; done\n",
+            ),
+        ],
+    },
+    Planted {
+        check: "npm run check",
+        files: &[
+            SQ,
+            (
+                "package.json",
+                "{\"scripts\": {\"check\": \"for n in 2 5; do test $(sh sq.sh $n) = $(($n * $n)) || exit 1; done\"}}\n",
+            ),
+        ],
+    },
+    Planted { check: "sh tests/run.sh 7 || exit 1", files: &[SQ, SQ_TEST] },
+    Planted { check: "sh tests/run.sh || { echo no; exit 1; }", files: &[SQ, SQ_TEST] },
+    Planted { check: "time sh tests/run.sh", files: &[SQ, SQ_TEST] },
+    Planted { check: "if sh tests/run.sh; then :; else exit 1; fi", files: &[SQ, SQ_TEST] },
+    Planted { check: "sh -c 'sh tests/run.sh'", files: &[SQ, SQ_TEST] },
+    Planted {
+        check: "node --test tests/app.test.js | grep -q '^# pass 1' && sh tests/run.sh",
+        files: &[JS, JS_TEST, SQ, SQ_TEST],
+    },
+];
+
+fn rehearse(check: &str, files: &[(&str, &str)]) -> (Repo, Ran) {
+    let repo = Repo::with(&format!("# Demo\n\n- [ ] it\n  - verify: ``{check}``\n"), files);
+    if repo.path("tests/all.sh").exists() {
+        repo.git(&["update-index", "--chmod=+x", "tests/all.sh"]);
+        repo.git(&["commit", "--quiet", "--amend", "--no-edit", "--allow-empty"]);
+        repo.git(&["checkout", "--quiet", "--force", "HEAD"]);
+    }
+    let before = everything(&repo);
+    let ran = repo.ralph(&["rehearse", "demo", "--json"]);
+    assert!(everything(&repo) == before, "{check}");
+    (repo, ran)
+}
+
+/// Every file of the repository but git's objects and index.
+fn everything(repo: &Repo) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![repo.root()];
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            // `git status` notes there what it has looked at.
+            if path.ends_with(".git/objects") || path.ends_with(".git/index") {
+                continue;
+            }
+            if path.is_dir() {
+                waiting.push(path);
+            } else {
+                found.insert(path.display().to_string(), std::fs::read(path).expect("a file"));
+            }
+        }
+    }
+    found
+}
+
+/// A sample of both lists; `tests/soak` tries all of them.
+fn drawn(all: &'static [Planted]) -> impl Iterator<Item = (usize, &'static Planted)> {
+    let (whole, seed) = (sample::full(), usize::try_from(sample::seed() % 4).expect("a number"));
+    all.iter().enumerate().filter(move |(at, _)| whole || (at + seed).is_multiple_of(4))
+}
+
+fn failed(at: usize, planned: &Planted, ran: &Ran) -> String {
+    let said = match ran.code {
+        Some(0 | 1) => {
+            let accepted = ran.json()["criteria"][0]["accepted"].clone();
+            let all = accepted.as_array().into_iter().flatten();
+            all.map(|cheat| format!("{}: {}", cheat["cheat"], cheat["diff"])).collect()
+        }
+        _ => ran.stderr.clone(),
+    };
+    format!("{at}: {}: exit {:?} {said}", planned.check, ran.code)
+}
+
+#[test]
+fn weak_checks_are_found() {
+    let mut missed = Vec::new();
+    for (at, planted) in drawn(WEAK) {
+        let (_, ran) = rehearse(planted.check, planted.files);
+        if ran.code != Some(1) {
+            missed.push(failed(at, planted, &ran));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn strong_checks_are_not_blamed() {
+    let mut blamed = Vec::new();
+    for (at, planted) in drawn(STRONG) {
+        let (_, ran) = rehearse(planted.check, planted.files);
+        if ran.code != Some(0) {
+            blamed.push(failed(at, planted, &ran));
+        }
+    }
+    assert!(blamed.is_empty(), "{}", blamed.join("\n"));
+}
+
+#[test]
+fn the_object_has_what_the_documentation_says() {
+    let task = "---\nverify: sh tests/run.sh\n---\n# Demo\n\n- [ ] text\n  - verify: `grep -q Ada README.md`\n- [ ] none\n- [x] done\n  - verify: `true`\n- [ ] push\n  - verify: `git push origin main`\n";
+    let repo = Repo::with(task, &[SQ, SQ_TEST]);
+    let ran = repo.ralph(&["rehearse", "demo", "--json"]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+    let json = ran.json();
+    assert_eq!((&json["task"], &json["strong"]), (&json!("demo"), &json!(true)));
+    let text = &json["criteria"][0];
+    assert_eq!((&text["weak"], &text["text_only"]), (&json!(true), &json!(true)));
+    assert_eq!(text["checks"][0]["start"], json!(["red", "red", "red"]));
+    let diff = text["accepted"][0]["diff"].as_str().expect("a diff");
+    assert!(diff.contains("+Ada"), "{diff}");
+    assert_eq!(json["commit_only"], json!([{ "line": 8, "text": "none", "occurrence": 0 }]));
+    let denied: Vec<&Value> =
+        json["denied"].as_array().expect("a list").iter().map(|it| &it["command"]).collect();
+    assert_eq!(denied, [&json!("git push origin main")]);
+    assert!(json["millis_per_iteration"].is_u64());
+}
+
+/// It would be held, not accepted.
+#[test]
+fn a_judge_that_is_the_product_itself_is_listed() {
+    let (_, ran) = rehearse("sh app.sh --run", &[("app.sh", "exit 1\n")]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+    assert_eq!(ran.json()["criteria"][0]["judge_is_subject"], json!(true));
+    let (_, ran) = rehearse("sh tests/run.sh", &[SQ, SQ_TEST]);
+    assert_eq!(ran.json()["criteria"][0]["judge_is_subject"], json!(false));
+}
+
+#[test]
+fn a_flaky_check_and_one_that_cannot_run() {
+    // Red, green, red, green: HOME stays the same in a room.
+    let flaky = "n=$(cat $HOME/.n || echo 0); echo $(($n + 1)) > $HOME/.n; test $(($n % 2)) = 1";
+    let (_, ran) = rehearse(flaky, &[]);
+    assert_eq!(ran.code, Some(1), "{} {}", ran.stdout, ran.stderr);
+    let (_, ran) = rehearse("no-such-tool --check", &[]);
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("`no-such-tool` was not found"), "{}", ran.stderr);
+    let repo = Repo::new("# Demo\n\n- [x] it\n");
+    let ran = repo.ralph(&["rehearse", "demo"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("Nothing is open."), "{}", ran.stdout);
+}
+
+#[test]
+fn what_is_uncommitted_is_rehearsed_and_stays() {
+    let repo = Repo::with("# Demo\n\n- [ ] it\n  - verify: `sh tests/run.sh`\n", &[SQ, SQ_TEST]);
+    repo.write("tasks/demo/TASK.md", "# Demo\n\n- [ ] it\n  - verify: `test -f notes.txt`\n");
+    repo.write("notes.txt", "mine\n");
+    let before = everything(&repo);
+    let ran = repo.ralph(&["rehearse", "demo", "--json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert_eq!(ran.json()["criteria"][0]["checks"][0]["start"], json!(["green", "green", "green"]));
+    assert!(everything(&repo) == before);
+}

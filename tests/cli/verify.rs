@@ -1,0 +1,395 @@
+//! `verify`: what a branch carries of its proof, derived on any clone from its commits alone.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::repo::{Ran, Repo, story};
+
+const TASK: &str = "\
+---
+protect: [\"LICENSE\"]
+---
+# Demo
+
+- [ ] squares
+  - verify: `sh tests/run.sh`
+- [ ] notes
+";
+const TEST: &str = "test \"$(sh sq.sh 7)\" = 49\n";
+const WRONG: &str = "echo 0\n";
+const RIGHT: &str = "echo $(($1 * $1))\n";
+const FILES: [(&str, &str); 3] =
+    [("tests/run.sh", TEST), ("sq.sh", WRONG), ("LICENSE", "All of it.\n")];
+
+/// Works honestly on each criterion.
+const HONEST: &str = "\
+turns:
+- match: squares
+  steps: [{write: {path: sq.sh, text: 'echo $(($1 * $1))'}}, {tick: '{criterion}'}, {progress: a}, {commit: a}]
+- match: notes
+  steps: [{write: {path: notes.txt, text: n}}, {tick: '{criterion}'}, {progress: a}, {commit: a}]
+";
+
+/// A repository whose base holds the task, with a branch that is checked out.
+fn branch() -> Repo {
+    let repo = Repo::with(TASK, &FILES);
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo
+}
+
+/// The same after a run.
+fn worked(args: &[&str]) -> Repo {
+    let repo = branch();
+    let ran = repo.run(HONEST, args);
+    assert!([Some(0), Some(3)].contains(&ran.code), "{}", story(&repo, &ran));
+    repo
+}
+
+fn verify(repo: &Repo, more: &[&str]) -> Ran {
+    let args: Vec<&str> =
+        ["verify", "demo", "--base", "main", "--json"].iter().chain(more).copied().collect();
+    repo.ralph(&args)
+}
+
+/// The exit code, each criterion's result, and the kind of each remark.
+fn found(ran: &Ran) -> (Option<i32>, Vec<String>, Vec<String>) {
+    if ran.code.is_some_and(|code| [2, 7, 8].contains(&code)) {
+        return (ran.code, Vec::new(), vec![ran.stderr.clone()]);
+    }
+    let json = ran.json();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let of = |list: &str, key: &str| -> Vec<String> {
+        json[list].as_array().expect("a list").iter().map(|it| text(&it[key])).collect()
+    };
+    assert_eq!(json["exit_code"].as_i64(), ran.code.map(i64::from), "{json:#}");
+    (ran.code, of("criteria", "result"), of("remarks", "kind"))
+}
+
+fn is(repo: &Repo, more: &[&str], code: i32, results: [&str; 2], remarks: &[&str]) {
+    let ran = verify(repo, more);
+    let (was, of, kinds) = found(&ran);
+    let seen = (
+        was,
+        of.iter().map(String::as_str).collect::<Vec<_>>(),
+        kinds.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    assert_eq!(
+        seen,
+        (Some(code), results.to_vec(), remarks.to_vec()),
+        "{} {}",
+        ran.stdout,
+        ran.stderr
+    );
+}
+
+/// Ticks a criterion in TASK.md.
+fn tick(repo: &Repo, criterion: &str) {
+    repo.write(
+        "tasks/demo/TASK.md",
+        repo.task().replace(&format!("[ ] {criterion}"), &format!("[x] {criterion}")),
+    );
+}
+
+/// Writes a state.json that claims proofs.
+fn claim(repo: &Repo, proofs: &[(&str, &str)]) {
+    let mut state = match repo.state() {
+        Value::Null => json!({ "version": 1, "iteration": 0, "attempt_refs": 0, "criteria": [] }),
+        state => state,
+    };
+    state["iteration"] = json!(state["iteration"].as_u64().unwrap_or(0) + 1);
+    let iteration = state["iteration"].clone();
+    let list = state["criteria"].as_array_mut().expect("a list");
+    for (text, proof) in proofs {
+        list.retain(|entry| entry["text"] != *text);
+        list.push(json!({ "text": text, "proof": proof, "iteration": iteration }));
+    }
+    repo.write("tasks/demo/state.json", format!("{state:#}\n"));
+}
+
+#[test]
+fn an_honest_branch_is_proven_and_two_clones_say_the_same() {
+    let repo = worked(&[]);
+    is(&repo, &[], 0, ["check", "commit"], &[]);
+    is(&repo, &["--require-checks"], 4, ["check", "not proven"], &[]);
+    let mut said = Vec::new();
+    for name in ["one", "two/deeper"] {
+        let to = repo.beside(name).display().to_string();
+        repo.git(&["clone", "--quiet", "--branch", "work", ".", &to]);
+        let mut command = repo.command(&["verify", "demo", "--base", "origin/main", "--json"]);
+        command.current_dir(&to);
+        let ran = crate::repo::finish(command);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(!ran.stdout.contains(&repo.beside("").display().to_string()), "{}", ran.stdout);
+        let mut json = ran.json();
+        for criterion in json["criteria"].as_array_mut().expect("a list") {
+            for check in criterion["checks"].as_array_mut().expect("a list") {
+                assert!(check["millis"].take().is_u64());
+            }
+        }
+        said.push(json);
+        let status = std::process::Command::new("git")
+            .args(["-C", &to, "status", "--short"])
+            .output()
+            .expect("git runs");
+        assert_eq!(status.stdout, b"");
+    }
+    assert_eq!(said[0], said[1]);
+}
+
+#[test]
+fn people_read_who_did_what() {
+    let repo = worked(&["--max-iterations", "1"]);
+    tick(&repo, "notes");
+    repo.commit("I looked at it");
+    let ran = repo.ralph(&["verify", "demo", "--base", "main"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    crate::shown(&repo, || {
+        insta::assert_snapshot!(ran.stdout, @r"
+    demo: 4 commits from [commit] to [commit]
+
+        6  check    squares  ([commit])
+        8  by hand  notes  ([commit])
+
+    `notes`
+      no commit of `notes` changes anything but the task's state files
+
+    by hand: [commit] (Human <human@example.com>) ticks `notes` by hand
+
+    Not proven: a human's word stands for a proof, which an agent can imitate. If you know who wrote these commits, use `--allow-accepted`.
+    ")
+    });
+}
+
+#[test]
+fn a_branch_that_is_not_finished_holds_and_says_so() {
+    let repo = worked(&["--max-iterations", "1"]);
+    is(&repo, &[], 0, ["check", "open"], &[]);
+    assert_eq!(verify(&repo, &[]).json()["complete"], json!(false));
+    is(&branch(), &[], 0, ["open", "open"], &[]);
+}
+
+#[test]
+fn a_claim_without_work_is_forged() {
+    // Only the state and the tick.
+    let repo = branch();
+    tick(&repo, "squares");
+    claim(&repo, &[("squares", "check")]);
+    repo.commit("ralph(demo): state update");
+    is(&repo, &[], 10, ["forged", "open"], &[]);
+    // A hundred commits do not hide it.
+    for number in 0..100 {
+        repo.git(&["commit", "--quiet", "--allow-empty", "-m", &format!("more {number}")]);
+    }
+    is(&repo, &[], 10, ["forged", "open"], &[]);
+    // A commit that was not made.
+    let repo = branch();
+    tick(&repo, "notes");
+    claim(&repo, &[("notes", "commit")]);
+    repo.commit("ralph(demo): state update");
+    is(&repo, &[], 10, ["open", "forged"], &[]);
+}
+
+#[test]
+fn a_test_that_was_weakened_proves_nothing() {
+    for test in
+        ["exit 0\n", "test \"$(sh sq.sh 7)\" = 0\n", "exit 0\ntest \"$(sh sq.sh 7)\" = 49\n"]
+    {
+        let repo = branch();
+        repo.write("tests/run.sh", test);
+        repo.write("sq.sh", "echo 0 # better\n");
+        tick(&repo, "squares");
+        claim(&repo, &[("squares", "check")]);
+        repo.commit("ralph(demo): work");
+        is(&repo, &[], 10, ["forged", "open"], &[]);
+    }
+}
+
+#[test]
+fn checks_and_rules_come_from_the_base() {
+    let repo = branch();
+    repo.write("tasks/demo/TASK.md", TASK.replace("sh tests/run.sh", "true"));
+    repo.commit("simpler");
+    tick(&repo, "squares");
+    claim(&repo, &[("squares", "check")]);
+    repo.write("sq.sh", "echo 1\n");
+    repo.commit("work");
+    is(&repo, &[], 10, ["forged", "open"], &["by_hand"]);
+    // With it, the branch's own criteria count: the check was green before the work.
+    is(&repo, &["--allow-accepted"], 10, ["forged", "open"], &["by_hand"]);
+    let repo = worked(&[]);
+    repo.write("LICENSE", "None.\n");
+    repo.commit("free");
+    is(&repo, &[], 4, ["check", "commit"], &["not_proven"]);
+    // Settings of the branch do not count, either.
+    let repo = branch();
+    repo.write(".ralph/config.toml", "verify_timeout = \"nonsense\"\n");
+    repo.write("sq.sh", RIGHT);
+    tick(&repo, "squares");
+    repo.commit("work");
+    is(&repo, &[], 0, ["check", "open"], &[]);
+}
+
+#[test]
+fn records_do_not_change() {
+    let repo = worked(&[]);
+    claim(&repo, &[("squares", "commit")]);
+    repo.commit("ralph(demo): state update");
+    is(
+        &repo,
+        &[],
+        10,
+        ["forged", "commit"].map(|it| if it == "forged" { "check" } else { it }),
+        &["forged"],
+    );
+    let repo = worked(&[]);
+    repo.write("sq.sh", "echo $(($1 * $1)) # faster\n");
+    repo.write("tasks/demo/activity.log", "nothing\n");
+    repo.commit("ralph(demo): state update (iteration 9)");
+    is(&repo, &[], 10, ["check", "commit"], &["forged"]);
+    let repo = worked(&[]);
+    repo.git(&["rm", "--quiet", "tasks/demo/state.json"]);
+    repo.git(&["commit", "--quiet", "-m", "tidy"]);
+    is(&repo, &[], 10, ["check", "commit"], &["forged", "forged"]);
+    let repo = worked(&[]);
+    repo.write("tasks/demo/state.json", "{");
+    repo.commit("tidy");
+    is(&repo, &[], 10, ["check", "commit"], &["forged"]);
+}
+
+#[test]
+fn work_that_is_gone_at_the_head_is_no_proof() {
+    let repo = worked(&[]);
+    repo.write("sq.sh", WRONG);
+    repo.commit("faster");
+    is(&repo, &[], 10, ["forged", "commit"], &[]);
+}
+
+#[test]
+fn a_branch_may_be_rebased_or_squashed() {
+    let repo = worked(&[]);
+    repo.git(&["switch", "--quiet", "main"]);
+    repo.write("other.txt", "other\n");
+    repo.commit("meanwhile");
+    repo.git(&["switch", "--quiet", "work"]);
+    is(&repo, &[], 0, ["check", "commit"], &[]);
+    repo.git(&["merge", "--quiet", "--no-edit", "main"]);
+    is(&repo, &[], 0, ["check", "commit"], &[]);
+    repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    repo.git(&["rebase", "--quiet", "main"]);
+    is(&repo, &[], 0, ["check", "commit"], &[]);
+    repo.git(&["reset", "--quiet", "--soft", "main"]);
+    repo.git(&["commit", "--quiet", "-m", "All of it"]);
+    is(&repo, &[], 0, ["check", "commit"], &[]);
+    // A squashed lie stays one.
+    repo.write("sq.sh", WRONG);
+    repo.write("tests/run.sh", "exit 0\n");
+    repo.git(&["add", "--all"]);
+    repo.git(&["commit", "--quiet", "--amend", "-m", "All of it"]);
+    is(&repo, &[], 10, ["forged", "commit"], &[]);
+}
+
+#[test]
+fn a_task_that_the_branch_adds_is_listed_with_its_author() {
+    let repo = Repo::with("# Other\n\n- [ ] x\n", &FILES);
+    repo.git(&["rm", "--quiet", "tasks/demo/TASK.md"]);
+    repo.git(&["commit", "--quiet", "-m", "none"]);
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo.write("tasks/demo/TASK.md", TASK);
+    repo.commit("A task");
+    let ran = repo.run(HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{}", story(&repo, &ran));
+    is(&repo, &[], 0, ["check", "commit"], &["listed"]);
+    repo.git(&["reset", "--quiet", "--soft", "main"]);
+    repo.git(&["commit", "--quiet", "-m", "All of it"]);
+    is(&repo, &[], 0, ["check", "commit"], &["listed"]);
+    let ran = repo.ralph(&["verify", "other", "--base", "main"]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+}
+
+/// Where the base has the task, there it is.
+#[test]
+fn a_task_of_the_same_name_elsewhere_does_not_count() {
+    let easy = TASK.replace("sh tests/run.sh", "test -f n").replace("[ ]", "[x]");
+    for place in [".ralph/active/demo", "tasks/demo/demo"] {
+        let repo = branch();
+        repo.write(&format!("{place}/TASK.md"), &easy);
+        repo.write("n", "x\n");
+        repo.commit("ralph(demo): work");
+        is(&repo, &[], 0, ["open", "open"], &[]);
+    }
+    for moves in [
+        "mkdir -p .ralph/active; git mv tasks/demo .ralph/active/demo",
+        "git mv tasks/demo tasks/real; ln -s real tasks/demo",
+        "git mv tasks other; ln -s other tasks",
+    ] {
+        let repo = branch();
+        let mut moved = std::process::Command::new("sh");
+        moved.args(["-c", moves]).current_dir(repo.root());
+        assert!(moved.status().expect("sh runs").success());
+        let task = ["tasks/demo/TASK.md", ".ralph/active/demo/TASK.md"];
+        let task = task.iter().find(|it| repo.path(it).exists()).expect("the task");
+        repo.write(task, &easy);
+        repo.write("n", "x\n");
+        repo.commit("ralph(demo): work");
+        let ran = verify(&repo, &[]);
+        assert_eq!(ran.code, Some(4), "{moves}: {} {}", ran.stdout, ran.stderr);
+    }
+}
+
+/// A human's word stands for a proof, not for a check that is red.
+#[test]
+fn a_tick_by_hand_with_a_red_check_is_not_proven_even_if_it_is_allowed() {
+    let repo = branch();
+    tick(&repo, "squares");
+    repo.commit("I looked at it");
+    is(&repo, &["--allow-accepted"], 4, ["not proven", "open"], &[]);
+    repo.write("sq.sh", RIGHT);
+    tick(&repo, "notes");
+    repo.commit("and at this");
+    is(&repo, &["--allow-accepted"], 0, ["by hand", "commit"], &["by_hand"]);
+}
+
+#[test]
+fn what_a_human_accepted_is_listed_and_counts_if_the_caller_says_so() {
+    let repo = branch();
+    let build = "set -e\necho 'echo seven' > sq.sh\necho 'test $(sh sq.sh 7) = seven' > tests/run.sh\n\
+                 sed -i.bak 's/\\[ \\] squares/[x] squares/' tasks/demo/TASK.md\nrm tasks/demo/TASK.md.bak\n\
+                 echo '- 2026-01-01 did it' >> tasks/demo/progress.md\ngit add -A\ngit commit -qm 'ralph(demo): work'\n";
+    repo.write("build.sh", build);
+    repo.commit("a script");
+    let ran = repo
+        .run("turns: [{steps: [{run: sh build.sh}]}]", &["--max-iterations", "1", "--sandbox=off"]);
+    assert!(story(&repo, &ran).starts_with("iteration 1: held\n"), "{}", story(&repo, &ran));
+    assert_eq!(repo.ralph(&["accept", "demo", "squares"]).code, Some(0));
+    is(&repo, &[], 4, ["by hand", "open"], &["by_hand"]);
+    is(&repo, &["--allow-accepted"], 0, ["by hand", "open"], &["by_hand"]);
+}
+
+#[test]
+fn what_a_clone_lacks_is_named_with_the_way_out() {
+    let repo = worked(&[]);
+    let ran = repo.ralph(&["verify", "demo", "--base", "nowhere"]);
+    assert_eq!(ran.code, Some(8));
+    assert!(ran.stderr.contains("no commit `nowhere`"), "{}", ran.stderr);
+    let to = repo.beside("shallow").display().to_string();
+    let from = format!("file://{}", repo.root().display());
+    repo.git(&["clone", "--quiet", "--depth", "1", "--branch", "work", &from, &to]);
+    let mut command = repo.command(&["verify", "demo", "--json"]);
+    command.current_dir(Path::new(&to));
+    let ran = crate::repo::finish(command);
+    assert_eq!(ran.code, Some(8), "{}", ran.stdout);
+    assert!(ran.stderr.contains("fetch-depth: 0"), "{}", ran.stderr);
+    // A dependency that only this machine had.
+    let task = "# Demo\n\n- [ ] app\n  - verify: `sh tools/check.sh`\n- [ ] notes\n";
+    let files = [("tools/check.sh", "quern --check app.txt\n"), (".gitignore", "bin/\n")];
+    let repo = Repo::with(task, &files);
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    repo.write("app.txt", "app\n");
+    tick(&repo, "app");
+    claim(&repo, &[("app", "check")]);
+    repo.commit("work");
+    let ran = verify(&repo, &[]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stdout);
+    assert!(ran.stderr.contains("setup:"), "{}", ran.stderr);
+}
