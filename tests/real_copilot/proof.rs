@@ -30,7 +30,13 @@ fn run(case: &Case) -> Option<(Option<i32>, String)> {
     let scene = scene.with(&model);
     let limits = ["job", "--max-iterations", "1", "--stuck-threshold", "1", "--no-stop-check"];
     let ended = scene.run(&limits);
-    Some((ended.code, format!("{}\n{}", ended.stdout, ended.stderr)))
+    let results: Vec<String> = model.requests().last().map_or_else(Vec::new, |last| {
+        let messages = last["messages"].as_array().cloned().unwrap_or_default();
+        let tools = messages.iter().filter(|message| message["role"] == "tool");
+        tools.map(|message| message["content"].to_string()).collect()
+    });
+    let told = [ended.stdout, ended.stderr, results.join("\n")].join("\n");
+    Some((ended.code, told))
 }
 
 fn try_third(kind: Kind, is_wrong: fn(Option<i32>, &str) -> bool) {
