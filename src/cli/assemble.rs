@@ -36,14 +36,14 @@ use crate::config::Settings;
 use crate::engine::{BaselineRun, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
-use crate::model::{ExitCode, ProofMode, Record, Reporter, Task};
+use crate::model::{ExitCode, ProofMode, Record, Reporter, Task, Tier};
 use crate::recipe::Bridge;
 use crate::report::LiveLine;
 use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
-    CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders, Table,
-    VerifyError,
+    Around, CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders,
+    Table, VerifyError,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -172,6 +172,7 @@ async fn finish(
         verify_limit: settings.verify_timeout.0,
         regression_budget: settings.regression_budget.0,
         check_environment: identity_variables,
+        around: around(walls.tier())?,
         baseline: if settings.baseline { BaselineRun::Taken } else { BaselineRun::Skipped },
         commits_alone: commits_alone(&settings),
         premium: launch::premium(&settings, command.kind),
@@ -327,6 +328,15 @@ fn about_proof(mode: ProofMode) -> Option<String> {
         }
     };
     Some(told.to_owned())
+}
+
+/// What checks use besides the repository, where commands can change it.
+fn around(tier: Tier) -> Result<Option<Around>, Failure> {
+    let (home, path) = (etcetera::home_dir().ok(), std::env::var_os("PATH").unwrap_or_default());
+    match (tier, home) {
+        (Tier::Full, _) | (_, None) => Ok(None),
+        (Tier::Partial | Tier::Off, Some(home)) => Ok(Some(Around::look(&home, &path)?)),
+    }
 }
 
 /// Which files are tests and configuration.

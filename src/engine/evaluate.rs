@@ -75,7 +75,8 @@ impl Run {
         completion: Completion,
     ) -> Result<Evaluated, EngineError> {
         if verdict.tampered() {
-            // Everything stays as it is, for the human to look at.
+            // Everything else stays as it is, for the human to look at.
+            self.take_back_ticks(&iteration.task);
             let reason = tampering(&verdict);
             self.record_verdict(iteration, evidence, verdict)?;
             return Ok(Evaluated { outcome: Some(Outcome::Tampered { reason }), proven: false });

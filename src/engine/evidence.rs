@@ -62,6 +62,9 @@ impl Run {
             },
         )?;
         collected.evidence.state_files.extend(self.changed_records(ReadBack::IfTouched));
+        if let Some(around) = &parts.around {
+            collected.evidence.around = around.changed()?;
+        }
         Ok(collected)
     }
 

@@ -8,6 +8,7 @@ mod begin;
 mod cancellable_checks;
 mod dead_run;
 mod decide;
+mod derive_again;
 mod error;
 mod evaluate;
 mod evidence;

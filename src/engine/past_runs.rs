@@ -55,8 +55,7 @@ pub(super) fn cut_torn_record(journal: &Path) -> Result<Option<String>, EngineEr
 /// The last iteration number of a task in its journals, which may be ahead of state.json.
 pub(super) fn last_iteration(journals: &[PathBuf], layout: &Layout) -> Result<u32, EngineError> {
     for journal in journals {
-        let of_this_task = |event: Event| matches!(&event.kind, EventKind::RunStarted { task, folder, .. } if is(layout, task, folder));
-        if !first(journal).ok().flatten().is_some_and(of_this_task) {
+        if !first(journal).ok().flatten().is_some_and(|event| is_of(layout, &event)) {
             continue;
         }
         if committed(journal) {
@@ -70,8 +69,10 @@ pub(super) fn last_iteration(journals: &[PathBuf], layout: &Layout) -> Result<u3
     Ok(0)
 }
 
-fn is(layout: &Layout, task: &str, folder: &str) -> bool {
-    *layout == layout_of(task, folder)
+/// Is this the start of a run of the task?
+pub(super) fn is_of(layout: &Layout, event: &Event) -> bool {
+    matches!(&event.kind, EventKind::RunStarted { task, folder, .. }
+        if *layout == layout_of(task, folder))
 }
 
 /// A task's layout from the names in its journal.

@@ -7,6 +7,7 @@
 
 use super::EngineError;
 use super::dead_run::ResumeContext;
+use super::derive_again::derive_again;
 use super::past_runs::{cut_torn_record, has_events, last_iteration};
 use super::resumed::Resumed;
 use super::state;
@@ -41,6 +42,7 @@ pub fn resume(
         here.resume_dead_run(journal, layout, resumed)?;
     }
     open_unjudged(here.repo, layout, resumed)?;
+    derive_again(here.repo, layout, &journals, resumed)?;
     resumed.iteration = last_iteration(&journals, layout)?;
     Ok(())
 }

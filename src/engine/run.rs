@@ -23,7 +23,7 @@ use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::task::TaskFolder;
 use crate::verify::{
-    Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, ProofRooms, Repo, Table,
+    Around, Baseline, Checks, CommitsAlone, Identity, Layout, Preflight, ProofRooms, Repo, Table,
 };
 
 /// Starts the agent, as often as needed, with this model if one is named.
@@ -83,6 +83,8 @@ pub struct RunParts {
     pub regression_budget: Duration,
     /// Variables for verify commands.
     pub check_environment: Vec<(String, String)>,
+    /// What checks use besides the repository, where no sandbox keeps it as it is.
+    pub around: Option<Around>,
     /// Do the verify commands run before the work?
     pub baseline: BaselineRun,
     /// Does a commit alone prove a criterion?

@@ -40,6 +40,17 @@ impl Run {
         Ok(())
     }
 
+    /// Opens every box again that was open before a turn. A TASK.md that cannot be read stays as it
+    /// is.
+    pub(super) fn take_back_ticks(&self, before: &Task) {
+        let open = before.criteria.iter().filter(|criterion| !criterion.checked);
+        for criterion in open {
+            if let Err(error) = self.set_tick(&criterion.key, Tick::Open) {
+                tracing::debug!(%error, "a tick stays");
+            }
+        }
+    }
+
     /// Records a message for the human.
     pub(super) fn notice(&self, message: &str) -> Result<(), EngineError> {
         self.parts.events.record(EventKind::Notice { message: message.to_owned() })?;

@@ -88,6 +88,7 @@ fn can_be_fixed(kind: FindingKind) -> bool {
         | FindingKind::CheckFailed
         | FindingKind::RedBefore
         | FindingKind::HarnessNeeded
+        | FindingKind::AroundChanged
         | FindingKind::Regression => true,
         // A forbidden change: the runner undoes it, and the turn has failed. History may only
         // grow, so that the agent cannot take back a commit either.

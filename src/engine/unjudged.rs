@@ -24,10 +24,15 @@ pub(super) fn open_unjudged(
 ) -> Result<(), EngineError> {
     let Some(Unjudged { before, ticked, judged }) = unjudged(repo, layout)? else { return Ok(()) };
     let state = state::load(repo, layout)?.state;
-    // A verdict that is in state.json and not yet committed counts, too.
+    let file = layout.file(STATE);
+    let committed = repo.held(&repo.checkpoint()?.head, &file)?;
+    let is_newer = committed != std::fs::read(repo.root().join(&file)).ok();
+    // A verdict that is in state.json and not yet committed counts, too; and a committed one where a
+    // shallow clone does not show who committed it.
     let since = |key: &CriterionKey| {
         let entry = state.find(key).filter(|entry| entry.proof.is_some());
-        entry.and_then(|entry| entry.iteration).is_some_and(|iteration| iteration > judged)
+        let iteration = entry.and_then(|entry| entry.iteration);
+        (is_newer || before.is_none()) && iteration.is_some_and(|iteration| iteration > judged)
     };
     let ticked = ticked.into_iter().filter(|key| !since(key));
     open_again(repo, layout, ticked, &mut resumed.notices)?;
@@ -120,11 +125,17 @@ fn unjudged(repo: &dyn Repo, layout: &Layout) -> Result<Option<Unjudged>, Engine
     Ok(Some(Unjudged { before, ticked, judged }))
 }
 
-/// Does a state commit record one more iteration? One that only commits prepared files or clears
-/// attempts is not a verdict on the commits before it.
+/// Is a commit the runner's, and does it record one more iteration? One that only commits prepared
+/// files or clears attempts is not a verdict on the commits before it. The runner's changes
+/// nothing but state files, whatever its title says.
 fn judges(repo: &dyn Repo, layout: &Layout, commit: &Ancestor) -> Result<bool, EngineError> {
     let now = iteration_at(repo, layout, Some(&commit.id))?;
-    Ok(now > iteration_at(repo, layout, commit.parent.as_ref())?)
+    if now <= iteration_at(repo, layout, commit.parent.as_ref())? {
+        return Ok(false);
+    }
+    let Some(parent) = &commit.parent else { return Ok(true) };
+    let changes = repo.between(parent, &commit.id)?;
+    Ok(changes.iter().all(|change| layout.is_state_file(&change.path)))
 }
 
 /// The last iteration in a commit's state.json.
@@ -140,7 +151,7 @@ fn iteration_at(
 }
 
 /// The criteria that are ticked in a commit.
-fn ticked_at(
+pub(super) fn ticked_at(
     repo: &dyn Repo,
     layout: &Layout,
     commit: Option<&Oid>,

@@ -52,6 +52,9 @@ pub struct Evidence {
     pub state_uncommitted: Vec<PathChange>,
     /// Hooks and agent settings that changed.
     pub settings: Vec<PathChange>,
+    /// Programs on PATH, and configuration of tools in HOME, that are not as at the run's start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub around: Vec<PathBuf>,
     /// Whether progress.md has a new entry with the iteration's date.
     pub progress: bool,
     /// Whether progress.md lost or changed lines that stood there before.

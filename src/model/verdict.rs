@@ -156,6 +156,8 @@ pub enum FindingKind {
     RecordsTampered,
     /// Hooks or agent settings were changed.
     SettingsChanged,
+    /// Programs on PATH, or configuration of tools in HOME, are not as at the run's start.
+    AroundChanged,
     /// A tool call ran without a decision.
     UndecidedCall,
     /// The runner had to end the turn: it hung, or did the same thing again and again.

@@ -120,6 +120,7 @@ pub fn collect(repo: &dyn Repo, inputs: &Inputs<'_>) -> Result<Collected, Verify
             .filter(|change| layout.is_state_file(&change.path))
             .collect(),
         settings: inputs.settings.differences(&repo.settings()?),
+        around: Vec::new(),
         progress,
         progress_rewritten,
         checks: Vec::new(),

@@ -1,6 +1,6 @@
 //! How paths are written in messages: bounded, on one line, never as terminal control.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::model::{ChangeKind, CriterionKey, PathChange, TaskFileChange};
 
@@ -22,6 +22,11 @@ pub(crate) fn change(change: &PathChange) -> String {
         ChangeKind::Deleted => "removed",
     };
     format!("{kind} {}", path(&change.path))
+}
+
+/// Several paths in one sentence.
+pub(crate) fn paths(all: &[PathBuf]) -> String {
+    list(&all.iter().map(|it| path(it)).collect::<Vec<_>>())
 }
 
 /// Several changes in one sentence: `added a, changed b and 3 more`.

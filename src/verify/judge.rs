@@ -38,6 +38,7 @@ pub fn judge(evidence: &Evidence, rules: &JudgeRules<'_>) -> Verdict {
     case.history();
     case.operation();
     case.secrets();
+    case.around();
     case.task_file();
     case.state();
     case.commits();
@@ -120,6 +121,23 @@ impl Case<'_> {
             ),
         );
         self.repairs.push(Repair::BackToCheckpoint);
+    }
+
+    /// A check that uses them could mean something else than at the start.
+    fn around(&mut self) {
+        if self.evidence.around.is_empty() {
+            return;
+        }
+        let paths = format::paths(&self.evidence.around);
+        self.find(
+            FindingKind::AroundChanged,
+            Weight::Fails,
+            format!(
+                "Programs or configuration outside of the repository, which checks use, are not as \
+                 they were when the run began: {paths}. Put them back; only a new run takes them as \
+                 they are."
+            ),
+        );
     }
 
     fn history(&mut self) {

@@ -8,6 +8,7 @@
 //! [`Repo::checkpoint`], [`StateFiles::read`] and [`Repo::settings`] before the turn;
 //! [`collect`] after it; then [`plan`] and [`run_checks`]; then [`judge`]; then [`repair`].
 
+mod around;
 mod baseline;
 mod branch;
 mod check_run;
@@ -42,6 +43,7 @@ mod weigh;
 #[cfg(test)]
 mod tests;
 
+pub use around::Around;
 pub use baseline::Baseline;
 pub use branch::{
     Claims, Derivation, DerivedCheck, DerivedTick, ProofStage, Remark, RemarkKind, Seen, TickClaim,

@@ -34,7 +34,7 @@ fn a_tick_of_a_killed_run_is_judged_in_a_fresh_clone() {
 #[test]
 fn only_what_an_agent_ticked_after_the_last_judgement_is_open_again() {
     type History = fn(&Repo);
-    let histories: [(&str, bool, History); 10] = [
+    let histories: [(&str, bool, History); 11] = [
         ("an agent's commit", true, |repo| {
             TICK(repo);
             repo.commit(AGENTS);
@@ -60,6 +60,13 @@ fn only_what_an_agent_ticked_after_the_last_judgement_is_open_again() {
             repo.commit("once more");
             TICK(repo);
             repo.commit(AGENTS);
+        }),
+        ("more than a judgement", true, |repo| {
+            TICK(repo);
+            repo.commit(AGENTS);
+            repo.write("tasks/demo/state.json", JUDGEMENT);
+            repo.write("work.txt", "work");
+            repo.commit(STATE);
         }),
         ("a judgement", false, judged),
         ("a human's commit", false, |repo| {
@@ -104,18 +111,56 @@ fn only_what_an_agent_ticked_after_the_last_judgement_is_open_again() {
     }
 }
 
+const JUDGEMENT: &str = r#"{"version": 1, "iteration": 1, "criteria": [{"text": "a is there", "occurrence": 0, "attempts": 0, "proof": "commit", "iteration": 1}]}"#;
 const TICK: fn(&Repo) =
     |repo| repo.write("tasks/demo/TASK.md", repo.task().replace("[ ] a", "[x] a"));
 const UNTICK: fn(&Repo) =
     |repo| repo.write("tasks/demo/TASK.md", repo.task().replace("[x] a", "[ ] a"));
 
-/// An agent's tick, and what the runner wrote down about it.
+/// An agent's work, its tick, and what the runner wrote down about it.
 fn judged(repo: &Repo) {
+    repo.write("work.txt", "work");
+    claimed(repo);
+}
+
+/// An agent's tick, and what its own commit says in the runner's name.
+fn claimed(repo: &Repo) {
     TICK(repo);
     repo.commit(AGENTS);
-    let state = r#"{"version": 1, "iteration": 1, "criteria": [{"text": "a is there", "occurrence": 0, "attempts": 0, "proof": "commit", "iteration": 1}]}"#;
-    repo.write("tasks/demo/state.json", state);
+    repo.write("tasks/demo/state.json", JUDGEMENT);
     repo.commit(STATE);
+}
+
+/// The agent of a killed run titles a commit as the runner does.
+#[test]
+fn a_proof_that_only_state_json_tells_of_is_derived_again() {
+    const UNDERIVED: &str = "state.json says that `a is there` is proven, but no commit";
+    type History = fn(&Repo);
+    let histories: [(&str, bool, History); 4] = [
+        ("no work at all", false, claimed),
+        ("work on another criterion", false, |repo| {
+            repo.write("work.txt", "work");
+            let ticked = repo.task().replace("[ ] b", "[x] b");
+            repo.write("tasks/demo/TASK.md", ticked);
+            repo.commit("ralph(demo): [b is there] done");
+            claimed(repo);
+        }),
+        ("its own work", true, judged),
+        ("its own work, in a commit of its own", true, |repo| {
+            repo.write("work.txt", "work");
+            repo.commit("ralph(demo): work");
+            claimed(repo);
+        }),
+    ];
+    for (name, derives, history) in histories {
+        let repo = Repo::new(&by_commits());
+        history(&repo);
+        let ran = repo.run(HONEST, &[]);
+        assert_eq!(ran.code, Some(if derives { 0 } else { 4 }), "{name}: {}", ran.stdout);
+        assert_eq!(ran.stdout.contains(UNDERIVED), !derives, "{name}: {}", ran.stdout);
+        let proof = repo.state()["criteria"][0]["proof"].clone();
+        assert_eq!(proof == "commit", derives, "{name}: {proof}");
+    }
 }
 
 /// A job that fetches one commit sees no more of the history: what is in that commit, and

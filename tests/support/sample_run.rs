@@ -81,6 +81,7 @@ fn evidence(focus: &str, commits: usize) -> Evidence {
         human: vec![],
         state_files: vec![],
         settings: vec![],
+        around: vec![],
         progress: true,
         progress_rewritten: false,
         checks: vec![check("cargo test -p client retry", CheckStatus::Passed, 3_200)],

@@ -136,6 +136,7 @@ impl TestRun {
             verify_limit: Duration::from_secs(600),
             regression_budget: Duration::from_secs(30),
             check_environment: Vec::new(),
+            around: None,
             baseline: BaselineRun::Taken,
             commits_alone: CommitsAlone::Accepted,
             premium: Box::new(|_| Premium::Counted),

@@ -15,7 +15,7 @@ use crate::verify::error::VerifyError;
 use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 
 /// Files and folders of the working tree that can widen what an agent may do.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 9] = [
     ".github/hooks",
     ".github/copilot",
     ".github/mcp.json",
@@ -23,6 +23,8 @@ const SETTINGS: [&str; 7] = [
     ".copilot",
     ".mcp.json",
     ".vscode/mcp.json",
+    ".ralph/config.toml",
+    ".ralph/templates",
 ];
 
 /// A folder below them that holds whole checkouts, and no settings.

@@ -51,6 +51,7 @@ fn good() -> Evidence {
         guardrails: SignsChange::Unchanged,
         state_uncommitted: Vec::new(),
         settings: Vec::new(),
+        around: Vec::new(),
         progress: true,
         progress_rewritten: false,
         checks: vec![check(Some("one"), CheckStatus::Passed), check(None, CheckStatus::Passed)],

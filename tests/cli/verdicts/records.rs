@@ -69,10 +69,11 @@ fn the_activity_log_is_rewritten() {
     iteration 1: fail
       tampering: records_tampered
     exit 10: tampered
-    - [x] out.txt says hello
+    - [ ] out.txt says hello
     - [ ] notes exist
     on refs/heads/main
     commit: ralph(demo): say hello
+    left:  M tasks/demo/TASK.md
     ");
 }
 
@@ -84,10 +85,11 @@ fn a_hook_is_planted() {
     iteration 1: fail
       tampering: settings_changed
     exit 10: tampered
-    - [x] out.txt says hello
+    - [ ] out.txt says hello
     - [ ] notes exist
     on refs/heads/main
     commit: ralph(demo): say hello
+    left:  M tasks/demo/TASK.md
     ");
 }
 
@@ -143,4 +145,19 @@ fn what_other_processes_add_to_the_audit_is_theirs() {
     let repo = repo("for f in .ralph/audit/audit-*.jsonl; do echo '{}' >> \"$f\"; done");
     let (ran, _) = once(&repo, super::BUILDS);
     assert!(!ran.stdout.contains("own records changed"), "{}", ran.stdout);
+}
+
+/// Where no kernel keeps an agent out of HOME.
+#[test]
+fn what_checks_use_outside_of_the_repository_is_changed() {
+    for change in
+        ["echo 'script-shell=/bin/true' > \"$HOME/.npmrc\"", "echo x > \"$HOME/.gitconfig\""]
+    {
+        let repo = repo(change);
+        let ran = repo.run(super::BUILDS, &["--max-iterations", "1", "--sandbox=off"]);
+        assert_eq!(ran.code, Some(3), "{change}\n{}{}", ran.stdout, ran.stderr);
+        let told = "which checks use, are not as they were when the run began: ";
+        assert!(ran.stdout.contains(told), "{change}\n{}", ran.stdout);
+        assert_eq!(repo.task().matches("[x]").count(), 0, "{change}");
+    }
 }

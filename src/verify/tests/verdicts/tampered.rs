@@ -97,9 +97,14 @@ fn a_tool_call_that_nobody_decided() {
 
 #[test]
 fn hooks_or_agent_settings_changed() {
-    for name in
-        [".github/hooks/x.json", ".claude/settings.json", ".mcp.json", ".git/hooks/pre-commit"]
-    {
+    for name in [
+        ".github/hooks/x.json",
+        ".claude/settings.json",
+        ".mcp.json",
+        ".git/hooks/pre-commit",
+        ".ralph/config.toml",
+        ".ralph/templates/iteration.md",
+    ] {
         let scene = TestRepo::new();
         let begun = scene.turn();
         scene.honest_work();

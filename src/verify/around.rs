@@ -1,0 +1,219 @@
+//! What checks use besides the repository: programs on PATH, and the configuration of tools in
+//! HOME. Where no sandbox keeps the agent's hands off them, they are compared with the run's start.
+//!
+//! Invariant: a program's content is not read: its size, its file and the time of its last change
+//! tell. What is new counts only if it comes before a program that was there. What does NOT live
+//! here: which sandbox is in force.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::error::VerifyError;
+use super::fingerprint::{Fingerprint, Fingerprints};
+
+/// Configuration in HOME that tools of common checks read.
+const CONFIGURATION: [&str; 33] = [
+    ".bash_profile",
+    ".bashrc",
+    ".bundle/config",
+    ".bunfig.toml",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".composer/config.json",
+    ".config/composer/config.json",
+    ".config/git/attributes",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/go/env",
+    ".config/mise/config.toml",
+    ".config/NuGet/NuGet.Config",
+    ".config/pip/pip.conf",
+    ".config/pnpm/rc",
+    ".config/uv/uv.toml",
+    ".gemrc",
+    ".gitconfig",
+    ".gradle/gradle.properties",
+    ".gradle/init.gradle",
+    ".m2/settings.xml",
+    ".mavenrc",
+    ".npmrc",
+    ".nuget/NuGet/NuGet.Config",
+    ".pip/pip.conf",
+    ".profile",
+    ".pydistutils.cfg",
+    ".rspec",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".zshenv",
+    ".zshrc",
+];
+
+/// Folders of HOME in which each file is configuration.
+const FOLDERS: [&str; 1] = [".gradle/init.d"];
+
+/// Where the user's own Python packages lie, one folder for each version.
+const PYTHONS: &str = ".local/lib";
+
+/// Programs and configuration at the run's start.
+#[derive(Debug)]
+pub struct Around {
+    home: PathBuf,
+    path: Vec<PathBuf>,
+    configuration: Fingerprints,
+    programs: BTreeMap<PathBuf, Stamp>,
+}
+
+/// What tells that a program is another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    changed: (i64, i64),
+}
+
+impl Around {
+    /// Looks at HOME and the folders of PATH.
+    ///
+    /// # Errors
+    /// If configuration is there and cannot be read.
+    pub fn look(home: &Path, path: &OsStr) -> Result<Self, VerifyError> {
+        let path: Vec<PathBuf> =
+            std::env::split_paths(path).filter(|it| it.is_absolute()).collect();
+        let (configuration, programs) = (configuration(home)?, programs(&path));
+        Ok(Self { home: home.to_owned(), path, configuration, programs })
+    }
+
+    /// What differs from then.
+    ///
+    /// # Errors
+    /// If configuration is there and cannot be read.
+    pub fn changed(&self) -> Result<Vec<PathBuf>, VerifyError> {
+        let differences = self.configuration.differences(&configuration(&self.home)?);
+        let mut changed: Vec<PathBuf> =
+            differences.into_iter().map(|change| self.home.join(change.path)).collect();
+        let now = programs(&self.path);
+        let was = self.programs.iter();
+        let other = was.filter(|(path, stamp)| now.get(*path) != Some(stamp));
+        changed.extend(other.map(|(path, _)| path.clone()));
+        let new = now.keys().filter(|path| !self.programs.contains_key(*path));
+        changed.extend(new.filter(|path| self.hides_another(path)).cloned());
+        Ok(changed)
+    }
+
+    /// Does a program come before another one of its name?
+    fn hides_another(&self, program: &Path) -> bool {
+        let (Some(folder), Some(name)) = (program.parent(), program.file_name()) else {
+            return false;
+        };
+        let later = self.path.iter().skip_while(|it| *it != folder).filter(|it| *it != folder);
+        later.map(|folder| folder.join(name)).any(|other| other.exists())
+    }
+}
+
+fn configuration(home: &Path) -> Result<Fingerprints, VerifyError> {
+    let mut paths: Vec<PathBuf> = CONFIGURATION.iter().map(PathBuf::from).collect();
+    for folder in FOLDERS {
+        paths.extend(names(&home.join(folder)).map(|name| Path::new(folder).join(name)));
+    }
+    for version in names(&home.join(PYTHONS)) {
+        let packages = Path::new(PYTHONS).join(version).join("site-packages");
+        let run_at_start = names(&home.join(&packages)).filter(|name| {
+            let is_path_file = Path::new(name).extension().is_some_and(|it| it == "pth");
+            is_path_file || name == "usercustomize.py" || name == "sitecustomize.py"
+        });
+        paths.extend(run_at_start.map(|name| packages.join(name)));
+    }
+    let mut found = Fingerprints::default();
+    for path in paths {
+        let print = Fingerprint::of(&home.join(&path))?;
+        if print != Fingerprint::Absent {
+            found.insert(path, print);
+        }
+    }
+    Ok(found)
+}
+
+/// The programs in folders that the user may write.
+fn programs(path: &[PathBuf]) -> BTreeMap<PathBuf, Stamp> {
+    let writable = path.iter().filter(|folder| access(*folder, Access::WRITE_OK).is_ok());
+    let all = writable.flat_map(|folder| names(folder).map(|name| folder.join(name)));
+    let files = all.filter_map(|path| {
+        let meta = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        let stamp = Stamp {
+            device: meta.dev(),
+            inode: meta.ino(),
+            size: meta.size(),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        };
+        Some((path, stamp))
+    });
+    files.collect()
+}
+
+/// The names in a folder; none if it is not there.
+fn names(folder: &Path) -> impl Iterator<Item = OsString> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.file_name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// HOME with a program on PATH, and what a change of it comes to.
+    fn after(change: impl FnOnce(&Path)) -> Vec<String> {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let home = folder.path();
+        for (file, text) in [
+            (".npmrc", "a"),
+            ("early/ls", "#"),
+            ("late/tool", "#"),
+            (".local/lib/python3.11/site-packages/a.py", "1"),
+        ] {
+            write(home, file, text);
+        }
+        let path = std::env::join_paths([home.join("early"), home.join("late")]).expect("PATH");
+        let around = Around::look(home, &path).expect("looks");
+        assert_eq!(around.changed().expect("looks again"), Vec::<PathBuf>::new());
+        change(home);
+        let changed = around.changed().expect("looks again").into_iter();
+        let changed = changed.map(|it| it.strip_prefix(home).expect("below").display().to_string());
+        changed.collect()
+    }
+
+    fn write(home: &Path, file: &str, text: &str) {
+        let path = home.join(file);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    #[test]
+    fn a_program_or_configuration_that_is_another_is_named() {
+        assert_eq!(after(|home| write(home, ".npmrc", "b")), [".npmrc"]);
+        assert_eq!(after(|home| write(home, ".gitconfig", "b")), [".gitconfig"]);
+        assert_eq!(after(|home| write(home, "early/ls", "##")), ["early/ls"]);
+        assert_eq!(after(|home| write(home, "early/tool", "#")), ["early/tool"]);
+        assert_eq!(
+            after(|home| fs::remove_file(home.join("late/tool")).expect("removed")),
+            ["late/tool"]
+        );
+        let start = ".local/lib/python3.11/site-packages/usercustomize.py";
+        assert_eq!(after(|home| write(home, start, "1")), [start]);
+    }
+
+    #[test]
+    fn what_no_check_of_the_start_could_mean_is_not() {
+        let none: [&str; 0] = [];
+        assert_eq!(after(|home| write(home, "late/other", "#")), none);
+        assert_eq!(after(|home| write(home, "late/ls", "#")), none);
+        assert_eq!(after(|home| write(home, "notes.txt", "#")), none);
+        let package = ".local/lib/python3.11/site-packages/b.py";
+        assert_eq!(after(|home| write(home, package, "#")), none);
+    }
+}
