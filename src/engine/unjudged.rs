@@ -26,13 +26,13 @@ pub(super) fn open_unjudged(
     let state = state::load(repo, layout)?.state;
     let file = layout.file(STATE);
     let committed = repo.held(&repo.checkpoint()?.head, &file)?;
-    let is_newer = committed != std::fs::read(repo.root().join(&file)).ok();
+    let is_newer = committed != std::fs::read(repo.root().join(&file)).ok() || before.is_none();
     // A verdict that is in state.json and not yet committed counts, too; and a committed one where a
     // shallow clone does not show who committed it.
     let since = |key: &CriterionKey| {
         let entry = state.find(key).filter(|entry| entry.proof.is_some());
         let iteration = entry.and_then(|entry| entry.iteration);
-        (is_newer || before.is_none()) && iteration.is_some_and(|iteration| iteration > judged)
+        is_newer && iteration.is_some_and(|iteration| iteration > judged)
     };
     let ticked = ticked.into_iter().filter(|key| !since(key));
     open_again(repo, layout, ticked, &mut resumed.notices)?;

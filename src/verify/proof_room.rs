@@ -93,7 +93,8 @@ impl ProofRooms {
         let failed = failed.await?;
         if failed.is_none() {
             room.set_up = Some(inputs.clone());
-            let made = IgnoredCopy::take(room.room.work(), room.room.ignored()?, taken)?;
+            let ignored = room.room.ignored()?;
+            let made = IgnoredCopy::take(room.room.work(), ignored, taken)?;
             self.set_up = Some((made, inputs));
         }
         Ok(failed)

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use git2::{ObjectType, Repository, TreeWalkMode, TreeWalkResult};
+use git2::{ObjectType, Repository};
 
 use super::edited::edited;
 use super::git_repo::GitRepo;
+use super::known_trees::kind;
 use super::locks::patiently;
-use super::plain::{oid, path};
+use super::plain::oid;
 use super::tree_files::TreeFiles;
 use crate::model::{Oid, PathChange};
 use crate::verify::error::VerifyError;
-use crate::verify::harness::{EntryKind, FileEntry, TreeEdit};
+use crate::verify::harness::{FileEntry, TreeEdit};
 
 impl GitRepo {
     pub(super) fn files_in(
@@ -22,22 +24,9 @@ impl GitRepo {
     ) -> Result<TreeFiles, VerifyError> {
         let failed = self.failed("read a tree");
         let repo = Repository::open(&self.git_dir).map_err(&failed)?;
-        let mut entries = BTreeMap::new();
-        let id = git2::Oid::from_str(tree.as_str()).map_err(&failed)?;
-        let object = repo.find_object(id, None).map_err(&failed)?;
-        let root = object.peel_to_tree().map_err(&failed)?;
-        root.walk(TreeWalkMode::PreOrder, |folder, entry| {
-            if entry.kind() != Some(ObjectType::Tree) {
-                let name = [folder.as_bytes(), entry.name_bytes()].concat();
-                let mut id = [0; 20];
-                id.copy_from_slice(&entry.id().as_bytes()[..20]);
-                entries.insert(path(&name), FileEntry { kind: kind(entry.filemode()), id });
-            }
-            TreeWalkResult::Ok
-        })
-        .map_err(&failed)?;
+        let root = self.tree(&repo, tree)?;
+        let mut entries = self.known.entries(&repo, &root).map_err(&failed)?;
         drop(root);
-        drop(object);
         let mut edited = BTreeMap::new();
         for edit in edits {
             match edit {
@@ -45,11 +34,12 @@ impl GitRepo {
                     let id = git2::Oid::hash_object(ObjectType::Blob, bytes).map_err(&failed)?;
                     let mut name = [0; 20];
                     name.copy_from_slice(&id.as_bytes()[..20]);
-                    entries.insert(path.clone(), FileEntry { kind: *kind, id: name });
+                    let entry = FileEntry { kind: *kind, id: name };
+                    Arc::make_mut(&mut entries).insert(path.clone(), entry);
                     edited.insert(path.clone(), bytes.clone());
                 }
                 TreeEdit::Remove { path } => {
-                    entries.remove(path);
+                    Arc::make_mut(&mut entries).remove(path);
                 }
             }
         }
@@ -110,13 +100,5 @@ impl GitRepo {
             .and_then(|id| repo.find_object(id, None))
             .and_then(|object| object.peel_to_tree())
             .map_err(self.failed("read a tree"))
-    }
-}
-
-fn kind(mode: i32) -> EntryKind {
-    match mode {
-        0o120_000 => EntryKind::Link,
-        0o160_000 => EntryKind::Gitlink,
-        mode => EntryKind::Regular { executable: mode & 0o100 != 0 },
     }
 }

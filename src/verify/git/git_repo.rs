@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
+use super::known_trees::KnownTrees;
 use super::plain::oid;
 use super::tree_files::TreeFiles;
 use crate::model::{Checkpoint, HeldWork, Oid, PathChange};
@@ -29,6 +30,7 @@ pub struct GitRepo {
     pub(super) git_dir: PathBuf,
     pub(super) common_dir: PathBuf,
     pub(super) opened: SystemTime,
+    pub(super) known: KnownTrees,
 }
 
 impl std::fmt::Debug for GitRepo {
@@ -69,7 +71,8 @@ impl GitRepo {
         let (root, git_dir) = (canonical(work)?, canonical(found.path())?);
         let common_dir = canonical(found.commondir())?;
         let opened = SystemTime::now();
-        Ok(Self { repo: Mutex::new(found), root, git_dir, common_dir, opened })
+        let (repo, known) = (Mutex::new(found), KnownTrees::default());
+        Ok(Self { repo, root, git_dir, common_dir, opened, known })
     }
 
     /// Where commits and refs are kept: `.git`, or, of a linked working tree, that of the

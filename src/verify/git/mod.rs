@@ -13,6 +13,7 @@ mod files;
 mod git_repo;
 mod history;
 mod identity;
+mod known_trees;
 mod locks;
 mod merge;
 mod operation;

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
+use super::known_trees::Entries;
 use crate::verify::harness::{EntryKind, FileEntry, SourceTree};
 
 /// A tree, with edits laid over it.
 pub struct TreeFiles {
     pub(super) repo: Repository,
-    pub(super) entries: BTreeMap<PathBuf, FileEntry>,
+    pub(super) entries: Entries,
     pub(super) edited: BTreeMap<PathBuf, Vec<u8>>,
 }
 

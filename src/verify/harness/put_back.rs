@@ -1,5 +1,6 @@
 //! The edits that make the current tree one with the start's harness.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use super::cfg_test;
 use super::conventions::Role;
 use super::entries::package_json::takes_a_known_name;
 use super::entries::{self, Manifests};
-use super::files::{EntryKind, SourceTree, text};
+use super::files::{EntryKind, FileEntry, SourceTree, text};
 use super::inline;
 use super::judges::judges;
 use super::paths::{extension, file_name, folder, sounds_like_a_check};
@@ -31,6 +32,32 @@ pub fn put_back(question: &HarnessQuestion<'_>) -> PutBack {
     }
     work.rust(&changed);
     work.finish()
+}
+
+/// The paths that differ between two trees.
+fn differing<'t>(
+    start: &'t BTreeMap<PathBuf, FileEntry>,
+    now: &'t BTreeMap<PathBuf, FileEntry>,
+) -> Vec<&'t PathBuf> {
+    let (mut start, mut now) = (start.iter().peekable(), now.iter().peekable());
+    let mut paths = Vec::new();
+    loop {
+        // Both are in order, so that each is gone through once.
+        let order = match (start.peek(), now.peek()) {
+            (Some((old, _)), Some((new, _))) => old.cmp(new),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return paths,
+        };
+        match order {
+            Ordering::Less => paths.extend(start.next().map(|(path, _)| path)),
+            Ordering::Greater => paths.extend(now.next().map(|(path, _)| path)),
+            Ordering::Equal => {
+                let (old, new) = (start.next(), now.next());
+                paths.extend(old.filter(|_| old != new).map(|(path, _)| path));
+            }
+        }
+    }
 }
 
 struct Work<'a> {
@@ -63,10 +90,7 @@ impl Work<'_> {
 
     /// Paths that differ, without those that may change.
     fn changed(&self) -> Vec<PathBuf> {
-        let (start, now) = (self.start().paths(), self.now().paths());
-        let gone = start.iter().filter(|(path, entry)| now.get(*path) != Some(*entry));
-        let new = now.iter().filter(|(path, _)| !start.contains_key(*path));
-        let paths: BTreeSet<&PathBuf> = gone.chain(new).map(|(path, _)| path).collect();
+        let paths = differing(self.start().paths(), self.now().paths());
         let may_change = |path: &&PathBuf| {
             self.question.may_change.is_match(path) && !self.question.protect.is_match(path)
         };

@@ -1,7 +1,8 @@
 //! The harness table: which paths are harness by convention.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -19,7 +20,12 @@ pub struct Table {
     path_rows: Vec<usize>,
     own: GlobSet,
     sources: HashSet<&'static str>,
+    /// The roles of paths that were asked for. Each proof asks for all of the start's.
+    known: Arc<Mutex<HashMap<PathBuf, Option<Role>>>>,
 }
+
+/// More are not remembered.
+const KNOWN: usize = 200_000;
 
 impl Table {
     /// The built-in table with more globs, from the configuration. A path that one of them covers
@@ -37,6 +43,7 @@ impl Table {
             path_rows: Vec::new(),
             own: GlobSet::empty(),
             sources: SOURCES.iter().copied().collect(),
+            known: Arc::default(),
         };
         let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
         for (row, convention) in CONVENTIONS.iter().enumerate() {
@@ -70,6 +77,18 @@ impl Table {
 
     /// The role of a path relative to the root, if it is harness by convention.
     pub fn role(&self, path: &Path) -> Option<Role> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(role) = known.get(path) {
+            return *role;
+        }
+        let role = self.find_role(path);
+        if known.len() < KNOWN {
+            known.insert(path.to_owned(), role);
+        }
+        role
+    }
+
+    fn find_role(&self, path: &Path) -> Option<Role> {
         if self.own.is_match(path) {
             return Some(Role::Config);
         }

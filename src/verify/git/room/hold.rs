@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{Delta, DiffOptions, Index, Repository};
+use git2::{Delta, DiffOptions, FileMode, Index, Repository};
 
 use super::{Held, PrivateRepo, RoomSource, failed};
 use crate::model::Oid;
@@ -21,6 +21,14 @@ use crate::verify::harness::TreeEdit;
 
 /// The mode of a submodule in an index.
 const GITLINK: u32 = 0o160_000;
+
+/// What was written to show another tree.
+#[derive(Default)]
+struct Brought {
+    written: Vec<PathBuf>,
+    /// Is there a submodule among it?
+    modules: bool,
+}
 
 impl PrivateRepo {
     /// Holds a commit, with these edits of its tree. Returns the files that a filter program
@@ -38,12 +46,17 @@ impl PrivateRepo {
         let tree = if edits.is_empty() { Ok(base.id()) } else { edited(&repo, &base, edits) };
         let tree = tree.map_err(&failed)?;
         let before = self.held.as_ref().map(|held| held.tree);
-        let differ = self.bring(&repo, before, tree).map_err(&failed)?;
-        self.submodules(&repo.index().map_err(&failed)?)?;
+        let Brought { written: differ, modules } =
+            self.bring(&repo, before, tree).map_err(&failed)?;
+        if modules || !self.modules.is_empty() {
+            self.submodules(&repo.index().map_err(&failed)?)?;
+        }
         self.made.retain(|path, _| !differ.contains(path));
         let waiting = self.filtered(&repo, &differ)?;
         self.held = Some(Held { commit: id, tree, index: Vec::new() });
+        drop(base);
         self.keep_index()?;
+        self.keep_open(repo);
         Ok(waiting)
     }
 
@@ -56,20 +69,20 @@ impl PrivateRepo {
         Ok(())
     }
 
-    /// Writes what differs between two trees; the index follows. Returns the paths written.
+    /// Writes what differs between two trees; the index follows.
     fn bring(
         &self,
         repo: &Repository,
         before: Option<git2::Oid>,
         after: git2::Oid,
-    ) -> Result<Vec<PathBuf>, git2::Error> {
+    ) -> Result<Brought, git2::Error> {
         let old = before.map(|tree| repo.find_tree(tree)).transpose()?;
         let new = repo.find_tree(after)?;
         let mut options = DiffOptions::new();
         options.ignore_submodules(false).include_typechange(true);
         let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
-        let mut written = Vec::new();
-        let mut index = repo.index()?;
+        let mut brought = Brought::default();
+        let mut gone_from_index = Vec::new();
         for delta in diff.deltas() {
             let file = |file: git2::DiffFile<'_>| file.path_bytes().map(path);
             if let Some(gone) = file(delta.old_file())
@@ -77,27 +90,34 @@ impl PrivateRepo {
             {
                 remove(&self.work, &gone)
                     .map_err(|error| git2::Error::from_str(&error.to_string()))?;
-                drop(index.remove_path(&gone));
+                gone_from_index.push(gone);
             }
+            brought.modules |= delta.new_file().mode() == FileMode::Commit;
             if let Some(wanted) = file(delta.new_file())
                 && delta.status() != Delta::Deleted
             {
-                written.push(wanted);
+                brought.written.push(wanted);
             }
         }
-        index.write()?;
-        if written.is_empty() {
-            return Ok(written);
+        if !gone_from_index.is_empty() {
+            let mut index = repo.index()?;
+            for gone in gone_from_index {
+                drop(index.remove_path(&gone));
+            }
+            index.write()?;
+        }
+        if brought.written.is_empty() {
+            return Ok(brought);
         }
         let mut checkout = CheckoutBuilder::new();
         checkout.force().disable_pathspec_match(true);
         if before.is_some() {
-            for wanted in &written {
+            for wanted in &brought.written {
                 checkout.path(wanted.as_os_str().as_encoded_bytes());
             }
         }
         repo.checkout_tree(new.as_object(), Some(&mut checkout))?;
-        Ok(written)
+        Ok(brought)
     }
 
     /// Fills the submodules as the index asks for. One without objects stays empty, as in a clone.

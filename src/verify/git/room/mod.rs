@@ -14,7 +14,9 @@ mod tidy;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use git2::{Repository, RepositoryInitOptions};
 
@@ -38,6 +40,18 @@ pub struct PrivateRepo {
     made: BTreeMap<PathBuf, Made>,
     /// Submodules, by their paths.
     modules: BTreeMap<PathBuf, PrivateRepo>,
+    /// Opened once: reading the index of a large repository takes longer than all the rest.
+    handle: Handle,
+}
+
+/// An open repository, if there is one.
+#[derive(Default)]
+struct Handle(Mutex<Option<Repository>>);
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Handle")
+    }
 }
 
 /// What the room holds.
@@ -74,6 +88,7 @@ impl PrivateRepo {
             held: None,
             made: BTreeMap::new(),
             modules: BTreeMap::new(),
+            handle: Handle::default(),
         })
     }
 
@@ -99,11 +114,19 @@ impl PrivateRepo {
         self.work.join(".git").join(name)
     }
 
-    fn open(&self) -> Result<Repository, VerifyError> {
-        Repository::open(&self.work).map_err(failed("open the proof room", &self.work))
+    /// The open repository, for [`Self::keep_open`] to take back.
+    fn open(&mut self) -> Result<Repository, VerifyError> {
+        match self.handle.0.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(open) => Ok(open),
+            None => Repository::open(&self.work).map_err(failed("open the proof room", &self.work)),
+        }
     }
 
-    /// Writes git's folder anew, but for objects.
+    fn keep_open(&mut self, open: Repository) {
+        self.handle = Handle(Mutex::new(Some(open)));
+    }
+
+    /// Writes git's folder anew, but for objects, and for an index that is as it should be.
     fn reset(&self, head: Option<git2::Oid>, index: Option<&[u8]>) -> Result<(), VerifyError> {
         let folder = self.work.join(".git");
         real_folder(&folder)?;
@@ -115,10 +138,11 @@ impl PrivateRepo {
         write(&folder.join("objects/info/alternates"), &alternates)?;
         for entry in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
             let entry = entry.map_err(io_error("list", &folder))?;
-            if entry.file_name() == "objects" {
+            let path = entry.path();
+            if entry.file_name() == "objects" || entry.file_name() == "index" && holds(&path, index)
+            {
                 continue;
             }
-            let path = entry.path();
             let kind = entry.file_type().map_err(io_error("look at", &path))?;
             let gone =
                 if kind.is_dir() { crate::sys::remove_tree(&path) } else { fs::remove_file(&path) };
@@ -137,10 +161,11 @@ impl PrivateRepo {
         if let Some(head) = head {
             write(&self.git(&self.branch), format!("{head}\n").as_bytes())?;
         }
-        if let Some(index) = index {
-            write(&self.git("index"), index)?;
+        let at = self.git("index");
+        match index {
+            Some(index) if !holds(&at, Some(index)) => write(&at, index),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn config(&self) -> String {
@@ -186,6 +211,12 @@ fn real_folder(path: &Path) -> Result<(), VerifyError> {
         Err(_) => {}
     }
     fs::create_dir(path).map_err(io_error("make", path))
+}
+
+/// Is this a file of its own with this content?
+fn holds(path: &Path, content: Option<&[u8]>) -> bool {
+    let own = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.nlink() == 1);
+    own && content.is_some() && fs::read(path).ok().as_deref() == content
 }
 
 fn link(to: &Path, at: &Path) -> Result<(), VerifyError> {

@@ -45,14 +45,17 @@ impl PrivateRepo {
     ///
     /// # Errors
     /// If the tree cannot be read.
-    pub fn ignored(&self) -> Result<Vec<PathBuf>, VerifyError> {
+    pub fn ignored(&mut self) -> Result<Vec<PathBuf>, VerifyError> {
         let mut options = StatusOptions::new();
         options.include_ignored(true).include_untracked(true).recurse_untracked_dirs(true);
         let repo = self.open()?;
         let failed = failed("list the ignored files of the proof room", &self.work);
         let statuses = repo.statuses(Some(&mut options)).map_err(failed)?;
         let ignored = statuses.iter().filter(|entry| entry.status().is_ignored());
-        Ok(ignored.map(|entry| path(entry.path_bytes())).collect())
+        let ignored = ignored.map(|entry| path(entry.path_bytes())).collect();
+        drop(statuses);
+        self.keep_open(repo);
+        Ok(ignored)
     }
 
     fn put_back(&mut self, tidied: &mut Tidied) -> Result<(), VerifyError> {
@@ -61,6 +64,7 @@ impl PrivateRepo {
         let mut changed = differences(&repo).map_err(&failed)?;
         changed.retain(|change| !self.is_as_made(&change.path));
         if changed.is_empty() {
+            self.keep_open(repo);
             return Ok(());
         }
         let gone =
@@ -75,6 +79,7 @@ impl PrivateRepo {
         self.check_out(&repo, &written).map_err(&failed)?;
         tidied.waiting.extend(self.filtered(&repo, &written)?);
         self.keep_index()?;
+        self.keep_open(repo);
         tidied.changed.extend(changed);
         Ok(())
     }

@@ -1,0 +1,158 @@
+//! What a warm proof room costs besides the check that runs in it.
+//!
+//! Repositories of 1,000 files, and of 50,000, with ten changed by each commit. A proof brings the
+//! next commit into the room, runs one check, which does nothing, and puts back what it changed.
+//! Beside it, `git status` in the same repository. `cargo bench --bench room` prints medians.
+
+#![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
+
+use std::error::Error;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use globset::GlobSet;
+use ralph_copilot::model::{CheckResult, CheckStatus, Oid};
+use ralph_copilot::verify::{
+    CheckOptions, CheckPhase, Checks, Fingerprints, GitRepo, Layout, MasterFolder, PlannedCheck,
+    ProofRules, Repo, RoomFolders, RoomSetup, Shown, Table, Warmth, plan, prove,
+};
+
+const ROUNDS: usize = 9;
+const CHANGED: usize = 10;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let small = measure(1_000)?;
+    let large = measure(50_000)?;
+    println!("50,000 files / 1,000 files {:>8.2}", large.as_secs_f64() / small.as_secs_f64());
+    Ok(())
+}
+
+/// A check that takes no time and is not run twice.
+struct Nothing;
+
+#[async_trait]
+impl Checks for Nothing {
+    async fn run(&self, command: &str, _options: &CheckOptions) -> CheckResult {
+        CheckResult {
+            command: command.to_owned(),
+            criteria: Vec::new(),
+            whole_task: false,
+            status: CheckStatus::Passed,
+            millis: 10_000,
+            tests: Vec::new(),
+            output: String::new(),
+        }
+    }
+}
+
+fn measure(files: usize) -> Outcome<Duration> {
+    let dir = tempfile::TempDir::new()?;
+    let root = dir.path().canonicalize()?.join("repo");
+    std::fs::create_dir(&root)?;
+    make(&root, files)?;
+    let scratch = tempfile::TempDir::new()?;
+    let (base, master) = (scratch.path().join("rooms"), scratch.path().join("master"));
+    let folders = RoomFolders { base: &base, master: MasterFolder::Kept(&master) };
+    let repo = GitRepo::discover(&root)?;
+    let layout = Layout::new("demo", "tasks/demo");
+    let mut rooms = repo.proof_rooms(&layout, folders, &Fingerprints::default())?;
+    let commits = commits(&root)?;
+    let (table, none, setup) = (Table::new(&[])?, GlobSet::empty(), RoomSetup::default());
+    let rules = ProofRules {
+        repo: &repo,
+        layout: &layout,
+        table: &table,
+        harness: commits.first(),
+        may_change: &none,
+        protect: &none,
+        first_seen: &[],
+        setup: &setup,
+    };
+    let planned = planned();
+    let options = CheckOptions::in_dir(&root);
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let (mut status, mut room) = (Vec::new(), Vec::new());
+    for (round, commit) in commits.iter().enumerate() {
+        let started = Instant::now();
+        let shown = Shown { commit, edits: &[] };
+        let proved =
+            prove((&mut rooms, Warmth::Warm), shown, &rules, (&planned, &Nothing), &options);
+        let proved = runtime.block_on(proved)?;
+        if !proved.wrote.is_empty() || proved.checks.len() != 1 {
+            return Err(format!("unexpected: {proved:?}").into());
+        }
+        // The first one fills the room.
+        if round > 0 {
+            room.push(started.elapsed());
+        }
+        let started = Instant::now();
+        git(&root, &["status", "--porcelain"])?;
+        status.push(started.elapsed());
+    }
+    let (status, room) = (median(status), median(room));
+    println!("{files} files, {CHANGED} changed, median of {ROUNDS}:");
+    println!("  git status --porcelain  {:>8.1} ms", millis(status));
+    println!("  room                    {:>8.1} ms", millis(room));
+    println!("  ratio                   {:>8.2}", room.as_secs_f64() / status.as_secs_f64());
+    Ok(room)
+}
+
+fn planned() -> Vec<PlannedCheck> {
+    let task = ralph_copilot::task::parse("demo", b"# Demo\n\n- [ ] one\n  - verify: `sh run`\n");
+    plan(&task, CheckPhase::Baseline, &Default::default())
+}
+
+/// A repository made by `git fast-import`, each commit with some files changed, and checked out.
+fn make(root: &Path, files: usize) -> Outcome<()> {
+    git(root, &["init", "-qb", "main"])?;
+    let mut import = Command::new("git")
+        .args(["fast-import", "--quiet"])
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .spawn()?;
+    let mut to = std::io::BufWriter::new(import.stdin.take().ok_or("no pipe")?);
+    for commit in 0..=ROUNDS {
+        let time = 1_700_000_000 + commit;
+        let author = "committer Ada <ada@example.org>";
+        write!(to, "commit refs/heads/main\n{author} {time} +0000\ndata 1\nx\n")?;
+        let changed = if commit == 0 { files } else { CHANGED };
+        for file in 0..changed {
+            let (folder, file) = (file / 100, file % 100);
+            write!(to, "M 644 inline d{folder}/f{file}\ndata <<E\n{commit} {file}\nE\n")?;
+        }
+    }
+    drop(to);
+    if !import.wait()?.success() {
+        return Err("git fast-import failed".into());
+    }
+    git(root, &["reset", "-q", "--hard"])?;
+    // As in a repository that is in use, the times in the index are of an earlier second.
+    std::thread::sleep(Duration::from_millis(1100));
+    git(root, &["status", "--porcelain"])
+}
+
+/// All commits, oldest first.
+fn commits(root: &Path) -> Outcome<Vec<Oid>> {
+    let output =
+        Command::new("git").args(["rev-list", "--reverse", "main"]).current_dir(root).output()?;
+    Ok(String::from_utf8(output.stdout)?.lines().map(Oid::new).collect())
+}
+
+fn git(root: &Path, args: &[&str]) -> Outcome<()> {
+    let status = Command::new("git").args(args).current_dir(root).stdout(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err(format!("git {args:?}: {status}").into()) }
+}
+
+fn median(mut all: Vec<Duration>) -> Duration {
+    all.sort();
+    all[all.len() / 2]
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}

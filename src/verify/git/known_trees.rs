@@ -1,0 +1,145 @@
+//! The files of trees that were read lately. A proof reads two: the start's, which stays the same,
+//! and the commit's, of which the last one differs in a few files.
+//!
+//! Invariant: a tree's name is the hash of its content, so that what is known never grows old.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use git2::{DiffFile, DiffOptions, FileMode, ObjectType, Oid, Repository, Tree};
+use git2::{TreeWalkMode, TreeWalkResult};
+
+use super::plain::path;
+use crate::verify::harness::{EntryKind, FileEntry};
+
+/// The files of a tree.
+pub(super) type Entries = Arc<BTreeMap<PathBuf, FileEntry>>;
+
+/// How many are remembered.
+const TREES: usize = 3;
+
+/// The trees that were read last, the latest at the end.
+#[derive(Default)]
+pub(super) struct KnownTrees(Mutex<Vec<(Oid, Entries)>>);
+
+impl KnownTrees {
+    /// The files of a tree.
+    pub(super) fn entries(
+        &self,
+        repo: &Repository,
+        tree: &Tree<'_>,
+    ) -> Result<Entries, git2::Error> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = known.iter().position(|(id, _)| *id == tree.id()) {
+            let found = known.remove(at);
+            let entries = Arc::clone(&found.1);
+            known.push(found);
+            return Ok(entries);
+        }
+        let last =
+            known.last().and_then(|(id, entries)| Some((repo.find_tree(*id).ok()?, entries)));
+        let entries = match last {
+            Some((before, entries)) => changed(repo, entries, &before, tree)?,
+            None => read(tree)?,
+        };
+        let entries = Arc::new(entries);
+        known.push((tree.id(), Arc::clone(&entries)));
+        if known.len() > TREES {
+            known.remove(0);
+        }
+        Ok(entries)
+    }
+}
+
+fn read(tree: &Tree<'_>) -> Result<BTreeMap<PathBuf, FileEntry>, git2::Error> {
+    let mut entries = BTreeMap::new();
+    tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+        if entry.kind() != Some(ObjectType::Tree) {
+            let name = [folder.as_bytes(), entry.name_bytes()].concat();
+            let found = FileEntry { kind: kind(entry.filemode()), id: bytes(entry.id()) };
+            entries.insert(path(&name), found);
+        }
+        TreeWalkResult::Ok
+    })?;
+    Ok(entries)
+}
+
+/// The files of a tree, from those of another.
+fn changed(
+    repo: &Repository,
+    entries: &BTreeMap<PathBuf, FileEntry>,
+    before: &Tree<'_>,
+    after: &Tree<'_>,
+) -> Result<BTreeMap<PathBuf, FileEntry>, git2::Error> {
+    let mut entries = entries.clone();
+    let mut options = DiffOptions::new();
+    options.ignore_submodules(false).include_typechange(true);
+    let diff = repo.diff_tree_to_tree(Some(before), Some(after), Some(&mut options))?;
+    for delta in diff.deltas() {
+        let there = |file: &DiffFile<'_>| file.mode() != FileMode::Unreadable;
+        let (old, new) = (delta.old_file(), delta.new_file());
+        if let Some(name) = old.path_bytes().filter(|_| there(&old)) {
+            entries.remove(&path(name));
+        }
+        if let Some(name) = new.path_bytes().filter(|_| there(&new)) {
+            let mode = i32::try_from(u32::from(new.mode())).unwrap_or_default();
+            entries.insert(path(name), FileEntry { kind: kind(mode), id: bytes(new.id()) });
+        }
+    }
+    Ok(entries)
+}
+
+fn bytes(id: Oid) -> [u8; 20] {
+    let mut name = [0; 20];
+    name.copy_from_slice(&id.as_bytes()[..20]);
+    name
+}
+
+/// The kind of a file, from git's mode.
+pub(super) fn kind(mode: i32) -> EntryKind {
+    match mode {
+        0o120_000 => EntryKind::Link,
+        0o160_000 => EntryKind::Gitlink,
+        mode => EntryKind::Regular { executable: mode & 0o100 != 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::git::edited::edited;
+    use crate::verify::harness::TreeEdit;
+
+    /// Trees that differ in every way come out as a walk of each finds them.
+    #[test]
+    fn a_tree_that_is_told_from_another_has_the_files_of_a_walk() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let repo = Repository::init(folder.path()).expect("a repository");
+        let empty = repo.treebuilder(None).and_then(|it| it.write()).expect("an empty tree");
+        let plain = EntryKind::Regular { executable: false };
+        let write = |path: &str, kind, text: &str| TreeEdit::Write {
+            path: path.into(),
+            kind,
+            bytes: text.into(),
+        };
+        let gone = |path: &str| TreeEdit::Remove { path: path.into() };
+        let steps = [
+            vec![write("a", plain, "1"), write("d/b", plain, "1"), write("d/c", plain, "1")],
+            vec![write("a", plain, "2"), gone("d/b"), write("n/e/w", plain, "1")],
+            vec![write("a", EntryKind::Link, "d/c"), gone("d/c"), write("d", plain, "now a file")],
+            vec![write("d", EntryKind::Regular { executable: true }, "now a file")],
+            vec![gone("d"), gone("n/e/w"), write("d/b", plain, "1")],
+        ];
+        let known = KnownTrees::default();
+        let mut base = empty;
+        for edits in steps {
+            let tree = repo.find_tree(base).expect("a tree");
+            base = edited(&repo, &tree, &edits).expect("another tree");
+            let tree = repo.find_tree(base).expect("a tree");
+            let found = known.entries(&repo, &tree).expect("its files");
+            assert!(!found.is_empty());
+            assert_eq!(*found, read(&tree).expect("its files"), "after {edits:?}");
+        }
+    }
+}
