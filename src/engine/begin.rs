@@ -1,5 +1,6 @@
 //! The start of a run: its first event, prepared files, and the checks before the work.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::EngineError;
@@ -8,8 +9,8 @@ use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
 use crate::model::{CheckResult, EventKind, ProofMode, Record as _, Task, Totals};
 use crate::verify::{
-    Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, TASK, Warmth, first_seen, plan,
-    room_lacks,
+    Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, TASK, Warmth, first_seen, leads_back,
+    plan, room_lacks,
 };
 
 impl Run {
@@ -86,11 +87,24 @@ impl Run {
                 planned.iter().filter(|it| !flaky.contains(&it.command)).cloned().collect();
             self.compare_with_tree(task, &steady, &proved.checks, checks.as_ref()).await?;
         }
+        if in_room {
+            self.refuse_ways_back(&planned)?;
+        }
         let results = proved.checks;
         self.parts.events.record(EventKind::BaselineChecked { checks: results.clone() })?;
         self.remember_first(&results)?;
         self.baseline = Baseline::new(results);
         Ok(())
+    }
+
+    /// Refuses rooms from which checks would reach the working tree.
+    fn refuse_ways_back(&mut self, planned: &[PlannedCheck]) -> Result<(), EngineError> {
+        let Some(rooms) = &mut self.rooms else { return Ok(()) };
+        let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
+        match leads_back(&rooms.warm()?.ways_back(&commands)?) {
+            Some(what) => Err(EngineError::RoomLacks { what }),
+            None => Ok(()),
+        }
     }
 
     /// Remembers how commands ended that never ran before in this task.
@@ -132,9 +146,13 @@ impl Run {
                 || second.flaky.iter().any(|it| it == command)
         };
         let steady = results.iter().filter(|room| !is_flaky(&room.command));
+        let own = match &mut self.rooms {
+            Some(rooms) => rooms.warm()?.elsewhere().map(Path::to_owned),
+            None => None,
+        };
         let differ = steady.filter_map(|room| {
             let tree = here.results.iter().find(|tree| tree.command == room.command)?;
-            room_lacks(room, tree)
+            room_lacks(room, tree, own.as_deref())
         });
         let differ: Vec<String> = differ.collect();
         if differ.is_empty() {

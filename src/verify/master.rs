@@ -42,11 +42,22 @@ pub struct Master {
     notes: Vec<String>,
 }
 
+/// Where commands see the tree of a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeenAt {
+    /// At the repository's own path.
+    OwnPath,
+    /// Where it lies.
+    ItsPlace,
+}
+
 /// Where the rooms of a run are made.
 #[derive(Clone, Copy, Debug)]
 pub struct RoomFolders<'a> {
     /// A folder of the run.
     pub base: &'a Path,
+    /// Where commands see their trees.
+    pub seen_at: SeenAt,
     /// Where the copy of ignored files is.
     pub master: MasterFolder<'a>,
 }

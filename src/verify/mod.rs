@@ -37,6 +37,7 @@ mod runner;
 mod setup;
 mod shell;
 mod state;
+mod ways_back;
 mod weigh;
 
 #[cfg(test)]
@@ -63,7 +64,7 @@ pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use learned::learned;
 pub use leftovers::{Leftovers, left_work, leftovers};
-pub use master::{Master, MasterFolder, RoomFolders, Warmth};
+pub use master::{Master, MasterFolder, RoomFolders, SeenAt, Warmth};
 pub use missing::first_seen;
 pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
 pub use proof_room::{ProofRoom, ProofRooms, RoomCheck, Shown};
@@ -74,7 +75,7 @@ pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
     Ancestor, Branch, COMMITS, Dirt, Identity, Person, Preflight, Repo, SavedAttempt, Since, Status,
 };
-pub use room_lacks::{room_lacks, setup_failed};
+pub use room_lacks::{leads_back, room_lacks, setup_failed};
 pub use room_place::RoomPlace;
 pub use runner::{
     Invocation, Judgment, Summary, TestNames, TestReport, TestRunner, TestScanner, TestTally,

@@ -2,10 +2,13 @@
 //!
 //! Invariant: pure. A check that is red in both for the same reason says nothing about the room.
 
+use std::path::{Path, PathBuf};
+
+use super::ways_back::names;
 use crate::model::{CheckResult, CheckStatus};
 
 /// Signs in an output, and the line of TASK.md that helps.
-const SIGNS: [(&[&str], &str); 4] = [
+const SIGNS: [Sign; 4] = [
     (
         &[
             "Connection refused",
@@ -51,15 +54,20 @@ const SIGNS: [(&[&str], &str); 4] = [
 /// What helps if nothing else does.
 const TREE: &str = "if nothing else helps, `proof: tree` runs the checks in the working tree";
 
-/// Why the room is to blame for a check that is red in it, and what helps.
-pub fn room_lacks(room: &CheckResult, tree: &CheckResult) -> Option<String> {
-    let found = sign(room);
-    let is_rooms_fault = tree.passed()
-        || found.is_some_and(|found| sign(tree) != Some(found) && tree.status != room.status);
-    if room.passed() || !is_rooms_fault {
+/// What helps if a copied file knows the path it was made at.
+const MOVED: &str = "a file that git ignores knows the path of the working tree: make it in the \
+                     room, `setup: [COMMAND]`";
+
+/// Why the room is to blame for a check that is red in it, and what helps. `own` is the path of
+/// the working tree, if the room is seen at another one.
+pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) -> Option<String> {
+    let moved = own.is_some_and(|own| names_tree(&room.output, own));
+    let found = sign(room).filter(|found| tree.passed() || !has(tree, found));
+    if room.passed() || !(tree.passed() || moved || found.is_some()) {
         return None;
     }
-    let help = found.map_or_else(|| TREE.to_owned(), |(_, help)| format!("{help}; {TREE}"));
+    let help = if moved { Some(MOVED) } else { found.map(|(_, help)| *help) };
+    let help = help.map_or_else(|| TREE.to_owned(), |help| format!("{help}; {TREE}"));
     Some(format!(
         "`{}` {} in the working tree, and {} in the proof room\n  working tree:{}\n  proof room:{}\n  {help}",
         room.command,
@@ -68,6 +76,25 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult) -> Option<String> {
         tail(tree),
         tail(room),
     ))
+}
+
+/// Why a room does not show the commit alone.
+pub fn leads_back(paths: &[PathBuf]) -> Option<String> {
+    let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    let (verb, it) = if paths.len() > 1 { ("lead", "them") } else { ("leads", "it") };
+    (!paths.is_empty()).then(|| {
+        format!(
+            "{} {verb} from the proof room back to the working tree: a check would test what is \
+             there, and not the commit\n  make {it} in the room, for example \
+             `setup: [python3 -m venv .venv, .venv/bin/pip install -e .]`; {TREE}",
+            paths.join(", ")
+        )
+    })
+}
+
+/// Does an output blame the path of the working tree? Warnings blame nothing.
+fn names_tree(output: &str, own: &Path) -> bool {
+    output.lines().any(|line| !line.contains("arning") && names(line.as_bytes(), own))
 }
 
 /// Why a command of `setup:` did not prepare the room.
@@ -154,8 +181,15 @@ fn missing_name(output: &str) -> Option<String> {
     (!first.is_empty()).then(|| first.to_owned())
 }
 
-fn sign(check: &CheckResult) -> Option<&'static (&'static [&'static str], &'static str)> {
-    SIGNS.iter().find(|(signs, _)| signs.iter().any(|sign| check.output.contains(sign)))
+/// How an output shows that something is missing, and what helps.
+type Sign = (&'static [&'static str], &'static str);
+
+fn sign(check: &CheckResult) -> Option<&'static Sign> {
+    SIGNS.iter().find(|sign| has(check, sign))
+}
+
+fn has(check: &CheckResult, (signs, _): &Sign) -> bool {
+    signs.iter().any(|sign| check.output.contains(sign))
 }
 
 fn ended(check: &CheckResult) -> String {

@@ -41,6 +41,7 @@ fn database() -> u16 {
 const DATABASE: Project = Project {
     needs: &["python3"],
     files: &[
+        ("tests/__init__.py", ""),
         ("sq.py", "def sq(n):\n    return 0\n"),
         (
             "tests/test_sq.py",

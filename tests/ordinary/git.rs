@@ -88,7 +88,10 @@ fn a_check_that_needs_tags() {
     let project = Project {
         files: &[
             ("sq.sh", "echo 0\n"),
-            ("tests/run.sh", "git describe --tags | grep -q '^v1.2' && test \"$(sh sq.sh 7)\" = 49\n"),
+            (
+                "tests/run.sh",
+                "git describe --tags | grep -q '^v1.2' && test \"$(sh sq.sh 7)\" = 49\n",
+            ),
         ],
         prepare: &["git tag -a -m 'version 1.2' v1.2"],
         ..BASE

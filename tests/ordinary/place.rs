@@ -158,6 +158,8 @@ impl Place {
             ("PATH", path()),
             ("LANG", "C.UTF-8".into()),
             ("USER", "grace".into()),
+            // Java finds a home by the user's name.
+            ("MAVEN_OPTS", format!("-Duser.home={}", self.beside("home").display()).into()),
         ]
     }
 }

@@ -119,15 +119,14 @@ fn pytest() {
     });
 }
 
-/// `uv run` installs the project itself as editable, into `.venv`.
+/// `uv run` installs the project itself as editable, and again where it finds it moved.
 #[test]
 fn uv() {
-    let project = Project {
+    proves(&Project {
         needs: &["python3", "uv"],
         files: FILES,
         prepare: &["uv sync --offline", "git add --all && git commit --quiet --message lock"],
         check: "uv run --offline python -m unittest discover -s tests",
         work: ("src/greet.py", GREET),
-    };
-    proves_with_setup(&project, ".pth", "rm -rf .venv && uv sync --offline");
+    });
 }

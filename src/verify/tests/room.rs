@@ -8,13 +8,14 @@ use super::test_repo::{TestRepo, layout};
 use crate::model::Oid;
 use crate::verify::{
     Branch, CheckOptions, Dirt, EntryKind, MasterFolder, PlannedCheck, ProofRooms, Repo as _,
-    RoomFolders, ShellChecks, Shown, TreeEdit, Warmth,
+    RoomFolders, SeenAt, ShellChecks, Shown, TreeEdit, Warmth,
 };
 
 fn rooms(scene: &TestRepo, dirt: Dirt) -> ProofRooms {
     let human = scene.preflight(Branch::Current, dirt).expect("ready").human;
     let (base, master) = (scene.dir.path().join("rooms"), scene.dir.path().join("master"));
-    let folders = RoomFolders { base: &base, master: MasterFolder::Kept(&master) };
+    let folders =
+        RoomFolders { base: &base, seen_at: SeenAt::ItsPlace, master: MasterFolder::Kept(&master) };
     scene.repo().proof_rooms(&layout(), folders, &human).expect("rooms")
 }
 
