@@ -81,14 +81,14 @@ impl Run {
         let proved = self
             .run_proof(Warmth::Warm, (task, None), (&planned, checks.as_ref()), &status)
             .await?;
+        if in_room {
+            self.refuse_ways_back(&planned)?;
+        }
         if in_room && self.parts.baseline == BaselineRun::Taken {
             let flaky = &proved.flaky;
             let steady: Vec<PlannedCheck> =
                 planned.iter().filter(|it| !flaky.contains(&it.command)).cloned().collect();
             self.compare_with_tree(task, &steady, &proved.checks, checks.as_ref()).await?;
-        }
-        if in_room {
-            self.refuse_ways_back(&planned)?;
         }
         let results = proved.checks;
         self.parts.events.record(EventKind::BaselineChecked { checks: results.clone() })?;

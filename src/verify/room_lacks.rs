@@ -54,19 +54,20 @@ const SIGNS: [Sign; 4] = [
 /// What helps if nothing else does.
 const TREE: &str = "if nothing else helps, `proof: tree` runs the checks in the working tree";
 
-/// What helps if a copied file knows the path it was made at.
-const MOVED: &str = "a file that git ignores knows the path of the working tree: make it in the \
-                     room, `setup: [COMMAND]`";
-
 /// Why the room is to blame for a check that is red in it, and what helps. `own` is the path of
 /// the working tree, if the room is seen at another one.
 pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) -> Option<String> {
-    let moved = own.is_some_and(|own| names_tree(&room.output, own));
+    let moved = own.and_then(|own| line_with(&room.output, own)).map(|line| {
+        format!(
+            "`{line}` shows that a file that git ignores knows the path of the working tree: make \
+             it in the room, for example `setup: [rm -rf build && cmake -B build]`"
+        )
+    });
     let found = sign(room).filter(|found| tree.passed() || !has(tree, found));
-    if room.passed() || !(tree.passed() || moved || found.is_some()) {
+    if room.passed() || !(tree.passed() || moved.is_some() || found.is_some()) {
         return None;
     }
-    let help = if moved { Some(MOVED) } else { found.map(|(_, help)| *help) };
+    let help = moved.or_else(|| found.map(|(_, help)| (*help).to_owned()));
     let help = help.map_or_else(|| TREE.to_owned(), |help| format!("{help}; {TREE}"));
     Some(format!(
         "`{}` {} in the working tree, and {} in the proof room\n  working tree:{}\n  proof room:{}\n  {help}",
@@ -92,9 +93,9 @@ pub fn leads_back(paths: &[PathBuf]) -> Option<String> {
     })
 }
 
-/// Does an output blame the path of the working tree? Warnings blame nothing.
-fn names_tree(output: &str, own: &Path) -> bool {
-    output.lines().any(|line| !line.contains("arning") && names(line.as_bytes(), own))
+/// The line of an output that names the path of the working tree, but for warnings.
+fn line_with<'a>(output: &'a str, own: &Path) -> Option<&'a str> {
+    output.lines().find(|line| !line.contains("arning") && names(line.as_bytes(), own))
 }
 
 /// Why a command of `setup:` did not prepare the room.
@@ -214,4 +215,50 @@ fn tail(check: &CheckResult) -> String {
     }
     let last = &lines[lines.len().saturating_sub(LINES)..];
     last.iter().map(|line| format!("\n    {line}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn red(output: &str) -> CheckResult {
+        CheckResult {
+            command: "make test".into(),
+            criteria: Vec::new(),
+            whole_task: false,
+            status: CheckStatus::Failed(1),
+            millis: 1,
+            tests: Vec::new(),
+            output: output.into(),
+        }
+    }
+
+    fn helps(room: &str, tree: &str) -> Option<String> {
+        room_lacks(&red(room), &red(tree), Some(Path::new("/home/me/app")))
+    }
+
+    #[test]
+    fn the_room_is_to_blame_for_what_is_missing_there_alone() {
+        for (room, tree, help) in [
+            ("ConnectionRefusedError: [Errno 111] Connection refused", "0 != 49", "services:"),
+            ("ModuleNotFoundError: No module named 'app'", "'' != 'hi'", "setup:"),
+            ("CMake Error: made in /home/me/app/build", "1 test failed", "setup:"),
+        ] {
+            let told = helps(room, tree).unwrap_or_default();
+            assert!(told.contains(help) && told.contains(room), "{told}");
+        }
+    }
+
+    #[test]
+    fn work_that_is_not_done_is_red_in_both() {
+        for (room, tree) in [
+            ("0 != 49", "0 != 49"),
+            ("No module named 'app.new'", "No module named 'app.new'"),
+            ("Connection refused, as expected; 0 != 49", "Connection refused, too; 0 != 49"),
+            ("warning: VIRTUAL_ENV=/home/me/app/.venv does not match\n0 != 49", "0 != 49"),
+            ("/home/me/app2/build: 0 != 49", "/home/me/app/build: 0 != 49"),
+        ] {
+            assert_eq!(helps(room, tree), None, "{room}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use ralph_copilot::model::{Event, EventKind, Proof, VerdictResult};
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::sample;
 use crate::tier::has_tier;
 
 /// The program.
@@ -23,7 +24,7 @@ pub(crate) const TIERS: [&str; 3] = ["full", "partial", "off"];
 
 /// A small project, as people have them.
 pub(crate) struct Project {
-    /// Programs without which it is passed over.
+    /// Programs, and commands that must succeed: otherwise it is passed over.
     pub(crate) needs: &'static [&'static str],
     /// Files of the first commit.
     pub(crate) files: &'static [(&'static str, &'static str)],
@@ -193,9 +194,13 @@ fn path() -> OsString {
 
 /// The tiers in which a project can be tried here; says what is passed over.
 pub(crate) fn tiers(needs: &[&str]) -> Vec<&'static str> {
-    let here = std::env::current_dir().expect("a folder");
-    let missing = needs.iter().find(|need| which::which_in(need, Some(path()), &here).is_err());
-    if let Some(missing) = missing {
+    let has = |need: &str| {
+        let need = if need.contains(' ') { need.to_owned() } else { format!("command -v {need}") };
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &need]).env("PATH", path()).stdin(Stdio::null());
+        shell.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|it| it.success())
+    };
+    if let Some(missing) = needs.iter().find(|need| !has(need)) {
         say(&format!("passed over: no {missing}"));
         return Vec::new();
     }
@@ -203,7 +208,19 @@ pub(crate) fn tiers(needs: &[&str]) -> Vec<&'static str> {
     if !not.is_empty() {
         say(&format!("passed over: no tier {}", not.join(", ")));
     }
-    tried
+    drawn(tried)
+}
+
+/// The best tier, and one of the others.
+fn drawn(mut tiers: Vec<&'static str>) -> Vec<&'static str> {
+    if !sample::full() {
+        let others = tiers.split_off(1);
+        let seed = usize::try_from(sample::seed() % 1000).expect("a number");
+        // Not the same one for every test.
+        let name = std::thread::current().name().map_or(0, str::len);
+        tiers.extend(others.get((seed + name) % others.len().max(1)));
+    }
+    tiers
 }
 
 /// Proves a project's criterion in each tier, without any configuration.
@@ -238,6 +255,6 @@ fn both(output: &Output) -> String {
 }
 
 /// The harness shows this with --nocapture.
-pub(crate) fn say(text: &str) {
+fn say(text: &str) {
     drop(writeln!(std::io::stdout(), "{text}"));
 }

@@ -53,6 +53,9 @@ const NOTHING: &str = "def greet(name):\n    return ''\n\n\ndef main():\n    pri
 const GREET: &str =
     "def greet(name):\n    return f'hi {name}'\n\n\ndef main():\n    print(greet('you'))\n";
 
+/// Debian packages it on its own.
+const VENV: &str = "python3 -c 'import ensurepip'";
+
 const FILES: &[(&str, &str)] = &[
     ("pyproject.toml", PYPROJECT),
     ("tools/backend.py", BACKEND),
@@ -68,7 +71,7 @@ const EDITABLE: &str = "rm -rf .venv && python3 -m venv .venv && .venv/bin/pytho
 #[test]
 fn an_editable_install() {
     let project = Project {
-        needs: &["python3"],
+        needs: &["python3", VENV],
         files: FILES,
         prepare: &[EDITABLE],
         check: ".venv/bin/python -m unittest discover -s tests",
@@ -81,7 +84,7 @@ fn an_editable_install() {
 #[test]
 fn a_script_of_a_virtual_environment() {
     let project = Project {
-        needs: &["python3"],
+        needs: &["python3", VENV],
         files: FILES,
         prepare: &[EDITABLE],
         check: "test \"$(.venv/bin/greet)\" = 'hi you'",
@@ -93,7 +96,7 @@ fn a_script_of_a_virtual_environment() {
 #[test]
 fn a_virtual_environment_without_the_project_in_it() {
     proves(&Project {
-        needs: &["python3"],
+        needs: &["python3", VENV],
         files: FILES,
         prepare: &["python3 -m venv .venv"],
         check: "PYTHONPATH=src .venv/bin/python -m unittest discover -s tests",

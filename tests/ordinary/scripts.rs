@@ -2,10 +2,12 @@
 
 use crate::place::{Project, proves};
 
+const MINITEST: &str = "ruby -r minitest -e 0";
+
 #[test]
 fn ruby() {
     proves(&Project {
-        needs: &["ruby"],
+        needs: &["ruby", MINITEST],
         files: &[
             ("lib/greet.rb", "def greet(name) = ''\n"),
             (
@@ -22,7 +24,7 @@ fn ruby() {
 #[test]
 fn rake() {
     proves(&Project {
-        needs: &["rake", "ruby"],
+        needs: &["rake", "ruby", MINITEST],
         files: &[
             ("Rakefile", "require 'rake/testtask'\n\nRake::TestTask.new\n\ntask default: :test\n"),
             ("lib/greet.rb", "def greet(name) = ''\n"),
