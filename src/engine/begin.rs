@@ -9,8 +9,8 @@ use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
 use crate::model::{CheckResult, EventKind, ProofMode, Record as _, Task, Totals};
 use crate::verify::{
-    Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, TASK, Warmth, first_seen, leads_back,
-    plan, room_lacks,
+    Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, TASK, Warmth, first_seen, plan,
+    room_lacks,
 };
 
 impl Run {
@@ -100,8 +100,7 @@ impl Run {
     /// Refuses rooms from which checks would reach the working tree.
     fn refuse_ways_back(&mut self, planned: &[PlannedCheck]) -> Result<(), EngineError> {
         let Some(rooms) = &mut self.rooms else { return Ok(()) };
-        let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
-        match leads_back(&rooms.warm()?.ways_back(&commands)?) {
+        match rooms.warm()?.leads_back(planned)? {
             Some(what) => Err(EngineError::RoomLacks { what }),
             None => Ok(()),
         }

@@ -75,7 +75,7 @@ pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
     Ancestor, Branch, COMMITS, Dirt, Identity, Person, Preflight, Repo, SavedAttempt, Since, Status,
 };
-pub use room_lacks::{leads_back, room_lacks, setup_failed};
+pub use room_lacks::{room_lacks, setup_failed};
 pub use room_place::RoomPlace;
 pub use runner::{
     Invocation, Judgment, Summary, TestNames, TestReport, TestRunner, TestScanner, TestTally,

@@ -17,6 +17,7 @@ use super::git::{PrivateRepo, RoomSource, Tidied};
 use super::harness::{SourceTree, TreeEdit};
 use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
 use super::plan::PlannedCheck;
+use super::room_lacks::leads_back;
 use super::room_place::RoomPlace;
 use super::setup::{RoomSetup, SetupInputs};
 use super::ways_back::ways_back;
@@ -251,16 +252,15 @@ impl ProofRoom {
         &self.human
     }
 
-    /// Files that git ignores and that lead commands from the room back to the repository's own
-    /// working tree: there they would test what an agent may change at any time.
+    /// Says which files that git ignores lead commands from the room back to the repository's own
+    /// working tree: there checks would test what an agent may change at any time.
     ///
     /// # Errors
     /// If git cannot say what it ignores.
-    pub fn ways_back(&self, commands: &[&str]) -> Result<Vec<PathBuf>, VerifyError> {
-        match self.elsewhere() {
-            Some(own) => Ok(ways_back(&self.place.work, &self.room.ignored()?, own, commands)),
-            None => Ok(Vec::new()),
-        }
+    pub fn leads_back(&self, planned: &[PlannedCheck]) -> Result<Option<String>, VerifyError> {
+        let Some(own) = self.elsewhere() else { return Ok(None) };
+        let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
+        Ok(leads_back(&ways_back(&self.place.work, &self.room.ignored()?, own, &commands)))
     }
 
     /// The repository's own working tree, unless the room is seen there.

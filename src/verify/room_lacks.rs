@@ -80,7 +80,7 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) ->
 }
 
 /// Why a room does not show the commit alone.
-pub fn leads_back(paths: &[PathBuf]) -> Option<String> {
+pub(super) fn leads_back(paths: &[PathBuf]) -> Option<String> {
     let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
     let (verb, it) = if paths.len() > 1 { ("lead", "them") } else { ("leads", "it") };
     (!paths.is_empty()).then(|| {

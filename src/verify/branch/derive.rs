@@ -22,7 +22,7 @@ use crate::verify::plan::{CheckPhase, PlannedCheck, plan};
 use crate::verify::proof_room::{ProofRooms, Shown};
 use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove};
 use crate::verify::repo::Repo;
-use crate::verify::room_lacks::{lacks_in_both, leads_back, setup_failed};
+use crate::verify::room_lacks::{lacks_in_both, setup_failed};
 use crate::verify::setup::RoomSetup;
 use crate::verify::weigh::reasons;
 
@@ -102,8 +102,7 @@ pub async fn derive(
     let head = &it.seen[it.seen.len() - 1].commit.id;
     let shown = Shown { commit: start, edits: &[] };
     let ran = rooms.warm()?.run(shown, &needed, to_run.0, to_run.1).await?;
-    let commands: Vec<&str> = needed.iter().map(|check| check.command.as_str()).collect();
-    if let Some(lacks) = leads_back(&rooms.warm()?.ways_back(&commands)?) {
+    if let Some(lacks) = rooms.warm()?.leads_back(&needed)? {
         return Ok(Err(lacks));
     }
     let base: Vec<CheckResult> = ran.into_iter().map(|check| check.result).collect();
