@@ -17,7 +17,7 @@ use globset::GlobSet;
 use ralph_copilot::model::{CheckResult, CheckStatus, Oid};
 use ralph_copilot::verify::{
     CheckOptions, CheckPhase, Checks, Fingerprints, GitRepo, Layout, MasterFolder, PlannedCheck,
-    ProofRules, Repo, RoomFolders, RoomSetup, Shown, Table, Warmth, plan, prove,
+    ProofRules, Repo, RoomFolders, RoomSetup, SeenAt, Shown, Table, Warmth, plan, prove,
 };
 
 const ROUNDS: usize = 9;
@@ -57,7 +57,8 @@ fn measure(files: usize) -> Outcome<Duration> {
     make(&root, files)?;
     let scratch = tempfile::TempDir::new()?;
     let (base, master) = (scratch.path().join("rooms"), scratch.path().join("master"));
-    let folders = RoomFolders { base: &base, master: MasterFolder::Kept(&master) };
+    let (master, seen_at) = (MasterFolder::Kept(&master), SeenAt::ItsPlace);
+    let folders = RoomFolders { base: &base, seen_at, master };
     let repo = GitRepo::discover(&root)?;
     let layout = Layout::new("demo", "tasks/demo");
     let mut rooms = repo.proof_rooms(&layout, folders, &Fingerprints::default())?;

@@ -43,7 +43,7 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
     Around, CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders,
-    Table, VerifyError,
+    SeenAt, Table, VerifyError,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -141,7 +141,9 @@ async fn finish(
     notices.extend(claim.untold.take());
     let model = launch::model(&settings, command.kind);
     let rooms = match settings.proof {
-        ProofMode::Room | ProofMode::End => Some(proof_rooms(&at, &preflight, scratch.path())?),
+        ProofMode::Room | ProofMode::End => {
+            Some(proof_rooms(&at, &preflight, (tier::seen_at(walls.tier()), scratch.path()))?)
+        }
         ProofMode::Tree => None,
     };
     notices.extend(rooms.iter().flat_map(ProofRooms::notes).cloned());
@@ -349,11 +351,11 @@ pub(super) fn harness_table(settings: &Settings) -> Result<Table, VerifyError> {
 fn proof_rooms(
     at: &TaskContext,
     preflight: &Preflight,
-    scratch: &Path,
+    (seen_at, scratch): (SeenAt, &Path),
 ) -> Result<ProofRooms, Failure> {
     let master = paths::master(at.place.root()).unwrap_or_else(|| scratch.join("master"));
     let base = scratch.join("proof");
-    let folders = RoomFolders { base: &base, master: MasterFolder::Kept(&master) };
+    let folders = RoomFolders { base: &base, seen_at, master: MasterFolder::Kept(&master) };
     Ok(at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?)
 }
 

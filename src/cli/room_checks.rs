@@ -62,7 +62,7 @@ impl RoomChecks {
         let (reader, writer) = io::pipe().map_err(text)?;
         let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(text)?;
         let environment = self.environment(place, command, options);
-        let cwd = self.walls.seen(place).to_owned();
+        let cwd = place.seen_at.clone();
         let (inside, command) = (Arc::clone(&room), OsString::from(command));
         let ended = spawn_blocking(move || {
             inside.run_alone(&cwd, &command, &environment, OwnedFd::from(writer))

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::failure::Failure;
 use crate::model::{ExitCode, Sandbox, Tier};
 use crate::sandbox::{Programs, has_landlock, probe};
+use crate::verify::SeenAt;
 
 /// The tier of a run.
 pub(super) struct Chosen {
@@ -25,6 +26,14 @@ pub(super) struct Chosen {
 pub(super) struct Missing {
     pub(super) why: String,
     pub(super) hint: &'static str,
+}
+
+/// Where commands of a tier see the tree of a proof room.
+pub(super) fn seen_at(tier: Tier) -> SeenAt {
+    match tier {
+        Tier::Full => SeenAt::OwnPath,
+        Tier::Partial | Tier::Off => SeenAt::ItsPlace,
+    }
 }
 
 /// Tries what this machine can do. `root` is the working tree.

@@ -305,15 +305,7 @@ impl RunWalls {
                 Walls::Landlock(self.limits(&view)?)
             }
         };
-        Room::start(&self.programs, &walls, self.seen(place), &log)
-    }
-
-    /// Where a check sees its room.
-    pub(super) fn seen<'a>(&self, place: &'a RoomPlace) -> &'a Path {
-        match self.tier {
-            Tier::Full => &place.seen_at,
-            Tier::Partial | Tier::Off => &place.work,
-        }
+        Room::start(&self.programs, &walls, &place.seen_at, &log)
     }
 
     /// The temporary folder of a check.

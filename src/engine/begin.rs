@@ -1,5 +1,6 @@
 //! The start of a run: its first event, prepared files, and the checks before the work.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::EngineError;
@@ -80,6 +81,9 @@ impl Run {
         let proved = self
             .run_proof(Warmth::Warm, (task, None), (&planned, checks.as_ref()), &status)
             .await?;
+        if in_room {
+            self.refuse_ways_back(&planned)?;
+        }
         if in_room && self.parts.baseline == BaselineRun::Taken {
             let flaky = &proved.flaky;
             let steady: Vec<PlannedCheck> =
@@ -91,6 +95,15 @@ impl Run {
         self.remember_first(&results)?;
         self.baseline = Baseline::new(results);
         Ok(())
+    }
+
+    /// Refuses rooms from which checks would reach the working tree.
+    fn refuse_ways_back(&mut self, planned: &[PlannedCheck]) -> Result<(), EngineError> {
+        let Some(rooms) = &mut self.rooms else { return Ok(()) };
+        match rooms.warm()?.leads_back(planned)? {
+            Some(what) => Err(EngineError::RoomLacks { what }),
+            None => Ok(()),
+        }
     }
 
     /// Remembers how commands ended that never ran before in this task.
@@ -132,9 +145,13 @@ impl Run {
                 || second.flaky.iter().any(|it| it == command)
         };
         let steady = results.iter().filter(|room| !is_flaky(&room.command));
+        let own = match &mut self.rooms {
+            Some(rooms) => rooms.warm()?.elsewhere().map(Path::to_owned),
+            None => None,
+        };
         let differ = steady.filter_map(|room| {
             let tree = here.results.iter().find(|tree| tree.command == room.command)?;
-            room_lacks(room, tree)
+            room_lacks(room, tree, own.as_deref())
         });
         let differ: Vec<String> = differ.collect();
         if differ.is_empty() {

@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use self::copy::{copy, remove};
 pub(super) use self::ignored_copy::IgnoredCopy;
@@ -23,6 +24,9 @@ use super::layout::Layout;
 
 /// Larger folders are not copied, in bytes.
 const LARGEST: u64 = 2 << 30;
+
+/// What a human hears of: copies that are as large, in bytes, or take as long.
+const NOTED: (u64, Duration) = (256 << 20, Duration::from_secs(3));
 
 /// In the folder of the copy, what the tree was when the last run ended.
 const LEFT: &str = "left";
@@ -42,11 +46,22 @@ pub struct Master {
     notes: Vec<String>,
 }
 
+/// Where commands see the tree of a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeenAt {
+    /// At the repository's own path.
+    OwnPath,
+    /// Where it lies.
+    ItsPlace,
+}
+
 /// Where the rooms of a run are made.
 #[derive(Clone, Copy, Debug)]
 pub struct RoomFolders<'a> {
     /// A folder of the run.
     pub base: &'a Path,
+    /// Where commands see their trees.
+    pub seen_at: SeenAt,
     /// Where the copy of ignored files is.
     pub master: MasterFolder<'a>,
 }
@@ -179,6 +194,7 @@ impl Master {
         };
         let Some(left) = left else {
             // The first run, or one whose notes are lost.
+            let started = Instant::now();
             remove(&self.folder)?;
             // Files with secrets are among them.
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
@@ -187,6 +203,7 @@ impl Master {
                 copy(&self.root.join(entry), &self.files().join(entry), &|_| true)?;
             }
             fs::write(self.left(), now.bytes())?;
+            self.notes.extend(noted(now.size(), started.elapsed()));
             return Ok(());
         };
         if self.open_mark().exists() {
@@ -223,10 +240,34 @@ impl Master {
     }
 }
 
+/// What a human hears of a copy.
+fn noted(size: u64, took: Duration) -> Option<String> {
+    (size >= NOTED.0 || took >= NOTED.1).then(|| {
+        format!(
+            "copied {} MiB of files that git ignores for the proof room in {:.1} s",
+            size >> 20,
+            took.as_secs_f32()
+        )
+    })
+}
+
 /// The ignored paths without the runner's own.
 fn own_left_out(layout: &Layout, mut ignored: Vec<PathBuf>) -> Vec<PathBuf> {
     const OWN: [&str; 2] = [".ralph/runs", ".ralph/audit"];
     ignored
         .retain(|path| !OWN.iter().any(|own| path.starts_with(own)) && !layout.is_state_file(path));
     ignored
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_or_slow_copy_is_told() {
+        let told = "copied 300 MiB of files that git ignores for the proof room in 1.5 s";
+        assert_eq!(noted(300 << 20, Duration::from_millis(1500)).as_deref(), Some(told));
+        assert!(noted(1 << 20, Duration::from_secs(5)).is_some());
+        assert_eq!(noted(1 << 20, Duration::from_millis(20)), None);
+    }
 }

@@ -38,6 +38,7 @@ mod runner;
 mod setup;
 mod shell;
 mod state;
+mod ways_back;
 mod weigh;
 
 #[cfg(test)]
@@ -65,7 +66,7 @@ pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use learned::learned;
 pub use leftovers::{Leftovers, left_work, leftovers};
-pub use master::{Master, MasterFolder, RoomFolders, Warmth};
+pub use master::{Master, MasterFolder, RoomFolders, SeenAt, Warmth};
 pub use missing::first_seen;
 pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
 pub use proof_room::{ProofRoom, ProofRooms, RoomCheck, Shown};

@@ -2,20 +2,25 @@
 //! its own for HOME and temporary files.
 //!
 //! Invariant: nothing that an agent did after the run's start reaches a room, but the commits that
-//! are to be proven. Rooms stay warm during a run; the last proof gets a new one. What does NOT
-//! live here: what encloses a check's processes.
+//! are to be proven. Rooms stay warm during a run; the last proof gets a new one. The room in use
+//! is at the same path as every other one, since what `setup:` makes may know that path. What does
+//! NOT live here: what encloses a check's processes.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::checks::{CheckOptions, Checks, Purpose};
 use super::error::VerifyError;
 use super::git::{PrivateRepo, RoomSource, Tidied};
 use super::harness::{SourceTree, TreeEdit};
-use super::master::{IgnoredCopy, Master, Warmth};
+use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
 use super::plan::PlannedCheck;
+use super::room_lacks::leads_back;
 use super::room_place::RoomPlace;
 use super::setup::{RoomSetup, SetupInputs};
+use super::ways_back::ways_back;
 use crate::model::{CheckResult, CheckStatus, Oid, PathChange};
 use crate::sys::remove_tree;
 
@@ -48,27 +53,39 @@ pub struct ProofRooms {
     source: RoomSource,
     root: PathBuf,
     base: PathBuf,
+    seen_at: SeenAt,
     branch: String,
     master: Master,
     /// What `setup:` made, and from what.
     set_up: Option<(IgnoredCopy, SetupInputs)>,
     /// What the human left uncommitted, and is shown with every commit.
     human: Vec<TreeEdit>,
-    number: u32,
     warm: Option<ProofRoom>,
+    /// The warm room is not at its path, since another one is.
+    aside: bool,
 }
 
 impl ProofRooms {
-    /// Rooms below `base`, a folder of the run.
+    /// Rooms in a folder of the run.
     pub fn new(
         (source, branch): (RoomSource, String),
         root: &Path,
-        base: PathBuf,
+        folders: RoomFolders<'_>,
         master: Master,
         human: Vec<TreeEdit>,
     ) -> Self {
-        let root = root.to_owned();
-        Self { source, root, base, branch, master, set_up: None, human, number: 0, warm: None }
+        Self {
+            source,
+            root: root.to_owned(),
+            base: folders.base.to_owned(),
+            seen_at: folders.seen_at,
+            branch,
+            master,
+            set_up: None,
+            human,
+            warm: None,
+            aside: false,
+        }
     }
 
     /// Prepares the warm room with a task's `setup:`, before any agent works. Later rooms are
@@ -105,10 +122,7 @@ impl ProofRooms {
     /// # Errors
     /// If it cannot be made.
     pub fn warm(&mut self) -> Result<&mut ProofRoom, VerifyError> {
-        let room = match self.warm.take() {
-            Some(room) => room,
-            None => self.make(Warmth::Warm)?,
-        };
+        let room = self.take(Warmth::Warm)?;
         Ok(self.warm.insert(room))
     }
 
@@ -117,13 +131,13 @@ impl ProofRooms {
     /// # Errors
     /// If it cannot be made.
     pub(super) fn take(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
-        match (warmth, self.warm.take()) {
-            (Warmth::Warm, Some(room)) => Ok(room),
-            (Warmth::Warm, None) => self.make(Warmth::Warm),
-            (Warmth::Cold, warm) => {
-                self.warm = warm;
-                self.make(Warmth::Cold)
-            }
+        match warmth {
+            Warmth::Warm => self.move_back()?,
+            Warmth::Cold => return self.fresh(Warmth::Cold),
+        }
+        match self.warm.take() {
+            Some(room) => Ok(room),
+            None => self.fresh(Warmth::Warm),
         }
     }
 
@@ -137,6 +151,7 @@ impl ProofRooms {
 
     /// A room in which nothing has run, with build output or without.
     pub(super) fn fresh(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
+        self.move_aside()?;
         self.make(warmth)
     }
 
@@ -171,9 +186,35 @@ impl ProofRooms {
         }
     }
 
-    fn make(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
-        self.number += 1;
-        let folder = self.base.join(self.number.to_string());
+    /// The warm room makes way for another one.
+    fn move_aside(&mut self) -> Result<(), VerifyError> {
+        if self.warm.is_some() && !self.aside {
+            let (at, aside) = self.folders();
+            fs::rename(&at, &aside).map_err(failed("move the proof room", &at))?;
+            self.aside = true;
+        }
+        Ok(())
+    }
+
+    /// The warm room is where it was; what is left of another one goes.
+    fn move_back(&mut self) -> Result<(), VerifyError> {
+        if self.aside {
+            let (at, aside) = self.folders();
+            clear(&at)?;
+            fs::rename(&aside, &at).map_err(failed("move the proof room", &at))?;
+            self.aside = false;
+        }
+        Ok(())
+    }
+
+    /// Of the room in use, and of a warm one that made way.
+    fn folders(&self) -> (PathBuf, PathBuf) {
+        (self.base.join("room"), self.base.join("aside"))
+    }
+
+    fn make(&self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
+        let (folder, _) = self.folders();
+        clear(&folder)?;
         // Tools take names from the folder they run in: it keeps the repository's.
         let work = folder.join("tree").join(self.root.file_name().unwrap_or("work".as_ref()));
         let objects = folder.join("objects");
@@ -182,8 +223,12 @@ impl ProofRooms {
         let (made, inputs) = self.set_up.clone().unzip();
         made.unwrap_or_else(|| self.master.copied()).fill(&work, warmth)?;
         let place = RoomPlace {
+            seen_at: match self.seen_at {
+                SeenAt::OwnPath => self.root.clone(),
+                SeenAt::ItsPlace => work.clone(),
+            },
             work,
-            seen_at: self.root.clone(),
+            own: self.root.clone(),
             folder,
             borrowed: Vec::new(),
             shared: self.master.shared().to_vec(),
@@ -206,6 +251,25 @@ impl ProofRoom {
     /// What the human left uncommitted.
     pub fn human(&self) -> &[TreeEdit] {
         &self.human
+    }
+
+    /// Says which files that git ignores lead commands from the room back to the repository's own
+    /// working tree: there checks would test what an agent may change at any time.
+    ///
+    /// # Errors
+    /// If git cannot say what it ignores.
+    pub fn leads_back(&mut self, planned: &[PlannedCheck]) -> Result<Option<String>, VerifyError> {
+        if self.elsewhere().is_none() {
+            return Ok(None);
+        }
+        let ignored = self.room.ignored()?;
+        let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
+        Ok(leads_back(&ways_back(&self.place.work, &ignored, &self.place.own, &commands)))
+    }
+
+    /// The repository's own working tree, unless the room is seen there.
+    pub fn elsewhere(&self) -> Option<&Path> {
+        (self.place.seen_at != self.place.own).then_some(self.place.own.as_path())
     }
 
     /// Removes its folders.
@@ -343,6 +407,21 @@ impl ProofRoom {
         self.room.made(paths);
         Ok(())
     }
+}
+
+/// Removes a folder, if it is there.
+fn clear(folder: &Path) -> Result<(), VerifyError> {
+    match remove_tree(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("remove the proof room", folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn failed(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VerifyError {
+    let path = path.to_owned();
+    move |source| VerifyError::Io { operation, path, source }
 }
 
 /// The last edit of each path.

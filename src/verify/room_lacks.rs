@@ -2,10 +2,13 @@
 //!
 //! Invariant: pure. A check that is red in both for the same reason says nothing about the room.
 
+use std::path::{Path, PathBuf};
+
+use super::ways_back::names;
 use crate::model::{CheckResult, CheckStatus};
 
 /// Signs in an output, and the line of TASK.md that helps.
-const SIGNS: [(&[&str], &str); 4] = [
+const SIGNS: [Sign; 4] = [
     (
         &[
             "Connection refused",
@@ -51,15 +54,21 @@ const SIGNS: [(&[&str], &str); 4] = [
 /// What helps if nothing else does.
 const TREE: &str = "if nothing else helps, `proof: tree` runs the checks in the working tree";
 
-/// Why the room is to blame for a check that is red in it, and what helps.
-pub fn room_lacks(room: &CheckResult, tree: &CheckResult) -> Option<String> {
-    let found = sign(room);
-    let is_rooms_fault = tree.passed()
-        || found.is_some_and(|found| sign(tree) != Some(found) && tree.status != room.status);
-    if room.passed() || !is_rooms_fault {
+/// Why the room is to blame for a check that is red in it, and what helps. `own` is the path of
+/// the working tree, if the room is seen at another one.
+pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) -> Option<String> {
+    let moved = own.and_then(|own| line_with(&room.output, own)).map(|line| {
+        format!(
+            "`{line}` shows that a file that git ignores knows the path of the working tree: make \
+             it in the room, for example `setup: [rm -rf build && cmake -B build]`"
+        )
+    });
+    let found = sign(room).filter(|found| tree.passed() || !has(tree, found));
+    if room.passed() || !(tree.passed() || moved.is_some() || found.is_some()) {
         return None;
     }
-    let help = found.map_or_else(|| TREE.to_owned(), |(_, help)| format!("{help}; {TREE}"));
+    let help = moved.or_else(|| found.map(|(_, help)| (*help).to_owned()));
+    let help = help.map_or_else(|| TREE.to_owned(), |help| format!("{help}; {TREE}"));
     Some(format!(
         "`{}` {} in the working tree, and {} in the proof room\n  working tree:{}\n  proof room:{}\n  {help}",
         room.command,
@@ -68,6 +77,25 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult) -> Option<String> {
         tail(tree),
         tail(room),
     ))
+}
+
+/// Why a room does not show the commit alone.
+pub(super) fn leads_back(paths: &[PathBuf]) -> Option<String> {
+    let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    let (verb, it) = if paths.len() > 1 { ("lead", "them") } else { ("leads", "it") };
+    (!paths.is_empty()).then(|| {
+        format!(
+            "{} {verb} from the proof room back to the working tree: a check would test what is \
+             there, and not the commit\n  make {it} in the room, for example \
+             `setup: [python3 -m venv .venv, .venv/bin/pip install -e .]`; {TREE}",
+            paths.join(", ")
+        )
+    })
+}
+
+/// The line of an output that names the path of the working tree, but for warnings.
+fn line_with<'a>(output: &'a str, own: &Path) -> Option<&'a str> {
+    output.lines().find(|line| !line.contains("arning") && names(line.as_bytes(), own))
 }
 
 /// Why a command of `setup:` did not prepare the room.
@@ -154,8 +182,15 @@ fn missing_name(output: &str) -> Option<String> {
     (!first.is_empty()).then(|| first.to_owned())
 }
 
-fn sign(check: &CheckResult) -> Option<&'static (&'static [&'static str], &'static str)> {
-    SIGNS.iter().find(|(signs, _)| signs.iter().any(|sign| check.output.contains(sign)))
+/// How an output shows that something is missing, and what helps.
+type Sign = (&'static [&'static str], &'static str);
+
+fn sign(check: &CheckResult) -> Option<&'static Sign> {
+    SIGNS.iter().find(|sign| has(check, sign))
+}
+
+fn has(check: &CheckResult, (signs, _): &Sign) -> bool {
+    signs.iter().any(|sign| check.output.contains(sign))
 }
 
 fn ended(check: &CheckResult) -> String {
@@ -180,4 +215,50 @@ fn tail(check: &CheckResult) -> String {
     }
     let last = &lines[lines.len().saturating_sub(LINES)..];
     last.iter().map(|line| format!("\n    {line}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn red(output: &str) -> CheckResult {
+        CheckResult {
+            command: "make test".into(),
+            criteria: Vec::new(),
+            whole_task: false,
+            status: CheckStatus::Failed(1),
+            millis: 1,
+            tests: Vec::new(),
+            output: output.into(),
+        }
+    }
+
+    fn helps(room: &str, tree: &str) -> Option<String> {
+        room_lacks(&red(room), &red(tree), Some(Path::new("/home/me/app")))
+    }
+
+    #[test]
+    fn the_room_is_to_blame_for_what_is_missing_there_alone() {
+        for (room, tree, help) in [
+            ("ConnectionRefusedError: [Errno 111] Connection refused", "0 != 49", "services:"),
+            ("ModuleNotFoundError: No module named 'app'", "'' != 'hi'", "setup:"),
+            ("CMake Error: made in /home/me/app/build", "1 test failed", "setup:"),
+        ] {
+            let told = helps(room, tree).unwrap_or_default();
+            assert!(told.contains(help) && told.contains(room), "{told}");
+        }
+    }
+
+    #[test]
+    fn work_that_is_not_done_is_red_in_both() {
+        for (room, tree) in [
+            ("0 != 49", "0 != 49"),
+            ("No module named 'app.new'", "No module named 'app.new'"),
+            ("Connection refused, as expected; 0 != 49", "Connection refused, too; 0 != 49"),
+            ("warning: VIRTUAL_ENV=/home/me/app/.venv does not match\n0 != 49", "0 != 49"),
+            ("/home/me/app2/build: 0 != 49", "/home/me/app/build: 0 != 49"),
+        ] {
+            assert_eq!(helps(room, tree), None, "{room}");
+        }
+    }
 }

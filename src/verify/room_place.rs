@@ -7,7 +7,9 @@ use std::path::PathBuf;
 pub struct RoomPlace {
     /// The working tree.
     pub work: PathBuf,
-    /// The repository's own path, where the tree is seen if that is possible.
+    /// The repository's own working tree.
+    pub own: PathBuf,
+    /// Where commands see the room's tree: at the repository's own path, if that is possible.
     pub seen_at: PathBuf,
     /// What belongs to the room besides: HOME, temporary files, logs.
     pub folder: PathBuf,

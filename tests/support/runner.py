@@ -21,7 +21,7 @@ import time
 LIMIT = 600  # Seconds before a test counts as hung and is killed.
 SLOWEST = 10
 # Programs whose tests take longest start first, so that none of them is left for the end.
-FIRST = ["soak", "honest", "real_copilot", "durable", "crash", "human_edits", "guard_mutations"]
+FIRST = ["soak", "honest", "ordinary", "real_copilot", "durable", "crash", "human_edits", "guard_mutations"]
 # Options of `cargo test` whose value is the next word.
 VALUED = {"--test", "--bin", "--example", "--bench", "-p", "--package", "-j", "--jobs", "-F", "--features"}
 VALUED |= {"--config", "--profile", "--target", "--target-dir"}

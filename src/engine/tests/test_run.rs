@@ -27,7 +27,7 @@ use crate::sys::clock::Clock;
 use crate::sys::shutdown::Shutdown;
 use crate::verify::{
     Branch, CommitsAlone, Dirt, GitRepo, Identity, Layout, MasterFolder, Person, Repo as _,
-    RoomFolders, Table,
+    RoomFolders, SeenAt, Table,
 };
 
 pub(super) struct TestRun {
@@ -67,7 +67,11 @@ impl TestRun {
         let preflight =
             repo.preflight(&layout, Branch::Current, Dirt::Refuse).expect("a usable repository");
         let (rooms, master) = (base.join("rooms"), base.join("master"));
-        let folders = RoomFolders { base: &rooms, master: MasterFolder::Kept(&master) };
+        let folders = RoomFolders {
+            base: &rooms,
+            seen_at: SeenAt::ItsPlace,
+            master: MasterFolder::Kept(&master),
+        };
         let rooms = repo.proof_rooms(&layout, folders, &preflight.human).expect("proof rooms");
         let clock = Clock::jumping(start(), set);
         let events = Arc::default();

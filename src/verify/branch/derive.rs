@@ -102,6 +102,9 @@ pub async fn derive(
     let head = &it.seen[it.seen.len() - 1].commit.id;
     let shown = Shown { commit: start, edits: &[] };
     let ran = rooms.warm()?.run(shown, &needed, to_run.0, to_run.1).await?;
+    if let Some(lacks) = rooms.warm()?.leads_back(&needed)? {
+        return Ok(Err(lacks));
+    }
     let base: Vec<CheckResult> = ran.into_iter().map(|check| check.result).collect();
     let mut run = Deriving {
         it,

@@ -37,8 +37,7 @@ impl GitRepo {
             edit(&self.root, path, print).transpose()
         });
         let edits = edits.collect::<Result<_, _>>()?;
-        let base = folders.base.to_owned();
-        Ok(ProofRooms::new((source, branch), &self.root, base, master, edits))
+        Ok(ProofRooms::new((source, branch), &self.root, folders, master, edits))
     }
 }
 

@@ -225,6 +225,9 @@ impl Rehearsal<'_> {
                 last.push(check.result);
             }
         }
+        if let Some(lacks) = room.leads_back(planned)? {
+            return Ok(Err(lacks));
+        }
         for (check, mut millis) in found.iter_mut().zip(millis) {
             check.start.truncate(TIMES);
             millis.sort_unstable();

@@ -8,13 +8,14 @@ use super::test_repo::{TestRepo, layout};
 use crate::model::Oid;
 use crate::verify::{
     Branch, CheckOptions, Dirt, EntryKind, MasterFolder, PlannedCheck, ProofRooms, Repo as _,
-    RoomFolders, ShellChecks, Shown, TreeEdit, Warmth,
+    RoomFolders, SeenAt, ShellChecks, Shown, TreeEdit, Warmth,
 };
 
 fn rooms(scene: &TestRepo, dirt: Dirt) -> ProofRooms {
     let human = scene.preflight(Branch::Current, dirt).expect("ready").human;
     let (base, master) = (scene.dir.path().join("rooms"), scene.dir.path().join("master"));
-    let folders = RoomFolders { base: &base, master: MasterFolder::Kept(&master) };
+    let folders =
+        RoomFolders { base: &base, seen_at: SeenAt::ItsPlace, master: MasterFolder::Kept(&master) };
     scene.repo().proof_rooms(&layout(), folders, &human).expect("rooms")
 }
 
@@ -215,6 +216,26 @@ fn the_last_proof_starts_without_build_output() {
     let shown = Shown { commit: &commit, edits: &[] };
     let ran = runtime.block_on(room.run(shown, &planned, &shell, &CheckOptions::in_dir("/")));
     assert_eq!(ran.expect("ran")[0].result.output, "kept\n");
+}
+
+#[test]
+fn every_room_is_at_the_same_path_and_the_warm_one_comes_back() {
+    let scene = TestRepo::new();
+    scene.write("build/app", "old\n");
+    let mut rooms = rooms(&scene, Dirt::Refuse);
+    let commit = head(&scene);
+    let said = run_on(&mut rooms, &commit, &[], &["pwd; cat build/app; echo new > build/app"]);
+    let shell = ShellChecks::new(Arc::new(str::to_owned), "test");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("built");
+    let (shown, planned) = (Shown { commit: &commit, edits: &[] }, [planned("pwd; ls build")]);
+    let mut other = rooms.fresh(Warmth::Cold).expect("a room");
+    let ran = runtime.block_on(other.run(shown, &planned, &shell, &CheckOptions::in_dir("/")));
+    let output = &ran.expect("ran")[0].result.output;
+    let path = output.lines().next().expect("a path");
+    assert!(output.contains("ls:"), "{output}");
+    assert_eq!(said, [format!("green  {path}\nold")]);
+    assert_eq!(run_on(&mut rooms, &commit, &[], &["cat build/app"]), ["green  new"]);
 }
 
 #[test]
