@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -269,14 +269,18 @@ pub(crate) struct AcceptArgs {
     pub(crate) json: bool,
 }
 
+/// Reads how checks or an agent's commands are confined.
+fn sandbox() -> impl TypedValueParser<Value = Sandbox> {
+    PossibleValuesParser::new(Sandbox::WORDS).map(|word| Sandbox::named(&word).unwrap_or_default())
+}
+
 /// Flags of `rehearse`.
 #[derive(Args, Debug)]
 pub(crate) struct RehearseArgs {
     /// The task
     pub(crate) task: String,
     /// How checks are confined: auto, full, partial, off, or required [default: auto]
-    #[arg(long, value_name = "TIER", value_parser = PossibleValuesParser::new(Sandbox::WORDS)
-        .map(|word| Sandbox::named(&word).unwrap_or_default()))]
+    #[arg(long, value_name = "TIER", value_parser = sandbox())]
     pub(crate) sandbox: Option<Sandbox>,
     /// Print JSON
     #[arg(long)]
@@ -303,8 +307,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     pub(crate) require_checks: bool,
     /// How checks are confined: auto, full, partial, off, or required [default: auto]
-    #[arg(long, value_name = "TIER", value_parser = PossibleValuesParser::new(Sandbox::WORDS)
-        .map(|word| Sandbox::named(&word).unwrap_or_default()))]
+    #[arg(long, value_name = "TIER", value_parser = sandbox())]
     pub(crate) sandbox: Option<Sandbox>,
     /// Print JSON
     #[arg(long)]

@@ -1,6 +1,5 @@
 //! The repository and the task of a command.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::command_names::nearest;
@@ -98,20 +97,28 @@ pub(super) fn branch_layers(
     task: &Task,
     sandbox: Option<Sandbox>,
 ) -> Result<Vec<Layer>, Failure> {
-    let folder = tempfile::tempdir().map_err(|error| Failure::new(ExitCode::Write, error))?;
-    let config = Path::new(OWN).join("config.toml");
-    if let Some(bytes) = at.place.repo.held(commit, &config)? {
-        let path = folder.path().join(&config);
-        let written = fs::create_dir(folder.path().join(OWN)).and_then(|()| fs::write(path, bytes));
-        written.map_err(|error| Failure::new(ExitCode::Write, error))?;
-    }
+    let ours = Path::new(OWN).join("config.toml");
+    let values = match at.place.repo.held(commit, &ours)? {
+        Some(bytes) => config::from_text(&String::from_utf8_lossy(&bytes), &ours)?,
+        None => LayerSettings::default(),
+    };
     let flags = LayerSettings { sandbox, ..LayerSettings::default() };
-    layers(folder.path(), flags, Some(task))
+    with_repository(Layer { source: Source::Repository(ours), values }, flags, Some(task))
 }
 
 /// The layers of settings for the folder `root`, strongest first.
 pub(super) fn layers(
     root: &Path,
+    flags: LayerSettings,
+    task: Option<&Task>,
+) -> Result<Vec<Layer>, Failure> {
+    let ours = root.join(OWN).join("config.toml");
+    let values = config::from_file(&ours)?;
+    with_repository(Layer { source: Source::Repository(ours), values }, flags, task)
+}
+
+fn with_repository(
+    repository: Layer,
     flags: LayerSettings,
     task: Option<&Task>,
 ) -> Result<Vec<Layer>, Failure> {
@@ -127,9 +134,7 @@ pub(super) fn layers(
         let values = config::from_task(&task.settings)?;
         layers.push(Layer { source: Source::Task, values });
     }
-    let ours = root.join(OWN).join("config.toml");
-    let values = config::from_file(&ours)?;
-    layers.push(Layer { source: Source::Repository(ours), values });
+    layers.push(repository);
     if let Some(users) = config::user_file() {
         let values = config::from_file(&users)?;
         layers.push(Layer { source: Source::User(users), values });

@@ -21,10 +21,18 @@ pub fn from_file(path: &Path) -> Result<LayerSettings, ConfigError> {
         }
         Err(source) => return Err(ConfigError::Read { path: path.to_owned(), source }),
     };
-    let read: Result<LayerSettings, _> = toml::from_str(&text);
+    from_text(&text, path)
+}
+
+/// Reads the text of such a file; `path` is what errors name.
+///
+/// # Errors
+/// If it cannot be parsed.
+pub fn from_text(text: &str, path: &Path) -> Result<LayerSettings, ConfigError> {
+    let read: Result<LayerSettings, _> = toml::from_str(text);
     let mut values = read
         .map_err(|source| ConfigError::Parse { path: path.to_owned(), source: Box::new(source) })?;
-    super::policy::place(&mut values.policy, &text, path);
+    super::policy::place(&mut values.policy, text, path);
     Ok(values)
 }
 

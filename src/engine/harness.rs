@@ -10,7 +10,7 @@ use globset::GlobSet;
 
 use super::EngineError;
 use super::run::Run;
-use crate::model::{Oid, PathChange, Task};
+use crate::model::{Oid, PathChange, Task, forget_tests};
 use crate::verify::{Protection, globs, learned};
 
 impl Run {
@@ -70,7 +70,7 @@ impl Run {
         }
         let harness = repo.laid_over(harness, to, &paths)?;
         // Tests may have gone rightly.
-        self.state.first_seen.iter_mut().for_each(|seen| seen.tests.clear());
+        forget_tests(&mut self.state.first_seen);
         Ok(harness)
     }
 
@@ -96,7 +96,7 @@ impl Run {
             return Ok(());
         };
         if learned.fewer_tests {
-            self.state.first_seen.iter_mut().for_each(|seen| seen.tests.clear());
+            forget_tests(&mut self.state.first_seen);
         }
         self.set_harness(learned.harness)
     }

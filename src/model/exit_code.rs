@@ -26,8 +26,8 @@ exit_codes! {
         "A limit was reached first: iterations, time or budget."
         "Run the same command again to continue, or raise the limit.";
     Stuck 4 "stuck"
-        "A criterion used up its attempts, the run finished with criteria skipped or ticked but not proven, a check failed at the end, or TASK.md kept changing."
-        "Do what the last lines of the run say: fix the criterion or its check, see the sign in guardrails.md, then run `ralph-copilot retry <task>`.";
+        "A criterion used up its attempts, the run finished with criteria skipped, held for review, or ticked but not proven, a check failed at the end, or TASK.md kept changing."
+        "Do what the last lines of the run say: fix the criterion or its check, see the sign in guardrails.md, then run `ralph-copilot retry <task>`; look at held work, then `accept` or `retry` it.";
     Agent 5 "agent not usable"
         "The agent cannot be used: not found, not logged in, model unavailable, keeps dying."
         "The message names the command that helps, such as `npm install -g @github/copilot` or `copilot login`.";
@@ -35,8 +35,8 @@ exit_codes! {
         "The rate limit lasts longer than `--max-wait`."
         "Run the same command again at `resume_at`, which the message and the last JSON event name; `estimated: true` marks a guess.";
     Invalid 7 "task or configuration invalid"
-        "The task, a template, or the configuration has errors."
-        "The message points at the place. `ralph-copilot check <task>` validates the task and lists its criteria.";
+        "The task, a template, or the configuration has errors, or the proof room lacks what a check needs."
+        "The message points at the place, or names the line of TASK.md that helps. `ralph-copilot check <task>` validates the task and lists its criteria.";
     Repository 8 "repository not usable"
         "The repository cannot be used: none, bare, no commit, detached HEAD, an operation in progress, or dirty."
         "The message names the cause and what to do.";
@@ -45,7 +45,7 @@ exit_codes! {
         "Wait until it ends. The message names its process.";
     Tampering 10 "tampering"
         "The guard was not in force, a tool call ran without a decision, or hooks, agent settings, the audit or the runner's state were changed."
-        "Look at the journal and the named files first.";
+        "Look at the journal and the named files first. The box that the turn ticked is open again.";
     Write 11 "cannot write"
         "State or audit cannot be written: disk full, read-only, no permission."
         "Free some space or fix the permissions, then run the same command again.";

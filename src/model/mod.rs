@@ -48,7 +48,9 @@ pub use recipe::{
 pub use redact::{EachText, EditText, Keep, Redact};
 pub use reporter::{ReportError, Reporter};
 pub use setting::{OnStuck, Premium, ProofMode, Sandbox, Tier, Via, WriteScope};
-pub use state::{CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState, tests_are_there};
+pub use state::{
+    CriterionState, FirstSeen, FirstStatus, HeldWork, TaskState, forget_tests, tests_are_there,
+};
 pub use task::{Criterion, CriterionKey, Task, TaskSettings, VerifyCommand};
 pub use turn::{CallStatus, ExecutedCall, Fault, FaultClass, Reset, Stuck, Turn, TurnEnd, Usage};
 pub use verdict::{Finding, FindingKind, Proof, Repair, Verdict, VerdictResult, Weight};

@@ -89,6 +89,13 @@ pub struct HeldWork {
     pub base: Oid,
 }
 
+/// Forgets which tests ran before any work, since the tests of the start are others now.
+pub fn forget_tests(first_seen: &mut [FirstSeen]) {
+    for seen in first_seen {
+        seen.tests.clear();
+    }
+}
+
 /// Remembers that checks have found the tests that were not there at the start: from now on they
 /// are old ones.
 pub fn tests_are_there(first_seen: &mut [FirstSeen], checks: &[CheckResult]) {

@@ -98,8 +98,7 @@ pub(crate) struct SettingArgs {
     /// `required`, the meaning of a bare `--sandbox`, is the best except `off` [default: auto]
     #[arg(long, value_name = "TIER", help_heading = "Guard", num_args = 0..=1,
         require_equals = true, default_missing_value = "required",
-        value_parser = PossibleValuesParser::new(Sandbox::WORDS)
-            .map(|word| Sandbox::named(&word).unwrap_or_default()))]
+        value_parser = super::sandbox())]
     sandbox: Option<Sandbox>,
     /// Where checks prove something: the proof room, the room only at the end, or your own tree
     /// [default: room]

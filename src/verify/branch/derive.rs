@@ -8,7 +8,7 @@ use globset::GlobSet;
 use super::claims::{Claims, TickClaim};
 use super::seen::Seen;
 use crate::model::{
-    CheckResult, CriterionKey, FirstSeen, FirstStatus, Oid, PathChange, Proof, Task,
+    CheckResult, CriterionKey, FirstSeen, FirstStatus, Oid, PathChange, Proof, Task, forget_tests,
     tests_are_there,
 };
 use crate::verify::checks::{CheckOptions, Checks};
@@ -257,7 +257,7 @@ impl Deriving<'_> {
         if let Some(learned) = learned(self.it.repo, &self.harness, commit, changed, &may_change)? {
             self.harness = learned.harness;
             if learned.fewer_tests {
-                self.first_seen.iter_mut().for_each(|seen| seen.tests.clear());
+                forget_tests(&mut self.first_seen);
             }
         }
         tests_are_there(&mut self.first_seen, &proved.checks);
