@@ -87,7 +87,7 @@ pub(super) fn leads_back(paths: &[PathBuf]) -> Option<String> {
         format!(
             "{} {verb} from the proof room back to the working tree: a check would test what is \
              there, and not the commit\n  make {it} in the room, for example \
-             `setup: [python3 -m venv .venv, .venv/bin/pip install -e .]`; {TREE}",
+             `setup: [python3 -m venv --clear .venv, .venv/bin/pip install -e .]`; {TREE}",
             paths.join(", ")
         )
     })

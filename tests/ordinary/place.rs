@@ -159,6 +159,8 @@ impl Place {
             ("PATH", path()),
             ("LANG", "C.UTF-8".into()),
             ("USER", "grace".into()),
+            // It leaves files in /tmp otherwise.
+            ("JAVA_TOOL_OPTIONS", "-XX:-UsePerfData".into()),
             // Java finds a home by the user's name.
             ("MAVEN_OPTS", format!("-Duser.home={}", self.beside("home").display()).into()),
         ]

@@ -62,8 +62,7 @@ const FILES: &[(&str, &str)] = &[
     ("tests/test_greet.py", TEST),
     (".gitignore", ".venv/\n__pycache__/\n"),
 ];
-const EDITABLE: &str =
-    ".venv/bin/python -m pip install --quiet --no-index --no-build-isolation --editable .";
+const EDITABLE: &str = "python3 -m venv --clear .venv && .venv/bin/python -m pip install --quiet --no-index --no-build-isolation --editable .";
 
 /// Its `.pth` file and its scripts name the human's tree: elsewhere than at that path, the tests
 /// would test the agent's tree.
@@ -72,7 +71,7 @@ fn an_editable_install() {
     let project = Project {
         needs: &["python3", VENV],
         files: FILES,
-        prepare: &["python3 -m venv .venv", EDITABLE],
+        prepare: &[EDITABLE],
         check: ".venv/bin/python -m unittest discover -s tests && .venv/bin/greet | grep -q hi",
         work: ("src/greet.py", GREET),
     };
