@@ -269,18 +269,13 @@ pub(crate) struct AcceptArgs {
     pub(crate) json: bool,
 }
 
-/// Reads how checks or an agent's commands are confined.
-fn sandbox() -> impl TypedValueParser<Value = Sandbox> {
-    PossibleValuesParser::new(Sandbox::WORDS).map(|word| Sandbox::named(&word).unwrap_or_default())
-}
-
 /// Flags of `rehearse`.
 #[derive(Args, Debug)]
 pub(crate) struct RehearseArgs {
     /// The task
     pub(crate) task: String,
     /// How checks are confined: auto, full, partial, off, or required [default: auto]
-    #[arg(long, value_name = "TIER", value_parser = sandbox())]
+    #[arg(long, value_name = "TIER", value_parser = run::sandbox())]
     pub(crate) sandbox: Option<Sandbox>,
     /// Print JSON
     #[arg(long)]
@@ -307,7 +302,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     pub(crate) require_checks: bool,
     /// How checks are confined: auto, full, partial, off, or required [default: auto]
-    #[arg(long, value_name = "TIER", value_parser = sandbox())]
+    #[arg(long, value_name = "TIER", value_parser = run::sandbox())]
     pub(crate) sandbox: Option<Sandbox>,
     /// Print JSON
     #[arg(long)]

@@ -146,8 +146,7 @@ async fn finish(
         }
         ProofMode::Tree => None,
     };
-    notices.extend(rooms.iter().flat_map(ProofRooms::notes).cloned());
-    notices.extend(about_proof(settings.proof));
+    notices.extend(about_proof(settings.proof, rooms.as_ref()));
     let table = harness_table(&settings)?;
     let parts = RunParts {
         repo: Arc::new(at.place.repo),
@@ -317,19 +316,20 @@ async fn recipes(
     Ok(recipes)
 }
 
-/// What is told where checks do not run in the proof room.
-fn about_proof(mode: ProofMode) -> Option<String> {
+/// What is told of the proof rooms, and where checks do not run in one.
+fn about_proof(mode: ProofMode, rooms: Option<&ProofRooms>) -> Vec<String> {
     let told = match mode {
-        ProofMode::Room => return None,
-        ProofMode::End => {
-            "proof: end: until the end, checks run in the working tree, where the agent worked"
-        }
-        ProofMode::Tree => {
+        ProofMode::Room => None,
+        ProofMode::End => Some(
+            "proof: end: until the end, checks run in the working tree, where the agent worked",
+        ),
+        ProofMode::Tree => Some(
             "proof: tree: checks run in the working tree, where the agent worked, and tests are not \
-             put back"
-        }
+             put back",
+        ),
     };
-    Some(told.to_owned())
+    let notes = rooms.into_iter().flat_map(ProofRooms::notes).cloned();
+    notes.chain(told.map(str::to_owned)).collect()
 }
 
 /// What checks use besides the repository, where commands can change it.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::config::{LayerSettings, Span, from_one};
 use crate::model::{OnStuck, ProofMode, Sandbox, Via, WriteScope};
@@ -98,7 +98,7 @@ pub(crate) struct SettingArgs {
     /// `required`, the meaning of a bare `--sandbox`, is the best except `off` [default: auto]
     #[arg(long, value_name = "TIER", help_heading = "Guard", num_args = 0..=1,
         require_equals = true, default_missing_value = "required",
-        value_parser = super::sandbox())]
+        value_parser = sandbox())]
     sandbox: Option<Sandbox>,
     /// Where checks prove something: the proof room, the room only at the end, or your own tree
     /// [default: room]
@@ -154,6 +154,11 @@ impl SettingArgs {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
+/// Reads how checks or an agent's commands are confined.
+pub(super) fn sandbox() -> impl TypedValueParser<Value = Sandbox> {
+    PossibleValuesParser::new(Sandbox::WORDS).map(|word| Sandbox::named(&word).unwrap_or_default())
+}
+
 fn on_stuck(word: String) -> OnStuck {
     if word == "skip" { OnStuck::Skip } else { OnStuck::Stop }
 }

@@ -66,12 +66,8 @@ impl TestRun {
         let layout = Layout::new("demo", "tasks/demo");
         let preflight =
             repo.preflight(&layout, Branch::Current, Dirt::Refuse).expect("a usable repository");
-        let (rooms, master) = (base.join("rooms"), base.join("master"));
-        let folders = RoomFolders {
-            base: &rooms,
-            seen_at: SeenAt::ItsPlace,
-            master: MasterFolder::Kept(&master),
-        };
+        let (rooms, master, seen_at) = (base.join("rooms"), base.join("master"), SeenAt::ItsPlace);
+        let folders = RoomFolders { base: &rooms, seen_at, master: MasterFolder::Kept(&master) };
         let rooms = repo.proof_rooms(&layout, folders, &preflight.human).expect("proof rooms");
         let clock = Clock::jumping(start(), set);
         let events = Arc::default();
