@@ -21,6 +21,7 @@ use crate::guard::{OsFiles, Policy};
 use crate::mcp::{Arguments, Call, Tool, ToolAnswer, Tools, bounded, schema};
 use crate::model::{Asked, SessionId, ToolRequest};
 use crate::sys::clock::Clock;
+use crate::verify::{Repo as _, VerifyError};
 
 /// Most bytes of a file that are read.
 const MOST: u64 = 1 << 20;
@@ -36,6 +37,11 @@ impl FileTools {
     pub(super) fn new(folder: PathBuf, depth: u32) -> Result<Self, Failure> {
         let (root, policy) = match RepoContext::find(Some(&folder)) {
             Ok(place) => {
+                match place.repo.exclude(&[".ralph/audit/"]) {
+                    // A run at work has seen to it.
+                    Ok(()) | Err(VerifyError::ExcludesWatched { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
                 let settings = resolve(&place.layers(LayerSettings::default(), None)?);
                 (place.root().to_owned(), policy::without_task(&place, &settings)?)
             }
