@@ -11,6 +11,7 @@ pub mod events;
 pub mod guard;
 pub mod hooks;
 pub mod launcher;
+pub mod mcp;
 pub mod model;
 pub mod prompt;
 pub mod recipe;

@@ -15,8 +15,8 @@ mod unknown;
 
 pub use environment::{from_environment, from_one};
 pub use error::ConfigError;
-pub use layer::{Layer, LayerSettings, Source};
+pub use layer::{Layer, LayerSettings, MemoryLayer, Source};
 pub use read::{from_file, from_task, from_text, user_file};
-pub use resolve::{SettingOrigin, Settings, resolve};
+pub use resolve::{MemorySettings, SettingOrigin, Settings, Sourced, resolve};
 pub use span::{Span, SpanError};
 pub use unknown::unknown_variables;

@@ -1,0 +1,23 @@
+//! MCP servers: tools offered to agents and to other programs.
+//!
+//! Invariant: only `server`, `stdio` and `http` name the MCP library; a tool is a [`Tool`], a
+//! [`Call`] and a [`ToolAnswer`]. The commands that start a server live in `cli`.
+
+mod arguments;
+mod code_result;
+mod http;
+mod memory;
+mod names;
+mod server;
+mod stdio;
+mod toolbox;
+mod tools;
+
+pub use arguments::{Arguments, schema};
+pub use code_result::{code_log, code_summary};
+pub use http::{Endpoint, Endpoints, local_only, router};
+pub use memory::{MemoryPlace, MemorySources, MemoryTools, usual_places};
+pub use names::TOOL_NAMES;
+pub use stdio::{McpError, serve_stdio};
+pub use toolbox::Toolbox;
+pub use tools::{Call, Progress, ProgressStep, Tool, ToolAnswer, Tools, bounded};
