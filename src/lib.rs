@@ -12,6 +12,7 @@ pub mod gateway;
 pub mod guard;
 pub mod hooks;
 pub mod launcher;
+pub mod mcp;
 pub mod model;
 pub mod prompt;
 pub mod recipe;

@@ -1,0 +1,100 @@
+//! A set of tools, as every transport serves it.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+/// A tool as `tools/list` shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Its name, unique in its server.
+    pub name: String,
+    /// What a model reads to decide whether to call it.
+    pub description: String,
+    /// The JSON schema of its arguments; its type is `object`.
+    pub input_schema: Map<String, Value>,
+    /// Does it change nothing?
+    pub read_only: bool,
+}
+
+/// The result of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolAnswer {
+    /// What the model reads.
+    pub text: String,
+    /// Did the call fail?
+    pub is_error: bool,
+    /// The failure's code, sent as `_meta.errorCode`.
+    pub error_code: Option<String>,
+}
+
+impl ToolAnswer {
+    /// The answer to a call that succeeded.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: false, error_code: None }
+    }
+
+    /// The answer to a call that failed, without a code.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true, error_code: None }
+    }
+}
+
+/// One `tools/call`.
+#[derive(Debug)]
+pub struct Call {
+    /// The tool's name, known or not.
+    pub name: String,
+    /// The arguments as sent; empty if there were none.
+    pub arguments: Map<String, Value>,
+    /// Cancelled when the client cancels the request or goes away. The answer to a cancelled
+    /// call is dropped.
+    pub cancel: CancellationToken,
+    /// Where to report progress.
+    pub progress: Progress,
+}
+
+/// A step of a call that is still running.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgressStep {
+    /// Grows with every step.
+    pub done: f64,
+    /// The value of `done` at the end, if known.
+    pub total: Option<f64>,
+    /// For people.
+    pub message: String,
+}
+
+/// Reports progress to the client, if it asked for it.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Option<mpsc::Sender<ProgressStep>>);
+
+impl Progress {
+    /// Sends the steps into a channel.
+    pub(super) fn into(sender: mpsc::Sender<ProgressStep>) -> Self {
+        Self(Some(sender))
+    }
+
+    /// Reports a step. A client that reads too slowly misses steps.
+    pub fn report(&self, step: ProgressStep) {
+        if let Some(sender) = &self.0 {
+            let _dropped = sender.try_send(step);
+        }
+    }
+}
+
+/// The tools that one server offers.
+#[async_trait]
+pub trait Tools: Send + Sync + 'static {
+    /// The tools there are now.
+    fn list(&self) -> Vec<Tool>;
+
+    /// Calls a tool; none if there is no tool of that name, which is a JSON-RPC error.
+    async fn call(&self, call: Call) -> Option<ToolAnswer>;
+
+    /// Changes with the list; none if the list never changes.
+    fn changed(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+}
