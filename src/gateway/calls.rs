@@ -71,11 +71,4 @@ impl CallTable {
             (Some(_), Some(_)) => InFlight::Several,
         }
     }
-
-    /// Number of calls.
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        assert_eq!(self.pending.len(), self.ids.len());
-        self.pending.len()
-    }
 }

@@ -118,6 +118,8 @@ impl Table {
             let provider = Arc::clone(&provider);
             connection.state = State::Bound(Binding { provider, session: key, issued: 0 });
         }
+        // The table changes first, so that a list after `hello.ack` has the tools.
+        self.tools_changed(key, now);
         let provider_id = from.provider_id();
         self.effects.extend([
             Effect::Send(from, wire::hello_ack(&provider_id, &id)),
@@ -128,7 +130,6 @@ impl Table {
                 provider_id,
             }),
         ]);
-        self.tools_changed(key, now);
         Ok(())
     }
 

@@ -34,10 +34,9 @@ impl Table {
         self.sessions.iter().filter(|(_, session)| session.ends.is_none())
     }
 
-    /// The tools of a session that is on the list, by name.
-    pub fn tools(&self, id: &str) -> Option<Vec<SessionTool>> {
-        let session = self.sessions.get(&self.session_of(id)?)?;
-        Some(session.tools().cloned().collect())
+    /// The tools of a session, by name.
+    pub fn tools(&self, key: SessionKey) -> Vec<SessionTool> {
+        self.sessions.get(&key).into_iter().flat_map(|session| session.tools().cloned()).collect()
     }
 
     /// Tells the session's providers that no worker has a turn. `false` if there is no such
@@ -111,6 +110,9 @@ impl Table {
     ) {
         if let Some(session) = self.sessions.get_mut(&binding.session) {
             session.remove(id);
+        }
+        self.tools_changed(binding.session, now);
+        if let Some(session) = self.sessions.get(&binding.session) {
             let event = GatewayEvent::Unbound {
                 session: session.info.id.clone(),
                 provider: binding.provider.to_string(),
@@ -119,11 +121,10 @@ impl Table {
             };
             self.effects.push(Effect::Report(event));
         }
-        self.tools_changed(binding.session, now);
         self.finish(binding.session);
     }
 
-    /// Puts off the announcement of a session's tools.
+    /// The tools of a session are others; their announcement is put off.
     pub(super) fn tools_changed(&mut self, key: SessionKey, now: Duration) {
         let Some(session) = self.sessions.get_mut(&key) else { return };
         if session.ends.is_some() {
@@ -134,6 +135,7 @@ impl Table {
             self.timers.clear(before, Timer::Announce(key));
         }
         self.timers.set(due, Timer::Announce(key));
+        self.effects.push(Effect::Listed(key));
     }
 
     pub(super) fn announce(&mut self, key: SessionKey) {

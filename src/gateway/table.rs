@@ -33,6 +33,8 @@ pub enum Effect {
     Settle(CallKey, CallOutcome),
     /// Report what happened.
     Report(GatewayEvent),
+    /// The tools of a session on the list are others from here on.
+    Listed(SessionKey),
     /// The last provider of an ended session is gone.
     SessionOver(SessionKey),
 }

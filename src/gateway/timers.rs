@@ -45,10 +45,4 @@ impl Timers {
         }
         self.0.pop_first().map(|(_, timer)| timer)
     }
-
-    /// Number of timers.
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
 }
