@@ -19,6 +19,8 @@ pub enum CloseReason {
     SessionEnded,
     /// It does not read what it is sent.
     Unread,
+    /// It sent something that is no message, or one that is far too large.
+    Broken,
     /// The connection broke, or the provider closed it.
     Lost,
 }
@@ -29,6 +31,7 @@ impl CloseReason {
         match self {
             Self::Goodbye | Self::Lost => 1000,
             Self::SessionEnded => 1001,
+            Self::Broken => 1002,
             Self::Refused
             | Self::Unauthenticated
             | Self::Crowded
@@ -49,6 +52,7 @@ impl CloseReason {
             Self::Goodbye => "goodbye",
             Self::SessionEnded => "the session has ended",
             Self::Unread => "the provider does not read its frames",
+            Self::Broken => "not a message, or larger than 8 MiB",
             Self::Lost => "connection lost",
         }
     }

@@ -38,7 +38,7 @@ pub(super) const INJECTED_SIZE: usize = 4 << 10;
 /// Most injected events of an iteration.
 pub(super) const INJECTED: u32 = 5;
 /// Frames that are read and not yet handled, in bytes, of all connections together.
-pub(super) const UNHANDLED_SIZE: usize = 32 << 20;
+pub(super) const UNHANDLED_SIZE: usize = 16 << 20;
 /// Frames that a provider has not read, in bytes; with more it is cut off.
 pub(super) const UNREAD_SIZE: usize = 16 << 20;
 /// How long a connection that was closed may take to say so.

@@ -34,6 +34,16 @@ impl Table {
         self.sessions.iter().filter(|(_, session)| session.ends.is_none())
     }
 
+    /// The ids of the sessions on the list.
+    pub(super) fn session_ids(&self) -> Vec<String> {
+        self.open_sessions().map(|(_, session)| session.info.id.clone()).collect()
+    }
+
+    /// The tools of a session on the list, by name.
+    pub(super) fn tools_of(&self, id: &str) -> Option<Vec<SessionTool>> {
+        self.session_of(id).map(|key| self.tools(key))
+    }
+
     /// The tools of a session, by name.
     pub fn tools(&self, key: SessionKey) -> Vec<SessionTool> {
         self.sessions.get(&key).into_iter().flat_map(|session| session.tools().cloned()).collect()
