@@ -4,6 +4,7 @@ use super::exit::in_short;
 use crate::model::Sandbox;
 mod copilot;
 mod filters;
+mod gateway;
 mod hooks;
 mod internal;
 mod policy;
@@ -20,6 +21,7 @@ use clap_complete::Shell;
 
 pub(super) use self::copilot::CopilotArgs;
 pub(super) use self::filters::{ClassifyArgs, RedactArgs};
+pub(super) use self::gateway::{CallToolArgs, GatewayCommand, ServeGatewayArgs};
 pub(super) use self::hooks::{HookArgs, HooksCommand, StageArgs};
 pub(super) use self::internal::{GuardianArgs, SandboxArgs, SandboxPart};
 pub(super) use self::policy::{PolicyArgs, PolicyCommand};
@@ -178,6 +180,12 @@ ordinary words stay. Valid JSON stays valid."
     Hooks(HooksCommand),
     /// Run recipes with `recipe-runner-rs`
     Recipe(RecipeArgs),
+    /// Connect programs of yours as tool providers
+    Gateway {
+        /// The command.
+        #[command(subcommand)]
+        command: GatewayCommand,
+    },
     /// Start the Copilot CLI under the guard, for recipes and other tools
     Copilot(CopilotArgs),
     /// End what a killed run left behind (started by the runner)
