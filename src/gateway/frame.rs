@@ -47,11 +47,6 @@ impl Frame {
         Self { size: bytes.len(), content }
     }
 
-    /// Bytes of the message.
-    pub(super) fn size(&self) -> usize {
-        self.size
-    }
-
     /// The type, if the frame has one.
     pub(super) fn kind(&self) -> Option<&str> {
         self.content.as_ref().map(|fields| fields.kind.as_str())
@@ -140,7 +135,7 @@ mod tests {
         #[test]
         fn any_bytes_give_a_frame(bytes: Vec<u8>, bound: bool) {
             let frame = Frame::read(&bytes);
-            prop_assert_eq!(frame.size(), bytes.len());
+            prop_assert_eq!(frame.size, bytes.len());
             drop(frame.admit(bound));
         }
     }

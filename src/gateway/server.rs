@@ -72,7 +72,9 @@ async fn accept(gateway: Gateway, listener: TcpListener, router: Router) {
             () = gateway.stopped().cancelled() => return,
         };
         match accepted {
-            Ok((stream, _)) => drop(tokio::spawn(connection(gateway.clone(), stream, router.clone()))),
+            Ok((stream, _)) => {
+                drop(tokio::spawn(connection(gateway.clone(), stream, router.clone())))
+            }
             Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
         }
     }

@@ -139,7 +139,10 @@ mod tests {
         assert_eq!(files.token(), home.path().join("extensions/tap/.provider-token"));
         let text = fs::read_to_string(files.token()).expect("read");
         assert_eq!(text, format!("{}\n", token.expose()));
-        assert_eq!((mode(&files.token()), mode(&files.mcp_token()), mode(&folder)), (0o600, 0o600, 0o700));
+        assert_eq!(
+            (mode(&files.token()), mode(&files.mcp_token()), mode(&folder)),
+            (0o600, 0o600, 0o700)
+        );
         assert_eq!(read_token_files(&folder), (Some(token.expose().to_owned()), Some(17)));
         let path = files.token();
         drop(files);

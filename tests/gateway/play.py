@@ -40,7 +40,7 @@ import tempfile
 import websockets
 from websockets.frames import Opcode
 
-LIMIT = 30  # Seconds that anything may take.
+LIMIT = float(os.environ.get("PLAY_LIMIT", 30))  # Seconds that anything may take.
 FRAME = re.compile(r"^([a-z])?(>raw|>hex|>bin|>parts|>text|>size|>flood|>|<|!!|!|~)(?: (.*))?$", re.S)
 BESIDE = re.compile(r"^(\$raw|\$|=!|=|\?|\+|eof|term)(?: (.*))?$", re.S)
 
@@ -266,6 +266,7 @@ async def play(program, path, title, lines):
 
 
 async def main(program, paths):
+    program = os.path.abspath(program)
     failed, played = [], 0
     for path in paths:
         for title, lines in scenarios(path):

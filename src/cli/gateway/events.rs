@@ -59,9 +59,11 @@ fn push_lines(push: &PushedEvent) -> Vec<Value> {
         "surfaced": push.level != PushLevel::Keep,
         "injected": push.injected.is_some(),
     })];
-    lines.extend(push.injected.as_ref().map(|text| {
-        json!({"event": "inject", "session": push.session, "text": text})
-    }));
+    lines.extend(
+        push.injected
+            .as_ref()
+            .map(|text| json!({"event": "inject", "session": push.session, "text": text})),
+    );
     lines
 }
 
@@ -86,7 +88,13 @@ pub(super) fn plain_line(event: &GatewayEvent) -> String {
             }
         }
         GatewayEvent::Pushed(push) => {
-            format!("{} → {} ({}): {}", push.provider, push.stream, push.level.name(), shorten(&push.text))
+            format!(
+                "{} → {} ({}): {}",
+                push.provider,
+                push.stream,
+                push.level.name(),
+                shorten(&push.text)
+            )
         }
         GatewayEvent::ToolsChanged { session, tools } if tools.is_empty() => {
             format!("{session} has no tools")

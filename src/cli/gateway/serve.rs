@@ -62,7 +62,8 @@ fn sessions(args: &ServeGatewayArgs) -> Result<Vec<(String, Option<String>)>, Fa
     let sessions: Vec<(String, Option<String>)> = args.sessions.iter().map(split).collect();
     for (at, (id, _)) in sessions.iter().enumerate() {
         let twice = sessions[..at].iter().any(|(other, _)| other == id);
-        let wrong = if twice { Some(format!("the session `{id}` is named twice")) } else { wrong_id(id) };
+        let wrong =
+            if twice { Some(format!("the session `{id}` is named twice")) } else { wrong_id(id) };
         if let Some(wrong) = wrong {
             return Err(Failure::new(ExitCode::Usage, wrong));
         }
@@ -78,7 +79,9 @@ fn wrong_id(id: &str) -> Option<String> {
         && !id.starts_with('.')
         && id != "all";
     (!right).then(|| {
-        format!("`{id}` is no id of a session: use letters, digits, `-`, `_` and `.`; `all` is reserved")
+        format!(
+            "`{id}` is no id of a session: use letters, digits, `-`, `_` and `.`; `all` is reserved"
+        )
     })
 }
 
