@@ -3,14 +3,15 @@
 mod call;
 mod commands;
 mod events;
+mod folder;
+mod host;
 mod serve;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::GatewayCommand;
 use super::failure::Failure;
-use super::launch::copilot_home;
-use crate::gateway::{DirectError, GatewayError, token_folder};
+use crate::gateway::{DirectError, GatewayError};
 use crate::model::ExitCode;
 
 /// Does it.
@@ -19,15 +20,6 @@ pub(super) fn gateway(directory: Option<&Path>, command: &GatewayCommand) -> Res
         GatewayCommand::Serve(args) => serve::serve(directory, args),
         GatewayCommand::Call(args) => call::call(args),
     }
-}
-
-/// The folder of the token files.
-fn folder() -> Result<PathBuf, Failure> {
-    let home = copilot_home().ok_or_else(|| {
-        Failure::new(ExitCode::Invalid, "there is no home directory for the token file")
-            .hint("set COPILOT_HOME to a folder of yours")
-    })?;
-    Ok(token_folder(&home))
 }
 
 impl From<GatewayError> for Failure {

@@ -28,7 +28,7 @@ use super::event::CallOutcome;
 use super::handle::Gateway;
 use super::limits::SOCKET_SIZE;
 use super::server::Caller;
-use super::token::Token;
+use super::token::GatewayToken;
 
 /// A call by hand.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -92,7 +92,7 @@ pub enum DirectError {
 }
 
 /// The route.
-pub fn direct_route(gateway: Gateway, token: Token) -> Router {
+pub fn direct_route(gateway: Gateway, token: GatewayToken) -> Router {
     Router::new()
         .route("/call", post(answer))
         .layer(DefaultBodyLimit::max(SOCKET_SIZE))
@@ -101,7 +101,7 @@ pub fn direct_route(gateway: Gateway, token: Token) -> Router {
 }
 
 async fn answer(
-    State(state): State<Arc<(Gateway, Token)>>,
+    State(state): State<Arc<(Gateway, GatewayToken)>>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Bytes,

@@ -12,8 +12,8 @@ use super::ids::{CallId, CallKey, ConnectionId};
 use super::limits::FRAME_SIZE;
 use super::message::ToolResult;
 use super::problem::{CallFailure, ErrorCode, FailureCode, Problem};
-use super::state::State;
-use super::table::{Effect, Table};
+use super::state::ConnectionState;
+use super::table::{Effect, GatewayTable};
 use super::timers::Timer;
 use super::wire::{self, CancelReason};
 
@@ -32,7 +32,7 @@ pub struct CallRequest {
     pub timeout: Option<Duration>,
 }
 
-impl Table {
+impl GatewayTable {
     /// Sends a call to the provider of its tool, or settles it at once.
     pub fn call(&mut self, key: CallKey, request: CallRequest, now: Duration) {
         let CallRequest { session, tool, args, label, timeout } = request;
@@ -68,7 +68,7 @@ impl Table {
         })?;
         let (connection, timeout) = (found.connection, found.tool.timeout);
         let state = self.connections.get_mut(&connection).map(|connection| &mut connection.state);
-        let Some(State::Bound(binding)) = state else {
+        let Some(ConnectionState::Bound(binding)) = state else {
             return Err(CallFailure::new(FailureCode::Disconnected, "the provider is gone"));
         };
         let id = CallId { connection, number: binding.issued + 1 };

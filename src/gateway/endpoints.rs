@@ -20,7 +20,7 @@ use super::handle::Gateway;
 use super::owner::SessionHandle;
 use super::server::Caller;
 use super::session::SessionTool;
-use super::token::Token;
+use super::token::GatewayToken;
 
 /// Most characters of a result that an agent gets.
 const RESULT_CHARS: usize = 10_000;
@@ -30,14 +30,14 @@ const TRUNCATED: &str = "\n[truncated]";
 /// The endpoints of a gateway's sessions.
 pub struct GatewayEndpoints {
     gateway: Gateway,
-    token: Token,
+    token: GatewayToken,
     redactor: Arc<Redactor>,
     open: Mutex<HashMap<String, Arc<Endpoint>>>,
 }
 
 impl GatewayEndpoints {
     /// Endpoints for those who know `token`. Results pass `redactor`.
-    pub fn new(gateway: Gateway, token: Token, redactor: Arc<Redactor>) -> Arc<Self> {
+    pub fn new(gateway: Gateway, token: GatewayToken, redactor: Arc<Redactor>) -> Arc<Self> {
         Arc::new(Self { gateway, token, redactor, open: Mutex::default() })
     }
 
@@ -77,7 +77,7 @@ impl Endpoints for GatewayEndpoints {
 
 /// A connection with the right token may stay; the endpoint judges its requests.
 async fn vouch(
-    State(token): State<Token>,
+    State(token): State<GatewayToken>,
     Extension(caller): Extension<Caller>,
     request: Request,
     next: Next,

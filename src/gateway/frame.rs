@@ -14,7 +14,7 @@ const REPEATED: usize = 256;
 
 /// A message as it came in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frame {
+pub struct ProviderFrame {
     size: usize,
     content: Option<Fields>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Refusal {
     pub(super) kind: Option<String>,
 }
 
-impl Frame {
+impl ProviderFrame {
     /// Reads a message, text or binary.
     pub fn read(bytes: &[u8]) -> Self {
         let parse = || match serde_json::from_slice(bytes) {
@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn refused(bytes: &[u8], bound: bool) -> Option<ErrorCode> {
-        Frame::read(bytes).admit(bound).err().map(|refusal| refusal.problem.code)
+        ProviderFrame::read(bytes).admit(bound).err().map(|refusal| refusal.problem.code)
     }
 
     /// A frame of this type and exactly this size.
@@ -134,7 +134,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_give_a_frame(bytes: Vec<u8>, bound: bool) {
-            let frame = Frame::read(&bytes);
+            let frame = ProviderFrame::read(&bytes);
             prop_assert_eq!(frame.size, bytes.len());
             drop(frame.admit(bound));
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::close::CloseReason;
 use super::event::{GatewayEvent, PushedEvent};
-use super::frame::{Fields, Frame};
+use super::frame::{Fields, ProviderFrame};
 use super::ids::{ConnectionId, SessionKey};
 use super::limits::{INJECTED, INJECTED_SIZE, RATE};
 use super::message::{
@@ -15,13 +15,13 @@ use super::message::{
 };
 use super::problem::{ErrorCode, Problem};
 use super::rate::Admission;
-use super::state::{Binding, State};
-use super::table::{Effect, Table};
+use super::state::{Binding, ConnectionState};
+use super::table::{Effect, GatewayTable};
 use super::wire::{self, Lifecycle};
 
-impl Table {
+impl GatewayTable {
     /// A connection sent a frame.
-    pub fn frame(&mut self, from: ConnectionId, frame: Frame, now: Duration) {
+    pub fn frame(&mut self, from: ConnectionId, frame: ProviderFrame, now: Duration) {
         let Some(connection) = self.connections.get_mut(&from) else { return };
         connection.heard = now;
         let bound = connection.state.binding().is_some();
@@ -95,7 +95,7 @@ impl Table {
             let message = "the token is not that of this gateway; check TAP_PROVIDER_TOKEN";
             return Err(Problem::new(ErrorCode::AuthFailed, message));
         }
-        self.authenticated(from, State::AwaitHello);
+        self.authenticated(from, ConnectionState::AwaitHello);
         let active = self.open_sessions().map(|(_, session)| &session.info);
         let active = active.map(|info| (info.id.as_str(), info.label.as_str(), info.cwd.as_str()));
         let frame = wire::sessions(active);
@@ -116,7 +116,8 @@ impl Table {
         let id = session.info.id.clone();
         if let Some(connection) = self.connections.get_mut(&from) {
             let provider = Arc::clone(&provider);
-            connection.state = State::Bound(Binding { provider, session: key, issued: 0 });
+            connection.state =
+                ConnectionState::Bound(Binding { provider, session: key, issued: 0 });
         }
         // The table changes first, so that a list after `hello.ack` has the tools.
         self.tools_changed(key, now);

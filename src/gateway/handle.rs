@@ -15,7 +15,7 @@ use super::limits::{CLOSE_TIME, UNHANDLED_SIZE};
 use super::owner::{Input, Owner, SessionHandle};
 use super::problem::{CallFailure, FailureCode};
 use super::session::{SessionInfo, SessionTool};
-use super::token::Token;
+use super::token::GatewayToken;
 
 /// Events that wait for the host.
 const WAITING_EVENTS: usize = 32;
@@ -45,7 +45,7 @@ pub struct GatewayCall {
 impl Gateway {
     /// Starts the owner of a new table, without any listener. The host must read the events:
     /// a full queue stops the gateway until it does.
-    pub fn start(token: Token) -> (Self, mpsc::Receiver<GatewayEvent>) {
+    pub fn start(token: GatewayToken) -> (Self, mpsc::Receiver<GatewayEvent>) {
         let (inputs, of_owner) = mpsc::unbounded_channel();
         let (sender, events) = mpsc::channel(WAITING_EVENTS);
         let stop = CancellationToken::new();

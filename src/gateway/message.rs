@@ -115,7 +115,7 @@ impl PushLevel {
 
 /// A `push`.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct PushMessage {
     pub(super) level: PushLevel,
     pub(super) text: String,
     pub(super) stream: Option<String>,
@@ -123,7 +123,10 @@ pub(super) struct Event {
 }
 
 /// Reads `push`.
-pub(super) fn read_push(mut map: Map<String, Value>, session: &str) -> Result<Event, Problem> {
+pub(super) fn read_push(
+    mut map: Map<String, Value>,
+    session: &str,
+) -> Result<PushMessage, Problem> {
     check_session(&map, session)?;
     let level = match map.get("level").and_then(Value::as_str) {
         Some("keep") => PushLevel::Keep,
@@ -147,7 +150,7 @@ pub(super) fn read_push(mut map: Map<String, Value>, session: &str) -> Result<Ev
         Some(Value::Object(metadata)) => Some(metadata),
         Some(_) => return Err(Problem::invalid("`metadata` must be an object")),
     };
-    Ok(Event { level, text, stream, metadata })
+    Ok(PushMessage { level, text, stream, metadata })
 }
 
 /// A `tool.result`: the call that it names, and its content if that is valid.

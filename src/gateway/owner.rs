@@ -13,19 +13,19 @@ use tokio_util::sync::CancellationToken;
 use super::close::CloseReason;
 use super::dispatch::CallRequest;
 use super::event::{CallOutcome, GatewayEvent};
-use super::frame::Frame;
+use super::frame::ProviderFrame;
 use super::ids::{CallKey, ConnectionId, SessionKey};
 use super::outbox::Outbox;
 use super::session::{SessionInfo, SessionTool};
-use super::table::{Effect, Table};
-use super::token::Token;
+use super::table::{Effect, GatewayTable};
+use super::token::GatewayToken;
 
 /// What can happen to a gateway.
 #[derive(Debug)]
 pub(super) enum Input {
     Arrived(ConnectionId, Outbox),
     Vouched(ConnectionId),
-    Said(ConnectionId, Frame, OwnedSemaphorePermit),
+    Said(ConnectionId, ProviderFrame, OwnedSemaphorePermit),
     Heard(ConnectionId, OwnedSemaphorePermit),
     Gone(ConnectionId),
     Open(SessionInfo, oneshot::Sender<Option<SessionHandle>>),
@@ -58,7 +58,7 @@ struct Published {
 
 /// The owner's own data.
 pub(super) struct Owner {
-    table: Table,
+    table: GatewayTable,
     start: Instant,
     outboxes: HashMap<ConnectionId, Outbox>,
     sessions: HashMap<SessionKey, Published>,
@@ -67,9 +67,9 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    pub(super) fn new(token: Token, events: mpsc::Sender<GatewayEvent>) -> Self {
+    pub(super) fn new(token: GatewayToken, events: mpsc::Sender<GatewayEvent>) -> Self {
         Self {
-            table: Table::new(token),
+            table: GatewayTable::new(token),
             start: Instant::now(),
             outboxes: HashMap::new(),
             sessions: HashMap::new(),

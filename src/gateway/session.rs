@@ -34,7 +34,7 @@ pub struct SessionTool {
 
 /// A session with its tools.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct GatewaySession {
     pub(super) info: SessionInfo,
     tools: BTreeMap<String, SessionTool>,
     announced: Vec<Arc<ProviderTool>>,
@@ -46,7 +46,7 @@ pub(super) struct Session {
     pub(super) injected: u32,
 }
 
-impl Session {
+impl GatewaySession {
     pub(super) fn new(info: SessionInfo) -> Self {
         let tools = BTreeMap::new();
         Self { info, tools, announced: Vec::new(), change: None, ends: None, injected: 0 }

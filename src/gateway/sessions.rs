@@ -5,13 +5,13 @@ use std::time::Duration;
 use super::close::CloseReason;
 use super::event::GatewayEvent;
 use super::ids::{ConnectionId, SessionKey};
-use super::session::{Session, SessionInfo, SessionTool};
+use super::session::{GatewaySession, SessionInfo, SessionTool};
 use super::state::Binding;
-use super::table::{Effect, Table};
+use super::table::{Effect, GatewayTable};
 use super::timers::Timer;
 use super::wire::{self, Lifecycle};
 
-impl Table {
+impl GatewayTable {
     /// Puts a session on the list; none if its id is on it already.
     pub fn open(&mut self, info: SessionInfo) -> Option<SessionKey> {
         if self.session_of(&info.id).is_some() {
@@ -19,7 +19,7 @@ impl Table {
         }
         self.last_session += 1;
         let key = SessionKey(self.last_session);
-        self.sessions.insert(key, Session::new(info));
+        self.sessions.insert(key, GatewaySession::new(info));
         Some(key)
     }
 
@@ -30,7 +30,7 @@ impl Table {
     }
 
     /// The sessions on the list.
-    pub(super) fn open_sessions(&self) -> impl Iterator<Item = (&SessionKey, &Session)> {
+    pub(super) fn open_sessions(&self) -> impl Iterator<Item = (&SessionKey, &GatewaySession)> {
         self.sessions.iter().filter(|(_, session)| session.ends.is_none())
     }
 

@@ -7,7 +7,7 @@ use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt as _, StreamExt as _};
 
 use super::close::CloseReason;
-use super::frame::Frame;
+use super::frame::ProviderFrame;
 use super::handle::Gateway;
 use super::ids::ConnectionId;
 use super::limits::CLOSE_TIME;
@@ -71,7 +71,7 @@ async fn read(
 
 async fn said(id: ConnectionId, gateway: &Gateway, bytes: &[u8]) -> Option<Input> {
     let permit = gateway.budget(bytes.len()).await?;
-    Some(Input::Said(id, Frame::read(bytes), permit))
+    Some(Input::Said(id, ProviderFrame::read(bytes), permit))
 }
 
 /// Sends until we close or the other side is gone.

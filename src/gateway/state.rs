@@ -10,7 +10,7 @@ use super::rate::RateLimit;
 
 /// Where a connection stands. A connection that is disconnected is in no table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ConnectionState {
     /// Nothing is known of it.
     AwaitAuth,
     /// It has the token, and may wait for a session.
@@ -30,7 +30,7 @@ pub(super) struct Binding {
     pub(super) issued: u64,
 }
 
-impl State {
+impl ConnectionState {
     /// May a provider send this now?
     pub(super) fn takes(&self, kind: MessageKind) -> bool {
         match self {
@@ -57,8 +57,8 @@ impl State {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) state: State,
+pub(super) struct ProviderConnection {
+    pub(super) state: ConnectionState,
     pub(super) rate: RateLimit,
     /// When it last said anything, pongs included.
     pub(super) heard: Duration,
@@ -68,10 +68,10 @@ pub(super) struct Connection {
     pub(super) ping_at: Duration,
 }
 
-impl Connection {
+impl ProviderConnection {
     pub(super) fn new(now: Duration) -> Self {
         let authenticate_by = now + AUTH_TIME;
         let rate = RateLimit::new(now);
-        Self { state: State::AwaitAuth, rate, heard: now, authenticate_by, ping_at: now }
+        Self { state: ConnectionState::AwaitAuth, rate, heard: now, authenticate_by, ping_at: now }
     }
 }

@@ -14,10 +14,10 @@ use super::close::CloseReason;
 use super::event::{CallOutcome, GatewayEvent};
 use super::ids::{CallKey, ConnectionId, SessionKey};
 use super::limits::{PING_EVERY, SILENCE, STRANGERS};
-use super::session::Session;
-use super::state::{Connection, State};
+use super::session::GatewaySession;
+use super::state::{ConnectionState, ProviderConnection};
 use super::timers::{Timer, Timers};
-use super::token::Token;
+use super::token::GatewayToken;
 use super::wire::CancelReason;
 
 /// Something that the gateway's host has to do.
@@ -41,10 +41,10 @@ pub enum Effect {
 
 /// The table.
 #[derive(Debug)]
-pub struct Table {
-    pub(super) token: Token,
-    pub(super) sessions: BTreeMap<SessionKey, Session>,
-    pub(super) connections: BTreeMap<ConnectionId, Connection>,
+pub struct GatewayTable {
+    pub(super) token: GatewayToken,
+    pub(super) sessions: BTreeMap<SessionKey, GatewaySession>,
+    pub(super) connections: BTreeMap<ConnectionId, ProviderConnection>,
     pub(super) calls: CallTable,
     pub(super) timers: Timers,
     /// Connections that have not authenticated, oldest first.
@@ -53,9 +53,9 @@ pub struct Table {
     pub(super) effects: Vec<Effect>,
 }
 
-impl Table {
+impl GatewayTable {
     /// An empty table for providers that know this token.
-    pub fn new(token: Token) -> Self {
+    pub fn new(token: GatewayToken) -> Self {
         Self {
             token,
             sessions: BTreeMap::new(),
@@ -80,12 +80,12 @@ impl Table {
 
     /// A connection came in. Ids grow.
     pub fn arrive(&mut self, id: ConnectionId, now: Duration) {
-        if self.strangers.len() >= STRANGERS {
-            if let Some(oldest) = self.strangers.first().copied() {
-                self.close(oldest, CloseReason::Crowded, now);
-            }
+        if self.strangers.len() >= STRANGERS
+            && let Some(oldest) = self.strangers.first().copied()
+        {
+            self.close(oldest, CloseReason::Crowded, now);
         }
-        let connection = Connection::new(now);
+        let connection = ProviderConnection::new(now);
         self.timers.set(connection.authenticate_by, Timer::Authenticate(id));
         self.connections.insert(id, connection);
         self.strangers.insert(id);
@@ -93,7 +93,7 @@ impl Table {
 
     /// The connection is no WebSocket and has shown another token than a provider's.
     pub fn vouch(&mut self, id: ConnectionId) {
-        self.authenticated(id, State::Http);
+        self.authenticated(id, ConnectionState::Http);
     }
 
     /// Any sign of life, such as a pong.
@@ -127,14 +127,14 @@ impl Table {
     }
 
     /// A stranger has shown its token: from now on it is pinged.
-    pub(super) fn authenticated(&mut self, id: ConnectionId, state: State) {
+    pub(super) fn authenticated(&mut self, id: ConnectionId, state: ConnectionState) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if !self.strangers.remove(&id) {
             return;
         }
         self.timers.clear(connection.authenticate_by, Timer::Authenticate(id));
         connection.ping_at = connection.heard + PING_EVERY;
-        if state != State::Http {
+        if state != ConnectionState::Http {
             self.timers.set(connection.ping_at, Timer::Ping(id));
         }
         connection.state = state;
@@ -165,7 +165,7 @@ impl Table {
             self.timers.clear(connection.authenticate_by, Timer::Authenticate(id));
         }
         self.timers.clear(connection.ping_at, Timer::Ping(id));
-        if let State::Bound(binding) = connection.state {
+        if let ConnectionState::Bound(binding) = connection.state {
             self.disconnected(id);
             self.unbind(id, &binding, reason, now);
         }

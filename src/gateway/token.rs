@@ -6,9 +6,9 @@ use super::error::GatewayError;
 
 /// A token: `ptk-` and 32 hex digits.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct GatewayToken(String);
 
-impl Token {
+impl GatewayToken {
     /// A new one, that nobody can guess.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl Token {
     }
 }
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for GatewayToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token(…)")
     }
@@ -43,7 +43,8 @@ mod tests {
 
     #[test]
     fn tokens_differ_and_are_compared_whole() {
-        let (one, other) = (Token::generate().expect("random"), Token::generate().expect("random"));
+        let (one, other) =
+            (GatewayToken::generate().expect("random"), GatewayToken::generate().expect("random"));
         let text = one.expose();
         assert_eq!(text.len(), 36);
         let digits = text.strip_prefix("ptk-").expect("the prefix");

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::error::GatewayError;
-use super::token::Token;
+use super::token::GatewayToken;
 use crate::sys::lock::TreeLock;
 use crate::sys::{Durability, FileMode, SysError, atomic};
 
@@ -40,8 +40,8 @@ impl TokenFiles {
     /// written.
     pub fn write(
         folder: PathBuf,
-        token: &Token,
-        mcp_token: &Token,
+        token: &GatewayToken,
+        mcp_token: &GatewayToken,
         port: u16,
     ) -> Result<Self, GatewayError> {
         make_private(&folder)?;
@@ -126,8 +126,8 @@ mod tests {
         fs::metadata(path).expect("there").permissions().mode() & 0o777
     }
 
-    fn tokens() -> (Token, Token) {
-        (Token::generate().expect("random"), Token::generate().expect("random"))
+    fn tokens() -> (GatewayToken, GatewayToken) {
+        (GatewayToken::generate().expect("random"), GatewayToken::generate().expect("random"))
     }
 
     #[test]

@@ -30,7 +30,7 @@ asyncio.run(main(*sys.argv[1:]))
 "#;
 
 /// The provider, which is killed at the end.
-pub(crate) struct Provider(Child);
+pub(crate) struct Provider(pub(crate) Child);
 
 impl Drop for Provider {
     fn drop(&mut self) {

@@ -8,4 +8,5 @@ mod docs;
 mod frames;
 mod mcp;
 mod place;
+mod providers;
 mod token_file;

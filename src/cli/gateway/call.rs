@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::folder;
+use super::folder::folder;
 use crate::cli::args::CallToolArgs;
 use crate::cli::environment::variable;
 use crate::cli::failure::Failure;

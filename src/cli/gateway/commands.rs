@@ -11,7 +11,7 @@ use tokio::io::AsyncRead;
 use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead};
 use tokio_util::sync::CancellationToken;
 
-use super::serve::Host;
+use super::host::Host;
 use crate::cli::print::say_line;
 use crate::gateway::{CallKey, CallRequest, SHUTDOWN_TIME};
 
@@ -58,7 +58,15 @@ pub(super) async fn obey(host: &Host, lines: impl AsyncRead + Unpin) {
     let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LINE);
     let mut lines = FramedRead::new(lines, codec);
     let named = Named::default();
-    while let Some(line) = lines.next().await {
+    let mut skipped = false;
+    loop {
+        // The reader pauses once after a line that was too long.
+        let Some(line) = lines.next().await else {
+            if std::mem::take(&mut skipped) {
+                continue;
+            }
+            return;
+        };
         match line {
             Ok(line) if line.trim_ascii().is_empty() => {}
             Ok(line) => match serde_json::from_slice(&line) {
@@ -66,6 +74,7 @@ pub(super) async fn obey(host: &Host, lines: impl AsyncRead + Unpin) {
                 Err(error) => refuse("INVALID_COMMAND", &error.to_string()),
             },
             Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => {
+                skipped = true;
                 refuse("INVALID_COMMAND", &format!("the line is longer than {LINE} bytes"));
             }
             Err(AnyDelimiterCodecError::Io(_)) => return,

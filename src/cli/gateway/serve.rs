@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::call::signal_code;
 use super::commands::obey;
 use super::events::{json_lines, plain_line};
-use super::folder;
+use super::folder::folder;
+use super::host::{Host, wrong_id};
 use crate::cli::args::ServeGatewayArgs;
 use crate::cli::environment::redactor;
 use crate::cli::failure::Failure;
@@ -20,23 +20,11 @@ use crate::cli::paths;
 use crate::cli::print::{say, say_line};
 use crate::cli::runtime::runtime;
 use crate::gateway::{
-    Gateway, GatewayEndpoints, GatewayEvent, Listeners, SHUTDOWN_TIME, SessionInfo, Token,
-    TokenFiles, direct_route, serve as serve_port,
+    Gateway, GatewayEndpoints, GatewayEvent, GatewayToken, Listeners, TokenFiles, direct_route,
+    serve as serve_port,
 };
 use crate::model::ExitCode;
 use crate::sys::shutdown::Shutdown;
-
-/// Longest id of a session.
-const ID: usize = 128;
-
-/// The host of a gateway's sessions.
-pub(super) struct Host {
-    pub(super) gateway: Gateway,
-    endpoints: Arc<GatewayEndpoints>,
-    cwd: String,
-    /// Sessions that are ending.
-    ending: TaskTracker,
-}
 
 /// Serves until a signal or, with `--json`, until the end of standard input.
 pub(super) fn serve(directory: Option<&Path>, args: &ServeGatewayArgs) -> Result<u8, Failure> {
@@ -71,20 +59,6 @@ fn sessions(args: &ServeGatewayArgs) -> Result<Vec<(String, Option<String>)>, Fa
     Ok(sessions)
 }
 
-/// Why this is no id of a session; it is a part of a URL.
-fn wrong_id(id: &str) -> Option<String> {
-    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let right = (1..=ID).contains(&id.len())
-        && id.chars().all(letter)
-        && !id.starts_with('.')
-        && id != "all";
-    (!right).then(|| {
-        format!(
-            "`{id}` is no id of a session: use letters, digits, `-`, `_` and `.`; `all` is reserved"
-        )
-    })
-}
-
 async fn run(
     args: &ServeGatewayArgs,
     sessions: Vec<(String, Option<String>)>,
@@ -95,13 +69,13 @@ async fn run(
     let second = at_once.clone();
     shutdown.listen(move |_| second.cancel()).map_err(internal)?;
     let listeners = Listeners::bind(args.port).await?;
-    let (token, mcp_token) = (Token::generate()?, Token::generate()?);
+    let (token, mcp_token) = (GatewayToken::generate()?, GatewayToken::generate()?);
     let files = TokenFiles::write(folder()?, &token, &mcp_token, listeners.port())?;
     let (gateway, events) = Gateway::start(token.clone());
     let endpoints = GatewayEndpoints::new(gateway.clone(), mcp_token, Arc::clone(redactor()));
     let port = listeners.port();
     let others = endpoints.routes().merge(direct_route(gateway.clone(), token));
-    let host = Host { gateway, endpoints, cwd, ending: TaskTracker::new() };
+    let host = Host::new(gateway, endpoints, cwd);
     for (id, label) in sessions {
         host.open(&id, label, None).await.map_err(|error| Failure::new(ExitCode::Usage, error))?;
     }
@@ -156,47 +130,5 @@ fn print_all(json: bool, mut events: mpsc::Receiver<GatewayEvent>) {
         } else {
             say(&plain_line(&event));
         }
-    }
-}
-
-impl Host {
-    /// Puts a session on the list.
-    pub(super) async fn open(
-        &self,
-        id: &str,
-        label: Option<String>,
-        cwd: Option<String>,
-    ) -> Result<(), String> {
-        if let Some(wrong) = wrong_id(id) {
-            return Err(wrong);
-        }
-        let label = label.unwrap_or_else(|| id.to_owned());
-        let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
-        let info = SessionInfo { id: id.to_owned(), label, cwd };
-        let handle = self.gateway.open(info).await;
-        let handle = handle.ok_or_else(|| format!("Session {id} exists already"))?;
-        self.endpoints.open(id, handle);
-        Ok(())
-    }
-
-    /// Takes a session off the list; `false` if it is not on it.
-    pub(super) async fn end(&self, id: &str, deadline: Duration) -> bool {
-        let Some(over) = self.gateway.end(id, deadline).await else { return false };
-        let endpoint = self.endpoints.close(id);
-        self.ending.spawn(async move {
-            // Its calls in flight may finish until the providers are gone.
-            drop(over.await);
-            drop(endpoint);
-        });
-        true
-    }
-
-    /// Ends every session, and waits until their providers are gone.
-    async fn end_all(&self) {
-        for id in self.gateway.sessions().await {
-            self.end(&id, SHUTDOWN_TIME).await;
-        }
-        self.ending.close();
-        self.ending.wait().await;
     }
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::world::{Seen, World, definitions, hello, seconds};
+use super::world::{StepEffects, World, definitions, hello, seconds};
 use crate::gateway::{CloseReason, GatewayEvent};
 
 /// The lists of tools that were announced.
-fn announced(seen: &Seen) -> Vec<Vec<String>> {
+fn announced(seen: &StepEffects) -> Vec<Vec<String>> {
     let events = seen.events.iter();
     let lists = events.filter_map(|event| match event {
         GatewayEvent::ToolsChanged { tools, .. } => Some(tools.clone()),

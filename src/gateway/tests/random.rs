@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::world::{Seen, World, definitions, hello, seconds};
+use super::world::{StepEffects, World, definitions, hello, seconds};
 use crate::gateway::limits::FRAME_SIZE;
 use crate::gateway::{CallKey, ConnectionId};
 
@@ -62,7 +62,7 @@ struct Play {
 }
 
 impl Play {
-    fn take(&mut self, seen: Seen) {
+    fn take(&mut self, seen: StepEffects) {
         for (to, frame) in seen.frames {
             if frame["type"] == "tool.call" {
                 self.asked.push((to, frame["id"].as_str().expect("an id").to_owned()));

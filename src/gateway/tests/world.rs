@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::gateway::{
-    CallKey, CallOutcome, CallRequest, CloseReason, ConnectionId, Effect, Frame, GatewayEvent,
-    SessionInfo, Table, Token,
+    CallKey, CallOutcome, CallRequest, CloseReason, ConnectionId, Effect, GatewayEvent,
+    GatewayTable, GatewayToken, ProviderFrame, SessionInfo,
 };
 
 pub(super) struct World {
-    pub(super) table: Table,
+    pub(super) table: GatewayTable,
     pub(super) now: Duration,
     token: String,
     connections: u64,
@@ -19,7 +19,7 @@ pub(super) struct World {
 
 /// The effects of one step.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct StepEffects {
     pub(super) frames: Vec<(ConnectionId, Value)>,
     pub(super) closed: Vec<(ConnectionId, CloseReason)>,
     pub(super) settled: Vec<(CallKey, CallOutcome)>,
@@ -28,7 +28,7 @@ pub(super) struct Seen {
     pub(super) over: usize,
 }
 
-impl Seen {
+impl StepEffects {
     /// Type and code of each frame, as in `error UNKNOWN_TYPE`.
     pub(super) fn kinds(&self) -> Vec<String> {
         let kind = |frame: &Value| {
@@ -52,9 +52,9 @@ impl Seen {
 impl World {
     /// A gateway with the session `dev`.
     pub(super) fn new() -> Self {
-        let token = Token::generate().expect("random numbers");
+        let token = GatewayToken::generate().expect("random numbers");
         let text = token.expose().to_owned();
-        let table = Table::new(token);
+        let table = GatewayTable::new(token);
         let mut world = Self { table, now: Duration::ZERO, token: text, connections: 0, calls: 0 };
         world.open("dev");
         world
@@ -72,7 +72,7 @@ impl World {
         id
     }
 
-    pub(super) fn auth(&mut self, id: ConnectionId) -> Seen {
+    pub(super) fn auth(&mut self, id: ConnectionId) -> StepEffects {
         let token = self.token.clone();
         self.say(id, &json!({"type": "auth", "token": token}))
     }
@@ -86,21 +86,25 @@ impl World {
         id
     }
 
-    pub(super) fn say(&mut self, id: ConnectionId, frame: &Value) -> Seen {
+    pub(super) fn say(&mut self, id: ConnectionId, frame: &Value) -> StepEffects {
         self.send(id, frame.to_string().as_bytes())
     }
 
-    pub(super) fn send(&mut self, id: ConnectionId, bytes: &[u8]) -> Seen {
-        self.table.frame(id, Frame::read(bytes), self.now);
+    pub(super) fn send(&mut self, id: ConnectionId, bytes: &[u8]) -> StepEffects {
+        self.table.frame(id, ProviderFrame::read(bytes), self.now);
         self.seen()
     }
 
     /// Calls a tool of `dev`.
-    pub(super) fn call(&mut self, tool: &str) -> (CallKey, Seen) {
+    pub(super) fn call(&mut self, tool: &str) -> (CallKey, StepEffects) {
         self.call_within(tool, None)
     }
 
-    pub(super) fn call_within(&mut self, tool: &str, timeout: Option<Duration>) -> (CallKey, Seen) {
+    pub(super) fn call_within(
+        &mut self,
+        tool: &str,
+        timeout: Option<Duration>,
+    ) -> (CallKey, StepEffects) {
         self.calls += 1;
         let key = CallKey(self.calls);
         let (session, tool) = ("dev".to_owned(), tool.to_owned());
@@ -117,14 +121,14 @@ impl World {
         seen.frames[0].1["id"].as_str().expect("an id").to_owned()
     }
 
-    pub(super) fn wait(&mut self, time: Duration) -> Seen {
+    pub(super) fn wait(&mut self, time: Duration) -> StepEffects {
         self.now += time;
         self.table.tick(self.now);
         self.seen()
     }
 
-    pub(super) fn seen(&mut self) -> Seen {
-        let mut seen = Seen::default();
+    pub(super) fn seen(&mut self) -> StepEffects {
+        let mut seen = StepEffects::default();
         for effect in self.table.take_effects() {
             match effect {
                 Effect::Send(to, text) => {
