@@ -102,9 +102,12 @@ impl Owner {
             }
             self.act().await;
         }
-        for outbox in self.outboxes.values() {
-            outbox.close(CloseReason::SessionEnded);
+        let all: Vec<ConnectionId> = self.outboxes.keys().copied().collect();
+        let now = self.start.elapsed();
+        for id in all {
+            self.table.close(id, CloseReason::SessionEnded, now);
         }
+        self.act().await;
     }
 
     fn handle(&mut self, input: Input) {
