@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::AgentError;
 use super::stuck::TurnLimits;
-use crate::model::{AgentIdentity, Prompt, SessionId, Turn};
+use crate::model::{AgentIdentity, Fault, FaultClass, Prompt, SessionId, Turn};
 
 /// A running agent: one process for the whole run.
 #[async_trait]
@@ -23,6 +23,16 @@ pub trait Agent: Send {
     /// # Errors
     /// If the agent cannot open one; the error's fault says why.
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError>;
+
+    /// Opens a session of an earlier process again, with its history.
+    ///
+    /// # Errors
+    /// If there is no such session, or the agent keeps none.
+    async fn resume(&mut self, id: &SessionId) -> Result<Box<dyn Session>, AgentError> {
+        let message = format!("this agent cannot open session {} again", id.as_str());
+        let fault = Fault::new(FaultClass::Protocol, message);
+        Err(AgentError::Refused { operation: "session/load", fault })
+    }
 
     /// Stops the agent and every process it started: cancel, close stdin, TERM, KILL.
     async fn stop(self: Box<Self>);

@@ -7,6 +7,7 @@ mod filters;
 mod gateway;
 mod hooks;
 mod internal;
+mod mcp;
 mod policy;
 mod recipe;
 mod run;
@@ -24,6 +25,7 @@ pub(super) use self::filters::{ClassifyArgs, RedactArgs};
 pub(super) use self::gateway::{CallToolArgs, GatewayCommand, ServeGatewayArgs};
 pub(super) use self::hooks::{HookArgs, HooksCommand, StageArgs};
 pub(super) use self::internal::{GuardianArgs, SandboxArgs, SandboxPart};
+pub(super) use self::mcp::{McpClient, McpCommand, McpInstallArgs, McpServeArgs, ToolSet};
 pub(super) use self::policy::{PolicyArgs, PolicyCommand};
 pub(super) use self::recipe::{
     InstallRunnerArgs, ListArgs, RecipeArgs, RecipeCommand, RecipeDoctorArgs, RunRecipeArgs,
@@ -194,6 +196,12 @@ ordinary words stay. Valid JSON stays valid."
     /// Run a part of a session's sandbox (started by the runner)
     #[command(hide = true)]
     Sandbox(SandboxArgs),
+    /// Offer the loop, code tasks, and memory as MCP tools
+    #[command(subcommand)]
+    Mcp(McpCommand),
+    /// Run one code task of an MCP client (started by `mcp serve`)
+    #[command(hide = true)]
+    CodeTask,
     /// Print a completion script for a shell
     Completions {
         /// The shell.

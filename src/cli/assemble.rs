@@ -33,7 +33,7 @@ use super::walls::RunWalls;
 use super::{ask, audit, environment, paths, quota, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
-use crate::engine::{BaselineRun, RunParts};
+use crate::engine::{BaselineRun, LessonUse, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
 use crate::model::{ExitCode, ProofMode, Record, Reporter, Task};
@@ -183,6 +183,7 @@ async fn finish(
         model,
         project_context: environment::variable("COPILOT_PROJECT_CONTEXT")
             .filter(|text| !text.is_empty()),
+        lessons: if settings.lessons { LessonUse::Kept } else { LessonUse::Off },
         iteration: claim.resumed.iteration,
         worked: claim.resumed.worked,
         stops,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::failure::Failure;
 use super::paths::canonical;
-use crate::events::{self, Audit};
+use crate::events::{self, Audit, WithAudit};
 use crate::guard::Redactor;
-use crate::model::{ExitCode, RecordError};
+use crate::model::{EventKind, ExitCode, Record, RecordError};
 use crate::sys::clock::Clock;
 
 /// Names another folder than the repository's own.
@@ -27,6 +27,25 @@ pub(super) fn open(
     redactor: &Arc<Redactor>,
 ) -> Result<Audit, RecordError> {
     Audit::open(folder, clock, Arc::clone(redactor) as _)
+}
+
+/// A session that belongs to no run has no journal: the audit alone tells of it.
+struct NoJournal;
+
+impl Record for NoJournal {
+    fn record(&self, _: EventKind) -> Result<(), RecordError> {
+        Ok(())
+    }
+}
+
+/// The records of a session that belongs to no run.
+pub(super) fn alone(
+    folder: &Path,
+    clock: Clock,
+    redactor: &Arc<Redactor>,
+) -> Result<Arc<dyn Record>, Failure> {
+    let audit = open(folder, clock, redactor).map_err(missing)?;
+    Ok(Arc::new(WithAudit::new(Arc::new(NoJournal), audit)))
 }
 
 /// Nothing runs without one.

@@ -5,6 +5,7 @@
 //! prompt is not sent, because a model would answer it. So the test costs nothing. `--deep` lets
 //! the CLI try a call that must be denied, with a local test model.
 
+mod bridge;
 mod finding;
 
 use std::path::Path;
@@ -94,6 +95,9 @@ fn look(
         let hint = "unset it, or see docs/configuration.md for the variables that exist";
         findings.push(DoctorFinding::note("environment", unknown, hint));
     }
+    let (of_bridge, wrong) = bridge::settings(&environment::variable);
+    settings.chosen.extend(of_bridge);
+    findings.extend(wrong);
     let command = launch::find_agent(&settings);
     fill_in(&mut settings, command.as_ref().ok());
     match command {

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
 use super::{environment, launch, tier};
-use crate::engine::{NextStep, Spent, next, require_checks, ticked_without_proof};
+use crate::engine::{NextStep, Spent, lessons_for, next, require_checks, ticked_without_proof};
 use crate::model::{Criterion, Outcome, TaskState};
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
@@ -131,6 +131,10 @@ impl DryRun<'_> {
             next_line: criterion.line,
             verify_commands: own.chain(self.plan.task.settings.verify.iter().cloned()).collect(),
             feedback: Vec::new(),
+            lessons: match self.plan.settings.lessons {
+                true => lessons_for(self.at.place.root(), &criterion.key.text),
+                false => Vec::new(),
+            },
             project_context: std::env::var("COPILOT_PROJECT_CONTEXT").ok(),
             human_changes: human.map(|path| path.display().to_string()).collect(),
             attempt: attempts + 1,

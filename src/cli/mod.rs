@@ -13,6 +13,7 @@ mod audit;
 mod canary;
 mod check;
 mod classify;
+mod code_task;
 mod command_names;
 mod context;
 mod copilot;
@@ -32,6 +33,7 @@ mod json_error;
 mod launch;
 mod log;
 mod loopback;
+mod mcp;
 mod openings;
 mod paths;
 mod policy;
@@ -147,6 +149,8 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Hooks(command)) => hooks::hooks(directory, &command),
         Some(Command::Policy { command }) => policy::policy(directory, &command),
         Some(Command::Copilot(args)) => copilot::copilot(directory, &args),
+        Some(Command::CodeTask) => code_task::code_task(directory),
+        Some(Command::Mcp(command)) => mcp::mcp(directory, &command),
         Some(Command::Completions { shell }) => Ok(shell::completions(shell)),
         Some(Command::Man) => shell::man(),
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::context::TaskContext;
+use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
 use super::secret_files::SecretFiles;
 use super::{agent_folders, audit, environment, openings, paths, sandbox};
@@ -25,7 +25,9 @@ use crate::sandbox::{
     SandboxError, Secrets, StartOnline, View, Walls, around, full, make_caches, outer, partial,
     prepare, separate, socket, sockets_of, tools, whole,
 };
-use crate::verify::{CheckOptions, PROGRESS, Preflight, Purpose, Repo as _, RoomPlace, TASK};
+use crate::verify::{
+    CheckOptions, GitRepo, PROGRESS, Preflight, Purpose, Repo as _, RoomPlace, TASK,
+};
 
 /// What stays the same over a run.
 pub(super) struct RunWalls {
@@ -70,13 +72,7 @@ impl RunWalls {
         secrets: SecretFiles,
     ) -> Result<Self, Failure> {
         let mut walls = Self::of_checks(at, preflight, settings, tier, scratch, secrets)?;
-        match walls.tier {
-            Tier::Off => {}
-            Tier::Full | Tier::Partial => {
-                walls.notice = separated(&walls.view.tree)?;
-                git_folders(at.place.repo.common_dir()).map_err(failed(&walls.view.tree))?;
-            }
-        }
+        walls.make_ready(&at.place.repo)?;
         Ok(walls)
     }
 
@@ -89,17 +85,65 @@ impl RunWalls {
         scratch: &Path,
         secrets: SecretFiles,
     ) -> Result<Self, Failure> {
-        let mut view = view(at, preflight, scratch);
+        let file = |name| at.place.root().join(at.layout.file(name));
+        let ground = Ground {
+            protected: protected_of(at, preflight),
+            writable: vec![file(PROGRESS)],
+            editable: [at.folder.dir.clone(), file(TASK), file(PROGRESS)],
+        };
+        Self::around(&at.place, ground, settings, (tier, programs), scratch, secrets)
+    }
+
+    /// The same for a session that belongs to no task.
+    pub(super) fn of_session(
+        place: &RepoContext,
+        settings: &Settings,
+        tier: (Tier, Programs),
+        scratch: &Path,
+        secrets: SecretFiles,
+    ) -> Result<Self, Failure> {
+        let root = place.root();
+        let own = root.join(".ralph");
+        let ground = Ground {
+            protected: agent_settings(root).chain([own]).collect(),
+            writable: Vec::new(),
+            editable: [root.to_owned(), root.to_owned(), root.to_owned()],
+        };
+        let mut walls = Self::around(place, ground, settings, tier, scratch, secrets)?;
+        walls.make_ready(&place.repo)?;
+        Ok(walls)
+    }
+
+    fn around(
+        place: &RepoContext,
+        ground: Ground,
+        settings: &Settings,
+        (tier, programs): (Tier, Programs),
+        scratch: &Path,
+        secrets: SecretFiles,
+    ) -> Result<Self, Failure> {
+        let Ground { protected, writable, editable } = ground;
+        let mut view = View { protected, writable, ..view(place, scratch) };
         openings::open(&mut view, settings)?;
         let shown = scratch.join("shown");
         view.replaced = secrets.replacements(&shown).map_err(failed(&shown))?;
         fs::write(&view.empty, "").map_err(failed(&view.empty))?;
         fs::create_dir_all(&view.var_tmp).map_err(failed(&view.var_tmp))?;
-        let file = |name| at.place.root().join(at.layout.file(name));
-        let editable = [at.folder.dir.clone(), file(TASK), file(PROGRESS)];
         let redactor = environment::redactor_of(secrets.values);
         let number = AtomicU32::new(0);
         Ok(Self { tier, programs, view, editable, redactor, notice: None, number })
+    }
+
+    /// Prepares the working tree for an agent.
+    fn make_ready(&mut self, repo: &GitRepo) -> Result<(), Failure> {
+        match self.tier {
+            Tier::Off => {}
+            Tier::Full | Tier::Partial => {
+                self.notice = separated(&self.view.tree)?;
+                git_folders(repo.common_dir()).map_err(failed(&self.view.tree))?;
+            }
+        }
+        Ok(())
     }
 
     /// What people are told about the preparations.
@@ -375,24 +419,38 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> SandboxError {
     move |source| SandboxError::Prepare { path, source }
 }
 
-fn view(at: &TaskContext, preflight: &Preflight, scratch: &Path) -> View {
-    let (root, repo) = (at.place.root(), &at.place.repo);
-    let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
-    let home = etcetera::home_dir().unwrap_or_default();
-    let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
+/// What differs between a run and a session without a task.
+struct Ground {
+    /// What nothing in a sandbox may change.
+    protected: Vec<PathBuf>,
+    /// What may be written inside of it.
+    writable: Vec<PathBuf>,
+    /// What the agent's own process may change of it.
+    editable: [PathBuf; 3],
+}
+
+fn protected_of(at: &TaskContext, preflight: &Preflight) -> Vec<PathBuf> {
+    let root = at.place.root();
     let settings = preflight.hooks_and_settings().map(|path| root.join(path));
     let submodules = preflight.submodules.iter().map(|path| root.join(path).join(".git"));
     let settings = settings.chain(agent_settings(root)).chain(submodules);
     let own = [root.join(".ralph")]
         .into_iter()
         .chain(at.layout.state_files().into_iter().map(|path| root.join(path)));
+    settings.chain(own).chain([at.folder.dir.clone()]).collect()
+}
+
+/// What every session shows of the machine and the repository.
+fn view(place: &RepoContext, scratch: &Path) -> View {
+    let (root, repo) = (place.root(), &place.repo);
+    let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
+    let home = etcetera::home_dir().unwrap_or_default();
+    let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
     View {
         tree: root.to_owned(),
         seen_at: root.to_owned(),
         git: git.into_iter().collect(),
-        protected: settings.chain(own).chain([at.folder.dir.clone()]).collect(),
-        writable: vec![root.join(at.layout.file(PROGRESS))],
         tools: tools(&home, &os),
         scratch: scratch.to_owned(),
         tmp: scratch.join("tmp"),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::DeserializeOwned;
 use serde::de::value::StrDeserializer;
 
-use super::{ConfigError, LayerSettings};
+use super::{ConfigError, LayerSettings, MemoryLayer};
 use crate::model::{PolicyRules, Sandbox};
 
 /// The prefix of our variables.
@@ -49,6 +49,7 @@ pub fn from_environment(
         require_checks: variables.flag("REQUIRE_CHECKS")?,
         baseline: variables.turned("BASELINE")?,
         stop_check: variables.turned("STOP_CHECK")?,
+        lessons: variables.turned("LESSONS")?,
         write_scope: variables.word("WRITE_SCOPE", "neither `workspace` nor `task`")?,
         sandbox: sandbox(&variables)?,
         auto_approve: variables.flag("AUTO_APPROVE")?,
@@ -69,6 +70,7 @@ pub fn from_environment(
         devices: Vec::new(),
         free_models: None,
         policy: PolicyRules::default(),
+        memory: MemoryLayer::default(),
     })
 }
 

@@ -88,6 +88,8 @@ pub struct LayerSettings {
     pub baseline: Option<bool>,
     /// Check the work when the agent wants to end its turn, and send back what is wrong.
     pub stop_check: Option<bool>,
+    /// Keep lessons, and put them into prompts.
+    pub lessons: Option<bool>,
     /// Where the agent may write.
     pub write_scope: Option<WriteScope>,
     /// Let the operating system confine what the agent writes.
@@ -128,4 +130,18 @@ pub struct LayerSettings {
     pub free_models: Option<Vec<String>>,
     /// Rules for tools, commands and paths, added up over all layers.
     pub policy: PolicyRules,
+    /// Where the memory tools look.
+    pub memory: MemoryLayer,
+}
+
+/// What one layer says about memory; `None` is "nothing".
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryLayer {
+    /// Offer the names and read the folder of OpenClaw.
+    pub openclaw: Option<bool>,
+    /// The folder to read instead of ours.
+    pub dir: Option<PathBuf>,
+    /// The file with preferences to read instead of ours.
+    pub prefs: Option<PathBuf>,
 }

@@ -1,6 +1,7 @@
 //! Layers → settings.
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Layer, LayerSettings, Source, Span};
@@ -18,6 +19,26 @@ pub struct SettingOrigin {
     pub value: String,
     /// Who said so.
     pub source: Source,
+}
+
+/// A value with the layer that it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen<T> {
+    /// The value.
+    pub value: T,
+    /// Who said so.
+    pub source: Source,
+}
+
+/// Where the memory tools look. Whether a layer may name a place is decided where it is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// The names and folders of OpenClaw.
+    pub openclaw: Option<Chosen<bool>>,
+    /// The folder.
+    pub dir: Option<Chosen<PathBuf>>,
+    /// The file with preferences.
+    pub prefs: Option<Chosen<PathBuf>>,
 }
 
 /// A default that is at least 1.
@@ -65,6 +86,8 @@ macro_rules! settings {
             pub devices: Vec<Device>,
             /// Rules for tools, commands and paths.
             pub policy: PolicyRules,
+            /// Where the memory tools look.
+            pub memory: MemorySettings,
             /// Which layer each value came from.
             pub chosen: Vec<SettingOrigin>,
         }
@@ -110,6 +133,11 @@ macro_rules! settings {
                 visible: all(layers, |values| &values.visible),
                 devices: all(layers, |values| &values.devices),
                 policy: policy(layers),
+                memory: MemorySettings {
+                    openclaw: chosen_by(layers, |values| values.memory.openclaw),
+                    dir: chosen_by(layers, |values| values.memory.dir.clone()),
+                    prefs: chosen_by(layers, |values| values.memory.prefs.clone()),
+                },
                 chosen,
             }
         }
@@ -137,6 +165,8 @@ settings! {
     baseline: bool = true, bool::to_string;
     /// Check the work when the agent wants to end its turn, and send back what is wrong.
     stop_check: bool = true, bool::to_string;
+    /// Keep lessons, and put them into prompts.
+    lessons: bool = true, bool::to_string;
     /// Where the agent may write.
     write_scope: WriteScope = WriteScope::Workspace, WriteScope::to_string;
     /// Let the operating system confine what the agent writes.
@@ -165,6 +195,11 @@ fn first<T>(layers: &[Layer], get: impl Fn(&LayerSettings) -> Option<T>) -> (Opt
         }
     }
     (None, Source::Default)
+}
+
+fn chosen_by<T>(layers: &[Layer], get: impl Fn(&LayerSettings) -> Option<T>) -> Option<Chosen<T>> {
+    let (value, source) = first(layers, get);
+    value.map(|value| Chosen { value, source })
 }
 
 /// All rules; the first layer that names a default decides that.

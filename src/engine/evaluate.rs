@@ -94,6 +94,9 @@ impl Run {
         let mut consequence = Consequence::Continue;
         if counts {
             consequence = self.count_verdict(iteration, &evidence, &verdict);
+            if proven {
+                self.keep_lesson(iteration, &evidence)?;
+            }
             self.record_verdict(iteration, evidence, verdict)?;
         } else if verdict.repairs.iter().any(undoes_a_claim) {
             self.notice("the iteration was cut off; its unproven claims are undone")?;
@@ -190,6 +193,7 @@ impl Run {
                 let entry = self.state.entry(key);
                 entry.attempts = entry.attempts.saturating_add(1);
                 self.baseline.learn_open(&evidence.checks, key);
+                self.note_failure(key, evidence);
                 self.feedback.insert(key.clone(), verdict.findings.clone());
                 self.spent.unclear = 0;
             }

@@ -17,6 +17,7 @@ mod harness;
 mod held;
 mod iterate;
 mod iteration;
+mod lessons;
 mod locks;
 mod past_runs;
 mod prompt_inputs;
@@ -44,6 +45,7 @@ pub use dead_run::ResumeContext;
 pub use decide::{Consequence, Limits, NextStep, Spent, after, next, ticked_without_proof};
 pub use error::EngineError;
 pub use guard_rules::GuardRules;
+pub use lessons::{LESSONS, lessons_for};
 pub use past_runs::{BEAT, PULSE, dead_run_task};
 pub use recover::{
     Advice, FailureCounts, Recovery, RecoveryAction, RetryLimits, RetryPolicy, advise, recover,
@@ -51,5 +53,5 @@ pub use recover::{
 pub use require_checks::require_checks;
 pub use resume::resume;
 pub use resumed::Resumed;
-pub use run::{BaselineRun, NextCommands, PremiumOf, Run, RunParts, Starter};
+pub use run::{BaselineRun, LessonUse, NextCommands, PremiumOf, Run, RunParts, Starter};
 pub use state::{BrokenState, StoredState, load as load_state};

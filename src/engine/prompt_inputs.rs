@@ -31,6 +31,7 @@ impl Run {
             next_line: criterion.line,
             verify_commands: verify_commands.cloned().collect(),
             feedback: useful(feedback).map(|finding| finding.message.clone()).collect(),
+            lessons: self.lessons_for(&criterion.key.text),
             project_context: parts.project_context.clone(),
             human_changes: human.paths().map(|path| path.to_string_lossy().into_owned()).collect(),
             attempt: iteration.attempt,

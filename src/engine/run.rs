@@ -103,6 +103,8 @@ pub struct RunParts {
     pub fallbacks: VecDeque<String>,
     /// The user's text for every prompt.
     pub project_context: Option<String>,
+    /// What becomes of lessons.
+    pub lessons: LessonUse,
     /// The last iteration number in the journals of earlier runs.
     pub iteration: u32,
     /// Criteria at which an earlier run left a commit that counts.
@@ -128,6 +130,15 @@ pub struct NextCommands {
     pub accept: String,
 }
 
+/// What becomes of lessons in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LessonUse {
+    /// They are written, and prompts get them.
+    Kept,
+    /// Neither.
+    Off,
+}
+
 /// Do the verify commands run before the work?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BaselineRun {
@@ -151,6 +162,8 @@ pub struct Run {
     pub(super) origins: HashMap<CriterionKey, Oid>,
     /// The last verdict's findings on each criterion.
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
+    /// The checks that failed in attempts on open criteria, for their lessons.
+    pub(super) failed_checks: HashMap<CriterionKey, Vec<String>>,
     pub(super) agent: Option<Box<dyn Agent>>,
     pub(super) started: Instant,
     /// Criteria whose boxes were open when the run began.
@@ -194,6 +207,7 @@ impl Run {
             artefacts: BTreeSet::new(),
             origins: HashMap::new(),
             feedback: HashMap::new(),
+            failed_checks: HashMap::new(),
             agent: None,
             started: Instant::now(),
             open_before: BTreeSet::new(),

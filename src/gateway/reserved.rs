@@ -42,6 +42,6 @@ const CLI_TOOLS: [&str; 15] = [
 ];
 
 /// Is this the name of a tool that others offer?
-pub(super) fn is_reserved(name: &str) -> bool {
+pub fn is_reserved(name: &str) -> bool {
     OUR_TOOLS.contains(&name) || CLI_TOOLS.contains(&name)
 }

@@ -3,11 +3,30 @@
 //! Invariant: only `server`, `stdio` and `http` name the MCP library; a tool is a [`Tool`], a
 //! [`Call`] and a [`ToolAnswer`]. The commands that start a server live in `cli`.
 
+mod arguments;
+mod code_result;
 mod http;
+mod memory;
 mod server;
 mod stdio;
+mod toolbox;
 mod tools;
 
+pub use arguments::{Arguments, schema};
+pub use code_result::{code_log, code_summary};
 pub use http::{Endpoint, Endpoints, local_only, router};
+pub use memory::{MemoryPlace, MemorySources, MemoryTools, usual_places};
 pub use stdio::{McpError, serve_stdio};
+pub use toolbox::Toolbox;
 pub use tools::{Call, Progress, ProgressStep, Tool, ToolAnswer, Tools};
+
+/// Longest text of an answer, in characters.
+const LONGEST: usize = 10_000;
+
+/// A text of at most 10,000 characters, and a mark where it was cut.
+pub fn bounded(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}\n[truncated]", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -20,6 +20,7 @@ fn values() -> IterationValues {
         verify_commands: Vec::new(),
         feedback: Vec::new(),
         project_context: None,
+        lessons: Vec::new(),
         human_changes: Vec::new(),
         attempt: 1,
         max_attempts: 3,
@@ -70,6 +71,7 @@ fn an_iteration_with_everything() {
         verify_commands: vec!["cargo test -p client retry".into(), "a && b < c".into()],
         feedback: vec!["The box is still open".into(), "A check failed:\nexit 1".into()],
         project_context: Some("A Rust workspace.".into()),
+        lessons: Vec::new(),
         human_changes: (1..=21).map(|number| format!("draft{number}.txt")).collect(),
         attempt: 2,
         ..values()
@@ -256,7 +258,7 @@ fn without_a_folder_the_built_in_templates_are_used() {
 
 #[test]
 fn errors_give_the_place_and_the_reason() {
-    let known = "attempt, date, feedback, guardrails_content, human_changes, iteration, \
+    let known = "attempt, date, feedback, guardrails_content, human_changes, iteration, lessons, \
                  max_attempts, next_criterion, next_line, progress_content, project_context, \
                  task_content, task_folder, task_name, verify_commands";
     let unknown = |place: &str, name: &str| {

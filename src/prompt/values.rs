@@ -31,6 +31,9 @@ pub struct IterationValues {
     /// The findings of the last verdict, most important first; the template sees a bullet list.
     #[serde(serialize_with = "bullets")]
     pub feedback: Vec<String>,
+    /// Lessons of earlier criteria that resemble this one; the template sees a bullet list.
+    #[serde(serialize_with = "bullets")]
+    pub lessons: Vec<String>,
     /// The human's description of the project, included in every prompt.
     pub project_context: Option<String>,
     /// Paths with the human's uncommitted changes, which the agent must leave alone; the template

@@ -48,6 +48,11 @@ impl Depth {
         Self::read(std::env::var_os(DEPTH_VARIABLE).as_deref())
     }
 
+    /// The number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
     /// The variable's value for what is launched from here.
     pub fn next(self) -> String {
         (self.0 + 1).to_string()

@@ -1,11 +1,13 @@
-// An MCP client: `node client.mjs URL TOKEN`. Prints JSON lines: {tools} at the beginning and each
+// An MCP client: `node client.mjs SDK-FOLDER URL TOKEN`. Prints JSON lines: {tools} at the beginning and each
 // time they change, {answer} for each call. Reads lines {call, args} and {cancel}.
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { createInterface } from "node:readline";
 
-const [url, token] = process.argv.slice(2);
+const [home, url, token] = process.argv.slice(2);
+const sdk = (file) => import(`${home}/node_modules/@modelcontextprotocol/sdk/dist/esm/${file}.js`);
+const { Client } = await sdk("client/index");
+const { StreamableHTTPClientTransport } = await sdk("client/streamableHttp");
+const { ToolListChangedNotificationSchema } = await sdk("types");
+
 const say = (value) => console.log(JSON.stringify(value));
 const requestInit = { headers: { Authorization: `Bearer ${token}` } };
 const client = new Client({ name: "test", version: "1" });

@@ -1,14 +1,16 @@
 //! The MCP endpoints of `gateway serve`, with the official SDK's client.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use ralph_copilot::gateway::is_reserved;
 use serde_json::{Value, json};
 
 use crate::call::provider;
-use crate::place::{Place, Served, clients, node};
+use crate::mcp_client;
+use crate::place::{Place, Served, repository};
 
 struct Client {
     child: Child,
@@ -17,11 +19,12 @@ struct Client {
 }
 
 impl Client {
-    fn start(place: &Place, served: &Served, session: &str, token: &str) -> Option<Self> {
-        let clients = clients()?;
+    fn start(served: &Served, session: &str, token: &str) -> Option<Self> {
+        let home = mcp_client::packages()?;
         let url = format!("{}/{session}", served.ready["mcp_url"].as_str().expect("a URL"));
-        let program = include_str!("client.mjs");
-        let mut child = node(&clients, place, "client.mjs", program)
+        let mut child = Command::new("node")
+            .arg(repository("tests/gateway/client.mjs"))
+            .arg(home)
             .args([&url, token])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -75,7 +78,7 @@ fn tools_come_are_called_and_go() {
     let place = Place::new();
     let mut served = place.serve(&[]);
     let token = served.token("mcp_token_file");
-    let Some(mut client) = Client::start(&place, &served, "dev", &token) else { return };
+    let Some(mut client) = Client::start(&served, "dev", &token) else { return };
     assert_eq!(names(&client.next()), Vec::<&str>::new());
     let Some(provider) = provider(&served) else { return };
     let listed = client.next();
@@ -130,7 +133,7 @@ fn tools_come_are_called_and_go() {
     served.command(&json!({"command": "end", "session": "dev"}));
     served.command(&json!({"command": "tools", "session": "dev"}));
     assert_eq!(served.event("error")["code"], "INVALID_SESSION");
-    let late = Client::start(&place, &served, "dev", &token).expect("clients");
+    let late = Client::start(&served, "dev", &token).expect("clients");
     assert_eq!(late.next()["refused"], 404);
 }
 
@@ -144,7 +147,24 @@ fn a_wrong_bearer_and_an_unknown_session_are_refused() {
         ("dev", &served.token("token_file"), 401),
         ("other", &token, 404),
     ] {
-        let Some(client) = Client::start(&place, &served, session, token) else { return };
+        let Some(client) = Client::start(&served, session, token) else { return };
         assert_eq!(client.next()["refused"], status, "{session}");
+    }
+}
+
+#[test]
+fn the_names_of_our_own_tools_are_taken() {
+    let place = Place::new();
+    for set in ["loop", "plugin", "bridge", "memory"] {
+        let mut server = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
+        server.args(["mcp", "serve", "--tools", set]).current_dir(place.path());
+        server.env("HOME", place.path());
+        let plan = json!({"server": mcp_client::server(&server), "calls": []});
+        let Some(seen) = mcp_client::client(&plan) else { return };
+        assert!(!seen.tools().is_empty(), "{set}");
+        for name in seen.tools() {
+            assert!(is_reserved(name), "{name} of {set}");
+            assert!(set != "memory" || is_reserved(&format!("openclaw_{name}")), "{name}");
+        }
     }
 }

@@ -258,6 +258,7 @@ fn no_value_of_a_prompt_brings_a_secret_out() {
                 next_line: 1,
                 verify_commands: vec![secret()],
                 feedback: vec![secret()],
+                lessons: vec![secret()],
                 project_context: Some(secret()),
                 human_changes: vec![secret()],
                 attempt: 1,

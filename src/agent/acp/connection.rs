@@ -11,8 +11,8 @@ use std::time::Duration;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ClientCapabilities, Implementation, InitializeRequest, NewSessionRequest, NewSessionResponse,
-    RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
+    ClientCapabilities, Implementation, InitializeRequest, LoadSessionRequest, NewSessionRequest,
+    NewSessionResponse, RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
 };
 use agent_client_protocol::{Agent as AgentRole, Client};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -104,17 +104,49 @@ impl Connection {
         let response = self.channel.ask("session/new", answer).await?;
         self.assert_mode(&response).await?;
         let id = SessionId::new(response.session_id.0.to_string());
+        Ok(self.opened(id, Usage::default()))
+    }
+
+    /// Opens a session of an earlier process. Its history comes as updates, and is no work of
+    /// this one.
+    pub(super) async fn resume(&self, id: &SessionId) -> Result<AcpSession, AgentError> {
+        if let Some(plugin) = &self.setup.plugin {
+            plugin.check()?;
+        }
+        self.channel.updates.begin(id.as_str());
+        let request = LoadSessionRequest::new(id.as_str().to_owned(), self.setup.cwd.clone());
+        let answer = self.channel.peer.send_request(request).block_task();
+        let response = self.channel.ask("session/load", answer).await?;
+        self.channel.updates.forget(id.as_str());
+        let modes = NewSessionResponse::new(id.as_str().to_owned())
+            .modes(response.modes)
+            .config_options(response.config_options);
+        self.assert_mode(&modes).await?;
+        let counted = match self.records(id) {
+            Some(mut records) => records.tokens().await,
+            None => Usage::default(),
+        };
+        Ok(self.opened(id.clone(), counted))
+    }
+
+    /// A session that takes prompts; `counted` tokens were used before.
+    fn opened(&self, id: SessionId, counted: Usage) -> AcpSession {
         self.channel.gate.opened(&id);
-        let home = self.setup.home.as_deref().filter(|_| self.setup.kind == AgentKind::Copilot);
-        Ok(AcpSession {
-            records: home.map(|home| SessionRecords::of(home, id.as_str())),
+        AcpSession {
+            records: self.records(&id),
             logs: self.setup.logs.clone(),
             id,
             channel: self.channel.clone(),
             kind: self.setup.kind,
-            counted: Usage::default(),
+            counted,
             deaf: false,
-        })
+        }
+    }
+
+    /// The CLI's own records of a session.
+    fn records(&self, id: &SessionId) -> Option<SessionRecords> {
+        let home = self.setup.home.as_deref().filter(|_| self.setup.kind == AgentKind::Copilot);
+        home.map(|home| SessionRecords::of(home, id.as_str()))
     }
 
     /// Switches the session to a mode in which the agent asks, or fails.

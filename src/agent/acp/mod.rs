@@ -31,7 +31,7 @@ use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{WireLog, WireWriter};
 use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session, TurnLimits};
 use crate::hooks::Plugin;
-use crate::model::{AgentIdentity, FaultClass, RunId};
+use crate::model::{AgentIdentity, FaultClass, RunId, SessionId};
 use crate::sys::process::{Ladder, Supervised};
 
 /// How long stopping an agent may take, from `session/cancel` to the last of its output: CI
@@ -146,6 +146,10 @@ impl Agent for AcpAgent {
 
     async fn open(&mut self) -> Result<Box<dyn Session>, AgentError> {
         Ok(Box::new(self.connection.open().await?))
+    }
+
+    async fn resume(&mut self, id: &SessionId) -> Result<Box<dyn Session>, AgentError> {
+        Ok(Box::new(self.connection.resume(id).await?))
     }
 
     async fn stop(self: Box<Self>) {

@@ -90,6 +90,9 @@ pub(crate) struct SettingArgs {
     /// Do not run the checks when the agent wants to end its turn
     #[arg(long, help_heading = "Verdict")]
     no_stop_check: bool,
+    /// Neither keep lessons nor put them into prompts
+    #[arg(long, help_heading = "Verdict")]
+    no_lessons: bool,
     /// Where the agent may write [default: workspace]
     #[arg(long, value_name = "WHERE", help_heading = "Guard",
         value_parser = PossibleValuesParser::new(["workspace", "task"]).map(write_scope))]
@@ -141,6 +144,7 @@ impl SettingArgs {
             require_checks: set(self.require_checks),
             baseline: self.no_baseline.then_some(false),
             stop_check: self.no_stop_check.then_some(false),
+            lessons: self.no_lessons.then_some(false),
             write_scope: self.write_scope,
             sandbox: self.sandbox,
             verify_timeout: self.verify_timeout,

@@ -12,7 +12,7 @@ use crate::cli::args::RunArgs;
 use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
 use crate::cli::{audit, environment, screen};
-use crate::engine::Resumed;
+use crate::engine::{LESSONS, Resumed};
 use crate::events::run_id_after;
 use crate::hooks::SESSION_EVENTS;
 use crate::model::RunId;
@@ -107,7 +107,8 @@ fn watch_excludes(
     let audited_here = audited_here.map(|here| format!("/{here}/"));
     // Installed hooks log there, but leave git's list alone during a run.
     let logged = format!("/{SESSION_EVENTS}");
-    let own = [".ralph/runs/", ".ralph/audit/", &logged];
+    let lessons = format!("/{LESSONS}");
+    let own = [".ralph/runs/", ".ralph/audit/", &lessons, &logged];
     let patterns: Vec<&str> = own.into_iter().chain(audited_here.as_deref()).collect();
     Ok(place.repo.watch_excludes(&patterns)?)
 }

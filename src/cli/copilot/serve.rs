@@ -20,9 +20,9 @@ use crate::cli::print::complain;
 use crate::cli::runtime::runtime;
 use crate::cli::{audit, environment, guardian, launch, policy};
 use crate::config::{LayerSettings, resolve};
-use crate::events::{WithAudit, run_id};
+use crate::events::run_id;
 use crate::guard::OsFiles;
-use crate::model::{EventKind, ExitCode, Record, RecordError, RunId};
+use crate::model::{ExitCode, RunId};
 use crate::sys::clock::Clock;
 use crate::sys::depth::DEPTH_VARIABLE;
 use crate::sys::process::{RUN_VARIABLE, Sweep, kill_now, spawn_beside, sweep};
@@ -31,15 +31,6 @@ use crate::verify::Repo as _;
 
 /// How long what the CLI left running may take to end.
 const LEFT_BEHIND: Duration = Duration::from_secs(2);
-
-/// A launch has no journal: the audit alone tells of it.
-struct NoJournal;
-
-impl Record for NoJournal {
-    fn record(&self, _: EventKind) -> Result<(), RecordError> {
-        Ok(())
-    }
-}
 
 /// Runs the CLI under a guard of its own and gives its exit status.
 pub(super) fn serve(place: RepoContext, begun: Begun) -> Result<u8, Failure> {
@@ -66,8 +57,7 @@ async fn guard(
     let redactor = Arc::clone(environment::redactor());
     place.repo.exclude(&[".ralph/audit/"])?;
     let audited = audit::folder(place.root(), &place.cwd);
-    let audit = audit::open(&audited, clock, &redactor).map_err(audit::missing)?;
-    let record: Arc<dyn Record> = Arc::new(WithAudit::new(Arc::new(NoJournal), audit));
+    let record = audit::alone(&audited, clock, &redactor)?;
     let gate = Arc::new(Gate::new(record, redactor, Box::new(OsFiles)));
     let settings = resolve(&place.layers(LayerSettings::default(), None)?);
     let mut policy = policy::without_task(&place, &settings)?;

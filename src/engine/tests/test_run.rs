@@ -143,6 +143,7 @@ impl TestRun {
             model: None,
             fallbacks: VecDeque::new(),
             project_context: None,
+            lessons: crate::engine::LessonUse::Kept,
             iteration: 0,
             worked: Vec::new(),
             stops: mpsc::channel(1).1,

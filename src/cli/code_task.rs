@@ -1,0 +1,170 @@
+//! `code-task`: one guarded and sandboxed session for a client of `mcp serve`. The request is one
+//! JSON object on standard input, the result one on standard output.
+//!
+//! Invariant: a process of its own, so that its guardian, its signals and its end are those of a
+//! run. It works in the working tree as it is, and commits nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::context::RepoContext;
+use super::failure::Failure;
+use super::launch::{self, Start};
+use super::paths::canonical;
+use super::print::say_as_is;
+use super::runtime::runtime;
+use super::secret_files::SecretFiles;
+use super::walls::RunWalls;
+use super::{audit, environment, guardian, policy, tier};
+use crate::agent::{Focus, Gate, Greeting, Session, TurnLimits};
+use crate::config::{LayerSettings, Settings, resolve};
+use crate::events::run_id;
+use crate::guard::OsFiles;
+use crate::model::{ExitCode, Prompt, RunId, SessionId, Turn};
+use crate::sys::clock::Clock;
+use crate::sys::process::{kill_now, sweep};
+use crate::sys::shutdown::Shutdown;
+use crate::verify::Repo as _;
+
+/// How long a session may take to close.
+const CLOSE: Duration = Duration::from_secs(5);
+/// How long what the agent left running may take to end.
+const LEFT_BEHIND: Duration = Duration::from_secs(2);
+
+/// What a client asks for.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct CodeRequest {
+    pub(super) prompt: String,
+    /// The session to go on with.
+    pub(super) session: Option<SessionId>,
+    pub(super) model: Option<String>,
+    pub(super) timeout_ms: u64,
+}
+
+/// What came of it.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct CodeResult {
+    pub(super) session: SessionId,
+    pub(super) turn: Turn,
+}
+
+/// Reads the request, works on it, and prints the result.
+pub(super) fn code_task(directory: Option<&Path>) -> Result<u8, Failure> {
+    let request: CodeRequest = serde_json::from_reader(std::io::stdin().lock())
+        .map_err(|error| Failure::new(ExitCode::Usage, error).hint("`mcp serve` starts it"))?;
+    let place = RepoContext::find(directory)?;
+    if let Some(holder) = place.holder() {
+        let why = format!("{holder} is working in this repository");
+        return Err(Failure::new(ExitCode::Locked, why).hint("wait for it or end it"));
+    }
+    let flags = LayerSettings { model: request.model.clone(), ..LayerSettings::default() };
+    let settings = resolve(&place.layers(flags, None)?);
+    let result = runtime()?.block_on(async {
+        let id = run_id(Clock::system().now(), std::process::id());
+        let stop = Shutdown::default();
+        let of_signal = id.clone();
+        stop.listen(move |signal| {
+            kill_now(of_signal.as_str());
+            std::process::exit(128 + signal);
+        })?;
+        let scratch = launch::scratch()?;
+        let guardian = guardian::stand_by(&id, scratch.path())?;
+        let result = session(&place, &settings, &request, &id, (scratch.path(), &stop)).await;
+        if !sweep(id.as_str(), LEFT_BEHIND).await.left.is_empty() {
+            kill_now(id.as_str());
+        }
+        drop(scratch);
+        guardian.dismiss().await;
+        result
+    })?;
+    let text = serde_json::to_string(&result);
+    say_as_is(&text.map_err(|error| Failure::new(ExitCode::Internal, error))?);
+    Ok(0)
+}
+
+/// Starts the agent behind its walls, and sends the prompt.
+async fn session(
+    place: &RepoContext,
+    settings: &Settings,
+    request: &CodeRequest,
+    id: &RunId,
+    (scratch, stop): (&Path, &Shutdown),
+) -> Result<CodeResult, Failure> {
+    place.repo.exclude(&[".ralph/audit/"])?;
+    let chosen = tier::choose(settings.sandbox, place.root())?;
+    let secrets = SecretFiles::find(&place.repo, settings)?;
+    let tier = (chosen.tier, chosen.programs);
+    let walls = Arc::new(RunWalls::of_session(place, settings, tier, scratch, secrets)?);
+    let audited = audit::folder(place.root(), &place.cwd);
+    let record = audit::alone(&audited, Clock::system(), walls.redactor())?;
+    let command = launch::find_agent(settings)?;
+    let gate = Gate::new(record, Arc::clone(walls.redactor()), Box::new(OsFiles))
+        .with_shells(walls.shells(command.kind)?);
+    let gate = Arc::new(gate);
+    let mut policy = policy::without_task(place, settings)?;
+    let (tmp, cwd) = (scratch.join("tmp"), canonical(&place.cwd));
+    policy.tmp = Some(tmp.clone());
+    policy.tier = walls.tier();
+    policy.cwd.clone_from(&cwd);
+    gate.focus(Focus { iteration: 0, policy: Arc::new(policy) })?;
+    let mount = launch::mount(&command, scratch, &gate, Greeting::Welcome, settings.via, None)?;
+    let mut start = launch::starter(Start {
+        environment: launch::environment(command.kind, &tmp, &[])?,
+        plugin: mount.plugin,
+        run: id.clone(),
+        cwd,
+        folder: scratch.to_owned(),
+        home: launch::copilot_home(),
+        logs: scratch.join("logs"),
+        gate: Arc::clone(&gate),
+        command: walls.agent(&command)?,
+        via: settings.via,
+    });
+    let mut agent = start(launch::model(settings, command.kind)).await?;
+    let opened = match &request.session {
+        Some(session) => agent.resume(session).await,
+        None => agent.open().await,
+    };
+    let result = match opened {
+        Ok(session) => converse(session, &gate, request, stop).await,
+        Err(error) => Err(error.into()),
+    };
+    agent.stop().await;
+    drop(mount.server);
+    result
+}
+
+/// One prompt in an open session, which is closed afterwards.
+async fn converse(
+    mut session: Box<dyn Session>,
+    gate: &Gate,
+    request: &CodeRequest,
+    stop: &Shutdown,
+) -> Result<CodeResult, Failure> {
+    let id = session.id().clone();
+    let limit = Duration::from_millis(request.timeout_ms);
+    let limits = TurnLimits { total: limit, idle: limit, ..TurnLimits::default() };
+    let prompt = Prompt { text: prompt_text(gate, &request.prompt), cuts: Vec::new() };
+    let turn = session.prompt(&prompt, &limits, stop.token()).await;
+    gate.rest();
+    session.close(CLOSE).await;
+    if let Some(broken) = gate.take_broken() {
+        return Err(Failure::new(ExitCode::Write, broken));
+    }
+    let turn = turn?;
+    match turn.undecided.first() {
+        Some(undecided) => Err(Failure::new(ExitCode::Tampering, undecided.clone())),
+        None => Ok(CodeResult { session: id, turn }),
+    }
+}
+
+/// The client's words, without secrets. A prompt that began with `/` would be a command of the
+/// CLI's own.
+fn prompt_text(gate: &Gate, prompt: &str) -> String {
+    let context = environment::variable("COPILOT_PROJECT_CONTEXT").filter(|text| !text.is_empty());
+    let context = context.map(|context| format!("Project: {context}\n\n")).unwrap_or_default();
+    gate.redactor().redact_str(&format!("{context}Task:\n{prompt}")).into_owned()
+}

@@ -1,0 +1,146 @@
+//! Code tasks as tools, under the names of OpenClaw's plugin and of the bridge.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use super::child::OwnProgram;
+use super::file_tools::inside;
+use crate::cli::args::ToolSet;
+use crate::cli::code_task::{CodeRequest, CodeResult};
+use crate::mcp::{
+    Arguments, Call, Tool, ToolAnswer, Tools, bounded, code_log, code_summary, schema,
+};
+use crate::model::{SessionId, TurnEnd};
+
+/// Milliseconds of a code task, unless the client says otherwise, and at most.
+const TIMEOUT: u64 = 120_000;
+const LONGEST: u64 = 24 * 3600 * 1000;
+/// What a session may take besides its turn: to start, and to end.
+const AROUND: Duration = Duration::from_secs(120);
+/// The longest id of a session.
+const LONGEST_ID: usize = 128;
+
+/// Tools that hand a task to the agent.
+pub(super) struct CodeTools {
+    own: OwnProgram,
+    /// The folder of the server; working folders lie in it.
+    folder: PathBuf,
+    sets: Vec<ToolSet>,
+    depth: u32,
+    /// Calls wait in their order.
+    turn: Mutex<()>,
+}
+
+impl CodeTools {
+    pub(super) fn new(own: OwnProgram, folder: PathBuf, sets: Vec<ToolSet>, depth: u32) -> Self {
+        Self { own, folder, sets, depth, turn: Mutex::default() }
+    }
+
+    async fn answer(&self, call: &Call) -> Result<ToolAnswer, ToolAnswer> {
+        let arguments = Arguments::of(&call.arguments);
+        let depth = arguments.depth(self.depth)?;
+        let task = if call.name == "copilot_code_task" { "prompt" } else { "task" };
+        let request = CodeRequest {
+            prompt: arguments.text(task)?.to_owned(),
+            session: arguments.optional_text("sessionId")?.map(session_id).transpose()?,
+            model: arguments.optional_text("model")?.map(str::to_owned),
+            timeout_ms: arguments.count("timeout", TIMEOUT, (1, LONGEST))?,
+        };
+        let folder = arguments.optional_text("workingDir")?.unwrap_or(".");
+        let folder = inside(&self.folder, Path::new(folder))?;
+        if !folder.is_dir() {
+            return Err(ToolAnswer::error(format!("{} is not a folder", folder.display())));
+        }
+        let _turn = tokio::select! {
+            turn = self.turn.lock() => turn,
+            () = call.cancel.cancelled() => return Err(ToolAnswer::error("cancelled")),
+        };
+        let input = serde_json::to_string(&request)
+            .map_err(|error| ToolAnswer::error(error.to_string()))?;
+        let command = self.own.command(&folder, depth, ["code-task"]);
+        let limit = Duration::from_millis(request.timeout_ms) + AROUND;
+        let ended = self.own.output(command, Some(input), limit, &call.cancel).await?;
+        if ended.code != Some(0) {
+            return Err(ended.failure());
+        }
+        let CodeResult { session, turn } = serde_json::from_str(&ended.stdout)
+            .map_err(|error| ToolAnswer::error(format!("no result: {error}")))?;
+        let text = match call.name.as_str() {
+            "copilot_code_verbose" => code_log(&session, &turn),
+            _ => code_summary(&session, &turn),
+        };
+        let failed = turn.fault.is_some()
+            || !matches!(turn.end, TurnEnd::EndTurn | TurnEnd::CutByDenial { .. });
+        Ok(ToolAnswer { is_error: failed, ..ToolAnswer::text(text) })
+    }
+}
+
+/// An id that an agent may have given. It names a folder of the CLI's records.
+fn session_id(text: &str) -> Result<SessionId, ToolAnswer> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if text.is_empty() || text.len() > LONGEST_ID || !text.chars().all(plain) {
+        return Err(ToolAnswer::error("`sessionId` must be an id that an earlier result named"));
+    }
+    Ok(SessionId::new(text))
+}
+
+fn parameters(task: &str, rest: &[(&str, Value)]) -> Value {
+    let mut all = json!({
+        task: {"type": "string", "description": "What to do, with everything the agent must know"},
+        "workingDir": {"type": "string",
+            "description": "The folder to work in, inside the server's [default: the server's]"},
+        "timeout": {"type": "integer", "minimum": 1, "default": TIMEOUT,
+            "description": "Milliseconds"},
+        "sessionId": {"type": "string", "description": "Go on with the session of a result"},
+    });
+    for (name, value) in rest {
+        all[*name] = value.clone();
+    }
+    all
+}
+
+#[async_trait]
+impl Tools for CodeTools {
+    fn list(&self) -> Vec<Tool> {
+        let tool = |name: &str, description: &str, input_schema| Tool {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema,
+            read_only: false,
+        };
+        let model = json!({"type": "string", "description": "The model to ask for"});
+        let of_plugin = || schema(parameters("task", &[("model", model.clone())]), &["task"]);
+        let mut all = Vec::new();
+        if self.sets.contains(&ToolSet::Plugin) {
+            all.push(tool(
+                "copilot_code",
+                "Delegate a coding task to Copilot. Returns its answer, tool calls, and numbers.",
+                of_plugin(),
+            ));
+            all.push(tool(
+                "copilot_code_verbose",
+                "Delegate a coding task to Copilot. Returns a numbered log of its tool calls.",
+                of_plugin(),
+            ));
+        }
+        if self.sets.contains(&ToolSet::Bridge) {
+            all.push(tool(
+                "copilot_code_task",
+                "Delegate a coding task to Copilot. Calls run one after the other.",
+                schema(parameters("prompt", &[]), &["prompt"]),
+            ));
+        }
+        all
+    }
+
+    async fn call(&self, call: Call) -> Option<ToolAnswer> {
+        let known = self.list().into_iter().any(|tool| tool.name == call.name);
+        known.then_some(())?;
+        let answer = self.answer(&call).await.unwrap_or_else(|error| error);
+        Some(ToolAnswer { text: bounded(&answer.text), ..answer })
+    }
+}

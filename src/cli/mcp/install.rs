@@ -1,0 +1,255 @@
+//! `mcp install` and `mcp uninstall`: our entry in a client's configuration.
+//!
+//! Invariant: nothing but our own entry changes, comments included; a file that cannot be
+//! understood is left alone.
+
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+
+use crate::cli::args::{McpClient, McpInstallArgs, McpServeArgs, ToolSet};
+use crate::cli::context::RepoContext;
+use crate::cli::failure::Failure;
+use crate::cli::launch::copilot_home;
+use crate::cli::paths::{canonical, directory};
+use crate::cli::print::say;
+use crate::model::ExitCode;
+use crate::sys::{Durability, FileMode, atomic};
+
+/// The name of our server.
+const NAME: &str = "ralph-copilot";
+/// What teaches OpenClaw's agent when to delegate.
+const PERSONA: &str = include_str!("persona.md");
+
+/// Adds the entry, or prints it.
+pub(super) fn install(named: Option<&Path>, args: &McpInstallArgs) -> Result<u8, Failure> {
+    let target = Target::of(named, args.client)?;
+    let entry = entry(named, args.client, &args.serve)?;
+    if args.print {
+        let text = target.with_entry("{}\n", entry)?;
+        say(&format!("{}\n{}", target.path.display(), text.trim_end()));
+    } else {
+        let text = target.with_entry(&target.read()?, entry)?;
+        target.write(&text)?;
+        say(&format!("{}: added `{NAME}`", target.path.display()));
+    }
+    if args.client == McpClient::Openclaw {
+        say(&format!("\nFor the agent's persona:\n\n{}", PERSONA.trim_end()));
+    }
+    Ok(0)
+}
+
+/// Removes the entry.
+pub(super) fn uninstall(named: Option<&Path>, client: McpClient) -> Result<u8, Failure> {
+    let target = Target::of(named, client)?;
+    match target.without_entry(&target.read()?)? {
+        Some(text) => {
+            target.write(&text)?;
+            say(&format!("{}: removed `{NAME}`", target.path.display()));
+        }
+        None => say(&format!("{}: there is no `{NAME}`", target.path.display())),
+    }
+    Ok(0)
+}
+
+/// A client's file, and the keys that lead to its servers.
+struct Target {
+    path: PathBuf,
+    keys: &'static [&'static str],
+    /// Of a new file: those in a repository are committed.
+    mode: FileMode,
+}
+
+impl Target {
+    fn of(named: Option<&Path>, client: McpClient) -> Result<Self, Failure> {
+        let home = || etcetera::home_dir().map_err(|error| Failure::new(ExitCode::Usage, error));
+        let root = || Ok::<_, Failure>(RepoContext::find(named)?.root().to_owned());
+        let (path, keys): (_, &[&str]) = match client {
+            McpClient::Claude => (root()?.join(".mcp.json"), &["mcpServers"]),
+            McpClient::Vscode => (root()?.join(".vscode/mcp.json"), &["servers"]),
+            McpClient::Copilot => {
+                let copilot =
+                    copilot_home().map_or_else(|| home().map(|it| it.join(".copilot")), Ok);
+                (copilot?.join("mcp-config.json"), &["mcpServers"])
+            }
+            McpClient::Openclaw => (home()?.join(".openclaw/openclaw.json"), &["mcp", "servers"]),
+        };
+        let mode = match client {
+            McpClient::Claude | McpClient::Vscode => FileMode::Umask,
+            McpClient::Copilot | McpClient::Openclaw => FileMode::Owner,
+        };
+        Ok(Self { path, keys, mode })
+    }
+
+    /// The file's text; that of an empty configuration if there is none.
+    fn read(&self) -> Result<String, Failure> {
+        match std::fs::read_to_string(&self.path) {
+            Ok(text) if text.trim().is_empty() => Ok("{}\n".to_owned()),
+            Ok(text) => Ok(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok("{}\n".to_owned()),
+            Err(error) => Err(self.unusable(&error.to_string())),
+        }
+    }
+
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        // A link is the user's arrangement: the file behind it changes.
+        let path = canonical(&self.path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| Failure::cannot_write(folder, &error))?;
+        }
+        atomic::write(&path, text.as_bytes(), Durability::Machine, self.mode)?;
+        Ok(())
+    }
+
+    fn unusable(&self, why: &str) -> Failure {
+        let path = self.path.display();
+        Failure::new(ExitCode::Invalid, format!("{path} was left as it is: {why}"))
+            .hint("fix the file, or add the entry that `mcp install <client> --print` shows")
+    }
+
+    fn parse(&self, text: &str) -> Result<CstRootNode, Failure> {
+        // What clients read: JSON, with comments and trailing commas.
+        let options = ParseOptions {
+            allow_comments: true,
+            allow_trailing_commas: true,
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
+        };
+        CstRootNode::parse(text, &options).map_err(|error| self.unusable(&error.to_string()))
+    }
+
+    /// The text with our entry, in the place of an earlier one.
+    fn with_entry(&self, text: &str, entry: CstInputValue) -> Result<String, Failure> {
+        let root = self.parse(text)?;
+        let whole = || self.unusable("it is not a JSON object");
+        let mut servers = root.object_value().ok_or_else(whole)?;
+        for key in self.keys {
+            let inner = servers.object_value_or_create(key);
+            servers =
+                inner.ok_or_else(|| self.unusable(&format!("its `{key}` is not an object")))?;
+        }
+        match servers.get(NAME) {
+            Some(there) => there.set_value(entry),
+            None => drop(servers.append(NAME, entry)),
+        }
+        Ok(root.to_string())
+    }
+
+    /// The text without our entry, or none if it has none.
+    fn without_entry(&self, text: &str) -> Result<Option<String>, Failure> {
+        let root = self.parse(text)?;
+        let mut servers = root.object_value();
+        for key in self.keys {
+            servers = servers.and_then(|object: CstObject| object.object_value(key));
+        }
+        let Some(there) = servers.and_then(|servers| servers.get(NAME)) else { return Ok(None) };
+        there.remove();
+        Ok(Some(root.to_string()))
+    }
+}
+
+/// What a client starts.
+fn entry(
+    named: Option<&Path>,
+    client: McpClient,
+    serve: &McpServeArgs,
+) -> Result<CstInputValue, Failure> {
+    let mut args = Vec::new();
+    // These are started in a folder of their own.
+    if client == McpClient::Openclaw {
+        args.extend(["-C".to_owned(), canonical(&directory(named)?).display().to_string()]);
+    }
+    args.extend(["mcp".to_owned(), "serve".to_owned()]);
+    let usual: &[ToolSet] = match client {
+        McpClient::Openclaw => &[ToolSet::Plugin, ToolSet::Bridge],
+        McpClient::Claude | McpClient::Vscode | McpClient::Copilot => &[ToolSet::Loop],
+    };
+    let sets = if serve.tools.is_empty() { usual } else { &serve.tools };
+    for set in sets {
+        args.push("--tools".to_owned());
+        args.push(word(*set).to_owned());
+    }
+    for task in &serve.allow_task {
+        args.extend(["--allow-task".to_owned(), task.clone()]);
+    }
+    let text = |text: &str| CstInputValue::String(text.to_owned());
+    let args = args.iter().map(|arg| text(arg)).collect();
+    let mut fields = Vec::new();
+    match client {
+        McpClient::Vscode => fields.push(("type".to_owned(), text("stdio"))),
+        McpClient::Copilot => {
+            fields.push(("type".to_owned(), text("local")));
+            fields.push(("tools".to_owned(), CstInputValue::Array(vec![text("*")])));
+        }
+        McpClient::Claude | McpClient::Openclaw => {}
+    }
+    fields.push(("command".to_owned(), text(&program()?)));
+    fields.push(("args".to_owned(), CstInputValue::Array(args)));
+    Ok(CstInputValue::Object(fields))
+}
+
+fn word(set: ToolSet) -> &'static str {
+    match set {
+        ToolSet::Loop => "loop",
+        ToolSet::Plugin => "plugin",
+        ToolSet::Bridge => "bridge",
+        ToolSet::Memory => "memory",
+    }
+}
+
+/// Our name if that starts this program, else its path.
+fn program() -> Result<String, Failure> {
+    let ours = std::env::current_exe().map_err(|error| Failure::new(ExitCode::Internal, error))?;
+    let found = which::which(NAME).ok().and_then(|found| found.canonicalize().ok());
+    let same = found.is_some() && found == ours.canonicalize().ok();
+    Ok(if same { NAME.to_owned() } else { ours.display().to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target() -> Target {
+        Target { path: "/x/mcp.json".into(), keys: &["mcp", "servers"], mode: FileMode::Owner }
+    }
+
+    fn value() -> CstInputValue {
+        CstInputValue::Object(vec![("command".to_owned(), CstInputValue::String("r".to_owned()))])
+    }
+
+    const THEIRS: &str = "{\n  // mine\n  \"z\": [1, 2],\n  \"mcp\": {\n    \"servers\": {\n      \
+                          \"other\": { \"command\": \"o\" }, // stays\n    }\n  }\n}\n";
+
+    #[test]
+    fn an_entry_comes_and_goes_and_everything_else_stays() {
+        let added = target().with_entry(THEIRS, value()).expect("added");
+        for line in ["// mine", "\"z\": [1, 2]", "\"other\": { \"command\": \"o\" }", "// stays"] {
+            assert!(added.contains(line), "{added}");
+        }
+        assert!(added.contains("\"ralph-copilot\""), "{added}");
+        let again = target().with_entry(&added, value()).expect("replaced");
+        assert_eq!(again.matches("ralph-copilot").count(), 1, "{again}");
+        let removed = target().without_entry(&added).expect("readable").expect("removed");
+        assert!(!removed.contains("ralph-copilot") && removed.contains("// mine"), "{removed}");
+        assert!(removed.contains("\"other\": { \"command\": \"o\" }"), "{removed}");
+        assert_eq!(target().without_entry(THEIRS).expect("readable"), None);
+    }
+
+    #[test]
+    fn a_file_that_is_not_understood_is_left_alone() {
+        for text in ["{", "[]", "\"x\"", "{\"mcp\": 1}", "{\"mcp\": {\"servers\": []}}", "{'a': 1}"]
+        {
+            let failure = target().with_entry(text, value()).expect_err(text);
+            assert_eq!(failure.code, ExitCode::Invalid);
+            assert!(failure.to_string().contains("left as it is"), "{failure}");
+        }
+    }
+}

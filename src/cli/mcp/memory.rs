@@ -1,0 +1,60 @@
+//! Where memory is, from the settings.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::failure::Failure;
+use crate::config::{self, Chosen, Settings, Source};
+use crate::mcp::{MemoryPlace, MemorySources, usual_places};
+use crate::model::ExitCode;
+
+/// The folders and files of memory. Only the user's own configuration may name places outside of
+/// the repository.
+pub(super) fn sources(root: &Path, settings: &Settings) -> Result<MemorySources, Failure> {
+    let memory = &settings.memory;
+    let config = config::user_file().and_then(|file| file.parent().map(Path::to_owned));
+    let mut sources = usual_places(root, config);
+    if let Some(openclaw) = memory.openclaw.as_ref().filter(|openclaw| openclaw.value) {
+        if !is_users(&openclaw.source) {
+            return Err(not_yours("memory.openclaw", &openclaw.source));
+        }
+        let home = etcetera::home_dir().map_err(|error| Failure::new(ExitCode::Invalid, error))?;
+        let own = home.join(".openclaw");
+        sources.bridge_names = true;
+        sources.folders = vec![MemoryPlace::trusted(own.join("memory"))];
+        sources.prefs = vec![MemoryPlace::trusted(own.join("USER.md"))];
+    }
+    if let Some(dir) = &memory.dir {
+        sources.folders = vec![place(root, "memory.dir", dir)?];
+    }
+    if let Some(prefs) = &memory.prefs {
+        sources.prefs = vec![place(root, "memory.prefs", prefs)?];
+    }
+    Ok(sources)
+}
+
+fn is_users(source: &Source) -> bool {
+    matches!(source, Source::User(_))
+}
+
+fn not_yours(key: &str, source: &Source) -> Failure {
+    let why = format!("`{key}` in {source} leads out of the repository");
+    Failure::new(ExitCode::Invalid, why).hint("set it in ~/.config/ralph-copilot/config.toml")
+}
+
+/// A place that a layer names.
+fn place(root: &Path, key: &str, chosen: &Chosen<PathBuf>) -> Result<MemoryPlace, Failure> {
+    let path = match chosen.value.strip_prefix("~") {
+        Ok(below) => etcetera::home_dir()
+            .map_err(|error| Failure::new(ExitCode::Invalid, error))?
+            .join(below),
+        Err(_) => root.join(&chosen.value),
+    };
+    if is_users(&chosen.source) {
+        return Ok(MemoryPlace::trusted(path));
+    }
+    let up = path.components().any(|part| part == std::path::Component::ParentDir);
+    if up || !path.starts_with(root) {
+        return Err(not_yours(key, &chosen.source));
+    }
+    Ok(MemoryPlace::inside(path, root))
+}

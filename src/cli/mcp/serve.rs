@@ -1,0 +1,93 @@
+//! `mcp serve`: the tools on standard input and output, until the client goes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::allowed::AllowedTasks;
+use super::child::OwnProgram;
+use super::code_tools::CodeTools;
+use super::file_tools::FileTools;
+use super::loop_tools::LoopTools;
+use super::memory;
+use crate::cli::args::{McpServeArgs, ToolSet};
+use crate::cli::context::{RepoContext, layers};
+use crate::cli::environment;
+use crate::cli::failure::Failure;
+use crate::cli::paths::{canonical, directory};
+use crate::cli::runtime::runtime;
+use crate::config::{LayerSettings, resolve};
+use crate::mcp::{MemoryTools, Toolbox, Tools, serve_stdio};
+use crate::model::ExitCode;
+use crate::sys::depth::{Depth, DepthError};
+use crate::sys::process::{kill_now, sweep};
+use crate::sys::shutdown::Shutdown;
+
+/// How long processes that the server started may take to end after it.
+const LEFT_BEHIND: Duration = Duration::from_secs(10);
+
+/// Serves until standard input ends or a signal comes.
+pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Failure> {
+    let sets = if args.tools.is_empty() { vec![ToolSet::Loop] } else { args.tools.clone() };
+    let folder = canonical(&directory(named)?);
+    let own = OwnProgram::find()?;
+    let depth = match Depth::current() {
+        Ok(depth) => depth.number(),
+        // Every call says so: a server that does not start would not.
+        Err(DepthError::TooDeep(depth)) => depth,
+        Err(error @ DepthError::Unknown(_)) => return Err(Failure::new(ExitCode::Usage, error)),
+    };
+    let allowed = AllowedTasks::read(named, &args.allow_task)?;
+    let runtime = runtime()?;
+    let ended = runtime.block_on(async {
+        let stop = Shutdown::default();
+        let mark = own.mark.clone();
+        let of_signal = mark.clone();
+        stop.listen(move |signal| {
+            kill_now(&of_signal);
+            std::process::exit(128 + signal);
+        })?;
+        let token = stop.token().clone();
+        let mut tools: Vec<Arc<dyn Tools>> = Vec::new();
+        let mut runs = None;
+        if sets.contains(&ToolSet::Loop) {
+            RepoContext::find(named)?;
+            let made =
+                LoopTools::new(own.clone(), folder.clone(), allowed, depth, token.child_token());
+            let made = Arc::new(made);
+            tools.push(Arc::clone(&made) as _);
+            runs = Some(made);
+        }
+        if sets.contains(&ToolSet::Plugin) || sets.contains(&ToolSet::Bridge) {
+            tools.push(Arc::new(CodeTools::new(own, folder.clone(), sets.clone(), depth)));
+        }
+        if sets.contains(&ToolSet::Bridge) {
+            tools.push(Arc::new(FileTools::new(folder.clone(), depth)?));
+        }
+        if sets.contains(&ToolSet::Memory) {
+            tools.push(Arc::new(memory_tools(named, &folder, depth)?));
+        }
+        let served = serve_stdio(Arc::new(Toolbox::new(tools)), token).await;
+        if let Some(runs) = runs {
+            runs.end().await;
+        }
+        let swept = sweep(&mark, LEFT_BEHIND).await;
+        tracing::debug!(?swept, "the server's processes have ended");
+        served.map_err(|error| Failure::new(ExitCode::Usage, error))?;
+        Ok::<_, Failure>(stop.signal())
+    });
+    // A read of standard input that no end of input follows would be waited for.
+    runtime.shutdown_background();
+    Ok(ended?.map_or(0, |signal| u8::try_from(128 + signal).unwrap_or(1)))
+}
+
+/// The memory of the repository around the folder, or of the folder itself.
+fn memory_tools(named: Option<&Path>, folder: &Path, depth: u32) -> Result<MemoryTools, Failure> {
+    let root = match RepoContext::find(named) {
+        Ok(place) => place.root().to_owned(),
+        Err(_) => folder.to_owned(),
+    };
+    let settings = resolve(&layers(&root, LayerSettings::default(), None)?);
+    let sources = memory::sources(&root, &settings)?;
+    Ok(MemoryTools::new(sources, Arc::clone(environment::redactor()), depth))
+}

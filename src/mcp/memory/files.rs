@@ -1,0 +1,119 @@
+//! The files of the memory, and what does not belong to it.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+/// Largest file that is looked at, in bytes.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// A folder or a file of the memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryPlace {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The folder that it must not leave through a link; none where the user named the place.
+    pub within: Option<PathBuf>,
+}
+
+impl MemoryPlace {
+    /// A place in a repository, whose files may be anybody's.
+    pub fn inside(path: PathBuf, root: &Path) -> Self {
+        Self { path, within: Some(root.to_owned()) }
+    }
+
+    /// A place that the user named.
+    pub fn trusted(path: PathBuf) -> Self {
+        Self { path, within: None }
+    }
+
+    /// The place without links, if it exists and is where it may be.
+    fn real(&self) -> Option<PathBuf> {
+        let real = self.path.canonicalize().ok()?;
+        let Some(within) = &self.within else { return Some(real) };
+        let within = within.canonicalize().ok()?;
+        real.starts_with(&within).then_some(real)
+    }
+}
+
+/// What reading a file came to.
+pub(super) enum Read {
+    Text(String),
+    Missing,
+    /// It is outside, and this is why.
+    Denied(&'static str),
+}
+
+/// The folders that exist, without links.
+pub(super) fn folders(places: &[MemoryPlace]) -> Vec<PathBuf> {
+    places.iter().filter_map(MemoryPlace::real).filter(|folder| folder.is_dir()).collect()
+}
+
+/// Why a name is none of a memory file, if it is not.
+pub(super) fn wrong_name(name: &str) -> Option<&'static str> {
+    if name.contains('\0') {
+        return Some("contains a NUL byte");
+    }
+    let path = Path::new(name);
+    if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Some("is outside of the memory folder");
+    }
+    (!is_markdown(path)).then_some("is no Markdown file")
+}
+
+fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}
+
+/// Reads a file of a folder without links.
+pub(super) fn read(folder: &Path, name: &str) -> Read {
+    if let Some(why) = wrong_name(name) {
+        return Read::Denied(why);
+    }
+    let path = folder.join(name);
+    if path.symlink_metadata().is_err() {
+        return Read::Missing;
+    }
+    match path.canonicalize() {
+        Ok(real) if real.starts_with(folder) && is_markdown(&real) => content(&real),
+        Ok(_) | Err(_) => Read::Denied("leads out of the memory folder"),
+    }
+}
+
+/// Reads a file with preferences.
+pub(super) fn read_prefs(place: &MemoryPlace) -> Read {
+    match place.real() {
+        Some(path) => content(&path),
+        None if place.path.symlink_metadata().is_ok() => {
+            Read::Denied("leads out of the repository")
+        }
+        None => Read::Missing,
+    }
+}
+
+/// The text of a regular file, as far as it is looked at.
+fn content(path: &Path) -> Read {
+    // Opening a pipe would wait for its writer.
+    if !path.metadata().is_ok_and(|found| found.is_file()) {
+        return Read::Missing;
+    }
+    let Ok(file) = fs::File::open(path) else { return Read::Missing };
+    let mut bytes = Vec::new();
+    match file.take(LARGEST_FILE).read_to_end(&mut bytes) {
+        Ok(_) => Read::Text(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(_) => Read::Missing,
+    }
+}
+
+/// The Markdown files of a folder with their texts, by name.
+pub(super) fn texts(folder: &Path) -> Vec<(String, String)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    let texts = names.into_iter().filter_map(|name| match read(folder, &name) {
+        Read::Text(text) => Some((name, text)),
+        Read::Missing | Read::Denied(_) => None,
+    });
+    texts.collect()
+}

@@ -1,0 +1,69 @@
+//! Lessons: what a run learns, and what the next prompt says.
+
+use crate::repo::Repo;
+
+const TWO: &str = "# Demo\n\n- [ ] the parser reads dates\n  - verify: `test -e a.txt`\n\
+                   - [ ] the parser reads times\n  - verify: `test -e b.txt`\n";
+
+/// Fails once, then does it.
+const SECOND_TRY: &str = r#"
+memory: seen.txt
+turns:
+- match: dates
+  times: 1
+  steps:
+  - write: {path: wrong.txt, text: x}
+  - tick: "{criterion}"
+  - progress: did it
+  - commit: "{criterion}"
+- match: dates
+  steps:
+  - write: {path: a.txt, text: a}
+  - tick: "{criterion}"
+  - progress: did it
+  - commit: "{criterion}"
+- match: times
+  steps:
+  - write: {path: b.txt, text: b}
+  - tick: "{criterion}"
+  - progress: did it
+  - commit: "{criterion}"
+"#;
+
+#[test]
+fn a_pass_after_a_failure_is_a_lesson_for_later_prompts() {
+    let repo = Repo::new(TWO);
+    let ran = repo.run(SECOND_TRY, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let lessons = repo.read(".ralph/memory/lessons.md");
+    let lines: Vec<&str> = lessons.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(lines.len(), 1, "{lessons}");
+    for part in ["the parser reads dates", "`test -e a.txt` (exit 1)", "a.txt"] {
+        assert!(lines[0].contains(part), "{part} in {lessons}");
+    }
+    // Ignored, so never committed.
+    assert_eq!(repo.status(), "");
+    assert_eq!(repo.git(&["log", "--format=%H", "--", ".ralph"]), "");
+    let task = repo.task().replace("- [x] the parser reads times", "- [ ] the parser reads times");
+    repo.write("tasks/demo/TASK.md", task);
+    repo.commit("again");
+    let shown = repo.ralph(&["run", "demo", "--dry-run", "--agent", &repo.agent(SECOND_TRY)]);
+    assert!(shown.stdout.contains("## Lessons") && shown.stdout.contains(&lines[0][2..40]));
+    let without = repo.ralph(&[
+        "run",
+        "demo",
+        "--dry-run",
+        "--no-lessons",
+        "--agent",
+        &repo.agent(SECOND_TRY),
+    ]);
+    assert!(!without.stdout.contains("## Lessons"), "{}", without.stdout);
+}
+
+#[test]
+fn no_lessons_keeps_none() {
+    let repo = Repo::new(TWO);
+    let ran = repo.run(SECOND_TRY, &["--no-lessons"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(!repo.path(".ralph/memory").exists());
+}

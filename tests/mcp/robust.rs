@@ -1,0 +1,167 @@
+//! What a client that misbehaves, or goes away, leaves behind.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::TASK;
+use crate::repo::{Repo, collect, processes_of, signal, until};
+
+/// A client that types its own frames.
+struct Raw {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Raw {
+    fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("started");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("stdout"));
+        Self { child, stdin, stdout }
+    }
+
+    fn send(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().expect("open");
+        writeln!(stdin, "{line}").expect("sent");
+    }
+
+    /// The answer to the request with this id.
+    fn answer(&mut self, id: u32) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.stdout.read_line(&mut line).expect("read") > 0, "no answer to {id}");
+            let answer: Value = serde_json::from_str(&line).expect(&line);
+            if answer["id"] == id {
+                return answer;
+            }
+        }
+    }
+
+    fn ask(&mut self, id: u32, method: &str, params: Value) -> Value {
+        self.send(
+            &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string(),
+        );
+        self.answer(id)
+    }
+
+    fn initialize(&mut self) {
+        let info = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "raw", "version": "1"}});
+        let answer = self.ask(1, "initialize", info);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "ralph-copilot");
+        self.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    }
+}
+
+const NOISE: [&str; 8] = [
+    "not json",
+    "[]",
+    "{}",
+    "\"text\"",
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#,
+    r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
+    r#"{"jsonrpc":"1.0","id":5,"method":"tools/list"}"#,
+    "\u{0}\u{1}\u{fffd}",
+];
+
+#[test]
+fn garbage_is_survived_before_and_after_the_handshake() {
+    let repo = Repo::new(TASK);
+    let mut client = Raw::start(repo.command(&["mcp", "serve"]));
+    NOISE.iter().for_each(|line| client.send(line));
+    client.initialize();
+    NOISE.iter().for_each(|line| client.send(line));
+    let listed = client.ask(2, "tools/list", json!({}));
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(5));
+    client.send(&format!("{{\"x\":\"{}\"}}", "y".repeat(1 << 20)));
+    assert_eq!(client.ask(3, "ping", json!({}))["result"], json!({}));
+    drop(client.stdin.take());
+    assert_eq!(collect(client.child).code, Some(0));
+}
+
+/// Starts a run that does not end by itself, and returns its name.
+fn busy(repo: &Repo, client: &mut Raw) -> String {
+    client.initialize();
+    let params = json!({"name": "run_task", "arguments": {"task": "demo"}});
+    let answer = client.ask(2, "tools/call", params);
+    let text = answer["result"]["content"][0]["text"].as_str().expect("a text");
+    let told: Value = serde_json::from_str(text).expect(text);
+    let run = told["run"].as_str().expect("a run").to_owned();
+    until("the agent", || {
+        let journal = repo.path(&format!(".ralph/runs/{run}/events.jsonl"));
+        let journal = std::fs::read_to_string(journal).unwrap_or_default();
+        journal.contains("tool_finished").then_some(())
+    });
+    run
+}
+
+fn hanging(repo: &Repo) -> Raw {
+    let agent = repo.agent("turns: [{steps: [{run: ls}, {hang: }]}]");
+    let mut command = repo.command(&["mcp", "serve", "--allow-task", "demo"]);
+    command.env("RALPH_COPILOT_AGENT", agent);
+    Raw::start(command)
+}
+
+#[test]
+fn the_end_of_input_ends_the_run_and_leaves_no_process() {
+    let repo = Repo::new(TASK);
+    let mut client = hanging(&repo);
+    let run = busy(&repo, &mut client);
+    drop(client.stdin.take());
+    let ran = collect(client.child);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(processes_of(&run), Vec::<String>::new());
+    let journal = repo.read(&format!(".ralph/runs/{run}/events.jsonl"));
+    assert!(journal.contains("interrupted"), "the run did not end in good order: {journal}");
+}
+
+#[test]
+fn sigterm_ends_the_run_and_leaves_no_process() {
+    let repo = Repo::new(TASK);
+    let mut client = hanging(&repo);
+    let run = busy(&repo, &mut client);
+    signal(client.child.id(), Signal::TERM);
+    let ran = collect(client.child);
+    assert_eq!(ran.code, Some(143), "{}", ran.stderr);
+    drop(client.stdin);
+    assert_eq!(processes_of(&run), Vec::<String>::new());
+}
+
+#[test]
+fn a_kill_of_the_server_leaves_no_process() {
+    let repo = Repo::new(TASK);
+    let mut client = hanging(&repo);
+    let run = busy(&repo, &mut client);
+    signal(client.child.id(), Signal::KILL);
+    collect(client.child);
+    until("the end of the run", || processes_of(&run).is_empty().then_some(()));
+}
+
+#[test]
+fn a_task_that_changed_since_the_start_is_not_run() {
+    let repo = Repo::new(TASK);
+    let mut client = hanging(&repo);
+    client.initialize();
+    let run = json!({"name": "run_task", "arguments": {"task": "demo"}});
+    // A tick is no change of the task, and everything else is.
+    repo.write("tasks/demo/TASK.md", TASK.replace("a.txt", "README.md").replace("[ ]", "[x]"));
+    let answer = client.ask(2, "tools/call", run);
+    let text = answer["result"]["content"][0]["text"].as_str().expect("a text");
+    assert!(text.contains("has changed since the server started"), "{text}");
+    assert!(!repo.path(".ralph/runs").exists());
+    drop(client.stdin.take());
+    assert_eq!(collect(client.child).code, Some(0));
+}
+
+#[test]
+fn a_task_that_is_not_there_is_an_error_of_the_start() {
+    let repo = Repo::new(TASK);
+    let ran = repo.ralph(&["mcp", "serve", "--allow-task", "nope"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), ""));
+    assert!(ran.stderr.contains("nope"), "{}", ran.stderr);
+}
