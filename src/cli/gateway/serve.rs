@@ -17,7 +17,7 @@ use crate::cli::args::ServeGatewayArgs;
 use crate::cli::environment::redactor;
 use crate::cli::failure::Failure;
 use crate::cli::paths;
-use crate::cli::print::{say, say_line};
+use crate::cli::print::{say, say_line, say_lines};
 use crate::cli::runtime::runtime;
 use crate::gateway::{
     Gateway, GatewayEndpoints, GatewayEvent, GatewayToken, Listeners, TokenFiles, direct_route,
@@ -126,7 +126,7 @@ fn ready(json: bool, port: u16, files: &TokenFiles) {
 fn print_all(json: bool, mut events: mpsc::Receiver<GatewayEvent>) {
     while let Some(event) = events.blocking_recv() {
         if json {
-            json_lines(&event).iter().for_each(say_line);
+            say_lines(&json_lines(&event));
         } else {
             say(&plain_line(&event));
         }
