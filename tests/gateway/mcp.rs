@@ -155,6 +155,12 @@ fn a_wrong_bearer_and_an_unknown_session_are_refused() {
 #[test]
 fn the_names_of_our_own_tools_are_taken() {
     let place = Place::new();
+    let user = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+    for args in [&["init", "--quiet"][..], &["commit", "--quiet", "--allow-empty", "-m", "first"]] {
+        let mut git = Command::new("git");
+        let status = git.args(user).args(args).current_dir(place.path()).status().expect("git");
+        assert!(status.success(), "{args:?}");
+    }
     for set in ["loop", "plugin", "bridge", "memory"] {
         let mut server = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
         server.args(["mcp", "serve", "--tools", set]).current_dir(place.path());
