@@ -17,6 +17,6 @@ pub use environment::{from_environment, from_one};
 pub use error::ConfigError;
 pub use layer::{Layer, LayerSettings, MemoryLayer, Source};
 pub use read::{from_file, from_task, user_file};
-pub use resolve::{Chosen, MemorySettings, SettingOrigin, Settings, resolve};
+pub use resolve::{MemorySettings, SettingOrigin, Settings, Sourced, resolve};
 pub use span::{Span, SpanError};
 pub use unknown::unknown_variables;

@@ -23,7 +23,7 @@ pub struct SettingOrigin {
 
 /// A value with the layer that it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen<T> {
+pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// Who said so.
@@ -34,11 +34,11 @@ pub struct Chosen<T> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemorySettings {
     /// The names and folders of OpenClaw.
-    pub openclaw: Option<Chosen<bool>>,
+    pub openclaw: Option<Sourced<bool>>,
     /// The folder.
-    pub dir: Option<Chosen<PathBuf>>,
+    pub dir: Option<Sourced<PathBuf>>,
     /// The file with preferences.
-    pub prefs: Option<Chosen<PathBuf>>,
+    pub prefs: Option<Sourced<PathBuf>>,
 }
 
 /// A default that is at least 1.
@@ -197,9 +197,9 @@ fn first<T>(layers: &[Layer], get: impl Fn(&LayerSettings) -> Option<T>) -> (Opt
     (None, Source::Default)
 }
 
-fn chosen_by<T>(layers: &[Layer], get: impl Fn(&LayerSettings) -> Option<T>) -> Option<Chosen<T>> {
+fn chosen_by<T>(layers: &[Layer], get: impl Fn(&LayerSettings) -> Option<T>) -> Option<Sourced<T>> {
     let (value, source) = first(layers, get);
-    value.map(|value| Chosen { value, source })
+    value.map(|value| Sourced { value, source })
 }
 
 /// All rules; the first layer that names a default decides that.

@@ -18,15 +18,4 @@ pub use http::{Endpoint, Endpoints, local_only, router};
 pub use memory::{MemoryPlace, MemorySources, MemoryTools, usual_places};
 pub use stdio::{McpError, serve_stdio};
 pub use toolbox::Toolbox;
-pub use tools::{Call, Progress, ProgressStep, Tool, ToolAnswer, Tools};
-
-/// Longest text of an answer, in characters.
-const LONGEST: usize = 10_000;
-
-/// A text of at most 10,000 characters, and a mark where it was cut.
-pub fn bounded(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}\n[truncated]", &text[..end]),
-        None => text.to_owned(),
-    }
-}
+pub use tools::{Call, Progress, ProgressStep, Tool, ToolAnswer, Tools, bounded};

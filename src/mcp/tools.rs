@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+/// Longest text of an answer, in characters.
+const LONGEST: usize = 10_000;
+
 /// A tool as `tools/list` shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
@@ -96,5 +99,13 @@ pub trait Tools: Send + Sync + 'static {
     /// Changes with the list; none if the list never changes.
     fn changed(&self) -> Option<watch::Receiver<u64>> {
         None
+    }
+}
+
+/// A text of at most 10,000 characters, and a mark where it was cut.
+pub fn bounded(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}\n[truncated]", &text[..end]),
+        None => text.to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::failure::Failure;
-use crate::config::{self, Chosen, Settings, Source};
+use crate::config::{self, Settings, Source, Sourced};
 use crate::mcp::{MemoryPlace, MemorySources, usual_places};
 use crate::model::ExitCode;
 
@@ -42,7 +42,7 @@ fn not_yours(key: &str, source: &Source) -> Failure {
 }
 
 /// A place that a layer names.
-fn place(root: &Path, key: &str, chosen: &Chosen<PathBuf>) -> Result<MemoryPlace, Failure> {
+fn place(root: &Path, key: &str, chosen: &Sourced<PathBuf>) -> Result<MemoryPlace, Failure> {
     let path = match chosen.value.strip_prefix("~") {
         Ok(below) => etcetera::home_dir()
             .map_err(|error| Failure::new(ExitCode::Invalid, error))?

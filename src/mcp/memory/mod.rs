@@ -15,7 +15,7 @@ use serde_json::json;
 pub use self::files::MemoryPlace;
 use self::files::Read;
 use super::arguments::{Arguments, schema};
-use super::tools::{Call, Tool, ToolAnswer, Tools};
+use super::tools::{Call, Tool, ToolAnswer, Tools, bounded};
 use crate::guard::Redactor;
 
 /// The file that is read if none is named.
@@ -153,7 +153,7 @@ impl Tools for MemoryTools {
             _ => return None,
         };
         Some(match answer {
-            Ok(text) => ToolAnswer::text(super::bounded(&self.redactor.redact_str(&text))),
+            Ok(text) => ToolAnswer::text(bounded(&self.redactor.redact_str(&text))),
             Err(error) => error,
         })
     }

@@ -31,7 +31,7 @@ impl Scene {
 
     fn tools(&self) -> MemoryTools {
         let sources = usual_places(&self.path("repo"), Some(self.path("user")));
-        MemoryTools::new(sources, Arc::new(Redactor::new(Vec::new())), 0)
+        MemoryTools::new(sources, Arc::new(Redactor::new(Vec::<String>::new())), 0)
     }
 
     fn call(&self, name: &str, arguments: Value) -> (bool, String) {
@@ -45,7 +45,7 @@ fn answer(tools: &MemoryTools, name: &str, arguments: Value) -> Option<(bool, St
         name: name.to_owned(),
         arguments,
         cancel: tokio_util::sync::CancellationToken::new(),
-        progress: super::super::Progress::default(),
+        progress: crate::mcp::Progress::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let answer = runtime.block_on(tools.call(call))?;
