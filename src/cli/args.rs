@@ -182,12 +182,6 @@ ordinary words stay. Valid JSON stays valid."
     Hooks(HooksCommand),
     /// Run recipes with `recipe-runner-rs`
     Recipe(RecipeArgs),
-    /// Connect programs of yours as tool providers
-    Gateway {
-        /// The command.
-        #[command(subcommand)]
-        command: GatewayCommand,
-    },
     /// Start the Copilot CLI under the guard, for recipes and other tools
     Copilot(CopilotArgs),
     /// End what a killed run left behind (started by the runner)
@@ -199,6 +193,9 @@ ordinary words stay. Valid JSON stays valid."
     /// Offer the loop, code tasks, and memory as MCP tools
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Connect programs of yours as tool providers
+    #[command(subcommand)]
+    Gateway(GatewayCommand),
     /// Run one code task of an MCP client (started by `mcp serve`)
     #[command(hide = true)]
     CodeTask,

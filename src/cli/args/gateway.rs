@@ -23,8 +23,8 @@ files, then `bound`, `unbound`, `call`, `result`, `push`, `inject`, `tools_chang
   {\"command\":\"end\",\"session\":\"dev\",\"deadline_ms\":10000}
 MCP clients reach a session's tools at <mcp_url>/<session>. See docs/gateway.md.
 
-Exit codes: 0 standard input ended, 2 usage, 7 the port or the token file belongs to another gateway,
-11 a file cannot be written, 129/130/143 signals.")]
+Exit codes: 0 standard input ended, 2 usage, 7 the port or the token file is taken, 11 a file
+cannot be written, 129/130/143 signals.")]
     Serve(ServeGatewayArgs),
     /// Call a tool of a provider by hand, and print its result
     #[command(after_help = "\
