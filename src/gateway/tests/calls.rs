@@ -204,3 +204,16 @@ fn a_call_that_is_too_large_is_not_sent() {
     let seen = world.seen();
     assert_eq!((seen.outcomes(), seen.frames.len()), (vec!["PAYLOAD_TOO_LARGE"], 0));
 }
+
+#[test]
+fn a_call_that_ended_leaves_no_timer() {
+    let mut world = World::new();
+    let provider = world.provider("p", &["greet"]);
+    let id = world.called("greet");
+    world.say(provider, &json!({"type": "tool.result", "id": id, "data": 1}));
+    let (key, _) = world.call("greet");
+    world.table.cancel(key);
+    world.table.gone(provider, world.now);
+    world.wait(seconds(1));
+    assert_eq!(world.table.next_due(), None);
+}
