@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use ralph_copilot::mcp::TOOL_NAMES;
 use serde_json::{Value, json};
 
 use crate::mcp::{Seen, client, server, tool};
@@ -96,6 +97,8 @@ fn depth_is_counted_before_anything_starts() {
     let mut command = serve(&repo, HONEST, &args);
     let seen = client(&plan(&command, &[]));
     let Some(seen) = seen else { return };
+    // A provider's tool must not have the name of any of them.
+    assert!(seen.tools().iter().all(|name| TOOL_NAMES.contains(name)), "{:?}", seen.tools());
     let calls: Vec<Value> =
         seen.tools().iter().map(|name| tool(name, json!({"_depth": 3}))).collect();
     let told = client(&plan(&command, &calls)).expect("a client");

@@ -181,6 +181,7 @@ fn the_names_of_the_bridge_are_offered_on_demand() {
     assert_eq!(names(&tools)[3..], bridge);
     assert_eq!(answer(&tools, "openclaw_memory_read", json!({})), Some(ok("here\n")));
     assert!(tools.list().iter().all(|tool| tool.read_only));
+    assert!(names(&tools).iter().all(|name| crate::mcp::TOOL_NAMES.contains(&name.as_str())));
 }
 
 #[test]
