@@ -12,7 +12,7 @@ use axum::{Extension, Router};
 use tokio::sync::watch;
 
 use crate::guard::Redactor;
-use crate::mcp::{Call, Endpoint, Endpoints, Tool, ToolAnswer, Tools, router};
+use crate::mcp::{Call, Endpoint, Endpoints, Tool, ToolAnswer, Tools, bounded, router};
 
 use super::dispatch::CallRequest;
 use super::event::CallOutcome;
@@ -21,11 +21,6 @@ use super::owner::SessionHandle;
 use super::server::Caller;
 use super::session::SessionTool;
 use super::token::GatewayToken;
-
-/// Most characters of a result that an agent gets.
-const RESULT_CHARS: usize = 10_000;
-/// Says that there was more.
-const TRUNCATED: &str = "\n[truncated]";
 
 /// The endpoints of a gateway's sessions.
 pub struct GatewayEndpoints {
@@ -144,12 +139,8 @@ pub fn answer(outcome: &CallOutcome, redactor: &Redactor) -> ToolAnswer {
             (redactor.redact_str(&text).into_owned(), Some(failure.code))
         }
     };
-    let text = match text.char_indices().nth(RESULT_CHARS) {
-        Some((end, _)) => format!("{}{TRUNCATED}", &text[..end]),
-        None => text,
-    };
     let error_code = code.map(|code| code.name().to_owned());
-    ToolAnswer { text, is_error: code.is_some(), error_code }
+    ToolAnswer { text: bounded(&text), is_error: code.is_some(), error_code }
 }
 
 #[cfg(test)]
@@ -174,7 +165,7 @@ mod tests {
         let token = "ghp_dmbhDBzVmevP3MnvMPnHF9I4SGTVWM9bdvtH";
         assert_eq!(text(json!(format!("key {token}"))), "key [REDACTED]");
         let long = format!("{} {token}", "x".repeat(9_995));
-        assert_eq!(text(json!(long)), format!("{} [RED{TRUNCATED}", "x".repeat(9_995)));
+        assert_eq!(text(json!(long)), format!("{} [RED\n[truncated]", "x".repeat(9_995)));
         assert_eq!(text(json!("é".repeat(10_000))), "é".repeat(10_000));
     }
 

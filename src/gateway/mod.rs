@@ -53,7 +53,6 @@ pub use listen::{DEFAULT_PORT, Listeners};
 pub use message::PushLevel;
 pub use owner::SessionHandle;
 pub use problem::{CallFailure, ErrorCode, FailureCode};
-pub use reserved::is_reserved;
 pub use server::serve;
 pub use session::{SessionInfo, SessionTool};
 pub use table::{Effect, GatewayTable};

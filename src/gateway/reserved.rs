@@ -1,26 +1,7 @@
-//! Tool names that no provider can have.
+//! Tool names that no provider can have: those of our own MCP servers, offered or not, and of the
+//! agent.
 
-/// The tools of our own MCP servers, with their aliases, whether offered or not.
-const OUR_TOOLS: [&str; 18] = [
-    "check_task",
-    "copilot_code",
-    "copilot_code_task",
-    "copilot_code_verbose",
-    "copilot_create_file",
-    "copilot_list_files",
-    "copilot_orchestrate",
-    "copilot_read_file",
-    "memory_read",
-    "memory_search",
-    "openclaw_memory_read",
-    "openclaw_memory_search",
-    "openclaw_user_prefs",
-    "policy_check",
-    "run_task",
-    "task_log",
-    "task_status",
-    "user_prefs",
-];
+use crate::mcp::TOOL_NAMES;
 
 /// The tools that the Copilot CLI offers its model.
 const CLI_TOOLS: [&str; 15] = [
@@ -42,6 +23,6 @@ const CLI_TOOLS: [&str; 15] = [
 ];
 
 /// Is this the name of a tool that others offer?
-pub fn is_reserved(name: &str) -> bool {
-    OUR_TOOLS.contains(&name) || CLI_TOOLS.contains(&name)
+pub(super) fn is_reserved(name: &str) -> bool {
+    TOOL_NAMES.contains(&name) || CLI_TOOLS.contains(&name)
 }

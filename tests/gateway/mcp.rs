@@ -5,7 +5,6 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use ralph_copilot::gateway::is_reserved;
 use serde_json::{Value, json};
 
 use crate::call::provider;
@@ -149,28 +148,5 @@ fn a_wrong_bearer_and_an_unknown_session_are_refused() {
     ] {
         let Some(client) = Client::start(&served, session, token) else { return };
         assert_eq!(client.next()["refused"], status, "{session}");
-    }
-}
-
-#[test]
-fn the_names_of_our_own_tools_are_taken() {
-    let place = Place::new();
-    let user = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
-    for args in [&["init", "--quiet"][..], &["commit", "--quiet", "--allow-empty", "-m", "first"]] {
-        let mut git = Command::new("git");
-        let status = git.args(user).args(args).current_dir(place.path()).status().expect("git");
-        assert!(status.success(), "{args:?}");
-    }
-    for set in ["loop", "plugin", "bridge", "memory"] {
-        let mut server = Command::new(env!("CARGO_BIN_EXE_ralph-copilot"));
-        server.args(["mcp", "serve", "--tools", set]).current_dir(place.path());
-        server.env("HOME", place.path());
-        let plan = json!({"server": mcp_client::server(&server), "calls": []});
-        let Some(seen) = mcp_client::client(&plan) else { return };
-        assert!(!seen.tools().is_empty(), "{set}");
-        for name in seen.tools() {
-            assert!(is_reserved(name), "{name} of {set}");
-            assert!(set != "memory" || is_reserved(&format!("openclaw_{name}")), "{name}");
-        }
     }
 }
