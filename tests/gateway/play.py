@@ -126,7 +126,7 @@ class Scene:
 
     async def socket(self, name):
         if name not in self.sockets:
-            self.sockets[name] = await websockets.connect(self.url, max_size=None, ping_interval=None)
+            self.sockets[name] = await websockets.connect(self.url, max_size=None, ping_interval=None, open_timeout=LIMIT)
         return self.sockets[name]
 
     async def frame(self, name, kind, rest):
