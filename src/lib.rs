@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod events;
+pub mod gateway;
 pub mod guard;
 pub mod hooks;
 pub mod launcher;

@@ -4,6 +4,7 @@ use super::exit::in_short;
 use crate::model::Sandbox;
 mod copilot;
 mod filters;
+mod gateway;
 mod hooks;
 mod internal;
 mod mcp;
@@ -21,6 +22,7 @@ use clap_complete::Shell;
 
 pub(super) use self::copilot::CopilotArgs;
 pub(super) use self::filters::{ClassifyArgs, RedactArgs};
+pub(super) use self::gateway::{CallToolArgs, GatewayCommand, ServeGatewayArgs};
 pub(super) use self::hooks::{HookArgs, HooksCommand, StageArgs};
 pub(super) use self::internal::{GuardianArgs, SandboxArgs, SandboxPart};
 pub(super) use self::mcp::{McpClient, McpCommand, McpInstallArgs, McpServeArgs, ToolSet};
@@ -191,6 +193,9 @@ ordinary words stay. Valid JSON stays valid."
     /// Offer the loop, code tasks, and memory as MCP tools
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Connect programs of yours as tool providers
+    #[command(subcommand)]
+    Gateway(GatewayCommand),
     /// Run one code task of an MCP client (started by `mcp serve`)
     #[command(hide = true)]
     CodeTask,

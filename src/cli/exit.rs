@@ -37,7 +37,8 @@ pub fn document() -> String {
          printed to standard output: `check` prints its object, with the reason in `diagnostics`; `run`,\n\
          `demo`, and `log` print a line `{\"event\": \"refused\", …}`; the others print\n\
          `{\"error\": {\"exit_code\", \"reason\", \"hints\"}}`.\n\
-         The codes of `recipe` are in [recipes.md](recipes.md#exit-codes).\n",
+         The codes of `recipe` are in [recipes.md](recipes.md#exit-codes), those of `gateway` in\n\
+         [gateway.md](gateway.md#exit-codes).\n",
     );
     text
 }

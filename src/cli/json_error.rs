@@ -38,7 +38,7 @@ impl JsonError {
         }
         Some(Self(match words.get(1)?.to_str()? {
             "check" => JsonShape::Task,
-            "log" | "run" | "demo" => JsonShape::Lines,
+            "log" | "run" | "demo" | "gateway" => JsonShape::Lines,
             "status" | "init" | "retry" | "accept" | "tick" | "verify" | "rehearse" | "doctor"
             | "policy" | "hooks" => JsonShape::Object,
             other if is_command(other) => return None,

@@ -23,6 +23,7 @@ mod dry_run;
 mod environment;
 mod exit;
 mod failure;
+mod gateway;
 mod gc;
 mod guardian;
 mod hook;
@@ -139,6 +140,7 @@ fn dispatch(directory: Option<&Path>, cli: Cli) -> Result<u8, Failure> {
         Some(Command::Tick(args)) => tick::tick(directory, &args),
         Some(Command::Doctor(args)) => doctor::doctor(directory, &args),
         Some(Command::Redact(args)) => redact::redact(&args),
+        Some(Command::Gateway(command)) => gateway::gateway(directory, &command),
         Some(Command::Recipe(args)) => recipe::recipe(directory, &args),
         Some(Command::Guardian(args)) => guardian::guardian(args),
         Some(Command::Classify(args)) => classify::classify(&args),

@@ -24,7 +24,13 @@ pub(super) fn say_json(value: &serde_json::Value) {
 
 /// Prints a value as one line of JSON.
 pub(super) fn say_line(value: &serde_json::Value) {
-    say_as_is(&redactor().redact_json(value).to_string());
+    say_lines(std::slice::from_ref(value));
+}
+
+/// Prints each value as one line of JSON. No other line gets between them.
+pub(super) fn say_lines(values: &[serde_json::Value]) {
+    let lines = values.iter().map(|value| redactor().redact_json(value).to_string());
+    say_as_is(&lines.collect::<Vec<_>>().join("\n"));
 }
 
 /// Prints a text of ours that a program reads and that holds nothing of anybody else's.

@@ -1,0 +1,55 @@
+//! `gateway`: tool providers without a run.
+
+mod call;
+mod commands;
+mod events;
+mod folder;
+mod host;
+mod serve;
+
+use std::path::Path;
+
+use super::args::GatewayCommand;
+use super::failure::Failure;
+use crate::gateway::{DirectError, GatewayError};
+use crate::model::ExitCode;
+
+/// Does it.
+pub(super) fn gateway(directory: Option<&Path>, command: &GatewayCommand) -> Result<u8, Failure> {
+    match command {
+        GatewayCommand::Serve(args) => serve::serve(directory, args),
+        GatewayCommand::Call(args) => call::call(args),
+    }
+}
+
+impl From<GatewayError> for Failure {
+    fn from(error: GatewayError) -> Self {
+        let (code, hint) = match &error {
+            GatewayError::Listen { .. } => (
+                ExitCode::Invalid,
+                Some("another program uses the port: stop it, or choose another one with --port"),
+            ),
+            GatewayError::Owned { .. } => {
+                (ExitCode::Invalid, Some("stop the other gateway, or set another COPILOT_HOME"))
+            }
+            GatewayError::Folder { .. } | GatewayError::File(_) => (ExitCode::Write, None),
+            GatewayError::Random(_) => (ExitCode::Internal, None),
+        };
+        Self::new(code, error).hints(hint.map(str::to_owned))
+    }
+}
+
+impl From<DirectError> for Failure {
+    fn from(error: DirectError) -> Self {
+        let hint = match &error {
+            DirectError::Connect { .. } => {
+                Some("start one with `ralph-copilot gateway serve`, or see TAP_GATEWAY_PORT")
+            }
+            DirectError::Refused { .. }
+            | DirectError::Broken(_)
+            | DirectError::NotAGateway(_)
+            | DirectError::Token(_) => None,
+        };
+        Self::new(ExitCode::Invalid, error).hints(hint.map(str::to_owned))
+    }
+}

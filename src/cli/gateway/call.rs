@@ -1,0 +1,87 @@
+//! `gateway call`: one call by hand.
+
+use serde_json::{Map, Value};
+
+use super::folder::folder;
+use crate::cli::args::CallToolArgs;
+use crate::cli::environment::variable;
+use crate::cli::failure::Failure;
+use crate::cli::print::{complain, say};
+use crate::cli::runtime::runtime;
+use crate::gateway::{DEFAULT_PORT, DirectAnswer, DirectCall, call_directly, read_token_files};
+use crate::model::ExitCode;
+use crate::sys::shutdown::Shutdown;
+
+/// The exit code of a call that failed.
+const FAILED: u8 = 1;
+
+/// Calls the tool and prints its result.
+pub(super) fn call(args: &CallToolArgs) -> Result<u8, Failure> {
+    let (port, token) = find()?;
+    let call = DirectCall {
+        session: args.session.clone(),
+        tool: args.tool.clone(),
+        args: object(&args.args)?,
+        timeout: args.timeout.map(std::num::NonZeroU64::get),
+    };
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let shutdown = Shutdown::default();
+        shutdown.listen(|_| {}).map_err(|error| Failure::new(ExitCode::Internal, error))?;
+        tokio::select! {
+            answer = call_directly(port, &token, &call) => Ok(show(answer?)),
+            // Hanging up cancels the call.
+            () = shutdown.token().cancelled() => Ok(signal_code(&shutdown)),
+        }
+    })
+}
+
+/// The exit code of a command that a signal ended.
+pub(super) fn signal_code(shutdown: &Shutdown) -> u8 {
+    let signal = shutdown.signal().and_then(|signal| u8::try_from(signal).ok());
+    signal.map_or(0, |signal| 128 + signal)
+}
+
+fn show(answer: DirectAnswer) -> u8 {
+    match answer {
+        DirectAnswer::Done { data: Value::String(text) } => {
+            say(&text);
+            0
+        }
+        DirectAnswer::Done { data } => {
+            say(&data.to_string());
+            0
+        }
+        DirectAnswer::Failed { error_code, error } => {
+            complain(&format!("error: {error_code}: {error}"));
+            FAILED
+        }
+    }
+}
+
+/// The port and the provider's token: the environment's, else those in the folder.
+fn find() -> Result<(u16, String), Failure> {
+    let named = variable("TAP_GATEWAY_PORT").filter(|port| !port.is_empty());
+    let named = named.map(|port| {
+        port.parse::<u16>().map_err(|_| {
+            Failure::new(ExitCode::Invalid, format!("TAP_GATEWAY_PORT is no port: {port:?}"))
+        })
+    });
+    let folder = folder()?;
+    let (token, port) = read_token_files(&folder);
+    let port = named.transpose()?.or(port).unwrap_or(DEFAULT_PORT);
+    let token = variable("TAP_PROVIDER_TOKEN").filter(|token| !token.is_empty()).or(token);
+    let token = token.ok_or_else(|| {
+        let reason = format!("no gateway has left its token in {}", folder.display());
+        Failure::new(ExitCode::Invalid, reason)
+            .hint("start one with `ralph-copilot gateway serve`, or set TAP_PROVIDER_TOKEN")
+    })?;
+    Ok((port, token))
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let reason = format!("the arguments are no JSON object: {error}");
+        Failure::new(ExitCode::Usage, reason).hint("quote them, as in '{\"name\":\"Alice\"}'")
+    })
+}

@@ -1,0 +1,142 @@
+//! Bytes of a WebSocket message → a JSON object with a type, or what it is instead.
+//!
+//! Invariant: any bytes give a frame, and a frame over every limit is not parsed. Which limit
+//! counts depends on the connection's state, so the size is judged later, by [`Frame::admit`],
+//! and before the JSON.
+
+use serde_json::{Map, Value};
+
+use super::limits::{FRAME_SIZE, RESULT_SIZE};
+use super::problem::{ErrorCode, Problem};
+
+/// Longest type that an error repeats.
+const REPEATED: usize = 256;
+
+/// A message as it came in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderFrame {
+    size: usize,
+    content: Option<Fields>,
+}
+
+/// The object of a frame, with its type.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fields {
+    pub(super) kind: String,
+    pub(super) map: Map<String, Value>,
+}
+
+/// A frame that was not admitted, and its type if that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) problem: Problem,
+    pub(super) kind: Option<String>,
+}
+
+impl ProviderFrame {
+    /// Reads a message, text or binary.
+    pub fn read(bytes: &[u8]) -> Self {
+        let parse = || match serde_json::from_slice(bytes) {
+            Ok(Value::Object(mut map)) => match map.remove("type") {
+                Some(Value::String(kind)) => Some(Fields { kind, map }),
+                Some(_) | None => None,
+            },
+            Ok(_) | Err(_) => None,
+        };
+        let content = if bytes.len() > RESULT_SIZE { None } else { parse() };
+        Self { size: bytes.len(), content }
+    }
+
+    /// The type, if the frame has one.
+    pub(super) fn kind(&self) -> Option<&str> {
+        self.content.as_ref().map(|fields| fields.kind.as_str())
+    }
+
+    /// The type as an error repeats it.
+    pub(super) fn reply_to(&self) -> Option<String> {
+        self.kind().filter(|kind| kind.len() <= REPEATED).map(str::to_owned)
+    }
+
+    /// Is it the answer to a call?
+    pub(super) fn is_result(&self) -> bool {
+        self.kind() == Some("tool.result")
+    }
+
+    /// The object, if its size is allowed and it is one.
+    pub(super) fn admit(self, bound: bool) -> Result<Fields, Refusal> {
+        let limit = if bound && self.is_result() { RESULT_SIZE } else { FRAME_SIZE };
+        let kind = self.reply_to();
+        if self.size > limit {
+            // What was not parsed may be a result, whose limit is the larger one.
+            let limit = if bound && self.content.is_none() && self.size > RESULT_SIZE {
+                RESULT_SIZE
+            } else {
+                limit
+            };
+            let message = format!("the frame has {} bytes, and {limit} is the limit", self.size);
+            let problem = Problem::new(ErrorCode::PayloadTooLarge, message);
+            return Err(Refusal { problem, kind });
+        }
+        let message = "a frame is a JSON object with a `type` that is a text";
+        let problem = Problem::new(ErrorCode::InvalidJson, message);
+        self.content.ok_or(Refusal { problem, kind })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn refused(bytes: &[u8], bound: bool) -> Option<ErrorCode> {
+        ProviderFrame::read(bytes).admit(bound).err().map(|refusal| refusal.problem.code)
+    }
+
+    /// A frame of this type and exactly this size.
+    fn sized(kind: &str, size: usize) -> Vec<u8> {
+        let empty = format!(r#"{{"type":"{kind}","data":""}}"#);
+        let filler = "x".repeat(size - empty.len());
+        format!(r#"{{"type":"{kind}","data":"{filler}"}}"#).into_bytes()
+    }
+
+    #[test]
+    fn what_is_no_object_with_a_text_type_is_invalid_json() {
+        for text in ["", "x", "[]", "1", "null", "\"push\"", "{", "{}", r#"{"type":1}"#, "{}{}"] {
+            assert_eq!(refused(text.as_bytes(), true), Some(ErrorCode::InvalidJson), "{text}");
+        }
+        assert_eq!(refused(b"{\"type\":\"\xff\"}", true), Some(ErrorCode::InvalidJson));
+        let deep = format!(r#"{{"type":"push","x":{}"#, "[".repeat(100_000));
+        assert_eq!(refused(deep.as_bytes(), true), Some(ErrorCode::InvalidJson));
+        assert_eq!(refused(br#"{"type":"push"}"#, true), None);
+    }
+
+    #[test]
+    fn limits_are_inclusive_and_only_a_bound_connection_s_result_has_the_larger_one() {
+        let large = Some(ErrorCode::PayloadTooLarge);
+        for (kind, bound, limit) in [
+            ("push", true, FRAME_SIZE),
+            ("push", false, FRAME_SIZE),
+            ("tool.result", false, FRAME_SIZE),
+            ("tool.result", true, RESULT_SIZE),
+        ] {
+            assert_eq!(refused(&sized(kind, limit), bound), None, "{kind} {bound}");
+            assert_eq!(refused(&sized(kind, limit + 1), bound), large, "{kind} {bound}");
+        }
+    }
+
+    #[test]
+    fn the_size_is_judged_before_the_json() {
+        let text = vec![b'x'; FRAME_SIZE + 1];
+        assert_eq!(refused(&text, true), Some(ErrorCode::PayloadTooLarge));
+        assert_eq!(refused(&text[1..], true), Some(ErrorCode::InvalidJson));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_a_frame(bytes: Vec<u8>, bound: bool) {
+            let frame = ProviderFrame::read(&bytes);
+            prop_assert_eq!(frame.size, bytes.len());
+            drop(frame.admit(bound));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The provider gateway: programs of the human connect over a WebSocket, bring tools and push
+//! events. docs/gateway.md has the protocol.
+//!
+//! Invariant: every decision is made by [`Table`], which is pure. One task owns it; sockets and
+//! hosts talk to that task in messages.
+//!
+//! What does NOT live here: what a run does with tools and events.
+
+mod calls;
+mod close;
+mod direct;
+mod dispatch;
+mod endpoints;
+mod error;
+mod event;
+mod frame;
+mod frames;
+mod handle;
+mod ids;
+mod limits;
+mod listen;
+mod message;
+mod outbox;
+mod owner;
+mod problem;
+mod rate;
+mod reserved;
+mod server;
+mod session;
+mod sessions;
+mod socket;
+mod state;
+mod table;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod token;
+mod token_file;
+mod tool;
+mod wire;
+
+pub use close::CloseReason;
+pub use direct::{DirectAnswer, DirectCall, DirectError, call_directly, direct_route};
+pub use dispatch::CallRequest;
+pub use endpoints::{GatewayEndpoints, answer};
+pub use error::GatewayError;
+pub use event::{CallOutcome, GatewayEvent, PushedEvent};
+pub use frame::ProviderFrame;
+pub use handle::{Gateway, GatewayCall};
+pub use ids::{CallKey, ConnectionId, SessionKey};
+pub use limits::SHUTDOWN_TIME;
+pub use listen::{DEFAULT_PORT, Listeners};
+pub use message::PushLevel;
+pub use owner::SessionHandle;
+pub use problem::{CallFailure, ErrorCode, FailureCode};
+pub use server::serve;
+pub use session::{SessionInfo, SessionTool};
+pub use table::{Effect, GatewayTable};
+pub use token::GatewayToken;
+pub use token_file::{TokenFiles, read_token_files, token_folder};
+pub use tool::ProviderTool;

@@ -1,0 +1,123 @@
+//! What can be wrong with a frame, and how a call can fail.
+
+/// The code of an `error` frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// The token is missing or wrong. Ends the connection.
+    AuthFailed,
+    /// The protocol version is not 2. Ends the connection.
+    UnsupportedVersion,
+    /// `hello` names no session that is open.
+    InvalidSession,
+    /// A tool name is taken.
+    ToolConflict,
+    /// A frame or a list is over its limit.
+    PayloadTooLarge,
+    /// Too many frames a second.
+    RateLimited,
+    /// Not a JSON object with a `type`.
+    InvalidJson,
+    /// An unknown type, a type that does not fit the state, or invalid fields.
+    UnknownType,
+}
+
+impl ErrorCode {
+    /// The code as it is sent.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AuthFailed => "AUTH_FAILED",
+            Self::UnsupportedVersion => "UNSUPPORTED_VERSION",
+            Self::InvalidSession => "INVALID_SESSION",
+            Self::ToolConflict => "TOOL_CONFLICT",
+            Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
+            Self::RateLimited => "RATE_LIMITED",
+            Self::InvalidJson => "INVALID_JSON",
+            Self::UnknownType => "UNKNOWN_TYPE",
+        }
+    }
+
+    /// Does the connection end after this error?
+    pub(super) fn is_fatal(self) -> bool {
+        matches!(self, Self::AuthFailed | Self::UnsupportedVersion)
+    }
+}
+
+/// An error about a frame, as its sender reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) code: ErrorCode,
+    pub(super) message: String,
+}
+
+impl Problem {
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// Invalid fields, which have no code of their own.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::UnknownType, message)
+    }
+}
+
+/// Why a call has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureCode {
+    /// There is no such tool or session, or the provider says that there is no such thing.
+    NotFound,
+    /// The call's time is over.
+    Timeout,
+    /// The host cancelled the call.
+    Cancelled,
+    /// The provider failed.
+    Internal,
+    /// The provider's connection ended first.
+    Disconnected,
+    /// The provider's answer, or the call itself, was against the protocol.
+    Protocol(ErrorCode),
+}
+
+impl FailureCode {
+    /// The code as agents and programs read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotFound => "NOT_FOUND",
+            Self::Timeout => "TIMEOUT",
+            Self::Cancelled => "CANCELLED",
+            Self::Internal => "INTERNAL",
+            Self::Disconnected => "DISCONNECTED",
+            Self::Protocol(code) => code.name(),
+        }
+    }
+
+    /// The code that a provider gave; one that is not the protocol's is an internal error.
+    pub(super) fn of_provider(code: Option<&str>) -> Self {
+        match code {
+            Some("NOT_FOUND") => Self::NotFound,
+            Some("TIMEOUT") => Self::Timeout,
+            Some("CANCELLED") => Self::Cancelled,
+            Some(_) | None => Self::Internal,
+        }
+    }
+}
+
+/// A call without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallFailure {
+    /// Why, for programs.
+    pub code: FailureCode,
+    /// Why, in words: the provider's, or ours.
+    pub message: String,
+}
+
+impl CallFailure {
+    pub(super) fn new(code: FailureCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl std::fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.code.name(), self.message)
+    }
+}

@@ -1,0 +1,124 @@
+//! The port: TCP connections, http requests, and the upgrade to a WebSocket.
+//!
+//! Invariant: a connection is in the table from its first byte on, so those that never
+//! authenticate are counted and ended like any other. No web page gets in.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::response::{IntoResponse as _, Response};
+use axum::{Extension, Router, middleware};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::mcp::local_only;
+
+use super::handle::Gateway;
+use super::ids::ConnectionId;
+use super::limits::{AUTH_TIME, SOCKET_SIZE};
+use super::listen::Listeners;
+use super::outbox::{Outbox, Outgoing, outbox};
+use super::owner::Input;
+use super::socket;
+
+/// Pause after a connection that could not be accepted, for want of files or memory.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// The connection that a request came over.
+#[derive(Clone)]
+pub(super) struct Caller(Arc<Presence>);
+
+/// A connection that is there. The gateway learns from the drop that it has gone.
+struct Presence {
+    id: ConnectionId,
+    gateway: Gateway,
+    outbox: Outbox,
+    /// Taken by the WebSocket.
+    outgoing: Mutex<Option<Outgoing>>,
+    _task: TaskTrackerToken,
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.gateway.tell(Input::Gone(self.id));
+    }
+}
+
+impl Caller {
+    /// It has shown a token, and may stay.
+    pub(super) fn vouch(&self) {
+        self.0.gateway.tell(Input::Vouched(self.0.id));
+    }
+}
+
+/// Serves providers, and `others` on their paths, until the gateway stops.
+pub fn serve(gateway: &Gateway, listeners: Listeners, others: Router) {
+    let providers = Router::new().fallback(upgrade).layer(middleware::from_fn(local_only));
+    let router = providers.merge(others);
+    for listener in listeners.all {
+        gateway.tasks().spawn(accept(gateway.clone(), listener, router.clone()));
+    }
+}
+
+async fn accept(gateway: Gateway, listener: TcpListener, router: Router) {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = gateway.stopped().cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                drop(tokio::spawn(connection(gateway.clone(), stream, router.clone())))
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
+        }
+    }
+}
+
+async fn connection(gateway: Gateway, stream: TcpStream, router: Router) {
+    // Frames are small, and their answers are waited for.
+    drop(stream.set_nodelay(true));
+    let (outbox, outgoing) = outbox();
+    let id = gateway.next_connection();
+    gateway.tell(Input::Arrived(id, outbox.clone()));
+    let closing = outbox.closing().clone();
+    let stopped = gateway.stopped().clone();
+    let task = gateway.tasks().token();
+    let outgoing = Mutex::new(Some(outgoing));
+    let caller = Caller(Arc::new(Presence { id, gateway, outbox, outgoing, _task: task }));
+    let service = TowerToHyperService::new(router.layer(Extension(caller)));
+    let http = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(AUTH_TIME)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    tokio::select! {
+        // After an upgrade the socket goes on in a task of its own.
+        _ended = http => {}
+        () = closing.cancelled() => {}
+        () = stopped.cancelled() => {}
+    }
+}
+
+async fn upgrade(
+    Extension(Caller(presence)): Extension<Caller>,
+    asked: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    let asked = match asked {
+        Ok(asked) => asked,
+        Err(rejection) => return rejection.into_response(),
+    };
+    let outgoing = presence.outgoing.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let asked = asked.max_message_size(SOCKET_SIZE).max_frame_size(SOCKET_SIZE);
+    asked.on_upgrade(async move |socket| {
+        if let Some(outgoing) = outgoing {
+            let Presence { id, gateway, outbox, .. } = &*presence;
+            socket::run(socket, *id, gateway, outbox, outgoing).await;
+        }
+    })
+}

@@ -1,0 +1,173 @@
+//! The whole gateway as data: sessions, connections, tools and calls.
+//!
+//! Pure: what happens is passed in with its time, and what is to be done comes out as a list of
+//! [`Effect`]s, in order. Nothing here waits, reads a clock or knows a socket.
+//!
+//! Invariants: a call is settled exactly once. A tool belongs to one bound connection, and goes
+//! with it. Nothing grows with the number of frames.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::calls::CallTable;
+use super::close::CloseReason;
+use super::event::{CallOutcome, GatewayEvent};
+use super::ids::{CallKey, ConnectionId, SessionKey};
+use super::limits::{PING_EVERY, SILENCE, STRANGERS};
+use super::session::GatewaySession;
+use super::state::{ConnectionState, ProviderConnection};
+use super::timers::{Timer, Timers};
+use super::token::GatewayToken;
+use super::wire::CancelReason;
+
+/// Something that the gateway's host has to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Send this text.
+    Send(ConnectionId, String),
+    /// Send a ping.
+    Ping(ConnectionId),
+    /// Close the connection after what was sent. The table has forgotten it.
+    Close(ConnectionId, CloseReason),
+    /// Hand the outcome to the one who called.
+    Settle(CallKey, CallOutcome),
+    /// Report what happened.
+    Report(GatewayEvent),
+    /// The tools of a session on the list are others from here on.
+    Listed(SessionKey),
+    /// The last provider of an ended session is gone.
+    SessionOver(SessionKey),
+}
+
+/// The table.
+#[derive(Debug)]
+pub struct GatewayTable {
+    pub(super) token: GatewayToken,
+    pub(super) sessions: BTreeMap<SessionKey, GatewaySession>,
+    pub(super) connections: BTreeMap<ConnectionId, ProviderConnection>,
+    pub(super) calls: CallTable,
+    pub(super) timers: Timers,
+    /// Connections that have not authenticated, oldest first.
+    pub(super) strangers: BTreeSet<ConnectionId>,
+    pub(super) last_session: u64,
+    pub(super) effects: Vec<Effect>,
+}
+
+impl GatewayTable {
+    /// An empty table for providers that know this token.
+    pub fn new(token: GatewayToken) -> Self {
+        Self {
+            token,
+            sessions: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            calls: CallTable::default(),
+            timers: Timers::default(),
+            strangers: BTreeSet::new(),
+            last_session: 0,
+            effects: Vec::new(),
+        }
+    }
+
+    /// What is to be done now.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// When [`Table::tick`] is to be called next.
+    pub fn next_due(&self) -> Option<Duration> {
+        self.timers.next()
+    }
+
+    /// A connection came in. Ids grow.
+    pub fn arrive(&mut self, id: ConnectionId, now: Duration) {
+        if self.strangers.len() >= STRANGERS
+            && let Some(oldest) = self.strangers.first().copied()
+        {
+            self.close(oldest, CloseReason::Crowded, now);
+        }
+        let connection = ProviderConnection::new(now);
+        self.timers.set(connection.authenticate_by, Timer::Authenticate(id));
+        self.connections.insert(id, connection);
+        self.strangers.insert(id);
+    }
+
+    /// The connection is no WebSocket and has shown another token than a provider's.
+    pub fn vouch(&mut self, id: ConnectionId) {
+        self.authenticated(id, ConnectionState::Http);
+    }
+
+    /// Any sign of life, such as a pong.
+    pub fn heard(&mut self, id: ConnectionId, now: Duration) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.heard = now;
+        }
+    }
+
+    /// The connection does not read what it is sent.
+    pub fn overflow(&mut self, id: ConnectionId, now: Duration) {
+        self.close(id, CloseReason::Unread, now);
+    }
+
+    /// The connection has ended.
+    pub fn gone(&mut self, id: ConnectionId, now: Duration) {
+        self.forget(id, CloseReason::Lost, now);
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, now: Duration) {
+        while let Some(timer) = self.timers.take_due(now) {
+            match timer {
+                Timer::Authenticate(id) => self.close(id, CloseReason::Unauthenticated, now),
+                Timer::Ping(id) => self.ping(id, now),
+                Timer::Call(id) => self.give_up(id, CancelReason::Timeout),
+                Timer::Announce(session) => self.announce(session),
+                Timer::End(session) => self.tear_down(session, now),
+            }
+        }
+    }
+
+    /// A stranger has shown its token: from now on it is pinged.
+    pub(super) fn authenticated(&mut self, id: ConnectionId, state: ConnectionState) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if !self.strangers.remove(&id) {
+            return;
+        }
+        self.timers.clear(connection.authenticate_by, Timer::Authenticate(id));
+        connection.ping_at = connection.heard + PING_EVERY;
+        if state != ConnectionState::Http {
+            self.timers.set(connection.ping_at, Timer::Ping(id));
+        }
+        connection.state = state;
+    }
+
+    fn ping(&mut self, id: ConnectionId, now: Duration) {
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if now.saturating_sub(connection.heard) >= SILENCE {
+            return self.close(id, CloseReason::Silent, now);
+        }
+        connection.ping_at = now + PING_EVERY;
+        self.timers.set(connection.ping_at, Timer::Ping(id));
+        self.effects.push(Effect::Ping(id));
+    }
+
+    /// Ends a connection from our side.
+    pub(super) fn close(&mut self, id: ConnectionId, reason: CloseReason, now: Duration) {
+        if self.connections.contains_key(&id) {
+            self.effects.push(Effect::Close(id, reason));
+            self.forget(id, reason, now);
+        }
+    }
+
+    /// Takes a connection out, with its tools and calls.
+    fn forget(&mut self, id: ConnectionId, reason: CloseReason, now: Duration) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        if self.strangers.remove(&id) {
+            self.timers.clear(connection.authenticate_by, Timer::Authenticate(id));
+        }
+        self.timers.clear(connection.ping_at, Timer::Ping(id));
+        if let ConnectionState::Bound(binding) = connection.state {
+            self.disconnected(id);
+            self.unbind(id, &binding, reason, now);
+        }
+    }
+}

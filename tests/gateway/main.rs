@@ -1,0 +1,16 @@
+//! `ralph-copilot gateway` as a process, with clients written by others: `websockets` from PyPI,
+//! `ws` and the MCP SDK from npm. `tests/support/gateway-clients` and `mcp-packages` download
+//! them; without them these tests are skipped, and with RALPH_TEST_REAL=required they fail.
+
+#[path = "../support/mcp.rs"]
+#[expect(dead_code, reason = "other test programs look at more")]
+mod mcp_client;
+
+mod call;
+mod connections;
+mod docs;
+mod frames;
+mod mcp;
+mod place;
+mod providers;
+mod token_file;
