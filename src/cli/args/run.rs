@@ -157,12 +157,12 @@ impl SettingArgs {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
 /// Reads how checks or an agent's commands are confined.
 pub(super) fn sandbox() -> impl TypedValueParser<Value = Sandbox> {
     PossibleValuesParser::new(Sandbox::WORDS).map(|word| Sandbox::named(&word).unwrap_or_default())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "clap hands the value over")]
 fn on_stuck(word: String) -> OnStuck {
     if word == "skip" { OnStuck::Skip } else { OnStuck::Stop }
 }
