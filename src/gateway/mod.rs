@@ -1,8 +1,8 @@
 //! The provider gateway: programs of the human connect over a WebSocket, bring tools and push
 //! events. docs/gateway.md has the protocol.
 //!
-//! Invariant: every decision is made by [`Table`], which is pure. One task owns it; sockets and
-//! hosts talk to that task in messages.
+//! Invariant: every decision is made by [`GatewayTable`], which is pure. One task owns it; sockets
+//! and hosts talk to that task in messages.
 //!
 //! What does NOT live here: what a run does with tools and events.
 

@@ -73,7 +73,7 @@ impl GatewayTable {
         std::mem::take(&mut self.effects)
     }
 
-    /// When [`Table::tick`] is to be called next.
+    /// When [`GatewayTable::tick`] is to be called next.
     pub fn next_due(&self) -> Option<Duration> {
         self.timers.next()
     }

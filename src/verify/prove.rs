@@ -9,6 +9,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::checks::{CheckOptions, Checks};
 use super::error::VerifyError;
+use super::git::TreeFiles;
 use super::harness::{
     HarnessCheck, HarnessQuestion, PutBack, SourceTree as _, Table, TreeEdit, put_back,
 };
@@ -139,7 +140,7 @@ impl Again {
             proved.wrote.extend(harness.written(&ran, rules));
             results.extend(ran.into_iter().map(|check| rules.compared(check.result)));
         }
-        let Harness { found, changes } = harness;
+        let Harness { found, changes, .. } = harness;
         let (harness, inline_tests) = (changes, found.inline_tests);
         proved.put_back = Some(PutBackRun { harness, inline_tests, checks: results, left_out });
         Ok(())
@@ -231,6 +232,7 @@ fn not_set_up(check: &PlannedCheck, setup: &CheckResult) -> CheckResult {
 
 /// How the harness is put back at a commit.
 struct Harness {
+    start: TreeFiles,
     found: PutBack,
     changes: Vec<PathChange>,
 }
@@ -245,7 +247,13 @@ impl Harness {
     /// What checks changed of the harness and in the task's folder.
     fn written(&self, ran: &[RoomCheck], rules: &ProofRules<'_>) -> Vec<CheckWrote> {
         let folder = rules.layout.folder();
-        written(ran, &|path| path.starts_with(folder) || self.found.harness.contains(path))
+        let decides = |path: &Path| {
+            self.found.judges.contains(path)
+                || rules.protect.is_match(path)
+                || rules.table.role(path).is_some()
+        };
+        let was_there = |path: &Path| self.start.paths().contains_key(path);
+        written(ran, &|path| path.starts_with(folder) || was_there(path) && decides(path))
     }
 
     fn at(
@@ -288,7 +296,7 @@ impl Harness {
             PathChange { path: path.clone(), kind }
         });
         let changes = changes.collect();
-        Ok(Some(Self { found, changes }))
+        Ok(Some(Self { start, found, changes }))
     }
 }
 

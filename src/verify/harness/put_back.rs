@@ -1,5 +1,6 @@
 //! The edits that make the current tree one with the start's harness.
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,8 +25,9 @@ pub fn put_back(question: &HarnessQuestion<'_>) -> PutBack {
     let commands = question.checks.iter().map(|check| check.command);
     let commands: Vec<&str> = commands.chain(question.setup.iter().map(String::as_str)).collect();
     let found = judges(question.start, question.table, &commands);
-    let mut work = Work { question, found, result: PutBack::default(), writes: BTreeMap::new() };
-    work.result.harness = work.harness();
+    let harness = OnceCell::new();
+    let (result, writes) = (PutBack::default(), BTreeMap::new());
+    let mut work = Work { question, found, harness, result, writes };
     let changed = work.changed();
     for path in &changed {
         work.compare(path);
@@ -63,6 +65,8 @@ fn differing<'t>(
 struct Work<'a> {
     question: &'a HarnessQuestion<'a>,
     found: Judges,
+    /// Every path of the start that decides. Most changes can be judged without it.
+    harness: OnceCell<BTreeSet<PathBuf>>,
     result: PutBack,
     /// Paths with what the start has there: nothing means a removal.
     writes: BTreeMap<PathBuf, Option<(EntryKind, Vec<u8>)>>,
@@ -77,10 +81,13 @@ impl Work<'_> {
         self.question.now
     }
 
-    fn harness(&self) -> BTreeSet<PathBuf> {
-        let paths = self.start().paths().keys();
-        let table = self.question.table;
-        paths.filter(|path| self.is_whole(path) || table.role(path).is_some()).cloned().collect()
+    fn harness(&self) -> &BTreeSet<PathBuf> {
+        self.harness.get_or_init(|| {
+            let paths = self.start().paths().keys();
+            let table = self.question.table;
+            let decides = |path: &&PathBuf| self.is_whole(path) || table.role(path).is_some();
+            paths.filter(decides).cloned().collect()
+        })
     }
 
     /// Put back whole, whatever the table says.
@@ -123,7 +130,7 @@ impl Work<'_> {
         }
         if is_new {
             let covers = self.found.shadows.contains(path)
-                || shadows::shadows(self.start(), &self.result.harness, path)
+                || shadows::shadows(self.start(), self.harness(), path)
                 || self.found.files.iter().any(|file| path.starts_with(file));
             if covers {
                 self.restore(path);
@@ -150,7 +157,7 @@ impl Work<'_> {
             return !self.found.files.is_empty() || commands.any(|it| it.contains("cargo"));
         }
         commands.any(|command| command.contains("doctest"))
-            || self.result.harness.iter().any(|harness| {
+            || self.harness().iter().any(|harness| {
                 text(self.start(), harness).is_some_and(|text| text.contains("doctest"))
             })
     }
@@ -160,7 +167,7 @@ impl Work<'_> {
         let sounds = path.iter().any(|part| part.to_str().is_some_and(sounds_like_a_check));
         sounds
             && !self.found.subjects.contains(path)
-            && self.result.harness.iter().any(|test| sources::loads(self.start(), test, path))
+            && self.harness().iter().any(|test| sources::loads(self.start(), test, path))
     }
 
     /// Whether a new harness file does no harm where it is.

@@ -46,8 +46,6 @@ pub struct PutBack {
     pub changed: Vec<PathBuf>,
     /// Tests inside product files that changed. They are named, not put back.
     pub inline_tests: Vec<InlineTest>,
-    /// The harness of the start. Manifests and Rust sources with test modules are included.
-    pub harness: BTreeSet<PathBuf>,
     /// Files of the start whose exit status decides a check, and what they load.
     pub judges: BTreeSet<PathBuf>,
     /// Judges that look like the product itself. They would always be held; `may_change` helps.
