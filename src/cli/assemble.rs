@@ -140,12 +140,8 @@ async fn finish(
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
     notices.extend(claim.untold.take());
     let model = launch::model(&settings, command.kind);
-    let rooms = match settings.proof {
-        ProofMode::Room | ProofMode::End => {
-            Some(proof_rooms(&at, &preflight, (tier::seen_at(walls.tier()), scratch.path()))?)
-        }
-        ProofMode::Tree => None,
-    };
+    let seen_at = tier::seen_at(walls.tier());
+    let rooms = proof_rooms(&at, &preflight, settings.proof, (seen_at, scratch.path()))?;
     notices.extend(about_proof(settings.proof, rooms.as_ref()));
     let table = harness_table(&settings)?;
     let parts = RunParts {
@@ -352,12 +348,17 @@ pub(super) fn harness_table(settings: &Settings) -> Result<Table, VerifyError> {
 fn proof_rooms(
     at: &TaskContext,
     preflight: &Preflight,
+    mode: ProofMode,
     (seen_at, scratch): (SeenAt, &Path),
-) -> Result<ProofRooms, Failure> {
+) -> Result<Option<ProofRooms>, Failure> {
+    match mode {
+        ProofMode::Room | ProofMode::End => {}
+        ProofMode::Tree => return Ok(None),
+    }
     let master = paths::master(at.place.root()).unwrap_or_else(|| scratch.join("master"));
     let base = scratch.join("proof");
     let folders = RoomFolders { base: &base, seen_at, master: MasterFolder::Kept(&master) };
-    Ok(at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?)
+    Ok(Some(at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?))
 }
 
 fn turn_limits(settings: &Settings) -> TurnLimits {
