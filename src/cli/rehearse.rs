@@ -193,7 +193,9 @@ impl Report<'_> {
         let checks = self.criteria.iter().map(|it| it.checks.len() as u64).sum();
         let (checks, millis) = (count(checks, "check"), self.millis());
         text.push_str(&format!("\n\n{checks} rehearsed: {millis} ms in an iteration."));
-        text.push_str(if self.is_strong() {
+        text.push_str(if self.criteria.is_empty() {
+            " No open criterion has a check of its own; those of the front matter are not attacked."
+        } else if self.is_strong() {
             " No cheat passes a check that is not about text."
         } else {
             " A weak check can be passed without the work."

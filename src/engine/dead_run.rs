@@ -144,7 +144,10 @@ impl ResumeContext<'_> {
         };
         let state = state::load(repo, layout)?.state;
         let dirty = repo.status()?.all();
-        let recorded = state.iteration >= told.iteration
+        // An agent can write the state, too: without a verdict in the journal it is not the run's.
+        let judged = view.current.as_ref().is_none_or(|current| current.judged);
+        let recorded = judged
+            && state.iteration >= told.iteration
             && !dirty.iter().any(|change| change.path == layout.file(STATE));
         let record =
             format!("{} (iteration {} was cut off)", layout.state_message(), told.iteration);

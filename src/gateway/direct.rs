@@ -122,8 +122,12 @@ async fn answer(
         None => match <[String; 1]>::try_from(gateway.sessions().await) {
             Ok([only]) => only,
             Err(all) => {
-                let text =
-                    format!("name a session with --session; there are: {}\n", all.join(", "));
+                let text = match all.as_slice() {
+                    [] => "the gateway has no session\n".to_owned(),
+                    all => {
+                        format!("name a session with --session; there are: {}\n", all.join(", "))
+                    }
+                };
                 return (StatusCode::BAD_REQUEST, text).into_response();
             }
         },

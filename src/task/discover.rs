@@ -56,12 +56,8 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
         if path.join(TASK_FILE).exists() {
             return folder(root, &path);
         }
-        if path.is_file() {
-            return Err(TaskError::Unusable {
-                path,
-                reason: "a task is a folder with a file named TASK.md",
-            });
-        }
+        // The work on a task may make a file of the task's name: that is not what is meant.
+        let file = path.is_file().then(|| path.clone());
         looked.push(path);
         // Search for plain names only: `../x` must not escape the task folders.
         if matches!(Vec::from_iter(given.components())[..], [Component::Normal(_)]) {
@@ -72,6 +68,10 @@ pub fn discover(root: &Path, cwd: &Path, name: &str) -> Result<TaskFolder, TaskE
                 }
                 looked.push(path);
             }
+        }
+        if let Some(path) = file {
+            let reason = "a task is a folder with a file named TASK.md";
+            return Err(TaskError::Unusable { path, reason });
         }
     }
     let available = available(&places)?;

@@ -358,6 +358,7 @@ impl ProofRoom {
                 break;
             }
         }
+        self.room.keep_patterns();
         let waiting = self.room.tidy()?.waiting;
         self.make_filtered(&waiting, checks, &options).await?;
         Ok(failed)

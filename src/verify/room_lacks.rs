@@ -44,12 +44,15 @@ const SIGNS: [Sign; 4] = [
         ],
         "say how the room gets it: `setup: [npm ci]`, for example",
     ),
-    (
-        &["No such file or directory", "ENOENT", "cannot open", "can't open"],
-        "show it with `visible: [PATH]` if it lies outside of the repository, or make it with \
-         `setup: [COMMAND]`",
-    ),
+    FILE,
 ];
+
+/// A file is missing. Checks look for files that are not there, too.
+const FILE: Sign = (
+    &["No such file or directory", "ENOENT", "cannot open", "can't open"],
+    "show it with `visible: [PATH]` if it lies outside of the repository, or make it with \
+     `setup: [COMMAND]`",
+);
 
 /// What helps if nothing else does.
 const TREE: &str = "if nothing else helps, `proof: tree` runs the checks in the working tree";
@@ -63,7 +66,9 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) ->
              it in the room, for example `setup: [rm -rf build && cmake -B build]`"
         )
     });
-    let found = sign(room).filter(|found| tree.passed() || !has(tree, found));
+    let tells = |found: &Sign| *found != FILE || tree.status != room.status;
+    let found = sign(room);
+    let found = found.filter(|found| tree.passed() || !has(tree, found) && tells(found));
     if room.passed() || !(tree.passed() || moved.is_some() || found.is_some()) {
         return None;
     }
@@ -255,6 +260,7 @@ mod tests {
             ("0 != 49", "0 != 49"),
             ("No module named 'app.new'", "No module named 'app.new'"),
             ("Connection refused, as expected; 0 != 49", "Connection refused, too; 0 != 49"),
+            ("mv: cannot stat 'x': No such file or directory", ""),
             ("warning: VIRTUAL_ENV=/home/me/app/.venv does not match\n0 != 49", "0 != 49"),
             ("/home/me/app2/build: 0 != 49", "/home/me/app/build: 0 != 49"),
         ] {

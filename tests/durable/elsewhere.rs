@@ -163,6 +163,22 @@ fn a_proof_that_only_state_json_tells_of_is_derived_again() {
     }
 }
 
+/// It does so before it kills the runner, on the machine that has the journal.
+#[test]
+fn a_state_without_a_verdict_in_the_journal_is_not_the_runs() {
+    let dead = Dead::new();
+    let mut state = dead.repo.state();
+    state["iteration"] = 2.into();
+    let proof = serde_json::json!({"text": "b is there", "occurrence": 0, "attempts": 0,
+        "proof": "check", "iteration": 2});
+    state["criteria"].as_array_mut().expect("criteria").push(proof);
+    dead.repo.write("tasks/demo/state.json", state.to_string());
+    dead.repo.commit(STATE);
+    let ran = run_in(&dead.repo.root(), &dead.repo, HONEST, &[]);
+    assert_eq!(ran.code, Some(0), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("verdict_reached"), "it was believed: {}", ran.stdout);
+}
+
 /// A job that fetches one commit sees no more of the history: what is in that commit, and
 /// whether it is work, cannot be told.
 #[test]

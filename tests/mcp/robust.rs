@@ -103,8 +103,27 @@ fn busy(repo: &Repo, client: &mut Raw) -> String {
 fn hanging(repo: &Repo) -> Raw {
     let agent = repo.agent("turns: [{steps: [{run: ls}, {hang: }]}]");
     let mut command = repo.command(&["mcp", "serve", "--allow-task", "demo"]);
-    command.env("RALPH_COPILOT_AGENT", agent);
+    // What a killed run leaves is here.
+    let tmp = repo.beside("tmp");
+    std::fs::create_dir(&tmp).expect("a folder");
+    command.env("RALPH_COPILOT_AGENT", agent).env("TMPDIR", tmp);
     Raw::start(command)
+}
+
+/// A client that writes lines and closes its end, as a pipe does.
+#[test]
+fn what_was_asked_before_the_end_of_input_is_answered() {
+    let repo = Repo::new(TASK);
+    let mut client = Raw::start(repo.command(&["mcp", "serve"]));
+    client.initialize();
+    let params = json!({"name": "check_task", "arguments": {"task": "demo"}});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+    client.send(&call.to_string());
+    drop(client.stdin.take());
+    let answer = client.answer(2);
+    let text = answer["result"]["content"][0]["text"].as_str().expect("a text");
+    assert!(text.contains("criteria") && answer["result"]["isError"] != true, "{answer}");
+    assert_eq!(collect(client.child).code, Some(0));
 }
 
 #[test]

@@ -30,9 +30,18 @@ pub(super) fn install(named: Option<&Path>, args: &McpInstallArgs) -> Result<u8,
         let text = target.with_entry("{}\n", entry)?;
         say(&format!("{}\n{}", target.path.display(), text.trim_end()));
     } else {
-        let text = target.with_entry(&target.read()?, entry)?;
+        let before = target.read()?;
+        let text = target.with_entry(&before, entry)?;
+        let did = match target.without_entry(&before)? {
+            Some(_) if text == before => "has this `ralph-copilot` already",
+            Some(_) => "replaced `ralph-copilot`; its other settings are gone",
+            None => "added `ralph-copilot`",
+        };
         target.write(&text)?;
-        say(&format!("{}: added `{NAME}`", target.path.display()));
+        say(&format!("{}: {did}", target.path.display()));
+        if matches!(args.client, McpClient::Claude | McpClient::Vscode) {
+            say("Next: commit the file, since a run needs a clean working tree");
+        }
     }
     if args.client == McpClient::Openclaw {
         say(&format!("\nFor the agent's persona:\n\n{}", PERSONA.trim_end()));
@@ -59,6 +68,8 @@ struct Target {
     keys: &'static [&'static str],
     /// Of a new file: those in a repository are committed.
     mode: FileMode,
+    /// The repository that holds the file, if one does.
+    inside: Option<PathBuf>,
 }
 
 impl Target {
@@ -79,11 +90,21 @@ impl Target {
             McpClient::Claude | McpClient::Vscode => FileMode::Umask,
             McpClient::Copilot | McpClient::Openclaw => FileMode::Owner,
         };
-        Ok(Self { path, keys, mode })
+        let inside = match client {
+            McpClient::Claude | McpClient::Vscode => Some(canonical(&root()?)),
+            McpClient::Copilot | McpClient::Openclaw => None,
+        };
+        Ok(Self { path, keys, mode, inside })
     }
 
     /// The file's text; that of an empty configuration if there is none.
     fn read(&self) -> Result<String, Failure> {
+        if std::fs::metadata(&self.path).is_ok_and(|meta| !meta.is_file()) {
+            return Err(self.unusable("it is no ordinary file"));
+        }
+        if self.inside.as_ref().is_some_and(|root| !canonical(&self.path).starts_with(root)) {
+            return Err(self.unusable("it leads out of the repository"));
+        }
         match std::fs::read_to_string(&self.path) {
             Ok(text) if text.trim().is_empty() => Ok("{}\n".to_owned()),
             Ok(text) => Ok(text),
@@ -218,7 +239,8 @@ mod tests {
     use super::*;
 
     fn target() -> Target {
-        Target { path: "/x/mcp.json".into(), keys: &["mcp", "servers"], mode: FileMode::Owner }
+        let (path, keys): (_, &[&str]) = ("/x/mcp.json".into(), &["mcp", "servers"]);
+        Target { path, keys, mode: FileMode::Owner, inside: None }
     }
 
     fn value() -> CstInputValue {

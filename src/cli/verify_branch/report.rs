@@ -228,6 +228,9 @@ impl<'a> Report<'a> {
             ),
         };
         match self.exit_code() {
+            0 if self.base == self.head => {
+                "The head is the base itself: name the branch's base with `--base`.".to_owned()
+            }
             0 if self.rows.iter().all(|row| row.at.is_none()) => {
                 format!("The branch ticks nothing.{open}")
             }

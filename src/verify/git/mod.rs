@@ -14,6 +14,7 @@ mod git_repo;
 mod history;
 mod identity;
 mod known_trees;
+mod links;
 mod locks;
 mod merge;
 mod operation;

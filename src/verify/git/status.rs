@@ -67,6 +67,7 @@ impl GitRepo {
         options: &mut StatusOptions,
     ) -> Result<Statuses<'r>, VerifyError> {
         remove_pipes(&self.root);
+        self.refuse_links(repo)?;
         options.renames_head_to_index(false).renames_index_to_workdir(false);
         let noted = repo.statuses(Some(options.update_index(true)));
         match noted {

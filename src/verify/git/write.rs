@@ -32,6 +32,7 @@ impl GitRepo {
         if let Some((what, abort)) = in_progress(repo.state()) {
             return Err(VerifyError::InProgress { what, abort });
         }
+        self.refuse_links(repo)?;
         match self.head(repo)? {
             Head::Branch(found, head) if found == branch => Ok(head),
             Head::Branch(found, _) => {

@@ -139,6 +139,43 @@ fn a_link_in_the_place_of_a_folder_or_of_gits_own_leads_nowhere() {
     assert_eq!(fs::read_dir(outside.join("objects/info")).expect("listed").count(), 0);
 }
 
+/// Files that hide themselves and others from git.
+#[test]
+fn patterns_that_a_check_makes_hide_nothing() {
+    let scene = TestRepo::new();
+    scene.remove(".gitignore");
+    scene.commit_all("no patterns");
+    let said = run(
+        &scene,
+        &[
+            "echo '*' > .gitignore; echo x > GNUmakefile; mkdir d; echo '*' > d/.gitignore; \
+             echo x > d/run",
+            "ls GNUmakefile d/run .gitignore; ls src/lib.txt",
+            "echo '* text eol=crlf' > .gitattributes; printf 'lib\\r\\n' > src/lib.txt",
+            "cat -A src/lib.txt; ls .gitattributes",
+        ],
+    );
+    assert_eq!(said[1].matches("cannot access").count(), 3, "{said:#?}");
+    assert!(!said[3].contains("^M") && said[3].contains("cannot access"), "{said:#?}");
+}
+
+/// A check replaces the file by which the room finds objects.
+#[test]
+fn a_link_in_the_place_of_alternates_is_not_written_through() {
+    let scene = TestRepo::new();
+    let victim = scene.dir.path().join("victim");
+    fs::write(&victim, "precious").expect("written");
+    let link = format!(
+        "mv .git/objects .git/o; mkdir -p .git/objects/info .git/objects/pack; \
+         ln -s {} .git/objects/info/alternates",
+        victim.display()
+    );
+    let pipe = "rm .git/objects/info/alternates; mkfifo .git/objects/info/alternates";
+    let said = run(&scene, &[&link, pipe, "git log --format=%s"]);
+    assert_eq!(fs::read_to_string(&victim).expect("there"), "precious");
+    assert!(said[2].starts_with("green"), "{said:#?}");
+}
+
 #[test]
 fn commits_and_edits_follow_one_another() {
     let scene = TestRepo::new();

@@ -39,6 +39,9 @@ impl PrivateRepo {
     /// written.
     pub fn hold(&mut self, commit: &Oid, edits: &[TreeEdit]) -> Result<Vec<PathBuf>, VerifyError> {
         let failed = failed("bring a commit into the proof room", &self.work);
+        if self.held.is_none() {
+            self.keep_patterns();
+        }
         let id = git2::Oid::from_str(commit.as_str()).map_err(&failed)?;
         self.reset(Some(id), self.held.as_ref().map(|held| held.index.as_slice()))?;
         let repo = self.open()?;

@@ -8,12 +8,14 @@
 mod hold;
 mod large;
 mod made;
+mod patterns;
 mod source;
 mod tidied;
 mod tidy;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -38,6 +40,8 @@ pub struct PrivateRepo {
     held: Option<Held>,
     /// Files that a filter made of what the commit holds, as they were then.
     made: BTreeMap<PathBuf, Made>,
+    /// Untracked files with patterns, and what they hold.
+    patterns: BTreeMap<PathBuf, Vec<u8>>,
     /// Submodules, by their paths.
     modules: BTreeMap<PathBuf, PrivateRepo>,
     /// Opened once: reading the index of a large repository takes longer than all the rest.
@@ -87,6 +91,7 @@ impl PrivateRepo {
             branch,
             held: None,
             made: BTreeMap::new(),
+            patterns: BTreeMap::new(),
             modules: BTreeMap::new(),
             handle: Handle::default(),
         })
@@ -200,7 +205,15 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), VerifyError> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(io_error("make", parent))?;
     }
-    fs::write(path, bytes).map_err(io_error("write", path))
+    // A link in its place, or a pipe, was put there by a check.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(io_error("remove", path)(error));
+        }
+        _ => {}
+    }
+    let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(io_error("write", path))
 }
 
 /// Makes sure that a path is a folder and no link, through which the runner would write elsewhere.

@@ -14,7 +14,7 @@ use super::tidied::Tidied;
 use super::{PrivateRepo, failed};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
-use crate::verify::git::pipes::remove_pipes;
+use crate::verify::git::pipes::{is_read, remove_pipes};
 use crate::verify::git::plain::path;
 
 impl PrivateRepo {
@@ -26,11 +26,11 @@ impl PrivateRepo {
         let Some(held) = self.held.clone() else { return Ok(Tidied::default()) };
         remove_pipes(&self.work);
         self.reset(Some(held.commit), Some(&held.index))?;
+        self.put_patterns_back()?;
         let mut tidied = Tidied::default();
         self.put_back(&mut tidied)?;
-        // What the check's own patterns hid is seen only now.
-        let is_pattern = |change: &PathChange| change.path.ends_with(".gitignore");
-        if tidied.changed.iter().any(is_pattern) {
+        // What other patterns than the commit's hid is seen only now.
+        if tidied.changed.iter().any(|change| is_read(&change.path)) {
             self.put_back(&mut tidied)?;
         }
         for (at, module) in &mut self.modules {

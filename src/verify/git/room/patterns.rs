@@ -1,0 +1,65 @@
+//! Untracked `.gitignore` and `.gitattributes` files of a room. One that a check makes could hide
+//! what else it leaves behind, itself included.
+//!
+//! Invariant: before changes are looked for, these files are those that ignored folders brought
+//! along or that `setup:` made, with their content.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::{PrivateRepo, failed, write};
+use crate::verify::error::VerifyError;
+use crate::verify::git::pipes::pattern_files;
+use crate::verify::git::plain::io_error;
+
+/// More than this of a file is not compared, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+impl PrivateRepo {
+    /// Notes the files that are there now.
+    pub fn keep_patterns(&mut self) {
+        let files = self.patterns_now().into_iter();
+        let files = files.filter_map(|path| {
+            let content = content(&self.work.join(&path))?;
+            Some((path, content))
+        });
+        self.patterns = files.collect();
+    }
+
+    /// Removes those that came since, and puts the others back.
+    pub(super) fn put_patterns_back(&mut self) -> Result<(), VerifyError> {
+        let repo = self.open()?;
+        let failed = failed("read the index", &self.work);
+        let mut index = repo.index().map_err(&failed)?;
+        index.read(false).map_err(&failed)?;
+        let mut untracked = self.patterns_now();
+        untracked.retain(|path| index.get_path(path, 0).is_none());
+        drop(index);
+        self.keep_open(repo);
+        for path in untracked {
+            let at = self.work.join(&path);
+            match self.patterns.get(&path) {
+                Some(kept) if content(&at).as_ref() != Some(kept) => write(&at, kept)?,
+                Some(_) => {}
+                None => fs::remove_file(&at).map_err(io_error("remove", &at))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn patterns_now(&self) -> Vec<PathBuf> {
+        let all = pattern_files(&self.work).into_iter();
+        let inside = all.filter_map(|path| Some(path.strip_prefix(&self.work).ok()?.to_owned()));
+        // A submodule looks after its own.
+        let own = |path: &PathBuf| !self.modules.keys().any(|module| path.starts_with(module));
+        inside.filter(own).collect()
+    }
+}
+
+fn content(path: &Path) -> Option<Vec<u8>> {
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
