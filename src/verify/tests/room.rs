@@ -159,6 +159,21 @@ fn patterns_that_a_check_makes_hide_nothing() {
     assert!(!said[3].contains("^M") && said[3].contains("cannot access"), "{said:#?}");
 }
 
+#[test]
+fn patterns_in_a_cache_that_is_ignored_stay() {
+    let scene = TestRepo::new();
+    scene.write(".gitignore", "cache/\n");
+    scene.commit_all("a cache");
+    let said = run(
+        &scene,
+        &[
+            "mkdir -p cache/a b; echo '*' > cache/a/.gitignore; echo '*' > b/.gitignore",
+            "find cache b -type f",
+        ],
+    );
+    assert_eq!(said[1], "green  cache/a/.gitignore", "{said:#?}");
+}
+
 /// A check replaces the file by which the room finds objects.
 #[test]
 fn a_link_in_the_place_of_alternates_is_not_written_through() {

@@ -8,6 +8,8 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use git2::Repository;
+
 use super::{PrivateRepo, failed, write};
 use crate::verify::error::VerifyError;
 use crate::verify::git::pipes::pattern_files;
@@ -27,7 +29,8 @@ impl PrivateRepo {
         self.patterns = files.collect();
     }
 
-    /// Removes those that came since, and puts the others back.
+    /// Removes those that came since, and puts the others back. What lies in an ignored folder, such
+    /// as a cache of packages, hides nothing.
     pub(super) fn put_patterns_back(&mut self) -> Result<(), VerifyError> {
         let repo = self.open()?;
         let failed = failed("read the index", &self.work);
@@ -35,16 +38,19 @@ impl PrivateRepo {
         index.read(false).map_err(&failed)?;
         let mut untracked = self.patterns_now();
         untracked.retain(|path| index.get_path(path, 0).is_none());
-        drop(index);
-        self.keep_open(repo);
+        // What a folder's own file says is asked only after those above it are in order.
+        untracked.sort_by_key(|path| path.components().count());
         for path in untracked {
             let at = self.work.join(&path);
             match self.patterns.get(&path) {
                 Some(kept) if content(&at).as_ref() != Some(kept) => write(&at, kept)?,
                 Some(_) => {}
+                None if is_in_ignored(&repo, &path).map_err(&failed)? => {}
                 None => fs::remove_file(&at).map_err(io_error("remove", &at))?,
             }
         }
+        drop(index);
+        self.keep_open(repo);
         Ok(())
     }
 
@@ -55,6 +61,16 @@ impl PrivateRepo {
         let own = |path: &PathBuf| !self.modules.keys().any(|module| path.starts_with(module));
         inside.filter(own).collect()
     }
+}
+
+/// Is a file in a folder that git ignores?
+fn is_in_ignored(repo: &Repository, path: &Path) -> Result<bool, git2::Error> {
+    for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+        if repo.is_path_ignored(folder)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn content(path: &Path) -> Option<Vec<u8>> {
