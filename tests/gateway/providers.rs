@@ -25,9 +25,8 @@ fn a_half_open_provider_is_found_dead_and_blocks_its_names_no_longer() {
     assert_eq!(unbound["reason"], "silent for too long");
     let took = began.elapsed();
     assert!(took > Duration::from_secs(10) && took < Duration::from_secs(50), "{took:?}");
-    let again = provider(&served).expect("clients");
-    assert_eq!(served.event("tools_changed")["tools"].as_array().map(Vec::len), Some(3));
-    drop(again);
+    // It is bound under the same names. If that is soon enough, nobody hears of a change.
+    assert!(provider(&served).is_some());
 }
 
 #[test]

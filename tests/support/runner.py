@@ -19,6 +19,7 @@ import threading
 import time
 
 LIMIT = 600  # Seconds before a test counts as hung and is killed.
+GUARDIAN = 10  # Seconds in which the guardian of a killed run removes its folder.
 SLOWEST = 10
 # Programs whose tests take longest start first, so that none of them is left for the end.
 FIRST = ["soak", "honest", "ordinary", "real_copilot", "durable", "crash", "human_edits", "guard_mutations"]
@@ -90,6 +91,15 @@ class Runner:
             output = self.run(number, program, test)
             self.report(time.monotonic() - began, f"{name} {test}", output)
 
+    def left(self, *folders):
+        """What a test left behind. The guardian of a run that was killed removes its folder soon."""
+        deadline = time.monotonic() + GUARDIAN
+        while True:
+            left = [os.path.join(folder, it) for folder in folders for it in os.listdir(folder)]
+            if not left or time.monotonic() > deadline:
+                return left
+            time.sleep(0.1)
+
     def run(self, number, program, test):
         """Runs one test; returns its output if it failed."""
         home, tmp = (os.path.join(self.folder, f"{number}{kind}") for kind in "ht")
@@ -115,7 +125,7 @@ class Runner:
             self.groups.discard(process.pid)
             file.seek(0)
             output = file.read().decode(errors="replace")
-        left = [os.path.join(where, entry) for where in (home, tmp) for entry in os.listdir(where)]
+        left = self.left(home, tmp)
         for where in (home, tmp):
             shutil.rmtree(where, ignore_errors=True)
         if hung:
