@@ -126,23 +126,8 @@ fn gradle(tally: &TestTally, lenient: bool) -> Judgment {
 /// A runner that a script started. Its own words are believed where no other program prints them.
 fn unasked(runner: TestRunner, tally: &TestTally) -> Judgment {
     let never_ended = tally.ended == 0 && tally.started > 0 && !tally.ran_through;
-    let open = match runner {
-        // Each binary, package, and shown test has its own end.
-        TestRunner::Cargo | TestRunner::Go | TestRunner::Nextest => tally.open() > 0,
-        TestRunner::Pytest
-        | TestRunner::Unittest
-        | TestRunner::Jest
-        | TestRunner::Vitest
-        | TestRunner::Mocha
-        | TestRunner::Node
-        | TestRunner::Maven
-        | TestRunner::Gradle
-        | TestRunner::Ctest
-        | TestRunner::Rspec
-        | TestRunner::Minitest
-        | TestRunner::Phpunit
-        | TestRunner::Dotnet => never_ended,
-    };
+    // Each binary, package, and shown test has its own end.
+    let open = if runner.parts().is_some() { tally.open() > 0 } else { never_ended };
     if tally.banner && open {
         return Judgment::Incomplete { why: self::open(runner, tally) };
     }
@@ -155,24 +140,7 @@ fn open(runner: TestRunner, tally: &TestTally) -> String {
     if runner == TestRunner::Nextest || (all <= 1 && runner != TestRunner::Go) {
         return format!("`{name}` ended before its summary");
     }
-    let what = match runner {
-        TestRunner::Cargo => "test binaries",
-        TestRunner::Go => "packages",
-        TestRunner::Nextest
-        | TestRunner::Pytest
-        | TestRunner::Unittest
-        | TestRunner::Jest
-        | TestRunner::Vitest
-        | TestRunner::Mocha
-        | TestRunner::Node
-        | TestRunner::Maven
-        | TestRunner::Gradle
-        | TestRunner::Ctest
-        | TestRunner::Rspec
-        | TestRunner::Minitest
-        | TestRunner::Phpunit
-        | TestRunner::Dotnet => "runs",
-    };
+    let what = runner.parts().unwrap_or("runs");
     format!("{open} of {all} {what} of `{name}` ended before the summary")
 }
 

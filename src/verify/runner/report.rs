@@ -84,9 +84,31 @@ impl TestRunner {
             Self::Dotnet => "dotnet test",
         }
     }
+
+    /// What ends on its own in one run, if a run has such parts.
+    pub(super) fn parts(self) -> Option<&'static str> {
+        match self {
+            Self::Cargo => Some("test binaries"),
+            Self::Go => Some("packages"),
+            Self::Nextest => Some("tests"),
+            Self::Pytest
+            | Self::Unittest
+            | Self::Jest
+            | Self::Vitest
+            | Self::Mocha
+            | Self::Node
+            | Self::Maven
+            | Self::Gradle
+            | Self::Ctest
+            | Self::Rspec
+            | Self::Minitest
+            | Self::Phpunit
+            | Self::Dotnet => None,
+        }
+    }
 }
 
-/// TestNames of tests, as hashes and in bounded memory.
+/// Names of tests, as hashes and in bounded memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestNames {
     hashes: BTreeSet<u64>,

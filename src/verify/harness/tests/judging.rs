@@ -24,9 +24,7 @@ const FILES: [(&str, &str); 14] = [
 ];
 
 fn judged(command: &str) -> Vec<String> {
-    let table = Table::new(&[]).expect("the table");
-    let found = judges(&Planted::of(&FILES), &table, &[command]);
-    found.files.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    super::tree::judged(&FILES, command)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::super::{
     EntryKind, FileEntry, HarnessCheck, HarnessQuestion, PutBack, SourceTree, Table, TreeEdit,
-    put_back,
+    judges, put_back,
 };
 
 /// A tree of files in memory.
@@ -118,4 +118,11 @@ pub(super) fn changed(start: &Planted, change: Change<'_>) -> Planted {
         }
     }
     now
+}
+
+/// The judges of a command in these files.
+pub(super) fn judged(files: &[(&str, &str)], command: &str) -> Vec<String> {
+    let table = Table::new(&[]).expect("the table");
+    let found = judges(&Planted::of(files), &table, &[command]);
+    found.files.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
