@@ -210,6 +210,7 @@ pub(super) fn rules(mut policy: Policy, settings: &Settings) -> Result<Policy, F
         .map_err(invalid)?;
     policy.readable = openings::readable(settings, &policy.workspace);
     policy.visible = openings::visible(settings, &policy.workspace)?;
+    policy.network = settings.network;
     policy.network_for.clone_from(&settings.network_for);
     policy.approval = if settings.auto_approve { Approval::Automatic } else { Approval::Human };
     Ok(policy)

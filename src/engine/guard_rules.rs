@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::agent::Focus;
 use crate::guard::{Allow, Approval, Globs, Policy, PolicyError, Rules, TickRule};
-use crate::model::{Criterion, Tier, WriteScope};
+use crate::model::{Criterion, NetworkAccess, Tier, WriteScope};
 
 /// The rules that stay the same over a run.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub struct GuardRules {
     pub visible: Vec<PathBuf>,
     /// Commands that run with the host's network.
     pub network_for: Vec<String>,
+    /// Whether commands in the sandbox have the host's network.
+    pub network: NetworkAccess,
     /// When the run began.
     pub started: SystemTime,
     /// The user's own rules.
@@ -75,6 +77,7 @@ impl GuardRules {
         policy.human.clone_from(&self.human);
         policy.readable.clone_from(&self.readable);
         policy.visible.clone_from(&self.visible);
+        policy.network = self.network;
         policy.network_for.clone_from(&self.network_for);
         policy.started = Some(self.started);
         policy.rules = self.rules.clone();

@@ -77,6 +77,11 @@ impl Denial {
         }
     }
 
+    /// Whether an open network lifts it.
+    pub(super) fn is_about_the_network(&self) -> bool {
+        matches!(self.rule.as_ref(), "network" | "program.install" | "git.network")
+    }
+
     pub(super) fn instead(mut self, instead: impl Into<String>) -> Self {
         self.instead.get_or_insert(instead.into());
         self

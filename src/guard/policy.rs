@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::model::{Tier, WriteScope};
+use crate::model::{NetworkAccess, Tier, WriteScope};
 
 use super::commands::exactly;
 use super::policy_error::PolicyError;
@@ -47,6 +47,8 @@ pub struct Policy {
     pub visible: Vec<PathBuf>,
     /// Commands that run with the host's network, word for word.
     pub network_for: Vec<String>,
+    /// Whether commands in a sandbox have the host's network.
+    pub network: NetworkAccess,
     /// The one change of TASK.md that is the agent's to make.
     pub focus: Option<TickRule>,
     /// What the user's configuration says on top.
@@ -101,6 +103,7 @@ impl Policy {
             readable: Vec::new(),
             visible: Vec::new(),
             network_for: Vec::new(),
+            network: NetworkAccess::Closed,
             focus: None,
             rules: Rules::default(),
             tier: Tier::Off,
@@ -119,6 +122,12 @@ impl Policy {
     /// Whether a command is one of those that run with the host's network.
     pub fn has_network(&self, command: &str) -> bool {
         self.network_for.iter().any(|allowed| allowed.trim() == command.trim())
+    }
+
+    /// Whether the task opens the network to what runs in its sandbox: then asking other machines
+    /// and fetching packages is what the human wants. Pushing and publishing is not.
+    pub(super) fn is_online(&self) -> bool {
+        self.tier.is_sandboxed() && self.network == NetworkAccess::Open
     }
 
     /// Whether a path, absolute or relative to where commands start, names a file with secrets

@@ -138,7 +138,8 @@ impl Call<'_> {
         let (files, others): (Vec<String>, Vec<String>) =
             seen.urls.iter().cloned().partition(|url| url.starts_with("file:"));
         let listed = self.policy.rules.lists(tool);
-        if !listed && (self.family == Family::Network || !others.is_empty()) {
+        let asks = self.family == Family::Network || !others.is_empty();
+        if asks && !listed && !self.policy.is_online() {
             return Err(Denial::new("network", "it talks to the network")
                 .instead("work with what is in the repository"));
         }
@@ -174,6 +175,11 @@ impl Call<'_> {
             Family::Session if seen.paths.is_empty() && seen.sources.is_empty() && !seen.writes => {
                 let why = format!("{tool} concerns the session alone");
                 Ok((Decision::allow("tool.session", why), None))
+            }
+            Family::Network
+                if self.policy.is_online() && seen.paths.is_empty() && seen.sources.is_empty() =>
+            {
+                Ok((Decision::allow("network.open", "the task opens the network"), None))
             }
             // Its paths and commands were judged like any others.
             Family::Unknown | Family::Network if listed || self.policy.rules.allow_unknown() => {

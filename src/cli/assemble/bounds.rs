@@ -34,6 +34,7 @@ pub(in crate::cli) fn rules(
         human: preflight.human.paths().map(|path| at.place.root().join(path)).collect(),
         readable: openings::readable(settings, at.place.root()),
         visible: openings::visible(settings, at.place.root())?,
+        network: settings.network,
         network_for: settings.network_for.clone(),
         started: std::time::SystemTime::now(),
         rules: compiled.map_err(invalid)?,

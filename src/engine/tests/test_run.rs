@@ -206,6 +206,7 @@ fn no_own_rules(workspace: &Path, task_dir: &Path, base: &Path) -> GuardRules {
         readable: Vec::new(),
         visible: Vec::new(),
         network_for: Vec::new(),
+        network: NetworkAccess::Closed,
         started: std::time::SystemTime::now(),
         rules: Rules::default(),
         approval: Approval::Automatic,

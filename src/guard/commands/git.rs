@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::git_config::{config, setting_is_harmless};
 use super::git_refused::{BRANCHES, INTERNALS, REMOTE, REMOVES, WORK_LOST, refused};
+use super::offline::is_local_source;
 use super::options::{Parsed, parse};
 use super::table;
 use crate::guard::call_context::{ReadKind, secret};
@@ -24,8 +25,15 @@ impl Judge<'_> {
         };
         let rest = &args[verb_at + 1..];
         let words: Vec<&str> = rest.iter().map(Arg::head).collect();
-        if self.sandboxed && !self.is_own_repository(&place) && verb != "push" {
-            return Ok(());
+        if self.sandboxed {
+            if !self.is_own_repository(&place) && verb != "push"
+                || matches!(words[..], ["--help" | "-h"])
+            {
+                return Ok(());
+            }
+            if verb == "clone" && is_local_source(&words) {
+                return self.names_in(&place, rest);
+            }
         }
         intent(&verb, &words)?;
         let full = format!("git {verb}");
@@ -255,14 +263,12 @@ impl Judge<'_> {
         if name == "git restore" && !parsed.has(&["-S", "--staged"]) {
             return Err(refuse());
         }
-        for (at, arg) in args.iter().enumerate() {
-            let head = at == 0 && name == "git reset" && arg.text() == Some("HEAD");
-            if head {
-                continue;
-            }
+        let head = name == "git reset" && args.first().and_then(Arg::text) == Some("HEAD");
+        for arg in &args[usize::from(head)..] {
             for path in self.paths(place, arg)? {
-                // Without a file of that name it is a commit.
-                if name == "git reset" && self.cx.resolve(&path)?.kind == FileKind::Missing {
+                // Without a file of that name it is a commit, unless one stands in front of it.
+                if name == "git reset" && !head && self.cx.resolve(&path)?.kind == FileKind::Missing
+                {
                     return Err(refuse());
                 }
                 let judged = self.cx.read(&path, ReadKind::Name);
@@ -381,7 +387,9 @@ fn names_intent(verb: &str, words: &[&str]) -> Result<(), Denial> {
             Err(denial(verb, INTERNALS))
         }
         "submodule" if matches!(first, Some("status" | "summary")) => Ok(()),
-        "lfs" if matches!(first, Some("ls-files" | "status" | "version")) => Ok(()),
+        "lfs" if matches!(first, Some("ls-files" | "status" | "version" | "pointer" | "env")) => {
+            Ok(())
+        }
         "bisect" if matches!(first, Some("log" | "terms")) => Ok(()),
         "sparse-checkout" if first == Some("list") => Ok(()),
         "ls-remote" if has(&["--get-url"]) => Ok(()),

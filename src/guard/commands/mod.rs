@@ -8,6 +8,7 @@ mod find;
 mod git;
 mod git_config;
 mod git_refused;
+mod offline;
 mod operands;
 mod options;
 mod overrides;
@@ -31,6 +32,7 @@ use super::files::FileKind;
 use super::line::{Arg, Judge, Place, Streams};
 use super::rules;
 use crate::model::RuleDecision;
+use offline::is_offline;
 use verbs::refuse_publishing;
 
 /// Folders whose programs are the machine's own.
@@ -68,7 +70,13 @@ impl Judge<'_> {
             return Err(Denial::new("shell.unknown-program", "cannot tell which program this is")
                 .instead("write the program's name as plain text"));
         };
-        let judged = self.named(place, &name, rest, streams);
+        let mut judged = self.named(place, &name, rest, streams);
+        if self.sandboxed && judged.as_ref().is_err_and(|denial| denial.rule == "program.install") {
+            let words: Vec<Option<&str>> = rest.iter().map(Arg::text).collect();
+            if is_offline(&name, &words) {
+                judged = self.names_in(place, rest);
+            }
+        }
         let policy = self.cx.policy();
         if policy.allow.is_empty() && !policy.rules.about_commands() {
             return match judged {
@@ -285,6 +293,9 @@ impl Judge<'_> {
                     return self.names_in(place, args);
                 }
                 "program.opaque" => return self.names_in(place, args),
+                "network" | "program.install" if self.cx.policy().is_online() => {
+                    return self.names_in(place, args);
+                }
                 _ => {}
             }
         }
@@ -298,7 +309,9 @@ impl Judge<'_> {
             let Some(text) = arg.text().filter(|text| !text.contains(char::is_whitespace)) else {
                 continue;
             };
-            let value = text.split_once('=').map_or(text, |(_, value)| value);
+            // `@FILE` stands for what is in it, as for curl.
+            let value =
+                text.split_once('=').map_or(text, |(_, value)| value).trim_start_matches('@');
             if value.starts_with('-') || value.is_empty() {
                 continue;
             }

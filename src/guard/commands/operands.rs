@@ -124,7 +124,7 @@ impl Judge<'_> {
             };
             let all = &operands[at..];
             if kind == Kind::Command {
-                if self.is_fetched(name, operand) {
+                if self.is_fetched(place, name, operand) {
                     return Err(fetched(name));
                 }
                 return self.run(place, all, Streams::default()).map(|()| true);
@@ -141,14 +141,18 @@ impl Judge<'_> {
         Ok(false)
     }
 
-    /// Would a launcher fetch this program?
-    fn is_fetched(&self, name: &str, program: &Arg) -> bool {
+    /// Would a launcher fetch this program? It looks for it from its folder upwards.
+    fn is_fetched(&self, place: &Place, name: &str, program: &Arg) -> bool {
         let launcher = matches!(name, "npx" | "pnpx" | "bunx" | "uvx" | "pipx");
-        let bin = self.cx.policy().workspace.join("node_modules/.bin").join(program.head());
+        let is_installed = |folder: &Path| {
+            let bin = folder.join("node_modules/.bin").join(program.head());
+            self.cx.kind(&bin) != FileKind::Missing
+        };
+        let mut folders = place.folders.iter().flat_map(|folder| folder.ancestors());
         launcher
             && table::entry(program.head()).is_none()
             && super::refused::group(program.head()).is_none()
-            && self.cx.kind(&bin) == FileKind::Missing
+            && !folders.any(|folder| self.cx.inside(folder) && is_installed(folder))
     }
 
     /// What searches the folder it is in when none is named.
