@@ -40,7 +40,11 @@ pub(super) fn config(words: &[&str]) -> Result<(), Denial> {
     if words.contains(&"--name-only") && words.iter().all(|word| lists_names(&word)) {
         return Ok(());
     }
-    if words.iter().any(|word| word.starts_with('-') && !flags.contains(word)) {
+    // Behind a name, git takes an option as the name's new value.
+    let options = words.iter().take_while(|word| word.starts_with('-')).count();
+    if words.iter().any(|word| word.starts_with('-') && !flags.contains(word))
+        || words[options..].iter().any(|word| word.starts_with('-'))
+    {
         return Err(refuse());
     }
     // A search shows whatever it fits: only one that begins with a section is known.
