@@ -13,8 +13,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use ralph_copilot::sandbox::{
-    Calls, Network, Overlay, Programs, Room, Rooms, Secrets, View, Walls, full, has_landlock,
-    partial, prepare, probe, tools,
+    Calls, Network, Overlay, Programs, Room, Rooms, Secrets, View, Walls, can_limit, full, partial,
+    prepare, probe, tools,
 };
 
 const RUNNER: &str = env!("CARGO_BIN_EXE_ralph-copilot");
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let walls = place.full(30)?;
         print("full", place.calls(&programs, &walls, "full")?, outside);
     }
-    match has_landlock() {
+    match can_limit() {
         Ok(()) => {
             let walls = Walls::Landlock(partial(&place.view, &secrets())?);
             print("partial", place.calls(&programs, &walls, "partial")?, outside);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use crate::model::{ExitCode, Sandbox, Tier};
-use crate::sandbox::{Programs, has_landlock, probe};
+use crate::sandbox::{Programs, can_limit, probe};
 use crate::verify::SeenAt;
 
 /// The tier of a run.
@@ -94,9 +94,13 @@ fn full(programs: &Programs, root: &Path) -> Result<(), Missing> {
 
 /// What `partial` needs and this machine lacks.
 fn partial() -> Result<(), Missing> {
-    has_landlock().map_err(|error| Missing {
+    can_limit().map_err(|error| Missing {
         why: error.to_string(),
-        hint: "Linux 5.13 or later has Landlock, if it is not disabled at boot (`lsm=`)",
+        hint: if cfg!(target_os = "macos") {
+            "macOS has `sandbox-exec`, unless this process is in a sandbox already"
+        } else {
+            "Linux 5.13 or later has Landlock, if it is not disabled at boot (`lsm=`)"
+        },
     })
 }
 
@@ -119,6 +123,9 @@ impl Chosen {
     pub(super) fn headline(&self) -> &'static str {
         match self.tier {
             Tier::Full => "full (files, network and processes)",
+            Tier::Partial if cfg!(target_os = "macos") => {
+                "partial (writes, reads of HOME, connections beyond the loopback, signals)"
+            }
             Tier::Partial => "partial (writes, reads of HOME, TCP ports below 1024, signals)",
             Tier::Off => "off: only the guard decides what the agent may do",
         }

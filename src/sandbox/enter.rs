@@ -3,28 +3,24 @@
 //!
 //! Invariant: it fails before anything is started rather than start without the overlay.
 
-use std::ffi::{CString, OsStr, OsString};
-use std::fs::{self, File};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, FromRawFd as _, IntoRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::fs::StatVfsMountFlags;
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change,
-    mount_remount, unmount,
-};
-use rustix::process::{Pid, PidfdFlags, getgid, getuid, pidfd_open, setsid};
-use rustix::thread::{ThreadNameSpaceType, UnshareFlags, move_into_thread_name_spaces};
+use rustix::process::setsid;
 use serde::{Deserialize, Serialize};
 
-use super::landlock::{LandlockRules, drop_capabilities, limit};
+use super::landlock::{LandlockRules, limited};
+use super::namespaces::{
+    mount_overlay, mount_read_only, namespaces_of, open_read_only, own_namespace,
+};
 use super::profile::{Overlay, Walls};
 use super::programs::{BECOME, ENTER, Programs, SERVE, words};
-use crate::sys::remove_tree;
 
 /// What this process is told to do, on its command line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -105,11 +101,10 @@ fn prepare(plan: &str, command: &[OsString], stdio: [BorrowedFd<'_>; 2]) -> io::
             with(ours, words(SERVE))
         }
     };
-    if let Some(limits) = &plan.limits {
-        limit(limits).map_err(io::Error::other)?;
-        drop_capabilities()?;
+    match &plan.limits {
+        Some(limits) => limited(program, limits),
+        None => Ok(program),
     }
-    Ok(program)
 }
 
 /// bubblewrap, which starts our own program, which serves or becomes the command. Our program may
@@ -147,32 +142,6 @@ fn with(program: impl AsRef<OsStr>, words: impl Iterator<Item = OsString>) -> Co
     command
 }
 
-/// Opens our own program so that nothing can be changed through the descriptor, its mode
-/// included: a descriptor remembers the mount that it was opened on.
-fn open_read_only(ours: &Path) -> io::Result<File> {
-    mount_read_only(ours)?;
-    let file = File::open(ours);
-    // The workspace may be our own: a mount there would keep it from being built.
-    unmount(ours, UnmountFlags::DETACH)?;
-    file
-}
-
-/// Mounts a file over itself, read-only. A process that runs it is a way to it for others, by
-/// `/proc/PID/exe`.
-fn mount_read_only(path: &Path) -> io::Result<()> {
-    // The kernel lets nobody drop these flags of a mount.
-    let flags = rustix::fs::statvfs(path)?.f_flag;
-    let kept = [
-        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
-        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
-        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
-    ];
-    let kept = kept.iter().filter(|(flag, _)| flags.contains(*flag));
-    let kept = kept.fold(MountFlags::RDONLY, |all, (_, flag)| all | *flag);
-    mount_bind(path, path)?;
-    Ok(mount_remount(path, MountFlags::BIND | kept, c"")?)
-}
-
 /// A descriptor that the next program inherits.
 fn passed_on(descriptor: OwnedFd) -> io::Result<RawFd> {
     fcntl_setfd(&descriptor, FdFlags::empty())?;
@@ -194,49 +163,4 @@ pub fn become_command([ours, input, output]: [RawFd; 3], command: &[OsString]) -
         }
     }
     with(program, rest.iter().cloned()).stdin(input).stdout(output).exec()
-}
-
-fn mount_overlay(overlay: &Overlay) -> io::Result<()> {
-    // The kernel refuses a folder that a killed sandbox used; its content is still good, since
-    // the machine did not stop.
-    drop(remove_tree(&overlay.work.join("work")));
-    let options = format!(
-        "lowerdir={},upperdir={},workdir={},userxattr,volatile",
-        escaped(&overlay.lower)?,
-        escaped(&overlay.upper)?,
-        escaped(&overlay.work)?
-    );
-    let options = CString::new(options)?;
-    let flags = MountFlags::NODEV | MountFlags::NOSUID;
-    Ok(mount("overlay", &overlay.merged, "overlay", flags, options.as_c_str())?)
-}
-
-/// A comma ends an option, and a colon a folder.
-fn escaped(path: &std::path::Path) -> io::Result<String> {
-    let text = path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
-    Ok(text.replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:"))
-}
-
-/// A user and a mount namespace in which this user is who they were.
-fn own_namespace() -> io::Result<()> {
-    let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    #[expect(unsafe_code, reason = "no file descriptor table is unshared")]
-    // SAFETY: only namespaces are unshared, and this process has one thread.
-    unsafe {
-        rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
-    }
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private)?;
-    Ok(())
-}
-
-/// Enters the user and the mount namespace that another process of this user made.
-fn namespaces_of(process: i32) -> io::Result<()> {
-    let pid = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidInput)?;
-    let pid = pidfd_open(pid, PidfdFlags::empty())?;
-    let types = ThreadNameSpaceType::USER | ThreadNameSpaceType::MOUNT;
-    Ok(move_into_thread_name_spaces(pid.as_fd(), types)?)
 }

@@ -15,7 +15,7 @@ use super::profile::{Bind, Overlay, Profile};
 const GIT_SETTINGS: [&str; 6] =
     ["config", "config.worktree", "hooks", "info", "objects/info", "objects/pack"];
 /// Folders of other people.
-pub(super) const HOMES: [&str; 2] = ["/home", "/root"];
+pub(super) const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
 /// Folders that commands share with nobody.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
 /// What stays of `/run`: name resolution, and the system of NixOS.

@@ -11,9 +11,10 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, XattrFlags};
+use rustix::fs::XattrFlags;
 
 use super::home_tables::{AGENTS, CONFIG, DEEPER, EMPTIED, LOGINS, SHARE, TOOLS, VARIABLES, XDG};
+use super::namespaces::whiteout;
 use super::profile::Overlay;
 
 /// Largest file whose secrets are looked for, in bytes; a larger one is shown empty if its name
@@ -317,7 +318,7 @@ impl Upper<'_> {
     /// A whiteout: the overlay shows nothing there.
     fn hide(&self, path: &Path) -> io::Result<()> {
         let at = self.place(path)?;
-        Ok(rustix::fs::mknodat(CWD, &at, FileType::CharacterDevice, Mode::empty(), 0)?)
+        whiteout(&at)
     }
 
     /// Where a path of HOME lies in the upper folder; its folders are made as they are.

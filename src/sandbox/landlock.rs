@@ -1,9 +1,12 @@
-//! Limits that a process puts on itself and its descendants with Landlock. They cannot be undone.
+//! Limits that a process puts on itself and its descendants with Landlock, and on macOS with
+//! Seatbelt. They cannot be undone.
 //!
 //! Invariant: either the kernel enforces the writes or the caller gets an error. Reads, TCP and
 //! signals are enforced by kernels that can.
 
+use std::io;
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +15,8 @@ use super::network::Network;
 /// This process cannot be limited.
 #[derive(Debug, thiserror::Error)]
 pub enum LandlockError {
-    /// The kernel has no Landlock, or it is disabled, or this is not Linux.
-    #[error("this system has no Landlock: {why}")]
+    /// The kernel has no Landlock, or it is disabled; or Seatbelt refuses.
+    #[error("this system cannot limit what commands do: {why}")]
     Unsupported {
         /// The missing part.
         why: String,
@@ -37,32 +40,28 @@ pub struct LandlockRules {
     pub signals: bool,
 }
 
-/// Checks that this system has Landlock.
+/// Checks that this system can put such limits on programs.
 ///
 /// # Errors
-/// If it has not.
-pub fn has_landlock() -> Result<(), LandlockError> {
+/// If it cannot.
+pub fn can_limit() -> Result<(), LandlockError> {
     rules::supported()
 }
 
-/// Puts the limits on this process.
+/// The program that runs behind the limits. Where they are put on this process, which becomes the
+/// program, it is the same one, and root gives up what it may do besides changing files.
 ///
 /// # Errors
 /// If the kernel does not enforce the writes; then nothing is limited.
-pub(super) fn limit(limits: &LandlockRules) -> Result<(), LandlockError> {
-    rules::enforce(limits)
-}
-
-/// Gives up what root may do besides changing files.
-///
-/// # Errors
-/// If the kernel refuses.
-pub(super) fn drop_capabilities() -> std::io::Result<()> {
-    rules::drop_capabilities()
+pub(super) fn limited(program: Command, limits: &LandlockRules) -> io::Result<Command> {
+    rules::limited(program, limits)
 }
 
 #[cfg(target_os = "linux")]
 mod rules {
+    use std::io;
+    use std::process::Command;
+
     use landlock::{
         ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, Ruleset,
         RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus,
@@ -125,8 +124,14 @@ mod rules {
         rules.create()
     }
 
-    pub(super) fn enforce(limits: &LandlockRules) -> Result<(), LandlockError> {
-        let status = limited(limits).map_err(|error| refused(&error))?;
+    pub(super) fn limited(program: Command, limits: &LandlockRules) -> io::Result<Command> {
+        enforce(limits).map_err(io::Error::other)?;
+        drop_capabilities()?;
+        Ok(program)
+    }
+
+    fn enforce(limits: &LandlockRules) -> Result<(), LandlockError> {
+        let status = restricted(limits).map_err(|error| refused(&error))?;
         match status {
             RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
             RulesetStatus::NotEnforced => {
@@ -135,7 +140,7 @@ mod rules {
         }
     }
 
-    fn limited(limits: &LandlockRules) -> Result<RulesetStatus, RulesetError> {
+    fn restricted(limits: &LandlockRules) -> Result<RulesetStatus, RulesetError> {
         // Rights that are not handled cannot be given.
         let read = match limits.readable {
             Some(_) => AccessFs::from_read(MOST),
@@ -162,7 +167,7 @@ mod rules {
 
     /// Gives up root's other rights: to mount, to load modules, to set the clock. Without new
     /// privileges, which Landlock rules out, a program that is started does not regain them.
-    pub(super) fn drop_capabilities() -> std::io::Result<()> {
+    fn drop_capabilities() -> io::Result<()> {
         let had = capabilities(None)?;
         let kept = CapabilitySets {
             effective: had.effective & KEPT,
@@ -175,17 +180,44 @@ mod rules {
 
 #[cfg(not(target_os = "linux"))]
 mod rules {
+    use std::io;
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+
     use crate::sandbox::landlock::{LandlockError, LandlockRules};
+    use crate::sandbox::seatbelt::profile;
 
+    /// The program of macOS that starts another one behind a profile.
+    const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
+
+    /// Starts a program that does nothing behind limits like a session's.
     pub(super) fn supported() -> Result<(), LandlockError> {
-        Err(LandlockError::Unsupported { why: "it is part of Linux".to_owned() })
+        let limits = LandlockRules { readable: Some(vec!["/".into()]), ..LandlockRules::default() };
+        let tried = limited(Command::new("/usr/bin/true"), &limits);
+        let tried = tried.and_then(|mut program| program.stdin(Stdio::null()).output());
+        let why = match tried {
+            Ok(done) if done.status.success() => return Ok(()),
+            Ok(done) => String::from_utf8_lossy(&done.stderr).trim().to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Err(LandlockError::Unsupported { why: format!("{SANDBOX_EXEC}: {why}") })
     }
 
-    pub(super) fn enforce(_limits: &LandlockRules) -> Result<(), LandlockError> {
-        supported()
+    pub(super) fn limited(program: Command, limits: &LandlockRules) -> io::Result<Command> {
+        let mut outer = Command::new(SANDBOX_EXEC);
+        outer.arg("-p").arg(profile(&real(limits)));
+        outer.arg(program.get_program()).args(program.get_args());
+        Ok(outer)
     }
 
-    pub(super) fn drop_capabilities() -> std::io::Result<()> {
-        Err(std::io::ErrorKind::Unsupported.into())
+    /// The same limits with the links in their paths followed; what does not exist is left out.
+    fn real(limits: &LandlockRules) -> LandlockRules {
+        let real =
+            |paths: &[PathBuf]| paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        LandlockRules {
+            writable: real(&limits.writable),
+            readable: limits.readable.as_deref().map(real),
+            ..limits.clone()
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::home::{Secrets, holds_hidden, visible};
 use super::landlock::LandlockRules;
 
 /// Caches in HOME without which builds fail, and that no program runs code of by itself.
-const CACHES: [&str; 14] = [
+const CACHES: [&str; 19] = [
     ".cargo/git",
     ".cargo/registry",
     ".cargo/.package-cache",
@@ -29,6 +29,11 @@ const CACHES: [&str; 14] = [
     ".npm/_logs",
     "go/pkg",
     ".local/share/virtualenvs",
+    "Library/Caches/go-build",
+    "Library/Caches/ms-playwright",
+    "Library/Caches/pip",
+    "Library/Caches/pnpm",
+    "Library/Caches/Yarn",
 ];
 /// Where everything caches, but for what is listed in [`PROGRAMS`].
 const CACHE: &str = ".cache";

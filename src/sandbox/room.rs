@@ -18,21 +18,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-
 use super::enter::Plan;
 use super::profile::{Overlay, Walls};
 use super::programs::{ENTER, Programs, words};
 use super::server::{CONNECTION, LISTEN, READY, RUN, RUN_SH};
 use super::wire::{Frame, receive, send};
-use crate::sys::process::end_below;
+use crate::sys::process::{ProcessHandle, end_below};
 use crate::sys::remove_tree;
 
 /// How long a sandbox may take to start.
 const START: Duration = Duration::from_secs(20);
 /// How long its processes may take to be gone after SIGKILL.
-const GONE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+const GONE: Duration = Duration::from_secs(10);
 /// Bytes of what bubblewrap says when it fails that are repeated.
 const SAID: usize = 2_000;
 
@@ -273,7 +270,7 @@ impl Drop for Room {
 
 /// The process whose end is the end of all others in a sandbox.
 struct First {
-    process: OwnedFd,
+    process: ProcessHandle,
     /// Its number, where the kernel does not end the others: it is their subreaper.
     reaper: Option<u32>,
 }
@@ -282,14 +279,9 @@ impl First {
     fn end(&self, control: &UnixStream) -> Result<(), SandboxError> {
         let all = self.reaper.is_none_or(end_below);
         drop(control.shutdown(Shutdown::Both));
-        // One that is gone already cannot be killed; the wait below says so.
-        let _gone = pidfd_send_signal(&self.process, Signal::KILL);
         // In a namespace the kernel ends all others, and only then reports this one's end.
-        let mut waits = [PollFd::new(&self.process, PollFlags::IN)];
-        match poll(&mut waits, Some(&GONE)) {
-            Ok(1..) if all => Ok(()),
-            _ => Err(SandboxError::Survived),
-        }
+        let gone = self.process.kill(GONE);
+        if gone && all { Ok(()) } else { Err(SandboxError::Survived) }
     }
 }
 
@@ -380,8 +372,7 @@ impl Keeper {
             Walls::Namespaces(_) => (child_of(started)?, None),
             Walls::Landlock(_) => (started, Some(started)),
         };
-        let pid = Pid::from_raw(number.try_into().ok()?)?;
-        Some(First { process: pidfd_open(pid, PidfdFlags::empty()).ok()?, reaper })
+        Some(First { process: ProcessHandle::open(number)?, reaper })
     }
 
     /// The end of what bubblewrap said.

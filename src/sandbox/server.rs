@@ -19,11 +19,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process, kill_process_group};
 
 use super::children::Children;
 use super::wire::{Frame, receive, send};
-use crate::sys::process::{count_below, end_below};
+use crate::sys::process::{become_subreaper, count_below, end_below};
 
 /// What the runner asks for.
 pub(super) const RUN: &str = "run";
@@ -44,8 +44,9 @@ pub(super) const KILLED: &str = "killed";
 /// A call was not started, for this reason.
 pub(super) const REFUSED: &str = "refused";
 
-/// The longest single argument that Linux passes to a program, in bytes: 32 pages.
-const LONGEST_ARGUMENT: usize = 128 << 10;
+/// The longest single argument that Linux passes to a program, in bytes: 32 pages. Elsewhere only
+/// all of them together have a limit, and a file descriptor has no path for another process.
+const LONGEST_ARGUMENT: usize = if cfg!(target_os = "linux") { 128 << 10 } else { usize::MAX };
 
 /// The shell of the Copilot CLI's own calls.
 const SHELL: [&str; 4] = ["/bin/bash", "--norc", "--noprofile", "-c"];
@@ -64,7 +65,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// If the standard input is no connection to the runner.
 pub fn serve() -> io::Result<()> {
     // Where there is no namespace of processes, all that a call starts is found below this one.
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    become_subreaper()?;
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let control = Arc::new(control);
     let children = Children::reaped()?;
@@ -185,6 +186,12 @@ fn wait(pid: u32, children: &Children, client: &Arc<UnixStream>) -> [OsString; 2
 
 /// Signals a shell, what descends from it, and its process group.
 fn signal_tree(shell: u32, signal: Signal) {
+    if !cfg!(target_os = "linux")
+        && let Some(group) = i32::try_from(shell).ok().and_then(Pid::from_raw)
+    {
+        // Where no process can be looked up, its group is all that is known.
+        let _gone = kill_process_group(group, signal);
+    }
     for pid in family(shell) {
         if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
             // One that has just ended needs no signal.

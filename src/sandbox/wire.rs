@@ -10,6 +10,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::net::UnixStream;
 
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -19,6 +20,16 @@ use rustix::net::{
 const LONGEST: usize = 64 << 20;
 /// Most file descriptors that travel with a frame.
 const MOST_FDS: usize = 4;
+/// A connection that is gone is an error and no signal; elsewhere Rust sees to that.
+#[cfg(target_os = "linux")]
+const SEND: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+const SEND: SendFlags = SendFlags::empty();
+/// No child inherits what arrives.
+#[cfg(target_os = "linux")]
+const RECEIVE: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+#[cfg(not(target_os = "linux"))]
+const RECEIVE: RecvFlags = RecvFlags::empty();
 
 /// One message.
 #[derive(Debug, Default)]
@@ -58,7 +69,7 @@ pub(super) fn send<S: AsRef<OsStr>>(
         return Err(io::Error::new(ErrorKind::InvalidInput, "too many file descriptors"));
     }
     let sent = loop {
-        match sendmsg(stream, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL) {
+        match sendmsg(stream, &[IoSlice::new(&bytes)], &mut control, SEND) {
             Err(rustix::io::Errno::INTR) => {}
             sent => break sent?,
         }
@@ -76,7 +87,7 @@ pub(super) fn receive(stream: &UnixStream) -> io::Result<Option<Frame>> {
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let read = loop {
         let mut slices = [IoSliceMut::new(&mut header)];
-        match recvmsg(stream, &mut slices, &mut control, RecvFlags::CMSG_CLOEXEC) {
+        match recvmsg(stream, &mut slices, &mut control, RECEIVE) {
             Err(rustix::io::Errno::INTR) => {}
             read => break read?.bytes,
         }
@@ -88,6 +99,8 @@ pub(super) fn receive(stream: &UnixStream) -> io::Result<Option<Frame>> {
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(fds) = message {
             frame.fds.extend(fds);
+            // Where the kernel does not, a child started right now may inherit them.
+            frame.fds.iter().try_for_each(|fd| fcntl_setfd(fd, FdFlags::CLOEXEC))?;
         }
     }
     let mut stream = stream;

@@ -1,6 +1,6 @@
 //! What this machine's kernel can enforce, tried.
 
-use ralph_copilot::sandbox::{Programs, has_landlock, probe};
+use ralph_copilot::sandbox::{Programs, can_limit, probe};
 
 /// What starts a sandbox, where bubblewrap is installed.
 pub(crate) fn programs() -> Option<Programs> {
@@ -17,7 +17,7 @@ pub(crate) fn has_tier(name: &str) -> bool {
             let folder = tempfile::tempdir().expect("a folder");
             probe(&programs, folder.path()).is_ok()
         }),
-        "partial" => has_landlock().is_ok(),
+        "partial" => can_limit().is_ok(),
         name => name == "off",
     }
 }

@@ -18,8 +18,8 @@ use crate::engine::{BaselineRun, GuardRules, Limits, NextCommands, Run, RunParts
 use crate::events::Emitter;
 use crate::guard::{Approval, OsFiles, Redactor, Rules};
 use crate::model::{
-    Event, OnStuck, Outcome, Premium, ProofMode, Record, Reporter, RunId, SessionId, Tier,
-    WriteScope,
+    Event, NetworkAccess, OnStuck, Outcome, Premium, ProofMode, Record, Reporter, RunId, SessionId,
+    Tier, WriteScope,
 };
 use crate::prompt::Templates;
 use crate::recipe::{Bridge, BridgeConfig, NestedLaunch};

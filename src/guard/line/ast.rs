@@ -26,6 +26,8 @@ pub(in crate::guard) struct Word {
 pub(in crate::guard) enum Redirect {
     Read(Word),
     Write(Word),
+    /// A file that takes another stream than the output, as in `2>`.
+    WriteOther(Word),
     Append(Word),
     /// Text that stands in the line itself.
     Data {

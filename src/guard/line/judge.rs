@@ -166,10 +166,7 @@ impl<'a> Judge<'a> {
                 self.soften(judged.map_err(|denial| denial.within(&simple.text))).map(drop)
             }
             PipelinePart::Compound(compound, redirects) => {
-                for redirect in redirects {
-                    let judged = self.redirect(place, redirect, feeds(command));
-                    self.soften(judged)?;
-                }
+                self.redirects(place, redirects, feeds(command))?;
                 self.compound(place, compound)
             }
         }
@@ -248,10 +245,7 @@ impl<'a> Judge<'a> {
         }
         let cat = simple.words.len() == 1 && simple.words[0].text() == Some("cat");
         let gives = feeds_alone(simple) || cat && fed;
-        for redirect in &simple.redirects {
-            let judged = self.redirect(place, redirect, gives);
-            self.soften(judged)?;
-        }
+        self.redirects(place, &simple.redirects, gives)?;
         if args.is_empty() {
             return if simple.variables.is_empty() {
                 Err(unclear("a redirection without a command"))
@@ -260,6 +254,26 @@ impl<'a> Judge<'a> {
             };
         }
         self.run(place, &args, Streams { fed })
+    }
+
+    /// Judges the redirections of a command that is known to print something, or not. Only the last
+    /// file takes its output; those before it stay empty.
+    fn redirects(
+        &mut self,
+        place: &Place,
+        redirects: &[Redirect],
+        gives: bool,
+    ) -> Result<(), Denial> {
+        let takes = |redirect: &Redirect| match redirect {
+            Redirect::Write(_) | Redirect::Append(_) => true,
+            Redirect::Read(_) | Redirect::WriteOther(_) | Redirect::Data { .. } => false,
+        };
+        let last = redirects.iter().rposition(takes);
+        for (at, redirect) in redirects.iter().enumerate() {
+            let judged = self.redirect(place, redirect, gives && Some(at) == last);
+            self.soften(judged)?;
+        }
+        Ok(())
     }
 
     /// Judges a redirection; `gives` tells that the command is known to print something.
@@ -279,6 +293,10 @@ impl<'a> Judge<'a> {
             Redirect::Write(word) => {
                 let arg = self.expand(place, word)?;
                 self.fills(place, &arg, gives)
+            }
+            Redirect::WriteOther(word) => {
+                let arg = self.expand(place, word)?;
+                self.fills(place, &arg, false)
             }
         }
     }
@@ -400,7 +418,7 @@ fn feeds_alone(simple: &Simple) -> bool {
     match simple.words.first().and_then(Word::text) {
         Some("echo") => words.iter().any(given),
         Some("printf") => words.first().is_some_and(given),
-        Some("cat") => {
+        Some("cat") if words.is_empty() => {
             simple.redirects.iter().any(|data| matches!(data, Redirect::Data { empty: false, .. }))
         }
         _ => false,

@@ -74,7 +74,13 @@ impl Parser {
             return Ok(Some(Some(Redirect::Append(self.target()?))));
         }
         if self.take(">") {
-            return Ok(Some(Some(Redirect::Write(self.target()?))));
+            let output = !numbered || self.chars[start] == '1';
+            let target = self.target()?;
+            return Ok(Some(Some(if output {
+                Redirect::Write(target)
+            } else {
+                Redirect::WriteOther(target)
+            })));
         }
         self.at += 1;
         Ok(Some(Some(Redirect::Read(self.target()?))))

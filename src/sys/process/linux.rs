@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{LazyLock, Once};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, pidfd_send_signal,
@@ -28,10 +29,40 @@ pub(super) const ORPHANS_COME: bool = true;
 pub(super) fn adopt_orphans() {
     static ADOPT: Once = Once::new();
     ADOPT.call_once(|| {
-        if let Err(error) = set_child_subreaper(Some(getpid())) {
+        if let Err(error) = become_subreaper() {
             tracing::warn!(%error, "cannot become the subreaper: orphans of the agent may outlive the run");
         }
     });
+}
+
+/// The same, told whether it worked.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn become_subreaper() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// A process that is not mistaken for a later one with its number.
+pub struct ProcessHandle(OwnedFd);
+
+impl ProcessHandle {
+    /// A process that is alive.
+    #[must_use]
+    pub fn open(process: u32) -> Option<Self> {
+        let pid = Pid::from_raw(process.try_into().ok()?)?;
+        Some(Self(pidfd_open(pid, PidfdFlags::empty()).ok()?))
+    }
+
+    /// Kills it, and tells whether it ended within the limit.
+    #[must_use]
+    pub fn kill(&self, limit: Duration) -> bool {
+        // One that is gone already cannot be killed; the wait below says so.
+        let _gone = pidfd_send_signal(&self.0, Signal::KILL);
+        let limit = Timespec::try_from(limit).ok();
+        let mut waits = [PollFd::new(&self.0, PollFlags::IN)];
+        matches!(poll(&mut waits, limit.as_ref()), Ok(1..))
+    }
 }
 
 /// All processes, by their ids.

@@ -38,4 +38,4 @@ pub(super) use spawn::{ended_apart, spawn_apart};
 pub use supervised::{ExitReport, ExitStep, Ladder, Supervised};
 pub(super) use sweep::OrphanedRun;
 pub use sweep::{Sweep, count_below, end_below, kill_now, sweep};
-pub use system::{may_be_at_work, reap_orphans};
+pub use system::{ProcessHandle, become_subreaper, may_be_at_work, reap_orphans};

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getpgrp, getsid, kill_process};
+use rustix::process::{Pid, Signal, getpgrp, getsid, kill_process, test_kill_process};
 
 use super::info::ProcessInfo;
 use super::ps_line;
@@ -19,6 +19,41 @@ pub(super) const ORPHANS_COME: bool = false;
 
 /// Does nothing: orphans go to the system's first process.
 pub(super) fn adopt_orphans() {}
+
+/// There is nothing like it on this system: orphans are found by the run's name.
+///
+/// # Errors
+/// None.
+pub fn become_subreaper() -> std::io::Result<()> {
+    Ok(())
+}
+
+/// A process, known by its number.
+pub struct ProcessHandle(Pid);
+
+impl ProcessHandle {
+    /// A process that is alive.
+    #[must_use]
+    pub fn open(process: u32) -> Option<Self> {
+        let pid = Pid::from_raw(process.try_into().ok()?)?;
+        test_kill_process(pid).is_ok().then_some(Self(pid))
+    }
+
+    /// Kills it, and tells whether it ended within the limit.
+    #[must_use]
+    pub fn kill(&self, limit: Duration) -> bool {
+        let began = std::time::Instant::now();
+        // One that is gone already cannot be killed; the wait below says so.
+        let _gone = kill_process(self.0, Signal::KILL);
+        while test_kill_process(self.0).is_ok() {
+            if began.elapsed() >= limit {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}
 
 /// All processes, by their ids.
 pub(super) struct ProcessTable {
