@@ -116,7 +116,8 @@ fn place(lines: &Lines<'_>, yaml: &Range<usize>, location: Location) -> Range<us
 mod tests {
     use super::*;
     use crate::model::{
-        GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, Service, VisiblePath, WriteScope,
+        GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, Service, VisiblePath,
+        WriteScope,
     };
     use crate::task::parse;
 
