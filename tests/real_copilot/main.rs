@@ -29,6 +29,7 @@ mod launcher;
 mod proof;
 mod recipe;
 mod refused;
+mod run_tools;
 mod sandbox;
 mod stops;
 mod via_cli;

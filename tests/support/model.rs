@@ -35,7 +35,8 @@ pub(crate) fn say(text: impl Into<String>) -> Step {
     Step::Say(text.into())
 }
 
-/// One tool call.
+/// One tool call. A name that begins with `*` is the one among the offered tools that ends with the
+/// rest of it: the CLI puts the name of a server before the names of its tools.
 pub(crate) fn call(tool: &'static str, arguments: Value) -> Step {
     Step::Call(vec![(tool, arguments)])
 }
@@ -153,6 +154,19 @@ fn choose(shared: &Shared, body: &Value) -> Step {
     Step::Status(400, Vec::new(), "the script has no route for this prompt")
 }
 
+/// The whole name of a tool; one that is not offered stays as it is.
+fn offered(body: &Value, name: &str) -> String {
+    let Some(end) = name.strip_prefix('*') else { return name.to_owned() };
+    let mut names = tool_names(body).into_iter();
+    names.find(|offered| offered.ends_with(end)).unwrap_or_else(|| name.to_owned())
+}
+
+/// The names of the tools that a request offers to the model.
+pub(crate) fn tool_names(request: &Value) -> Vec<String> {
+    let tools = request["tools"].as_array().into_iter().flatten();
+    tools.filter_map(|tool| tool["function"]["name"].as_str().map(str::to_owned)).collect()
+}
+
 /// Answers the requests of one connection.
 fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
@@ -171,7 +185,13 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
         };
         match choose(shared, &body) {
             Step::Say(text) => stream_answer(&mut out, number, Some(&text), &[])?,
-            Step::Call(calls) => stream_answer(&mut out, number, None, &calls)?,
+            Step::Call(calls) => {
+                let names = calls.iter().map(|(name, _)| offered(&body, name)).collect::<Vec<_>>();
+                let arguments = calls.iter().map(|(_, arguments)| arguments.clone());
+                let calls: Vec<(&str, Value)> =
+                    names.iter().map(String::as_str).zip(arguments).collect();
+                stream_answer(&mut out, number, None, &calls)?;
+            }
             Step::Status(status, headers, message) => {
                 respond(&mut out, status, &headers, &error(message))?;
             }
