@@ -6,6 +6,7 @@ mod last;
 mod notices;
 mod plan;
 mod run_guards;
+mod second_signal;
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -19,6 +20,7 @@ use self::claim::{Claim, claim, make_private};
 pub(super) use self::notices::unknown_variables as about_unknown;
 pub(super) use self::plan::{RunPlan, limits, preflight, templates};
 use self::run_guards::{RunGuards, guardian};
+pub(super) use self::second_signal::SecondSignal;
 use super::args::RunArgs;
 use super::command_names::next_commands;
 use super::context::{TaskContext, unknown_variables};
@@ -27,13 +29,14 @@ use super::gc::{self, Heartbeat};
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
+use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
 use super::{ask, audit, environment, paths, quota, run_tools, tier};
 use crate::agent::{Gate, Greeting, OfferedServer, TurnLimits};
 use crate::config::Settings;
-use crate::engine::{BaselineRun, LessonUse, RunParts};
+use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
 use crate::model::{ExitCode, ProofMode, Record, Reporter, Task, Tier};
@@ -68,6 +71,8 @@ pub(super) async fn assemble(
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now TASK.md is what the human left, or what was proven.
     let plan = RunPlan::of(&at, args)?;
+    // A port that is named and taken ends the run before it leaves anything.
+    let port = run_gateway::reserve(plan.settings.gateway).await?;
     make_private(&claim.folder)?;
     for folder in [&claim.folder, &at.folder.dir, at.place.repo.git_dir()] {
         atomic::probe(folder, ROOM)?;
@@ -86,7 +91,7 @@ pub(super) async fn assemble(
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
     recording.notices.extend(walls.notice());
-    let parts = Prepared { claim, plan, scratch, heartbeat, recording, walls, clock };
+    let parts = Prepared { claim, plan, port, scratch, heartbeat, recording, walls, clock };
     finish(at, directory, parts).await
 }
 
@@ -94,6 +99,7 @@ pub(super) async fn assemble(
 struct Prepared {
     claim: Claim,
     plan: RunPlan,
+    port: ReservedPort,
     scratch: Scratch,
     heartbeat: Heartbeat,
     recording: Recording,
@@ -107,12 +113,35 @@ async fn finish(
     directory: Option<&Path>,
     prepared: Prepared,
 ) -> Result<Assembled, Failure> {
-    let Prepared { mut claim, plan, scratch, heartbeat, recording, walls, clock } = prepared;
+    let Prepared { mut claim, plan, port, scratch, heartbeat, recording, walls, clock } = prepared;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command } = plan;
+    let gateway = match port {
+        ReservedPort::None(notice) => {
+            notices.extend(notice);
+            None
+        }
+        ReservedPort::Listening(listeners) => {
+            let (gateway, notice) = RunGateway::new(GatewayStart {
+                listeners,
+                programs: &settings.providers,
+                run: &claim.run,
+                task: &task.name,
+                cwd: at.place.root(),
+                folder: &claim.folder,
+                events: Arc::clone(&events),
+                redactor: Arc::clone(walls.redactor()),
+                stop: claim.stop.clone(),
+                second: Arc::clone(&claim.second),
+            })
+            .await?;
+            notices.extend(notice);
+            Some(gateway)
+        }
+    };
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
-    let ask_stop = settings.stop_check.then_some(ask_stop);
+    let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
     let mount =
         launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
     let (identity, identity_notice) = committer(claim.identity.take());
@@ -125,7 +154,8 @@ async fn finish(
     let about = notices::notices(&preflight, &settings, &command, identity_notice, &unknown);
     notices.splice(0..0, about);
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
-    let tools = run_tools::start(&at, &settings, claim.depth, &gate, None).await?;
+    let providers = gateway.as_ref().map(|gateway| gateway.source());
+    let tools = run_tools::start(&at, &settings, claim.depth, &gate, providers).await?;
     let tools = tools.unwrap_or_else(|notice| {
         notices.push(notice);
         None
@@ -191,6 +221,8 @@ async fn finish(
         lessons: if settings.lessons { LessonUse::Kept } else { LessonUse::Off },
         iteration: claim.resumed.iteration,
         worked: claim.resumed.worked,
+        providers: gateway.map(|gateway| gateway as Arc<dyn Providers>),
+        stop_check: settings.stop_check,
         stops,
         commands: next_commands(directory, &task.name),
         notices,

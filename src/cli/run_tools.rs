@@ -18,7 +18,7 @@ use crate::mcp::MemoryTools;
 use crate::sys::depth::Depth;
 
 use self::offer::Offer;
-pub(super) use self::offer::Providers;
+pub(super) use self::offer::ProviderSource;
 pub(super) use self::server::RunServer;
 
 /// Starts the server if there is something to offer: memory that exists or that a layer names,
@@ -29,7 +29,7 @@ pub(super) async fn start(
     settings: &Settings,
     depth: Depth,
     gate: &Arc<Gate>,
-    providers: Option<Providers>,
+    providers: Option<ProviderSource>,
 ) -> Result<Result<Option<RunServer>, String>, Failure> {
     let sources = memory::sources(at.place.root(), settings)?;
     let memory = (memory::configured(settings) || sources.exist())

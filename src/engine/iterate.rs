@@ -116,6 +116,9 @@ impl Run {
             checkpoint,
         };
         self.focus_guard(&iteration)?;
+        if let Some(providers) = &self.parts.providers {
+            providers.begin_iteration();
+        }
         self.parts.events.record(EventKind::IterationStarted {
             iteration: iteration.number,
             criterion: iteration.criterion.key.clone(),

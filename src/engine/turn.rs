@@ -57,8 +57,18 @@ impl Run {
         mut session: Box<dyn Session>,
         iteration: &mut Iteration,
     ) -> Result<TurnResult, EngineError> {
-        let result = match self.prompt_for(iteration) {
-            Ok(prompt) => self.converse(session.as_mut(), iteration, prompt).await,
+        let result = self.prompt_for(iteration).and_then(|mut prompt| {
+            let events = self.add_events(iteration, session.id(), &mut prompt)?;
+            Ok((prompt, events))
+        });
+        let result = match result {
+            Ok((prompt, events)) => {
+                let result = self.converse(session.as_mut(), iteration, prompt).await;
+                if let Ok(TurnResult::Failed(None, _)) = &result {
+                    self.put_back(events);
+                }
+                result
+            }
             Err(error) => Err(error),
         };
         self.parts.gate.rest();
@@ -66,6 +76,7 @@ impl Run {
         if let Some(broken) = self.parts.gate.take_broken() {
             return Err(broken.into());
         }
+        self.providers_idle().await?;
         if let Ok(TurnResult::Failed(Some(turn), _)) = &result
             && turn.end == TurnEnd::Lost
         {
@@ -166,28 +177,36 @@ impl Run {
             };
             // The check ends with the turn, and cleans up after itself even then.
             let over = stop.child_token();
-            let check = self.check_before_stop(iteration, &session, &over);
-            tokio::pin!(check);
-            let limit = sleep(STOP_CHECK_LIMIT);
-            tokio::pin!(limit);
             let mut turn = None;
-            let reply = loop {
-                tokio::select! {
-                    biased;
-                    reply = &mut check => break reply?,
-                    ended = &mut answer, if turn.is_none() => {
-                        turn = Some(ended);
-                        over.cancel();
+            let reply = {
+                let check = self.check_before_stop(iteration, &session, &over);
+                tokio::pin!(check);
+                let limit = sleep(STOP_CHECK_LIMIT);
+                tokio::pin!(limit);
+                loop {
+                    tokio::select! {
+                        biased;
+                        reply = &mut check => break reply?,
+                        ended = &mut answer, if turn.is_none() => {
+                            turn = Some(ended);
+                            over.cancel();
+                        }
+                        () = &mut end, if !stop.is_cancelled() => stop.cancel(),
+                        () = &mut limit, if !over.is_cancelled() => over.cancel(),
                     }
-                    () = &mut end, if !stop.is_cancelled() => stop.cancel(),
-                    () = &mut limit, if !over.is_cancelled() => over.cancel(),
                 }
             };
             if let Some(turn) = turn {
                 return Ok(turn);
             }
             // A hook that no longer waits has let the turn end by itself.
-            drop(waiting.send(reply));
+            if waiting.is_closed() {
+                continue;
+            }
+            let (reply, events) = self.add_events_to_answer(iteration, &session, reply)?;
+            if waiting.send(reply).is_err() {
+                self.put_back(events);
+            }
         }
     }
 

@@ -272,7 +272,14 @@ impl RunView {
             | EventKind::RecipeEnded { .. }
             | EventKind::StopChecked { .. }
             | EventKind::CheckFinished { .. }
-            | EventKind::SignAdded { .. } => {}
+            | EventKind::SignAdded { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. } => {}
         }
     }
 

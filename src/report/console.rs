@@ -11,7 +11,7 @@ use console::{Style, Term};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle, TermLike};
 
 use super::live_line::LiveLine;
-use super::{format, summary};
+use super::{format, providers, summary};
 use crate::model::{
     Answer, CriterionKey, Event, EventKind, ReportError, Reporter, Verdict, VerdictResult,
 };
@@ -253,6 +253,17 @@ impl Reporter for Console {
             }
             EventKind::CriterionReopened { criterion, reason } => {
                 self.print(&format::reopened(criterion, reason))?;
+            }
+            EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. } => {
+                if let Some(line) = providers::for_people(&event.kind) {
+                    self.print(&line)?;
+                }
             }
             EventKind::Waiting { until, reason } => self.wait(event, *until, reason),
             EventKind::IterationEnded { .. } => self.end(),

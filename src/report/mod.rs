@@ -14,6 +14,7 @@ mod live_line;
 mod plain;
 mod premium;
 mod progress_md;
+mod providers;
 mod summary;
 
 pub use activity_log::ActivityLog;

@@ -70,7 +70,7 @@ async fn run(
     shutdown.listen(move |_| second.cancel()).map_err(internal)?;
     let listeners = Listeners::bind(args.port).await?;
     let (token, mcp_token) = (GatewayToken::generate()?, GatewayToken::generate()?);
-    let files = TokenFiles::write(folder()?, &token, &mcp_token, listeners.port())?;
+    let files = TokenFiles::write(folder()?, &token, Some(&mcp_token), listeners.port())?;
     let (gateway, events) = Gateway::start(token.clone());
     let endpoints = GatewayEndpoints::new(gateway.clone(), mcp_token, Arc::clone(redactor()));
     let port = listeners.port();

@@ -14,7 +14,7 @@ const NAME: usize = 7;
 const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// A gateway's session, which lasts as long as the run.
-pub(in crate::cli) struct Providers {
+pub(in crate::cli) struct ProviderSource {
     pub(in crate::cli) gateway: Gateway,
     /// The session's id.
     pub(in crate::cli) session: String,
@@ -27,13 +27,13 @@ pub(super) struct Offer {
     /// such as one that the repository names, can pass its tools off as these.
     name: String,
     pub(super) memory: Option<MemoryTools>,
-    pub(super) providers: Option<Providers>,
+    pub(super) providers: Option<ProviderSource>,
 }
 
 impl Offer {
     pub(super) fn new(
         memory: Option<MemoryTools>,
-        providers: Option<Providers>,
+        providers: Option<ProviderSource>,
     ) -> std::io::Result<Self> {
         let mut random = [0; NAME];
         getrandom::fill(&mut random).map_err(std::io::Error::other)?;

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::offer::{Offer, Providers};
+use super::offer::{Offer, ProviderSource};
 use crate::agent::{Gate, OfferedTools as _};
 use crate::gateway::{CallRequest, answer};
 use crate::guard::OfferedKind;
@@ -50,7 +50,7 @@ impl RunTools {
     /// Runs a call of a provider's tool. It ends with the turn.
     async fn of_provider(
         &self,
-        providers: &Providers,
+        providers: &ProviderSource,
         call: Call,
         turn: CancellationToken,
     ) -> ToolAnswer {
