@@ -27,6 +27,7 @@ mod hooks;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod proof;
+mod providers;
 mod recipe;
 mod refused;
 mod run_tools;

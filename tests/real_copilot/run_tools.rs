@@ -10,7 +10,7 @@ use super::model::{Model, bash, call, route, tool_names, tool_results};
 use super::{ONE, focus, honest};
 
 /// What was decided about the calls of a tool: layer, answer, and rule.
-fn decided(journal: &[Event], name: &str) -> Vec<(Asked, Answer, String)> {
+pub(crate) fn decided(journal: &[Event], name: &str) -> Vec<(Asked, Answer, String)> {
     let decisions = journal.iter().filter_map(|event| match &event.kind {
         EventKind::ToolDecided { tool, asked, answer, rule, .. } if tool == name => {
             Some((*asked, *answer, rule.clone()))
@@ -30,7 +30,7 @@ fn ended(journal: &[Event]) -> Vec<CallStatus> {
 }
 
 /// The results in the audit of a tool's calls.
-fn audited(scene: &Scene, tool: &str) -> Vec<Value> {
+pub(crate) fn audited(scene: &Scene, tool: &str) -> Vec<Value> {
     let folder = scene.repo().join(".ralph/audit");
     let files = std::fs::read_dir(folder).expect("the audit").flatten();
     let text: String = files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect();

@@ -20,6 +20,8 @@ pub(crate) enum Step {
     Say(String),
     /// Parallel tool calls: name and arguments.
     Call(Vec<(&'static str, Value)>),
+    /// Short shell commands, until a tool is offered whose name ends so.
+    Await(&'static str),
     /// An HTTP error: status, headers and message.
     Status(u16, Vec<(&'static str, &'static str)>, &'static str),
     /// A malformed body.
@@ -39,6 +41,11 @@ pub(crate) fn say(text: impl Into<String>) -> Step {
 /// rest of it: the CLI puts the name of a server before the names of its tools.
 pub(crate) fn call(tool: &'static str, arguments: Value) -> Step {
     Step::Call(vec![(tool, arguments)])
+}
+
+/// Waits for a tool.
+pub(crate) fn until_offered(end: &'static str) -> Step {
+    Step::Await(end)
 }
 
 /// A shell command.
@@ -144,6 +151,12 @@ fn choose(shared: &Shared, body: &Value) -> Step {
     let users = messages.iter().rev().filter(|message| message["role"] == "user").map(text_of);
     for text in users {
         if let Some(route) = routes.iter_mut().find(|route| text.contains(&route.part)) {
+            if let Some(Step::Await(end)) = route.steps.front() {
+                if !tool_names(body).iter().any(|name| name.ends_with(end)) {
+                    return bash("sleep 0.3");
+                }
+                route.steps.pop_front();
+            }
             return route.steps.pop_front().unwrap_or(Step::Status(
                 400,
                 Vec::new(),
@@ -192,6 +205,8 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
                     names.iter().map(String::as_str).zip(arguments).collect();
                 stream_answer(&mut out, number, None, &calls)?;
             }
+            // `choose` has gone on to the step after it.
+            Step::Await(_) => stream_answer(&mut out, number, Some(""), &[])?,
             Step::Status(status, headers, message) => {
                 respond(&mut out, status, &headers, &error(message))?;
             }
