@@ -68,7 +68,12 @@ struct Made {
     tool: String,
     arguments: [u8; 32],
     allowed: bool,
+    /// The layer that asked.
+    by: Asked,
     at: Instant,
+    /// The run's own server has run this call.
+    served: bool,
+    /// Its result is in the audit.
     reported: bool,
 }
 
@@ -82,9 +87,46 @@ impl Decisions {
                 tool: request.tool.clone(),
                 arguments: digest(&request.input),
                 allowed,
+                by: request.asked,
                 at: Instant::now(),
+                served: false,
                 reported: false,
             });
+        }
+    }
+
+    /// Takes a permission for the run's own server, which runs one call with it: that of the layer
+    /// that vouches for calls. The decision still waits for the end of the call. A sub-agent's
+    /// call comes in its parent's session.
+    pub(super) fn claim(&mut self, request: &ToolRequest, vouched_by: Asked) -> bool {
+        let arguments = digest(&request.input);
+        let hooked = vouched_by == Asked::Hook;
+        let fits = |made: &&mut Made| {
+            let same = made.tool == request.tool && made.arguments == arguments;
+            let vouches = made.by != Asked::Server && (made.call.is_none() || !hooked);
+            let own = made.session == request.session.as_str();
+            made.allowed && !made.served && same && vouches && (own || hooked)
+        };
+        let made = self.0.iter_mut().find(fits);
+        made.map(|made| made.served = true).is_some()
+    }
+
+    /// Is there a permission by a hook for a call with this tool and these arguments?
+    pub(super) fn was_allowed_by_hook(&self, tool: &str, input: &Value) -> bool {
+        let arguments = digest(input);
+        let hooked = |made: &Made| made.allowed && made.by == Asked::Hook;
+        self.0.iter().any(|made| hooked(made) && made.tool == tool && made.arguments == arguments)
+    }
+
+    /// Notes that the run's own server has put a call's result into the audit.
+    pub(super) fn note_served(&mut self, tool: &str, input: &Value) {
+        let arguments = digest(input);
+        let fits = |made: &&mut Made| {
+            let ran = made.served || made.by == Asked::Server;
+            ran && !made.reported && made.tool == tool && made.arguments == arguments
+        };
+        if let Some(made) = self.0.iter_mut().find(fits) {
+            made.reported = true;
         }
     }
 
@@ -128,15 +170,23 @@ impl Decisions {
         let arguments = digest(ended.input);
         let same = |made: &Made| made.allowed && made.arguments == arguments && made.fits(ended);
         match ended.vouched_by {
-            Asked::Hook => self.0.iter().position(|made| made.call.is_none() && same(made)),
-            // Permission requests may show other arguments, and some agents reuse call ids.
-            Asked::Permission => {
+            Asked::Hook => {
+                let by_hook = |made: &Made| made.call.is_none() && made.by != Asked::Server;
+                self.0.iter().position(|made| by_hook(made) && same(made))
+            }
+            // Permission requests may show other arguments, and some agents reuse call ids. An agent
+            // may ask for no permission where a tool only reads: then the server decided.
+            Asked::Permission | Asked::Server => {
                 let position = |fits: &dyn Fn(&Made) -> bool| {
                     self.0.iter().position(|made| made.call.is_some() && fits(made))
                 };
                 position(&|made| same(made) && made.is_of(ended))
                     .or_else(|| position(&same))
                     .or_else(|| position(&|made| made.allowed && made.is_of(ended)))
+                    .or_else(|| {
+                        let by_server = |made: &Made| made.by == Asked::Server && same(made);
+                        self.0.iter().position(by_server)
+                    })
             }
         }
     }

@@ -33,8 +33,8 @@ use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
-use super::{ask, audit, environment, paths, quota, tier};
-use crate::agent::{Gate, Greeting, TurnLimits};
+use super::{ask, audit, environment, paths, quota, run_tools, tier};
+use crate::agent::{Gate, Greeting, OfferedServer, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
@@ -154,6 +154,13 @@ async fn finish(
     let about = notices::notices(&preflight, &settings, &command, identity_notice, &unknown);
     notices.splice(0..0, about);
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
+    let providers = gateway.as_ref().map(|gateway| gateway.source());
+    let tools = run_tools::start(&at, &settings, claim.depth, &gate, providers).await?;
+    let tools = tools.unwrap_or_else(|notice| {
+        notices.push(notice);
+        None
+    });
+    let config = scratch.path().join("mcp.json");
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
@@ -162,6 +169,7 @@ async fn finish(
         folder: claim.folder.clone(),
         home: launch::copilot_home(),
         logs: scratch.path().join("logs"),
+        tools: tools.map(|server| OfferedServer { server: Arc::new(server), config }),
         gate: Arc::clone(&gate),
         command: walls.agent(&command)?,
         via: settings.via,

@@ -17,8 +17,8 @@ use super::paths::{canonical, temporary};
 use crate::agent::acp::{AcpAgent, AgentLaunch};
 use crate::agent::oneshot::{OneShot, OneShotLaunch};
 use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, PROVIDER_URL,
-    ProgramLookup, ProviderError, StopHook, for_agent, provider_variables,
+    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, OfferedServer,
+    PROVIDER_URL, ProgramLookup, ProviderError, StopHook, for_agent, provider_variables,
 };
 use crate::config::Settings;
 use crate::engine::{PremiumOf, Starter};
@@ -176,6 +176,8 @@ pub(super) struct Start {
     pub(super) home: Option<PathBuf>,
     /// Where the Copilot CLI writes its log.
     pub(super) logs: PathBuf,
+    /// The run's own MCP server, if it offers tools.
+    pub(super) tools: Option<OfferedServer>,
     pub(super) gate: Arc<Gate>,
 }
 
@@ -214,6 +216,7 @@ async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, 
             home: start.home.clone(),
             logs: start.logs.clone(),
             plugin: plugin.clone(),
+            tools: start.tools.clone(),
             gate: Arc::clone(&start.gate),
         })));
     }
@@ -227,6 +230,7 @@ async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, 
         home: start.home.clone(),
         logs: (start.command.kind == AgentKind::Copilot).then(|| start.logs.clone()),
         plugin: start.plugin.clone(),
+        tools: start.tools.clone(),
         gate: Arc::clone(&start.gate),
     })
     .await?;

@@ -47,6 +47,7 @@ mod retry;
 mod room_checks;
 mod run;
 mod run_gateway;
+mod run_tools;
 mod runtime;
 mod sandbox;
 mod screen;

@@ -24,6 +24,7 @@ use self::programs::{Programs, Provided};
 use super::assemble::SecondSignal;
 use super::failure::Failure;
 use super::launch::copilot_home;
+use super::run_tools::ProviderSource;
 use crate::engine::{InjectedEvent, Providers};
 use crate::events::Emitter;
 use crate::gateway::{
@@ -61,12 +62,11 @@ pub(super) struct GatewayStart<'s> {
 
 /// The gateway of a run.
 pub(super) struct RunGateway {
-    /// The gateway, for those who call its tools.
-    pub(super) gateway: Gateway,
+    gateway: Gateway,
     /// The id of its one session.
-    pub(super) session: String,
+    session: String,
     /// The session's tools.
-    pub(super) handle: SessionHandle,
+    handle: SessionHandle,
     token: GatewayToken,
     port: u16,
     cwd: PathBuf,
@@ -125,6 +125,15 @@ impl RunGateway {
             programs: Mutex::default(),
         };
         Ok((Arc::new(this), notice))
+    }
+
+    /// Its tools, for the agent.
+    pub(super) fn source(&self) -> ProviderSource {
+        ProviderSource {
+            gateway: self.gateway.clone(),
+            session: self.session.clone(),
+            handle: self.handle.clone(),
+        }
     }
 
     /// Waits for the providers' goodbye, until a signal or the deadline.

@@ -27,8 +27,10 @@ mod hooks;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod proof;
+mod providers;
 mod recipe;
 mod refused;
+mod run_tools;
 mod sandbox;
 mod stops;
 mod via_cli;

@@ -9,7 +9,7 @@ use crate::model::ExitCode;
 
 /// The folders and files of memory. Only the user's own configuration may name places outside of
 /// the repository.
-pub(super) fn sources(root: &Path, settings: &Settings) -> Result<MemorySources, Failure> {
+pub(in crate::cli) fn sources(root: &Path, settings: &Settings) -> Result<MemorySources, Failure> {
     let memory = &settings.memory;
     let config = config::user_file().and_then(|file| file.parent().map(Path::to_owned));
     let mut sources = usual_places(root, config);
@@ -30,6 +30,13 @@ pub(super) fn sources(root: &Path, settings: &Settings) -> Result<MemorySources,
         sources.prefs = vec![place(root, "memory.prefs", prefs)?];
     }
     Ok(sources)
+}
+
+/// Does a layer name a place of memory?
+pub(in crate::cli) fn configured(settings: &Settings) -> bool {
+    let memory = &settings.memory;
+    let openclaw = memory.openclaw.as_ref().is_some_and(|openclaw| openclaw.value);
+    openclaw || memory.dir.is_some() || memory.prefs.is_some()
 }
 
 fn is_users(source: &Source) -> bool {
