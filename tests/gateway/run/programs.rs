@@ -46,7 +46,9 @@ fn a_program_gets_the_token_is_started_again_and_ends_with_the_run() {
             assert!(!text.contains("ptk-") && !text.contains("TAP_PROVIDER_TOKEN"), "{text}");
         }
     }
-    assert!(processes_of(&name).iter().any(|it| it.contains("sleep 1000")));
+    until("its child", || {
+        processes_of(&name).iter().any(|it| it.contains("sleep 1000")).then_some(())
+    });
     repo.write("flag", "");
     let ran = collect(run);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);

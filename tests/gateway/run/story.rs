@@ -43,6 +43,9 @@ fn a_provider_s_words_reach_the_journal_people_and_the_agent() {
     });
     assert_eq!((call.code, call.stdout.as_str()), (Some(0), "Hello!\n"), "{}", call.stderr);
 
+    wait_for(&repo, "the prompt", |kind| {
+        matches!(kind, EventKind::PromptSent { .. }).then_some(())
+    });
     let token = "ghp_dmbhDBzVmevP3MnvMPnHF9I4SGTVWM9bdvtH";
     client.push("keep", "build 1 began");
     client.push("surface", &format!("build 1 needs {token}"));
