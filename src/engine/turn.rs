@@ -66,7 +66,6 @@ impl Run {
         if let Some(broken) = self.parts.gate.take_broken() {
             return Err(broken.into());
         }
-        self.providers_idle().await?;
         if let Ok(TurnResult::Failed(Some(turn), _)) = &result
             && turn.end == TurnEnd::Lost
         {
