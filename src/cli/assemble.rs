@@ -91,15 +91,49 @@ pub(super) async fn assemble(
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
     recording.notices.extend(walls.notice());
-    let parts = Prepared { claim, plan, port, scratch, heartbeat, recording, walls, clock };
+    let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
+    let parts = Prepared { claim, plan, gateway, scratch, heartbeat, recording, walls, clock };
     finish(at, directory, parts).await
+}
+
+/// The gateway of a run that has one, with what people should know of it.
+async fn gateway(
+    at: &TaskContext,
+    claim: &Claim,
+    plan: &RunPlan,
+    walls: &RunWalls,
+    port: ReservedPort,
+    recording: &mut Recording,
+) -> Result<Option<Arc<RunGateway>>, Failure> {
+    let listeners = match port {
+        ReservedPort::None(notice) => {
+            recording.notices.extend(notice);
+            return Ok(None);
+        }
+        ReservedPort::Listening(listeners) => listeners,
+    };
+    let (gateway, notice) = RunGateway::new(GatewayStart {
+        listeners,
+        programs: &plan.settings.providers,
+        run: &claim.run,
+        task: &plan.task.name,
+        cwd: at.place.root(),
+        folder: &claim.folder,
+        events: Arc::clone(&recording.events),
+        redactor: Arc::clone(walls.redactor()),
+        stop: claim.stop.clone(),
+        second: Arc::clone(&claim.second),
+    })
+    .await?;
+    recording.notices.extend(notice);
+    Ok(Some(gateway))
 }
 
 /// A run whose tree is taken and whose journal is open.
 struct Prepared {
     claim: Claim,
     plan: RunPlan,
-    port: ReservedPort,
+    gateway: Option<Arc<RunGateway>>,
     scratch: Scratch,
     heartbeat: Heartbeat,
     recording: Recording,
@@ -113,32 +147,10 @@ async fn finish(
     directory: Option<&Path>,
     prepared: Prepared,
 ) -> Result<Assembled, Failure> {
-    let Prepared { mut claim, plan, port, scratch, heartbeat, recording, walls, clock } = prepared;
+    let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } =
+        prepared;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command } = plan;
-    let gateway = match port {
-        ReservedPort::None(notice) => {
-            notices.extend(notice);
-            None
-        }
-        ReservedPort::Listening(listeners) => {
-            let (gateway, notice) = RunGateway::new(GatewayStart {
-                listeners,
-                programs: &settings.providers,
-                run: &claim.run,
-                task: &task.name,
-                cwd: at.place.root(),
-                folder: &claim.folder,
-                events: Arc::clone(&events),
-                redactor: Arc::clone(walls.redactor()),
-                stop: claim.stop.clone(),
-                second: Arc::clone(&claim.second),
-            })
-            .await?;
-            notices.extend(notice);
-            Some(gateway)
-        }
-    };
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::args::GatewayCommand;
 use super::failure::Failure;
-use crate::gateway::{DirectError, GatewayError};
+use crate::gateway::{DirectError, GatewayError, gateway_in};
 use crate::model::ExitCode;
 
 /// Does it.
@@ -22,12 +22,27 @@ pub(super) fn gateway(directory: Option<&Path>, command: &GatewayCommand) -> Res
     }
 }
 
+/// What is known of a gateway that has this port.
+pub(super) fn gateway_on(port: u16) -> Option<String> {
+    let (process, its_port) = gateway_in(&folder::folder().ok()?)?;
+    (its_port == port).then(|| format!("another gateway (process {process})"))
+}
+
+/// A port that cannot be listened to, with who has it if that is known.
+pub(super) fn not_listening(error: GatewayError, port: u16) -> Failure {
+    match gateway_on(port) {
+        Some(other) => Failure::new(ExitCode::Invalid, error)
+            .hint(format!("{other} has the port: use that one, stop it, or choose another port")),
+        None => Failure::from(error),
+    }
+}
+
 impl From<GatewayError> for Failure {
     fn from(error: GatewayError) -> Self {
         let (code, hint) = match &error {
             GatewayError::Listen { .. } => (
                 ExitCode::Invalid,
-                Some("another program uses the port: stop it, or choose another one with --port"),
+                Some("another program uses the port: stop it, or choose another port"),
             ),
             GatewayError::Owned { .. } => {
                 (ExitCode::Invalid, Some("stop the other gateway, or set another COPILOT_HOME"))

@@ -120,6 +120,16 @@ macro_rules! settings {
             let (gateway, source) = first(layers, |values| values.gateway.chosen);
             let gateway = gateway.unwrap_or_default();
             chosen.push(SettingOrigin { name: "gateway", value: gateway.to_string(), source });
+            let providers = all(layers, |values| &values.gateway.providers);
+            if !providers.is_empty() {
+                let programs = first(layers, |values| {
+                    let some = &values.gateway.providers;
+                    (!some.is_empty()).then(|| some.clone())
+                });
+                let value = providers.join("; ");
+                let source = programs.1;
+                chosen.push(SettingOrigin { name: "gateway.provider", value, source });
+            }
             let (free_models, _) = first(layers, |values| values.free_models.clone());
             Settings {
                 $( $name, )*
@@ -146,7 +156,7 @@ macro_rules! settings {
                     prefs: chosen_by(layers, |values| values.memory.prefs.clone()),
                 },
                 gateway,
-                providers: all(layers, |values| &values.gateway.providers),
+                providers,
                 chosen,
             }
         }

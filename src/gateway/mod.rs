@@ -30,6 +30,7 @@ mod session;
 mod sessions;
 mod socket;
 mod state;
+mod stranger;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -57,5 +58,5 @@ pub use server::serve;
 pub use session::{SessionInfo, SessionTool};
 pub use table::{Effect, GatewayTable};
 pub use token::GatewayToken;
-pub use token_file::{TokenFiles, read_token_files, token_folder};
+pub use token_file::{TokenFiles, gateway_in, read_token_files, token_folder};
 pub use tool::ProviderTool;

@@ -110,6 +110,13 @@ pub fn read_token_files(folder: &Path) -> (Option<String>, Option<u16>) {
     (read(TOKEN), read(PORT).and_then(|port| port.parse().ok()))
 }
 
+/// The process and the port of the gateway that holds a folder; none if none does.
+pub fn gateway_in(folder: &Path) -> Option<(u32, u16)> {
+    let holder = TreeLock::holder(&folder.join(format!("{TOKEN}.lock"))).ok()??;
+    let (_, port) = read_token_files(folder);
+    Some((holder.pid, port?))
+}
+
 /// Makes the folder if needed, for its owner alone.
 fn make_private(folder: &Path) -> Result<(), GatewayError> {
     let failed = |operation: &'static str| {

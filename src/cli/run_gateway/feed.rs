@@ -21,6 +21,9 @@ use crate::report::count;
 
 /// Longest text of an event for the agent, in bytes.
 const INJECTED: usize = 4 << 10;
+/// Longest text that is redacted, in bytes. It is far more than what is kept of it, so that half
+/// a secret at its end is not kept.
+const LOOKED_AT: usize = 64 << 10;
 /// Most events that wait for the agent: those of two iterations.
 const WAITING: usize = 10;
 /// Most events of an iteration that people are shown.
@@ -91,7 +94,8 @@ impl Feed {
 
     fn pushed(&self, push: PushedEvent) {
         let metadata = push.metadata.map(Value::Object);
-        let size = push.text.len() + metadata.as_ref().map_or(0, |it| it.to_string().len());
+        let more = metadata.as_ref().map_or(0, |it| it.to_string().len());
+        let size = push.text.len() + more;
         let for_agent = push.level == PushLevel::Inject;
         let mut state = self.lock();
         if !state.budget.takes(size, self.began.elapsed()) {
@@ -116,17 +120,21 @@ impl Feed {
             add(&mut state.missed, &push.provider);
         }
         drop(state);
+        let mut text = push.text;
+        text.truncate(text.floor_char_boundary(LOOKED_AT.min(text.len())));
+        let left_out = || Value::String(format!("[… {more} bytes left out …]"));
+        let metadata = metadata.map(|it| if more > LOOKED_AT { left_out() } else { it });
         let waits = injected.then(|| InjectedEvent {
             provider: push.provider.clone(),
             stream: push.stream.clone(),
-            text: self.for_agent(&push.text),
+            text: self.for_agent(&text),
         });
         // It is on file before the agent can get it.
         self.tell(EventKind::EventPushed {
             provider: push.provider,
             stream: push.stream,
             level: level(push.level),
-            text: push.text,
+            text,
             metadata,
             surfaced,
             injected,

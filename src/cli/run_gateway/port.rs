@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 
 use crate::cli::failure::Failure;
+use crate::cli::gateway::{gateway_on, not_listening};
 use crate::gateway::{DEFAULT_PORT, GatewayError, Listeners};
 use crate::model::GatewayUse;
 
@@ -26,10 +27,11 @@ pub(in crate::cli) async fn reserve(gateway: GatewayUse) -> Result<ReservedPort,
         Err(GatewayError::Listen { source, .. })
             if !named && source.kind() == ErrorKind::AddrInUse =>
         {
+            let who = gateway_on(port).unwrap_or_else(|| "another program".to_owned());
             Ok(ReservedPort::None(Some(format!(
-                "port {port} is taken: this run has no gateway; `--gateway=PORT` names another port"
+                "{who} has port {port}: this run has no gateway; `--gateway=PORT` names another port"
             ))))
         }
-        Err(error) => Err(Failure::from(error)),
+        Err(error) => Err(not_listening(error, port)),
     }
 }
