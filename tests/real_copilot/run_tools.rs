@@ -6,7 +6,7 @@ use ralph_copilot::model::{Answer, Asked, CallStatus, Event, EventKind};
 use serde_json::{Value, json};
 
 use super::copilot::Scene;
-use super::model::{Model, Step, bash, call, route, tool_names, tool_results};
+use super::model::{Model, Step, bash, call, route, say, tool_names, tool_results};
 use super::{ONE, focus, honest};
 
 /// What was decided about the calls of a tool: layer, answer, and rule.
@@ -140,6 +140,29 @@ fn memory_is_read_without_acp() {
 #[test]
 fn a_cli_that_takes_no_servers_in_its_sessions_reads_them_from_a_file() {
     reads_memory(&["job"], true);
+}
+
+#[test]
+fn a_sub_agent_reads_memory_too() {
+    let Some(scene) = with_memory(ONE) else { return };
+    let sub_agent = json!({"description": "look it up", "prompt": "Find the package manager.",
+        "agent_type": "general-purpose", "name": "reader"});
+    let mut steps = vec![call("task", sub_agent)];
+    steps.extend(honest(&scene, "one"));
+    let search = call("*-memory_search", json!({"query": "pnpm"}));
+    let model = Model::start([
+        route(focus("one"), steps),
+        route("Find the package manager.", [search, say("It is pnpm.")]),
+    ]);
+    let scene = scene.with(&model);
+    scene.run(&["job"]).expect(0);
+    let decided = decided(&scene.journal(), "memory_search");
+    assert_eq!(decided, [(Asked::Hook, Answer::Allow, "tool.memory".to_owned())]);
+    assert_eq!(audited(&scene, "memory_search").len(), 1);
+    let requests = model.requests();
+    let told = requests.iter().flat_map(tool_results);
+    assert!(told.into_iter().any(|text| text.contains("never with npm")), "nothing was found");
+    scene.assert_nothing_left();
 }
 
 #[test]
