@@ -75,6 +75,8 @@ struct Made {
     served: bool,
     /// Its result is in the audit.
     reported: bool,
+    /// A hook has reported the result that the server put there.
+    told: bool,
 }
 
 impl Decisions {
@@ -91,6 +93,7 @@ impl Decisions {
                 at: Instant::now(),
                 served: false,
                 reported: false,
+                told: false,
             });
         }
     }
@@ -141,6 +144,27 @@ impl Decisions {
         Some(made.at.elapsed())
     }
 
+    /// The same for a call of the run's own server: none if the server has put this result into the
+    /// audit. Of equal calls at the same time, others may still run or be on their way.
+    pub(super) fn note_offered_result(&mut self, tool: &str, input: &Value) -> Option<Duration> {
+        let arguments = digest(input);
+        let same = |made: &&mut Made| {
+            made.allowed
+                && made.by == Asked::Hook
+                && made.tool == tool
+                && made.arguments == arguments
+        };
+        let mut all = self.0.iter_mut();
+        if let Some(made) = all.find(|made| same(made) && made.reported && !made.told) {
+            made.told = true;
+            return None;
+        }
+        let mut all = self.0.iter_mut();
+        let made = all.find(|made| same(made) && !made.served && !made.reported)?;
+        (made.reported, made.told) = (true, true);
+        Some(made.at.elapsed())
+    }
+
     /// The details of a call that ran and whose decision is not taken yet.
     pub(super) fn known(&self, ended: &EndedCall<'_>) -> Option<KnownCall> {
         let made = &self.0[self.find(ended)?];
@@ -172,7 +196,10 @@ impl Decisions {
         match ended.vouched_by {
             Asked::Hook => {
                 let by_hook = |made: &Made| made.call.is_none() && made.by != Asked::Server;
-                self.0.iter().position(|made| by_hook(made) && same(made))
+                let fits = |made: &Made| by_hook(made) && same(made);
+                // Of calls at the same time, one whose result is known has ended.
+                let ended = self.0.iter().position(|made| made.reported && fits(made));
+                ended.or_else(|| self.0.iter().position(fits))
             }
             // Permission requests may show other arguments, and some agents reuse call ids. An agent
             // may ask for no permission where a tool only reads: then the server decided.
@@ -316,6 +343,68 @@ mod tests {
         add(&mut it, "s", None, &input, true);
         assert!(!it.take_denied(&ended("1", &input)));
         assert_eq!(it.take(&ended("2", &input)), CallStanding::Allowed);
+    }
+
+    fn of(asked: Asked, call: Option<&str>, tool: &str, input: &Value) -> ToolRequest {
+        ToolRequest {
+            session: SessionId::new("s"),
+            call: call.map(str::to_owned),
+            tool: tool.to_owned(),
+            input: input.clone(),
+            asked,
+        }
+    }
+
+    #[test]
+    fn the_server_runs_one_call_for_each_decision_which_still_waits_for_its_end() {
+        let mut it = Decisions::default();
+        let input = json!({"name": "Alice"});
+        let by_server = of(Asked::Server, None, "desk.greet", &input);
+        it.add(&of(Asked::Hook, None, "desk.greet", &input), true);
+        it.add(&of(Asked::Permission, Some("1"), "desk.greet", &input), true);
+        let other = of(Asked::Server, None, "desk.other", &input);
+        assert!(!it.claim(&other, Asked::Hook), "another tool");
+        assert!(it.claim(&by_server, Asked::Hook));
+        assert!(!it.claim(&by_server, Asked::Hook), "its permission request is no second call");
+        assert!(it.was_allowed_by_hook("desk.greet", &input));
+        it.note_served("desk.greet", &input);
+        assert!(it.known(&ended("1", &input)).expect("it is there").reported);
+        it.add(&of(Asked::Hook, None, "desk.greet", &input), true);
+        assert_eq!(it.note_offered_result("desk.greet", &input), None, "it is recorded already");
+        assert!(it.note_offered_result("desk.greet", &input).is_some(), "the server had no part");
+        assert_eq!(it.note_offered_result("desk.greet", &input), None);
+        it.0.pop();
+        assert_eq!(it.take(&ended("1", &input)), CallStanding::Allowed);
+        assert_eq!(it.take(&ended("2", &input)), CallStanding::Undecided);
+    }
+
+    #[test]
+    fn without_a_hook_a_permission_or_the_server_s_own_yes_vouches() {
+        let mut it = Decisions::default();
+        let (asks, silent) = (json!({"a": 1}), json!({"a": 2}));
+        it.add(&of(Asked::Permission, Some("1"), "desk.greet", &asks), true);
+        assert!(it.claim(&of(Asked::Server, None, "desk.greet", &asks), Asked::Permission));
+        assert_eq!(it.take(&asked("1", &asks)), CallStanding::Allowed);
+        let by_server = of(Asked::Server, None, "desk.greet", &silent);
+        assert!(!it.claim(&by_server, Asked::Permission));
+        it.add(&by_server, true);
+        assert!(!it.claim(&by_server, Asked::Permission), "each call is decided");
+        let hooked = ended("2", &silent);
+        assert_eq!(it.take(&hooked), CallStanding::Undecided, "where there is a hook");
+        assert_eq!(it.take(&asked("2", &silent)), CallStanding::Allowed);
+        assert_eq!(it.take(&asked("3", &silent)), CallStanding::Undecided);
+    }
+
+    #[test]
+    fn of_equal_calls_the_one_with_a_result_has_ended() {
+        let mut it = Decisions::default();
+        let input = json!({});
+        for tool in ["memory_read", "user_prefs"] {
+            it.add(&of(Asked::Hook, None, tool, &input), true);
+            assert!(it.claim(&of(Asked::Server, None, tool, &input), Asked::Hook));
+        }
+        it.note_served("user_prefs", &input);
+        assert_eq!(it.known(&ended("1", &input)).expect("it is there").tool, "user_prefs");
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod wire;
 pub use close::CloseReason;
 pub use direct::{DirectAnswer, DirectCall, DirectError, call_directly, direct_route};
 pub use dispatch::CallRequest;
-pub use endpoints::{GatewayEndpoints, answer};
+pub use endpoints::{GatewayEndpoints, answer, listed};
 pub use error::GatewayError;
 pub use event::{CallOutcome, GatewayEvent, PushedEvent};
 pub use frame::ProviderFrame;

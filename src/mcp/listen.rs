@@ -17,8 +17,9 @@ use tokio::task::{JoinHandle, JoinSet};
 
 /// Connections at a time. Each client needs a few, and there are few clients.
 const MOST_CONNECTIONS: usize = 128;
-/// How long the head of a request may take to arrive.
-const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long a connection may wait for the head of a request. Clients end idle ones before: a server
+/// that does it may meet the next request on its way.
+const HEAD_TIME: Duration = Duration::from_secs(120);
 /// Pause after a connection that could not be accepted, for want of files or memory.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 

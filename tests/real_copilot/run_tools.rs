@@ -6,7 +6,7 @@ use ralph_copilot::model::{Answer, Asked, CallStatus, Event, EventKind};
 use serde_json::{Value, json};
 
 use super::copilot::Scene;
-use super::model::{Model, bash, call, route, tool_names, tool_results};
+use super::model::{Model, Step, bash, call, route, say, tool_names, tool_results};
 use super::{ONE, focus, honest};
 
 /// What was decided about the calls of a tool: layer, answer, and rule.
@@ -71,6 +71,11 @@ fn reads_memory(args: &[&str], wrapped: bool) {
         call("*-user_prefs", json!({})),
         call("*-memory_read", json!({"file": "../../README.md"})),
         call("*-memory_read", json!({"_depth": 3})),
+        Step::Call(vec![
+            ("*-user_prefs", json!({})),
+            ("*-memory_read", json!({})),
+            ("*-user_prefs", json!({})),
+        ]),
         bash("cat $TMPDIR/../mcp.json"),
     ];
     steps.extend(honest(&scene, "one"));
@@ -86,7 +91,8 @@ fn reads_memory(args: &[&str], wrapped: bool) {
     assert_eq!(told[1], "Prefers short names.\n");
     assert!(told[2].contains("Access denied"), "{}", told[2]);
     assert!(told[3].contains("Maximum call depth (3) exceeded"), "{}", told[3]);
-    assert!(!told[4].contains("rtk-"), "{}", told[4]);
+    assert_eq!(told[4..7], [told[1].as_str(), "Install with pnpm, never with npm.\n", &told[1]]);
+    assert!(!told[7].contains("rtk-"), "{}", told[7]);
 
     // Each call was decided by the hook, and by the second layer at most once more; the server
     // took that decision.
@@ -98,8 +104,8 @@ fn reads_memory(args: &[&str], wrapped: bool) {
     assert_eq!(ended(&journal)[..2], [CallStatus::Completed; 2]);
     // And each result was recorded once.
     assert_eq!(audited(&scene, "memory_search"), [json!(told[0])]);
-    assert_eq!(audited(&scene, "user_prefs"), [json!(told[1])]);
-    assert_eq!(audited(&scene, "memory_read").len(), 2);
+    assert_eq!(audited(&scene, "user_prefs"), vec![json!(told[1]); 3]);
+    assert_eq!(audited(&scene, "memory_read").len(), 3);
     let folder = scene.repo().parent().expect("a folder").to_owned();
     for file in files(&folder) {
         let bytes = std::fs::read(&file).unwrap_or_default();
@@ -134,6 +140,29 @@ fn memory_is_read_without_acp() {
 #[test]
 fn a_cli_that_takes_no_servers_in_its_sessions_reads_them_from_a_file() {
     reads_memory(&["job"], true);
+}
+
+#[test]
+fn a_sub_agent_reads_memory_too() {
+    let Some(scene) = with_memory(ONE) else { return };
+    let sub_agent = json!({"description": "look it up", "prompt": "Find the package manager.",
+        "agent_type": "general-purpose", "name": "reader"});
+    let mut steps = vec![call("task", sub_agent)];
+    steps.extend(honest(&scene, "one"));
+    let search = call("*-memory_search", json!({"query": "pnpm"}));
+    let model = Model::start([
+        route(focus("one"), steps),
+        route("Find the package manager.", [search, say("It is pnpm.")]),
+    ]);
+    let scene = scene.with(&model);
+    scene.run(&["job"]).expect(0);
+    let decided = decided(&scene.journal(), "memory_search");
+    assert_eq!(decided, [(Asked::Hook, Answer::Allow, "tool.memory".to_owned())]);
+    assert_eq!(audited(&scene, "memory_search").len(), 1);
+    let requests = model.requests();
+    let told = requests.iter().flat_map(tool_results);
+    assert!(told.into_iter().any(|text| text.contains("never with npm")), "nothing was found");
+    scene.assert_nothing_left();
 }
 
 #[test]

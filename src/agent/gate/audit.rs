@@ -56,7 +56,10 @@ impl Gate {
         let took = {
             let mut state = self.state();
             state.last = Some(Instant::now());
-            state.decisions.note_result(session, input)
+            match &offered {
+                Some(tool) => state.decisions.note_offered_result(&tool.name, input),
+                None => state.decisions.note_result(session, input),
+            }
         };
         if offered.is_some() && took.is_none() {
             // The server that ran it has recorded it.

@@ -4,6 +4,9 @@
 //! with that decision, or decides where no layer before it did; with an agent whose hook sees
 //! every call, what the hook did not decide never runs.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 

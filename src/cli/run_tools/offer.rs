@@ -3,15 +3,14 @@
 use tokio::sync::watch;
 
 use crate::agent::OfferedTools;
-use crate::gateway::{Gateway, SessionHandle, SessionTool};
+use crate::gateway::{Gateway, SessionHandle, listed};
 use crate::guard::{OfferedKind, OfferedTool};
 use crate::mcp::{MemoryTools, TOOL_NAMES, Tool, Tools as _};
+use crate::sys::random_hex;
 
-/// Length of the server's name. The CLI puts it and a hyphen before a tool's name of at most 56
-/// characters, and models take 64.
-const NAME: usize = 7;
-/// Its letters.
-const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+/// Random bytes of the server's name, which has seven characters. The CLI puts it and a hyphen
+/// before a tool's name of at most 56, and models take 64.
+const NAME: usize = 3;
 
 /// A gateway's session, which lasts as long as the run.
 pub(in crate::cli) struct ProviderSource {
@@ -35,12 +34,7 @@ impl Offer {
         memory: Option<MemoryTools>,
         providers: Option<ProviderSource>,
     ) -> std::io::Result<Self> {
-        let mut random = [0; NAME];
-        getrandom::fill(&mut random).map_err(std::io::Error::other)?;
-        let letters = random.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
-        // A name begins with a letter.
-        let name = std::iter::once('r').chain(letters.skip(1)).collect();
-        Ok(Self { name, memory, providers })
+        Ok(Self { name: format!("r{}", random_hex(NAME)?), memory, providers })
     }
 
     /// The tools there are now.
@@ -78,15 +72,5 @@ impl OfferedTools for Offer {
             Some(name) => OfferedTool { name, kind: OfferedKind::Provider },
             None => OfferedTool { name: name.to_owned(), kind: OfferedKind::Gone },
         }
-    }
-}
-
-/// A provider says nothing about what its tools change that could be believed.
-fn listed(tool: &SessionTool) -> Tool {
-    Tool {
-        name: tool.tool.name.clone(),
-        description: tool.tool.description.clone(),
-        input_schema: tool.tool.parameters.clone(),
-        read_only: false,
     }
 }

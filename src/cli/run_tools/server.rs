@@ -8,6 +8,7 @@ use super::session::RunTools;
 use crate::agent::{Gate, OfferedTools as _, OpenedEndpoint, ToolServer};
 use crate::mcp::{Endpoint, Endpoints, LoopbackPort, router};
 use crate::model::SessionId;
+use crate::sys::random_hex;
 
 /// Bytes of a token.
 const TOKEN: usize = 16;
@@ -60,7 +61,7 @@ impl ToolServer for RunServer {
     }
 
     fn open(&self) -> std::io::Result<OpenedEndpoint> {
-        let (id, token) = (hex::<ID>()?, format!("rtk-{}", hex::<TOKEN>()?));
+        let (id, token) = (random_hex(ID)?, format!("rtk-{}", random_hex(TOKEN)?));
         let tools = Arc::new(RunTools::new(Arc::clone(&self.offer), Arc::clone(&self.gate)));
         let endpoint = Arc::new(Endpoint::new(&token, Arc::clone(&tools) as _));
         self.open.lock().insert(id.clone(), (endpoint, tools));
@@ -79,11 +80,4 @@ impl ToolServer for RunServer {
         // Its clients' streams end here, outside of the lock.
         drop(closed);
     }
-}
-
-/// Random bytes as hex digits.
-fn hex<const BYTES: usize>() -> std::io::Result<String> {
-    let mut random = [0; BYTES];
-    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -109,7 +109,10 @@ impl Tools for RunTools {
             return Some(ToolAnswer::error(reason));
         }
         let started = Instant::now();
-        let answer = self.run(tool.kind, call, turn).await;
+        // A human may have thought about it while another provider took the name.
+        let now = self.offer.find(&call.name);
+        let kind = if now == tool { tool.kind } else { OfferedKind::Gone };
+        let answer = self.run(kind, call, turn).await;
         let output = match &answer.error_code {
             Some(code) => json!({ "text": answer.text, "errorCode": code }),
             None if answer.is_error => json!({ "text": answer.text, "isError": true }),
