@@ -30,6 +30,7 @@ use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
 use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
+use super::run_tools::RunServer;
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
@@ -168,11 +169,7 @@ async fn finish(
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
     let tools = run_tools::start(&at, &settings, claim.depth, &gate, providers).await?;
-    let tools = tools.unwrap_or_else(|notice| {
-        notices.push(notice);
-        None
-    });
-    let config = scratch.path().join("mcp.json");
+    let tools = offered(tools, scratch.path(), &mut notices);
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
@@ -181,7 +178,7 @@ async fn finish(
         folder: claim.folder.clone(),
         home: launch::copilot_home(),
         logs: scratch.path().join("logs"),
-        tools: tools.map(|server| OfferedServer { server: Arc::new(server), config }),
+        tools,
         gate: Arc::clone(&gate),
         command: walls.agent(&command)?,
         via: settings.via,
@@ -228,8 +225,7 @@ async fn finish(
         run_folder: claim.folder.clone(),
         fallbacks: launch::fallbacks(&settings, command.kind, model.as_deref()),
         model,
-        project_context: environment::variable("COPILOT_PROJECT_CONTEXT")
-            .filter(|text| !text.is_empty()),
+        project_context: project_context(),
         lessons: if settings.lessons { LessonUse::Kept } else { LessonUse::Off },
         iteration: claim.resumed.iteration,
         worked: claim.resumed.worked,
@@ -250,6 +246,24 @@ async fn finish(
         _heartbeat: heartbeat,
     };
     Ok(Assembled { parts, guards })
+}
+
+/// The run's server as the agent is offered it, or a notice of why there is none.
+fn offered(
+    started: Result<Option<RunServer>, String>,
+    scratch: &Path,
+    notices: &mut Vec<String>,
+) -> Option<OfferedServer> {
+    let server = started.unwrap_or_else(|notice| {
+        notices.push(notice);
+        None
+    })?;
+    Some(OfferedServer { server: Arc::new(server), config: scratch.join("mcp.json") })
+}
+
+/// The user's text for every prompt.
+fn project_context() -> Option<String> {
+    environment::variable("COPILOT_PROJECT_CONTEXT").filter(|text| !text.is_empty())
 }
 
 /// Which calls a human is asked about.
