@@ -136,7 +136,7 @@ fn a_provider_that_floods_changes_nothing_for_the_run() {
         return;
     }
     let repo = two();
-    let run = start(&repo, &["--gateway=0", "--json"]);
+    let run = start(&repo, &["--gateway=0"]);
     let Some(mut client) = Client::bound(&repo, "ci") else { return };
     let large = "x".repeat(1 << 20);
     let flood = std::thread::spawn(move || {
