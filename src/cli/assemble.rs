@@ -34,7 +34,7 @@ use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
 use super::{ask, audit, environment, paths, quota, run_tools, tier};
-use crate::agent::{Gate, Greeting, OfferedServer, TurnLimits};
+use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
@@ -150,7 +150,7 @@ async fn finish(
     let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } =
         prepared;
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command } = plan;
+    let RunPlan { task, settings, preflight, templates, command, memory } = plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
@@ -167,12 +167,11 @@ async fn finish(
     notices.splice(0..0, about);
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
-    let tools = run_tools::start(&at, &settings, claim.depth, &gate, providers).await?;
+    let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path()).await;
     let tools = tools.unwrap_or_else(|notice| {
         notices.push(notice);
         None
     });
-    let config = scratch.path().join("mcp.json");
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
@@ -181,7 +180,7 @@ async fn finish(
         folder: claim.folder.clone(),
         home: launch::copilot_home(),
         logs: scratch.path().join("logs"),
-        tools: tools.map(|server| OfferedServer { server: Arc::new(server), config }),
+        tools,
         gate: Arc::clone(&gate),
         command: walls.agent(&command)?,
         via: settings.via,
