@@ -239,6 +239,7 @@ impl Providers for RunGateway {
         };
         tokio::join!(self.gateway.stop(), ended);
         drop(take(&self.files));
+        self.second.removes_nothing();
         if let Some(recorder) = take(&self.recorder) {
             drop(tokio::time::timeout(LAST_EVENTS, recorder).await);
         }

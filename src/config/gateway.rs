@@ -71,3 +71,44 @@ pub(super) fn place(gateway: &mut GatewayLayer, text: &str, file: &Path) {
     let first = all.map(Spanned::span).min_by_key(|span| span.start);
     gateway.place = first.map(|span| place_of(span, text, file));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::from_text;
+
+    fn read(text: &str) -> Result<GatewayLayer, String> {
+        let read = from_text(text, Path::new("config.toml"));
+        read.map(|values| values.gateway).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_table_says_whether_on_which_port_and_what_is_started() {
+        for (text, chosen) in [
+            ("[gateway]\nenabled = true\n", Some(GatewayUse::On)),
+            ("[gateway]\nport = 9401\n", Some(GatewayUse::Port(9401))),
+            ("[gateway]\nenabled = false\nport = 9401\n", Some(GatewayUse::Off)),
+            ("[[gateway.provider]]\ncommand = \"a\"\n", None),
+        ] {
+            assert_eq!(read(text).expect(text).chosen, chosen, "{text}");
+        }
+        let two = "max_tokens = 1\n[[gateway.provider]]\ncommand = \"a\"\n\
+                   [[gateway.provider]]\ncommand = \"b\"\n";
+        let two = read(two).expect("valid");
+        assert_eq!(two.providers, ["a", "b"]);
+        assert_eq!(two.place.map(|place| place.line), Some(2));
+        assert_eq!(read("").expect("valid"), GatewayLayer::default());
+    }
+
+    #[test]
+    fn an_unknown_key_or_a_provider_without_a_command_is_an_error() {
+        for text in [
+            "[gateway]\non = true\n",
+            "[gateway]\nport = 65536\n",
+            "gateway = true\n",
+            "[[gateway.provider]]\nname = \"a\"\n",
+        ] {
+            read(text).expect_err(text);
+        }
+    }
+}

@@ -41,6 +41,7 @@ impl Run {
             Some(session) => self.run_turn(session, &mut iteration).await?,
             None => self.recipe(&iteration).await?,
         };
+        self.providers_idle().await?;
         // Nothing that the turn started may change what is judged now.
         self.parts.gate.end_shells()?;
         match result {

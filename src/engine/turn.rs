@@ -57,18 +57,8 @@ impl Run {
         mut session: Box<dyn Session>,
         iteration: &mut Iteration,
     ) -> Result<TurnResult, EngineError> {
-        let result = self.prompt_for(iteration).and_then(|mut prompt| {
-            let events = self.add_events(iteration, session.id(), &mut prompt)?;
-            Ok((prompt, events))
-        });
-        let result = match result {
-            Ok((prompt, events)) => {
-                let result = self.converse(session.as_mut(), iteration, prompt).await;
-                if let Ok(TurnResult::Failed(None, _)) = &result {
-                    self.put_back(events);
-                }
-                result
-            }
+        let result = match self.prompt_for(iteration) {
+            Ok(prompt) => self.converse(session.as_mut(), iteration, prompt).await,
             Err(error) => Err(error),
         };
         self.parts.gate.rest();
@@ -76,7 +66,6 @@ impl Run {
         if let Some(broken) = self.parts.gate.take_broken() {
             return Err(broken.into());
         }
-        self.providers_idle().await?;
         if let Ok(TurnResult::Failed(Some(turn), _)) = &result
             && turn.end == TurnEnd::Lost
         {
@@ -105,10 +94,14 @@ impl Run {
     ) -> Result<TurnResult, EngineError> {
         let mut whole: Option<Turn> = None;
         for number in 1..=PROMPTS {
+            let events = self.add_events(iteration, session.id(), &mut prompt)?;
             self.record_prompt(session, iteration, &prompt, number > 1)?;
             let turn = match self.prompt_and_watch(session, &prompt, iteration).await? {
                 Ok(turn) => turn,
-                Err(error) => return agent_failure(error),
+                Err(error) => {
+                    self.put_back(events);
+                    return agent_failure(error);
+                }
             };
             self.record_turn(iteration, &turn)?;
             let end = turn.end.clone();

@@ -99,7 +99,7 @@ pub fn path(path: &Path) -> bool {
         .windows(2)
         .any(|pair| pair[0] == ".git" && (pair[1] == "config" || pair[1].starts_with("config.")));
     // The folder in which a gateway leaves its token.
-    let gateway = parts.windows(2).any(|pair| pair[0] == "extensions" && pair[1] == "tap");
+    let gateway = parts.windows(3).any(|names| *names == [".copilot", "extensions", "tap"]);
     let process = parts.get(1).is_some_and(|part| part == "proc")
         && parts.last().is_some_and(|part| part == "environ");
     below_config

@@ -16,6 +16,7 @@
 //! | values of a recipe's context | `engine::recipe`; large values on disk in `recipe::spill` |
 //! | signs in guardrails.md | `engine::state_files` |
 //! | lessons | `engine::lessons` |
+//! | events of providers for the agent, output of provider programs | `cli::run_gateway` |
 //! | results of `mcp serve`, prompts of its code tasks | `mcp::memory`, `cli::mcp`, `cli::code_task` |
 //! | answers to hooks | `agent::guarded` (a run's socket), `cli::hook` (printed) |
 //! | results of tools, on their way to the model | `agent::Gate`, known values only |

@@ -54,7 +54,7 @@ fn two() -> Repo {
                 "wait.sh",
                 "n=0\nwhile [ ! -e flag ] && [ $n -lt 600 ]\ndo n=$((n+1)); sleep 0.1\ndone\n",
             ),
-            (".gitignore", "flag\n"),
+            (".gitignore", "flag\nfound.txt\n"),
         ],
     )
 }

@@ -20,6 +20,7 @@ mod tier;
 #[cfg(target_os = "linux")]
 mod attacks;
 mod doctor;
+mod events;
 mod faults;
 mod guard;
 mod honest;

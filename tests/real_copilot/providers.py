@@ -7,7 +7,7 @@ import sys
 
 import websockets
 
-TOOLS = ["greet", "show", "fail", "long", "wait", "die", "more"]
+TOOLS = ["greet", "show", "fail", "long", "wait", "die", "more", "notify"]
 
 
 def tool(name):
@@ -55,6 +55,9 @@ async def main(folder, go):
                     tools = [tool(name) for name in [*TOOLS, "late"]]
                     await send(type="tools.update", tools=tools)
                     await send(type="tool.result", id=call, data="one more")
+                elif name == "notify":
+                    await send(type="push", level="inject", event=frame["args"]["event"])
+                    await send(type="tool.result", id=call, data="told")
                 elif name == "late":
                     await send(type="tool.result", id=call, data="I am new here")
                 elif name == "die":

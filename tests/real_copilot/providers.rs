@@ -28,13 +28,13 @@ fn clients() -> Option<PathBuf> {
 }
 
 /// A provider that binds when the file `go` is in the repository.
-struct Provider {
+pub(crate) struct Provider {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Provider {
-    fn start(scene: &Scene) -> Option<Self> {
+    pub(crate) fn start(scene: &Scene) -> Option<Self> {
         let clients = clients()?;
         let home = scene.repo().with_file_name("copilot").join("extensions/tap");
         let mut child = Command::new("python3")
@@ -51,7 +51,7 @@ impl Provider {
 
     /// Waits for a line that begins so.
     #[track_caller]
-    fn says(&mut self, beginning: &str) -> String {
+    pub(crate) fn says(&mut self, beginning: &str) -> String {
         let mut line = String::new();
         while self.lines.read_line(&mut line).expect("stdout") > 0 {
             if line.starts_with(beginning) {

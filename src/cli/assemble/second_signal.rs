@@ -31,6 +31,11 @@ impl SecondSignal {
         self.lock().files.extend(files);
     }
 
+    /// The files are gone, or another's.
+    pub(in crate::cli) fn removes_nothing(&self) {
+        self.lock().files.clear();
+    }
+
     /// Skips the wait, if there is one; a further signal finds none.
     pub(super) fn skip(&self) -> bool {
         self.lock().wait.take().is_some_and(|wait| {

@@ -234,7 +234,7 @@ async fn events_reach_the_agent_in_the_answer_that_sends_it_back_and_without_one
     let words = ["prompt", "stop", "injected", "turn", "notice: 0", "run ended"];
     insta::assert_snapshot!(only(&scene.told(), &words).join("\n"), @"
     prompt
-    stop: sent back, 0 checks, NoCommit Uncommitted
+    stop: sent back, 1 checks, CheckFailed NoCommit
     injected: Stop ci
     stop: left, 1 checks
     injected: Stop ci

@@ -1,7 +1,7 @@
 //! The agent does not get the token.
 
 use super::{journal, two};
-use crate::repo::Repo;
+use crate::repo::{Repo, finish};
 #[path = "../../support/tier.rs"]
 mod tier;
 
@@ -61,8 +61,8 @@ fn the_guard_denies_every_way_to_the_token_in_each_tier() {
 /// A program that the guard does not see through: it looks for the token wherever it may be.
 const SNEAKY: &str = "\
 home=$(getent passwd $(id -u) | cut -d: -f6)
-for base in \"$HOME\" \"$home\"; do
-  cat $base/.cop*/ext*/t*p/.prov*ken >> found.txt 2>/dev/null
+for base in \"$HOME\"/.cop* \"$home\"/.cop* ../cli-home \"$COPILOT_HOME\"; do
+  cat $base/ext*/t*p/.prov*ken >> found.txt 2>/dev/null
 done
 tr '\\0' '\\n' < /proc/$PPID/environ | grep TAP >> found.txt 2>/dev/null
 : >> found.txt
@@ -70,7 +70,10 @@ tr '\\0' '\\n' < /proc/$PPID/environ | grep TAP >> found.txt 2>/dev/null
 
 #[test]
 fn a_program_in_a_sandbox_does_not_find_the_token() {
-    for tier in ["partial", "full"] {
+    let places = [None, Some("cli-home")];
+    for (tier, place) in
+        ["partial", "full"].into_iter().flat_map(|tier| places.map(|place| (tier, place)))
+    {
         if !tier::has_tier(tier) {
             continue;
         }
@@ -80,23 +83,14 @@ fn a_program_in_a_sandbox_does_not_find_the_token() {
         repo.commit("a program");
         let script = "turns:\n- match: a is there\n  steps: [{run: sh look.sh}]\n";
         let sandbox = format!("--sandbox={tier}");
-        let ran = repo.run(script, &["--gateway=0", &sandbox, "--max-iterations", "1"]);
-        let all = walk(&repo.root());
-        assert!(!all.contains("ptk-"), "{tier}: {}", ran.stdout);
-        assert!(ran.stdout.contains("look.sh"), "{tier}: it ran");
-    }
-}
-
-/// All text below a folder.
-fn walk(folder: &std::path::Path) -> String {
-    let mut text = String::new();
-    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-        let kind = entry.file_type().expect("a kind");
-        if kind.is_dir() {
-            text.push_str(&walk(&entry.path()));
-        } else if kind.is_file() {
-            text.push_str(&String::from_utf8_lossy(&std::fs::read(entry.path()).expect("read")));
+        let args = ["--gateway=0", &sandbox, "--max-iterations", "1", "--json"];
+        let mut command = repo.run_command(script, &args);
+        if let Some(place) = place {
+            command.env("COPILOT_HOME", repo.beside(place));
         }
+        let ran = finish(command);
+        assert!(ran.stdout.contains("look.sh"), "{tier}: it ran");
+        let found = repo.read("found.txt");
+        assert!(!found.contains("ptk-") && !found.contains("TAP_PROVIDER"), "{tier}: {found}");
     }
-    text
 }
