@@ -23,7 +23,7 @@ use self::run_guards::{RunGuards, guardian};
 pub(super) use self::second_signal::SecondSignal;
 use super::args::RunArgs;
 use super::command_names::next_commands;
-use super::context::{TaskContext, unknown_variables};
+use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::launch::{self, Mount, Scratch, Start};
@@ -46,7 +46,7 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
     Around, CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders,
-    SeenAt, Table, VerifyError,
+    Table, VerifyError,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -145,10 +145,9 @@ struct Prepared {
 async fn finish(
     at: TaskContext,
     directory: Option<&Path>,
-    prepared: Prepared,
+    ready: Prepared,
 ) -> Result<Assembled, Failure> {
-    let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } =
-        prepared;
+    let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
     let RunPlan { task, settings, preflight, templates, command, memory } = plan;
     // One turn at a time asks whether it may end.
@@ -162,16 +161,11 @@ async fn finish(
     let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &identity_variables, &rules.tmp).await?;
-    let unknown = unknown_variables()?;
-    let about = notices::notices(&preflight, &settings, &command, identity_notice, &unknown);
-    notices.splice(0..0, about);
+    notices.splice(0..0, notices::notices(&preflight, &settings, &command, identity_notice)?);
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
     let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path()).await;
-    let tools = tools.unwrap_or_else(|notice| {
-        notices.push(notice);
-        None
-    });
+    let tools = or_notice(tools, &mut notices);
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
@@ -188,16 +182,14 @@ async fn finish(
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
     notices.extend(claim.untold.take());
     let model = launch::model(&settings, command.kind);
-    let seen_at = tier::seen_at(walls.tier());
-    let rooms = proof_rooms(&at, &preflight, settings.proof, (seen_at, scratch.path()))?;
+    let rooms = proof_rooms(&at, &preflight, settings.proof, (walls.tier(), scratch.path()))?;
     notices.extend(about_proof(settings.proof, rooms.as_ref()));
-    let table = harness_table(&settings)?;
     let parts = RunParts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(RoomChecks::new(Arc::clone(&walls), claim.run.as_str())),
         rooms,
         proof: settings.proof,
-        table,
+        table: harness_table(&settings)?,
         recipes: Arc::new(recipes),
         start,
         gate,
@@ -227,8 +219,7 @@ async fn finish(
         run_folder: claim.folder.clone(),
         fallbacks: launch::fallbacks(&settings, command.kind, model.as_deref()),
         model,
-        project_context: environment::variable("COPILOT_PROJECT_CONTEXT")
-            .filter(|text| !text.is_empty()),
+        project_context: project_context(),
         lessons: if settings.lessons { LessonUse::Kept } else { LessonUse::Off },
         iteration: claim.resumed.iteration,
         worked: claim.resumed.worked,
@@ -249,6 +240,19 @@ async fn finish(
         _heartbeat: heartbeat,
     };
     Ok(Assembled { parts, guards })
+}
+
+/// What was started, or a notice of why it was not: the run goes on without it.
+fn or_notice<T>(started: Result<Option<T>, String>, notices: &mut Vec<String>) -> Option<T> {
+    started.unwrap_or_else(|notice| {
+        notices.push(notice);
+        None
+    })
+}
+
+/// The user's text for every prompt.
+fn project_context() -> Option<String> {
+    environment::variable("COPILOT_PROJECT_CONTEXT").filter(|text| !text.is_empty())
 }
 
 /// Which calls a human is asked about.
@@ -399,7 +403,7 @@ fn proof_rooms(
     at: &TaskContext,
     preflight: &Preflight,
     mode: ProofMode,
-    (seen_at, scratch): (SeenAt, &Path),
+    (tier, scratch): (Tier, &Path),
 ) -> Result<Option<ProofRooms>, Failure> {
     match mode {
         ProofMode::Room | ProofMode::End => {}
@@ -407,6 +411,7 @@ fn proof_rooms(
     }
     let master = paths::master(at.place.root()).unwrap_or_else(|| scratch.join("master"));
     let base = scratch.join("proof");
+    let seen_at = tier::seen_at(tier);
     let folders = RoomFolders { base: &base, seen_at, master: MasterFolder::Kept(&master) };
     Ok(Some(at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?))
 }
