@@ -5,13 +5,15 @@ mod commands;
 mod events;
 mod folder;
 mod host;
+mod port;
 mod serve;
 
 use std::path::Path;
 
+pub(super) use self::port::{gateway_on, not_listening};
 use super::args::GatewayCommand;
 use super::failure::Failure;
-use crate::gateway::{DirectError, GatewayError, gateway_in};
+use crate::gateway::{DirectError, GatewayError};
 use crate::model::ExitCode;
 
 /// Does it.
@@ -19,21 +21,6 @@ pub(super) fn gateway(directory: Option<&Path>, command: &GatewayCommand) -> Res
     match command {
         GatewayCommand::Serve(args) => serve::serve(directory, args),
         GatewayCommand::Call(args) => call::call(args),
-    }
-}
-
-/// What is known of a gateway that has this port.
-pub(super) fn gateway_on(port: u16) -> Option<String> {
-    let (process, its_port) = gateway_in(&folder::folder().ok()?)?;
-    (its_port == port).then(|| format!("another gateway (process {process})"))
-}
-
-/// A port that cannot be listened to, with who has it if that is known.
-pub(super) fn not_listening(error: GatewayError, port: u16) -> Failure {
-    match gateway_on(port) {
-        Some(other) => Failure::new(ExitCode::Invalid, error)
-            .hint(format!("{other} has the port: use that one, stop it, or choose another port")),
-        None => Failure::from(error),
     }
 }
 

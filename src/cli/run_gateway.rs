@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) use self::feed::Feed;
 pub(super) use self::port::{ReservedPort, reserve};
-use self::programs::{Programs, Provided};
+use self::programs::{Provided, ProviderPrograms};
 use super::assemble::SecondSignal;
 use super::failure::Failure;
 use super::launch::copilot_home;
@@ -80,7 +80,7 @@ pub(super) struct RunGateway {
     files: Mutex<Option<TokenFiles>>,
     ending: Mutex<Option<oneshot::Receiver<()>>>,
     recorder: Mutex<Option<JoinHandle<()>>>,
-    programs: Mutex<Option<Programs>>,
+    programs: Mutex<Option<ProviderPrograms>>,
 }
 
 impl RunGateway {
@@ -181,7 +181,7 @@ impl Providers for RunGateway {
         *self.recorder.lock().unwrap_or_else(PoisonError::into_inner) = Some(recorder);
         let others = direct_route(self.gateway.clone(), self.token.clone());
         serve(&self.gateway, listeners, others);
-        let programs = Programs::start(
+        let programs = ProviderPrograms::start(
             &self.commands,
             &Provided {
                 token: self.token.clone(),

@@ -16,6 +16,7 @@ mod finish;
 mod guard_rules;
 mod harness;
 mod held;
+mod injected;
 mod iterate;
 mod iteration;
 mod lessons;

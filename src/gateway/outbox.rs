@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::close::CloseReason;
 use super::limits::UNREAD_SIZE;
-use super::stranger::Admission;
+use super::stranger::ReadLimit;
 
 /// Something to send.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Outbox {
     /// Bytes in the queue.
     unread: Arc<AtomicUsize>,
     closing: CancellationToken,
-    admission: Admission,
+    limit: ReadLimit,
 }
 
 /// The end that the socket's writer reads.
@@ -39,9 +39,9 @@ pub(super) struct Outgoing {
 pub(super) fn outbox() -> (Outbox, Outgoing) {
     let (sender, queue) = mpsc::unbounded_channel();
     let unread = Arc::new(AtomicUsize::new(0));
-    let (closing, admission) = (CancellationToken::new(), Admission::default());
+    let (closing, limit) = (CancellationToken::new(), ReadLimit::default());
     let outgoing = Outgoing { queue, unread: Arc::clone(&unread) };
-    (Outbox { queue: sender, unread, closing, admission }, outgoing)
+    (Outbox { queue: sender, unread, closing, limit }, outgoing)
 }
 
 impl Outbox {
@@ -68,8 +68,8 @@ impl Outbox {
     }
 
     /// What lets the rest of the connection be read.
-    pub(super) fn admission(&self) -> &Admission {
-        &self.admission
+    pub(super) fn read_limit(&self) -> &ReadLimit {
+        &self.limit
     }
 
     /// Waits until everything is sent.

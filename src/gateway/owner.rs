@@ -184,7 +184,7 @@ impl Owner {
             }
             Effect::Admit(id) => {
                 if let Some(outbox) = self.outboxes.get(&id) {
-                    outbox.admission().admit();
+                    outbox.read_limit().lift();
                 }
             }
             Effect::Close(id, reason) => {

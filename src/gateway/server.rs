@@ -88,7 +88,7 @@ async fn connection(gateway: Gateway, stream: TcpStream, router: Router) {
     let id = gateway.next_connection();
     gateway.tell(Input::Arrived(id, outbox.clone()));
     let closing = outbox.closing().clone();
-    let stream = StrangerStream::new(stream, outbox.admission().clone());
+    let stream = StrangerStream::new(stream, outbox.read_limit().clone());
     let stopped = gateway.stopped().clone();
     let task = gateway.tasks().token();
     let outgoing = Mutex::new(Some(outgoing));

@@ -19,7 +19,7 @@ const PIECE: usize = 4 << 10;
 
 /// Whether a connection has authenticated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Admission(Arc<Gate>);
+pub(super) struct ReadLimit(Arc<Gate>);
 
 #[derive(Debug, Default)]
 struct Gate {
@@ -27,9 +27,9 @@ struct Gate {
     reader: AtomicWaker,
 }
 
-impl Admission {
+impl ReadLimit {
     /// It has: everything is read.
-    pub(super) fn admit(&self) {
+    pub(super) fn lift(&self) {
         self.0.open.store(true, Ordering::Release);
         self.0.reader.wake();
     }
@@ -44,12 +44,12 @@ impl Admission {
 pub(super) struct StrangerStream<S> {
     stream: S,
     left: usize,
-    admission: Admission,
+    limit: ReadLimit,
 }
 
 impl<S> StrangerStream<S> {
-    pub(super) fn new(stream: S, admission: Admission) -> Self {
-        Self { stream, left: STRANGER_SIZE, admission }
+    pub(super) fn new(stream: S, limit: ReadLimit) -> Self {
+        Self { stream, left: STRANGER_SIZE, limit }
     }
 }
 
@@ -60,10 +60,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for StrangerStream<S> {
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.left == 0 {
-            // Registered before it is looked at, so that no admission is missed.
-            self.admission.0.reader.register(context.waker());
+            // Registered before it is looked at, so that no limit is missed.
+            self.limit.0.reader.register(context.waker());
         }
-        if self.admission.is_open() {
+        if self.limit.is_open() {
             return Pin::new(&mut self.stream).poll_read(context, into);
         }
         if self.left == 0 {
@@ -118,15 +118,15 @@ mod tests {
     #[tokio::test]
     async fn a_stranger_is_read_up_to_its_limit_and_then_on_once_it_is_admitted() {
         let sent: &'static [u8] = vec![7; STRANGER_SIZE + 100_000].leak();
-        let admission = Admission::default();
-        let mut stream = StrangerStream::new(sent, admission.clone());
+        let limit = ReadLimit::default();
+        let mut stream = StrangerStream::new(sent, limit.clone());
         let mut first = vec![0; STRANGER_SIZE];
         stream.read_exact(&mut first).await.expect("read");
         let reading =
             tokio::spawn(async move { stream.read_u8().await.map(|_| stream.stream.len()) });
         tokio::task::yield_now().await;
         assert!(!reading.is_finished());
-        admission.admit();
+        limit.lift();
         // The rest could be read at once.
         assert_eq!(reading.await.expect("joined").expect("read"), 99_999);
     }

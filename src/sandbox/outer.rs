@@ -62,6 +62,9 @@ pub fn whole(view: &View, home: Overlay, own: &AgentFolders) -> Profile {
     let mut mounts = Mounts::default();
     own.mount(&mut mounts);
     profile.mounts.extend(mounts.list());
+    // The agent's own folders may hold one.
+    let hidden = view.hidden.iter().filter(|folder| folder.is_dir());
+    profile.mounts.extend(hidden.cloned().map(Bind::Empty));
     profile
 }
 

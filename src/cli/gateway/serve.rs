@@ -13,7 +13,7 @@ use super::commands::obey;
 use super::events::{json_lines, plain_line};
 use super::folder::folder;
 use super::host::{Host, wrong_id};
-use super::not_listening;
+use super::port::not_listening;
 use crate::cli::args::ServeGatewayArgs;
 use crate::cli::environment::redactor;
 use crate::cli::failure::Failure;

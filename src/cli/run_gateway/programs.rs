@@ -46,13 +46,13 @@ pub(super) struct Provided {
 }
 
 /// The running programs. Dropping it kills them.
-pub(super) struct Programs {
+pub(super) struct ProviderPrograms {
     tasks: JoinSet<()>,
     no_more: CancellationToken,
     over: CancellationToken,
 }
 
-impl Programs {
+impl ProviderPrograms {
     /// Starts each command.
     pub(super) fn start(commands: &[String], provided: &Provided, feed: &Arc<Feed>) -> Self {
         let (no_more, over) = (CancellationToken::new(), CancellationToken::new());

@@ -64,6 +64,7 @@ fn json_is_the_whole_object() {
                 "setup": [], "setup_network": null, "may_change": [], "harness": [],
                 "protect": [], "allow": [], "services": [], "network": null, "network_for": [],
                 "readable": [], "visible": [], "devices": [],
+            "gateway": null,
                 "policy": {
                     "default": null, "allowed_tools": [], "blocked_tools": [], "ask_tools": [],
                     "blocked_patterns": [], "command": [], "path": [],
