@@ -75,7 +75,7 @@ struct Made {
     served: bool,
     /// Its result is in the audit.
     reported: bool,
-    /// A hook has reported the result that the server put there.
+    /// A hook has reported the result.
     told: bool,
 }
 
@@ -140,7 +140,7 @@ impl Decisions {
             let hooked = made.allowed && made.call.is_none() && !made.reported;
             hooked && made.session == session && made.arguments == arguments
         })?;
-        made.reported = true;
+        (made.reported, made.told) = (true, true);
         Some(made.at.elapsed())
     }
 
@@ -197,8 +197,9 @@ impl Decisions {
             Asked::Hook => {
                 let by_hook = |made: &Made| made.call.is_none() && made.by != Asked::Server;
                 let fits = |made: &Made| by_hook(made) && same(made);
-                // Of calls at the same time, one whose result is known has ended.
-                let ended = self.0.iter().position(|made| made.reported && fits(made));
+                // Of equal calls at the same time, one whose hook has reported has ended. The others
+                // still wait for theirs.
+                let ended = self.0.iter().position(|made| made.told && fits(made));
                 ended.or_else(|| self.0.iter().position(fits))
             }
             // Permission requests may show other arguments, and some agents reuse call ids. An agent
@@ -396,14 +397,16 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_calls_the_one_with_a_result_has_ended() {
+    fn of_equal_calls_the_one_that_its_hook_reported_has_ended() {
         let mut it = Decisions::default();
         let input = json!({});
         for tool in ["memory_read", "user_prefs"] {
             it.add(&of(Asked::Hook, None, tool, &input), true);
             assert!(it.claim(&of(Asked::Server, None, tool, &input), Asked::Hook));
         }
+        it.note_served("memory_read", &input);
         it.note_served("user_prefs", &input);
+        assert_eq!(it.note_offered_result("user_prefs", &input), None);
         assert_eq!(it.known(&ended("1", &input)).expect("it is there").tool, "user_prefs");
     }
 

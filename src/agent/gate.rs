@@ -19,7 +19,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-pub use self::offered::OfferedTools;
 use self::sessions::Sessions;
 pub use self::shell_room::{Shells, StartRoom};
 use super::arguments::wanted;
@@ -27,6 +26,7 @@ use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
 use super::human::{self, Approved, AskHuman, HumanReply, Question};
 use super::stuck::again;
 use super::task_watch::{TaskWatch, writes_unseen};
+use super::tool_server::OfferedTools;
 use crate::guard::{Files, OfferedTool, Policy, Redactor, TickRule, decide, decide_offered};
 use crate::hooks::ErrorReport;
 use crate::model::{

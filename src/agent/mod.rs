@@ -32,13 +32,13 @@ pub use environment::{ForAgent, for_agent};
 pub use error::AgentError;
 use fault::{LastWords, ReportedFault};
 pub use fault::{classify, classify_json, classify_line, classify_message, hint, reset_in};
-pub use gate::{Busy, Focus, Gate, Locate, OfferedTools, Shells, StartRoom};
+pub use gate::{Busy, Focus, Gate, Locate, Shells, StartRoom};
 pub use guarded::{Greeting, GuardServer, StopHook};
 pub use human::{AskHuman, HumanReply, Question};
 pub use provider::{PROVIDER_URL, ProviderError, provider_variables};
 pub use stuck::{TurnLimits, TurnPulse, observe};
 use tool_server::SessionTools;
-pub use tool_server::{OfferedServer, OpenedEndpoint, ToolServer};
+pub use tool_server::{OfferedServer, OfferedTools, OpenedEndpoint, ToolServer};
 pub use traits::{Agent, Closed, Session};
 
 pub use crate::hooks::PluginError;

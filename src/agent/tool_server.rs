@@ -13,6 +13,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::AgentError;
+use crate::guard::OfferedTool;
 use crate::model::SessionId;
 
 /// The run's own MCP server.
@@ -31,6 +32,15 @@ pub trait ToolServer: Send + Sync {
 
     /// Ends the endpoint, with its clients and their calls.
     fn close(&self, endpoint: &str);
+}
+
+/// The tools that the run's own MCP server offers.
+pub trait OfferedTools: Send + Sync {
+    /// The server's name in the agent's sessions.
+    fn server(&self) -> &str;
+
+    /// The tool of this name. The agent's list may be older than the server's.
+    fn find(&self, name: &str) -> OfferedTool;
 }
 
 /// What a client of an endpoint must know.

@@ -23,19 +23,18 @@ use self::run_guards::{RunGuards, guardian};
 pub(super) use self::second_signal::SecondSignal;
 use super::args::RunArgs;
 use super::command_names::next_commands;
-use super::context::{TaskContext, unknown_variables};
+use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
 use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
-use super::run_tools::RunServer;
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
 use super::{ask, audit, environment, paths, quota, run_tools, tier};
-use crate::agent::{Gate, Greeting, OfferedServer, TurnLimits};
+use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
 use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
@@ -47,7 +46,7 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
     Around, CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders,
-    SeenAt, Table, VerifyError,
+    Table, VerifyError,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -146,12 +145,11 @@ struct Prepared {
 async fn finish(
     at: TaskContext,
     directory: Option<&Path>,
-    prepared: Prepared,
+    ready: Prepared,
 ) -> Result<Assembled, Failure> {
-    let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } =
-        prepared;
+    let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command } = plan;
+    let RunPlan { task, settings, preflight, templates, command, memory } = plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
@@ -161,13 +159,11 @@ async fn finish(
     let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &identity_variables, &rules.tmp).await?;
-    let unknown = unknown_variables()?;
-    let about = notices::notices(&preflight, &settings, &command, identity_notice, &unknown);
-    notices.splice(0..0, about);
+    notices.splice(0..0, notices::notices(&preflight, &settings, &command, identity_notice)?);
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
     let providers = gateway.as_ref().map(|gateway| gateway.source());
-    let tools = run_tools::start(&at, &settings, claim.depth, &gate, providers).await?;
-    let tools = offered(tools, scratch.path(), &mut notices);
+    let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path()).await;
+    let tools = or_notice(tools, &mut notices);
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
@@ -184,16 +180,14 @@ async fn finish(
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
     notices.extend(claim.untold.take());
     let model = launch::model(&settings, command.kind);
-    let seen_at = tier::seen_at(walls.tier());
-    let rooms = proof_rooms(&at, &preflight, settings.proof, (seen_at, scratch.path()))?;
+    let rooms = proof_rooms(&at, &preflight, settings.proof, (walls.tier(), scratch.path()))?;
     notices.extend(about_proof(settings.proof, rooms.as_ref()));
-    let table = harness_table(&settings)?;
     let parts = RunParts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(RoomChecks::new(Arc::clone(&walls), claim.run.as_str())),
         rooms,
         proof: settings.proof,
-        table,
+        table: harness_table(&settings)?,
         recipes: Arc::new(recipes),
         start,
         gate,
@@ -246,17 +240,12 @@ async fn finish(
     Ok(Assembled { parts, guards })
 }
 
-/// The run's server as the agent is offered it, or a notice of why there is none.
-fn offered(
-    started: Result<Option<RunServer>, String>,
-    scratch: &Path,
-    notices: &mut Vec<String>,
-) -> Option<OfferedServer> {
-    let server = started.unwrap_or_else(|notice| {
+/// What was started, or a notice of why it was not: the run goes on without it.
+fn or_notice<T>(started: Result<Option<T>, String>, notices: &mut Vec<String>) -> Option<T> {
+    started.unwrap_or_else(|notice| {
         notices.push(notice);
         None
-    })?;
-    Some(OfferedServer { server: Arc::new(server), config: scratch.join("mcp.json") })
+    })
 }
 
 /// The user's text for every prompt.
@@ -413,7 +402,7 @@ fn proof_rooms(
     at: &TaskContext,
     preflight: &Preflight,
     mode: ProofMode,
-    (seen_at, scratch): (SeenAt, &Path),
+    (tier, scratch): (Tier, &Path),
 ) -> Result<Option<ProofRooms>, Failure> {
     match mode {
         ProofMode::Room | ProofMode::End => {}
@@ -421,6 +410,7 @@ fn proof_rooms(
     }
     let master = paths::master(at.place.root()).unwrap_or_else(|| scratch.join("master"));
     let base = scratch.join("proof");
+    let seen_at = tier::seen_at(tier);
     let folders = RoomFolders { base: &base, seen_at, master: MasterFolder::Kept(&master) };
     Ok(Some(at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?))
 }

@@ -7,41 +7,37 @@ mod offer;
 mod server;
 mod session;
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::context::TaskContext;
-use super::failure::Failure;
-use super::mcp::memory;
-use crate::agent::Gate;
-use crate::config::Settings;
-use crate::mcp::MemoryTools;
+use crate::agent::{Gate, OfferedServer};
+use crate::mcp::{MemorySources, MemoryTools};
 use crate::sys::depth::Depth;
 
 use self::offer::Offer;
 pub(super) use self::offer::ProviderSource;
-pub(super) use self::server::RunServer;
+use self::server::RunServer;
 
-/// Starts the server if there is something to offer: memory that exists or that a layer names,
-/// or a gateway, whose providers may come at any time. Without a port the run goes on without its
-/// tools, and the text says so.
+/// Starts the server if there is something to offer: memory, or a gateway, whose providers may
+/// come at any time. Without a port the run goes on without its tools, and the text says so.
 pub(super) async fn start(
-    at: &TaskContext,
-    settings: &Settings,
+    memory: Option<MemorySources>,
+    providers: Option<ProviderSource>,
     depth: Depth,
     gate: &Arc<Gate>,
-    providers: Option<ProviderSource>,
-) -> Result<Result<Option<RunServer>, String>, Failure> {
-    let sources = memory::sources(at.place.root(), settings)?;
-    let memory = (memory::configured(settings) || sources.exist())
-        .then(|| MemoryTools::new(sources, Arc::clone(gate.redactor()), depth.number()));
+    scratch: &Path,
+) -> Result<Option<OfferedServer>, String> {
     if memory.is_none() && providers.is_none() {
-        return Ok(Ok(None));
+        return Ok(None);
     }
-    let offer = Offer::new(memory, providers);
-    let started = match offer {
+    let tools = |sources| MemoryTools::new(sources, Arc::clone(gate.redactor()), depth.number());
+    let started = match Offer::new(memory.map(tools), providers) {
         Ok(offer) => RunServer::start(Arc::new(offer), Arc::clone(gate)).await,
         Err(error) => Err(error),
     };
-    let failed = |error| format!("the agent gets no memory and no tools of providers: {error}");
-    Ok(started.map(Some).map_err(failed))
+    let config = scratch.join("mcp.json");
+    match started {
+        Ok(server) => Ok(Some(OfferedServer { server: Arc::new(server), config })),
+        Err(error) => Err(format!("the agent gets no memory and no tools of providers: {error}")),
+    }
 }

@@ -124,4 +124,6 @@ fn memory_that_the_repository_may_not_name_stops_the_run() {
     let ran = repo.ralph(&["run", "demo", "--agent", "true"]);
     assert_eq!(ran.code, Some(7), "{}", ran.stderr);
     assert!(ran.stderr.contains("`memory.dir`"), "{}", ran.stderr);
+    let dry = repo.ralph(&["run", "demo", "--agent", "true", "--dry-run"]);
+    assert_eq!((dry.code, &dry.stderr), (Some(7), &ran.stderr));
 }

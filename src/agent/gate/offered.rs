@@ -15,20 +15,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Gate, State};
+use crate::agent::OfferedTools;
 use crate::guard::{OfferedKind, OfferedTool};
 use crate::model::{Asked, AuditEntry, Decision, HookType, SessionId, ToolRequest};
 
 /// ACP's kind of a tool that is none of its others.
 const OTHER: &str = "other";
-
-/// The tools that the run's own MCP server offers.
-pub trait OfferedTools: Send + Sync {
-    /// The server's name in the agent's sessions.
-    fn server(&self) -> &str;
-
-    /// The tool of this name. The agent's list may be older than the server's.
-    fn find(&self, name: &str) -> OfferedTool;
-}
 
 impl Gate {
     /// Sets the tools that the run's own server offers. There is one server in a run.

@@ -9,7 +9,7 @@ use crate::model::ExitCode;
 
 /// The folders and files of memory. Only the user's own configuration may name places outside of
 /// the repository.
-pub(in crate::cli) fn sources(root: &Path, settings: &Settings) -> Result<MemorySources, Failure> {
+pub(super) fn sources(root: &Path, settings: &Settings) -> Result<MemorySources, Failure> {
     let memory = &settings.memory;
     let config = config::user_file().and_then(|file| file.parent().map(Path::to_owned));
     let mut sources = usual_places(root, config);
@@ -32,11 +32,16 @@ pub(in crate::cli) fn sources(root: &Path, settings: &Settings) -> Result<Memory
     Ok(sources)
 }
 
-/// Does a layer name a place of memory?
-pub(in crate::cli) fn configured(settings: &Settings) -> bool {
+/// The memory that the agent of a run may read: there is some, or a layer names a place for it.
+pub(in crate::cli) fn of_run(
+    root: &Path,
+    settings: &Settings,
+) -> Result<Option<MemorySources>, Failure> {
     let memory = &settings.memory;
     let openclaw = memory.openclaw.as_ref().is_some_and(|openclaw| openclaw.value);
-    openclaw || memory.dir.is_some() || memory.prefs.is_some()
+    let named = openclaw || memory.dir.is_some() || memory.prefs.is_some();
+    let sources = sources(root, settings)?;
+    Ok(Some(sources).filter(|sources| named || sources.exist()))
 }
 
 fn is_users(source: &Source) -> bool {

@@ -5,7 +5,7 @@ use tokio::sync::watch;
 use crate::agent::OfferedTools;
 use crate::gateway::{Gateway, SessionHandle, listed};
 use crate::guard::{OfferedKind, OfferedTool};
-use crate::mcp::{MemoryTools, TOOL_NAMES, Tool, Tools as _};
+use crate::mcp::{MemoryTools, Tool, Tools as _};
 use crate::sys::random_hex;
 
 /// Random bytes of the server's name, which has seven characters. The CLI puts it and a hyphen
@@ -58,8 +58,8 @@ impl OfferedTools for Offer {
     }
 
     fn find(&self, name: &str) -> OfferedTool {
-        let in_memory = TOOL_NAMES.contains(&name)
-            && self.memory.iter().any(|memory| memory.list().iter().any(|tool| tool.name == name));
+        let in_memory =
+            self.memory.iter().any(|memory| memory.list().iter().any(|tool| tool.name == name));
         if in_memory {
             return OfferedTool { name: name.to_owned(), kind: OfferedKind::Memory };
         }

@@ -16,7 +16,7 @@ const TOKEN: usize = 16;
 const ID: usize = 4;
 
 /// The running server; dropping it ends every call.
-pub(in crate::cli) struct RunServer {
+pub(super) struct RunServer {
     offer: Arc<Offer>,
     gate: Arc<Gate>,
     open: Arc<Open>,
