@@ -49,13 +49,7 @@ pub fn outer(view: &View, own: &AgentFolders) -> Profile {
     own.mount(&mut mounts);
     let mut mounts = mounts.list();
     hide(view, &mut mounts);
-    Profile {
-        home: None,
-        mounts,
-        network: Network::Host,
-        ports: Vec::new(),
-        watched: Vec::new(),
-    }
+    Profile { home: None, mounts, network: Network::Host, ports: Vec::new(), watched: Vec::new() }
 }
 
 /// The profile of an agent that runs its commands itself.
