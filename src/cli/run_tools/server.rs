@@ -25,10 +25,13 @@ pub(super) struct RunServer {
 
 /// The endpoints that are open.
 #[derive(Default)]
-struct Open(Mutex<HashMap<String, (Arc<Endpoint>, Arc<RunTools>)>>);
+struct Open(Mutex<EndpointsBySession>);
+
+/// Each endpoint with its tools.
+type EndpointsBySession = HashMap<String, (Arc<Endpoint>, Arc<RunTools>)>;
 
 impl Open {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, (Arc<Endpoint>, Arc<RunTools>)>> {
+    fn lock(&self) -> MutexGuard<'_, EndpointsBySession> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
