@@ -102,6 +102,13 @@ impl AgentCommand {
     }
 }
 
+/// The arguments that name a file of MCP servers to the Copilot CLI.
+pub(super) fn mcp_config(file: &Path) -> [OsString; 2] {
+    let mut named = OsString::from("@");
+    named.push(file);
+    ["--additional-mcp-config".into(), named]
+}
+
 /// Sets the environment, the folder and the output pipes of an agent's process.
 pub(super) fn prepare(
     command: &mut Command,

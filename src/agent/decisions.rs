@@ -68,8 +68,15 @@ struct Made {
     tool: String,
     arguments: [u8; 32],
     allowed: bool,
+    /// The layer that asked.
+    by: Asked,
     at: Instant,
+    /// The run's own server has run this call.
+    served: bool,
+    /// Its result is in the audit.
     reported: bool,
+    /// A hook has reported the result.
+    told: bool,
 }
 
 impl Decisions {
@@ -82,9 +89,47 @@ impl Decisions {
                 tool: request.tool.clone(),
                 arguments: digest(&request.input),
                 allowed,
+                by: request.asked,
                 at: Instant::now(),
+                served: false,
                 reported: false,
+                told: false,
             });
+        }
+    }
+
+    /// Takes a permission for the run's own server, which runs one call with it: that of the layer
+    /// that vouches for calls. The decision still waits for the end of the call. A sub-agent's
+    /// call comes in its parent's session.
+    pub(super) fn claim(&mut self, request: &ToolRequest, vouched_by: Asked) -> bool {
+        let arguments = digest(&request.input);
+        let hooked = vouched_by == Asked::Hook;
+        let fits = |made: &&mut Made| {
+            let same = made.tool == request.tool && made.arguments == arguments;
+            let vouches = made.by != Asked::Server && (made.call.is_none() || !hooked);
+            let own = made.session == request.session.as_str();
+            made.allowed && !made.served && same && vouches && (own || hooked)
+        };
+        let made = self.0.iter_mut().find(fits);
+        made.map(|made| made.served = true).is_some()
+    }
+
+    /// Is there a permission by a hook for a call with this tool and these arguments?
+    pub(super) fn was_allowed_by_hook(&self, tool: &str, input: &Value) -> bool {
+        let arguments = digest(input);
+        let hooked = |made: &Made| made.allowed && made.by == Asked::Hook;
+        self.0.iter().any(|made| hooked(made) && made.tool == tool && made.arguments == arguments)
+    }
+
+    /// Notes that the run's own server has put a call's result into the audit.
+    pub(super) fn note_served(&mut self, tool: &str, input: &Value) {
+        let arguments = digest(input);
+        let fits = |made: &&mut Made| {
+            let ran = made.served || made.by == Asked::Server;
+            ran && !made.reported && made.tool == tool && made.arguments == arguments
+        };
+        if let Some(made) = self.0.iter_mut().find(fits) {
+            made.reported = true;
         }
     }
 
@@ -95,7 +140,28 @@ impl Decisions {
             let hooked = made.allowed && made.call.is_none() && !made.reported;
             hooked && made.session == session && made.arguments == arguments
         })?;
-        made.reported = true;
+        (made.reported, made.told) = (true, true);
+        Some(made.at.elapsed())
+    }
+
+    /// The same for a call of the run's own server: none if the server has put this result into the
+    /// audit. Of equal calls at the same time, others may still run or be on their way.
+    pub(super) fn note_offered_result(&mut self, tool: &str, input: &Value) -> Option<Duration> {
+        let arguments = digest(input);
+        let same = |made: &&mut Made| {
+            made.allowed
+                && made.by == Asked::Hook
+                && made.tool == tool
+                && made.arguments == arguments
+        };
+        let mut all = self.0.iter_mut();
+        if let Some(made) = all.find(|made| same(made) && made.reported && !made.told) {
+            made.told = true;
+            return None;
+        }
+        let mut all = self.0.iter_mut();
+        let made = all.find(|made| same(made) && !made.served && !made.reported)?;
+        (made.reported, made.told) = (true, true);
         Some(made.at.elapsed())
     }
 
@@ -128,15 +194,27 @@ impl Decisions {
         let arguments = digest(ended.input);
         let same = |made: &Made| made.allowed && made.arguments == arguments && made.fits(ended);
         match ended.vouched_by {
-            Asked::Hook => self.0.iter().position(|made| made.call.is_none() && same(made)),
-            // Permission requests may show other arguments, and some agents reuse call ids.
-            Asked::Permission => {
+            Asked::Hook => {
+                let by_hook = |made: &Made| made.call.is_none() && made.by != Asked::Server;
+                let fits = |made: &Made| by_hook(made) && same(made);
+                // Of equal calls at the same time, one whose hook has reported has ended. The others
+                // still wait for theirs.
+                let ended = self.0.iter().position(|made| made.told && fits(made));
+                ended.or_else(|| self.0.iter().position(fits))
+            }
+            // Permission requests may show other arguments, and some agents reuse call ids. An agent
+            // may ask for no permission where a tool only reads: then the server decided.
+            Asked::Permission | Asked::Server => {
                 let position = |fits: &dyn Fn(&Made) -> bool| {
                     self.0.iter().position(|made| made.call.is_some() && fits(made))
                 };
                 position(&|made| same(made) && made.is_of(ended))
                     .or_else(|| position(&same))
                     .or_else(|| position(&|made| made.allowed && made.is_of(ended)))
+                    .or_else(|| {
+                        let by_server = |made: &Made| made.by == Asked::Server && same(made);
+                        self.0.iter().position(by_server)
+                    })
             }
         }
     }
@@ -266,6 +344,70 @@ mod tests {
         add(&mut it, "s", None, &input, true);
         assert!(!it.take_denied(&ended("1", &input)));
         assert_eq!(it.take(&ended("2", &input)), CallStanding::Allowed);
+    }
+
+    fn of(asked: Asked, call: Option<&str>, tool: &str, input: &Value) -> ToolRequest {
+        ToolRequest {
+            session: SessionId::new("s"),
+            call: call.map(str::to_owned),
+            tool: tool.to_owned(),
+            input: input.clone(),
+            asked,
+        }
+    }
+
+    #[test]
+    fn the_server_runs_one_call_for_each_decision_which_still_waits_for_its_end() {
+        let mut it = Decisions::default();
+        let input = json!({"name": "Alice"});
+        let by_server = of(Asked::Server, None, "desk.greet", &input);
+        it.add(&of(Asked::Hook, None, "desk.greet", &input), true);
+        it.add(&of(Asked::Permission, Some("1"), "desk.greet", &input), true);
+        let other = of(Asked::Server, None, "desk.other", &input);
+        assert!(!it.claim(&other, Asked::Hook), "another tool");
+        assert!(it.claim(&by_server, Asked::Hook));
+        assert!(!it.claim(&by_server, Asked::Hook), "its permission request is no second call");
+        assert!(it.was_allowed_by_hook("desk.greet", &input));
+        it.note_served("desk.greet", &input);
+        assert!(it.known(&ended("1", &input)).expect("it is there").reported);
+        it.add(&of(Asked::Hook, None, "desk.greet", &input), true);
+        assert_eq!(it.note_offered_result("desk.greet", &input), None, "it is recorded already");
+        assert!(it.note_offered_result("desk.greet", &input).is_some(), "the server had no part");
+        assert_eq!(it.note_offered_result("desk.greet", &input), None);
+        it.0.pop();
+        assert_eq!(it.take(&ended("1", &input)), CallStanding::Allowed);
+        assert_eq!(it.take(&ended("2", &input)), CallStanding::Undecided);
+    }
+
+    #[test]
+    fn without_a_hook_a_permission_or_the_server_s_own_yes_vouches() {
+        let mut it = Decisions::default();
+        let (asks, silent) = (json!({"a": 1}), json!({"a": 2}));
+        it.add(&of(Asked::Permission, Some("1"), "desk.greet", &asks), true);
+        assert!(it.claim(&of(Asked::Server, None, "desk.greet", &asks), Asked::Permission));
+        assert_eq!(it.take(&asked("1", &asks)), CallStanding::Allowed);
+        let by_server = of(Asked::Server, None, "desk.greet", &silent);
+        assert!(!it.claim(&by_server, Asked::Permission));
+        it.add(&by_server, true);
+        assert!(!it.claim(&by_server, Asked::Permission), "each call is decided");
+        let hooked = ended("2", &silent);
+        assert_eq!(it.take(&hooked), CallStanding::Undecided, "where there is a hook");
+        assert_eq!(it.take(&asked("2", &silent)), CallStanding::Allowed);
+        assert_eq!(it.take(&asked("3", &silent)), CallStanding::Undecided);
+    }
+
+    #[test]
+    fn of_equal_calls_the_one_that_its_hook_reported_has_ended() {
+        let mut it = Decisions::default();
+        let input = json!({});
+        for tool in ["memory_read", "user_prefs"] {
+            it.add(&of(Asked::Hook, None, tool, &input), true);
+            assert!(it.claim(&of(Asked::Server, None, tool, &input), Asked::Hook));
+        }
+        it.note_served("memory_read", &input);
+        it.note_served("user_prefs", &input);
+        assert_eq!(it.note_offered_result("user_prefs", &input), None);
+        assert_eq!(it.known(&ended("1", &input)).expect("it is there").tool, "user_prefs");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! matched with its decision. The rules live in `guard`, other audit entries in `audit`.
 
 mod audit;
+mod offered;
 mod sessions;
 mod shell_room;
 mod shells;
@@ -13,9 +14,10 @@ mod wall;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use self::sessions::Sessions;
 pub use self::shell_room::{Shells, StartRoom};
@@ -24,7 +26,8 @@ use super::decisions::{CallStanding, Decisions, EndedCall, KnownCall};
 use super::human::{self, Approved, AskHuman, HumanReply, Question};
 use super::stuck::again;
 use super::task_watch::{TaskWatch, writes_unseen};
-use crate::guard::{Files, Policy, Redactor, TickRule, decide};
+use super::tool_server::OfferedTools;
+use crate::guard::{Files, OfferedTool, Policy, Redactor, TickRule, decide, decide_offered};
 use crate::hooks::ErrorReport;
 use crate::model::{
     Asked, AuditDecision, AuditEntry, Decision, EventKind, HookType, ReadBack, Record, RecordError,
@@ -56,6 +59,8 @@ pub struct Gate {
     files: Box<dyn Files + Send + Sync>,
     human: Option<AskHuman>,
     shells: Option<Shells>,
+    /// The tools of the run's own server, if there is one.
+    offered: OnceLock<Arc<dyn OfferedTools>>,
     state: Mutex<State>,
 }
 
@@ -64,6 +69,8 @@ struct State {
     focus: Option<Focus>,
     /// The turn is over or being cancelled, so every call is denied.
     resting: bool,
+    /// Cancelled when the turn is over.
+    turn: CancellationToken,
     decisions: Decisions,
     approved: Approved,
     sessions: Sessions,
@@ -93,7 +100,15 @@ impl Gate {
         redactor: Arc<Redactor>,
         files: Box<dyn Files + Send + Sync>,
     ) -> Self {
-        Self { record, redactor, files, human: None, shells: None, state: Mutex::default() }
+        Self {
+            record,
+            redactor,
+            files,
+            human: None,
+            shells: None,
+            offered: OnceLock::new(),
+            state: Mutex::default(),
+        }
     }
 
     /// Adds a human who can be asked.
@@ -111,6 +126,7 @@ impl Gate {
             shells.begin(&focus.policy)?;
         }
         let mut state = self.state();
+        state.turn.cancel();
         *state = State {
             task: focus
                 .policy
@@ -141,6 +157,7 @@ impl Gate {
             state.task.look();
         }
         state.resting = true;
+        state.turn.cancel();
     }
 
     /// The redaction that everything of this run goes through.
@@ -160,22 +177,25 @@ impl Gate {
     /// Decides a call, records the decision, and only then returns it.
     pub fn decide(&self, request: &ToolRequest) -> Decision {
         let asked = Instant::now();
+        if let Some((request, tool)) = self.as_offered(request) {
+            let decision = self.or_by_human(&request, self.judge(&request, Some(&tool)));
+            return self.answer(&request, decision, asked);
+        }
         let request = match self.as_decided(request) {
             Ok(request) => request,
             Err(denied) => return self.answer(request, denied, asked),
         };
         let request = request.as_ref();
-        let decision = self.judge(request);
-        let decision = if decision.for_a_human && !decision.allowed() {
-            self.by_human(request, decision)
-        } else {
-            decision
-        };
+        let decision = self.or_by_human(request, self.judge(request, None));
         self.answer(request, decision, asked)
     }
 
-    /// Asks the human, if there is one. A yes covers this call only.
-    fn by_human(&self, request: &ToolRequest, decision: Decision) -> Decision {
+    /// The decision, or that of the human where it is left to one and there is one. A yes covers
+    /// this call only.
+    fn or_by_human(&self, request: &ToolRequest, decision: Decision) -> Decision {
+        if !decision.for_a_human || decision.allowed() {
+            return decision;
+        }
         if self.state().approved.take(request) {
             return human::settled(HumanReply::Yes, decision);
         }
@@ -198,7 +218,7 @@ impl Gate {
         self.answer(request, Decision::deny(rule, reason), Instant::now())
     }
 
-    fn judge(&self, request: &ToolRequest) -> Decision {
+    fn judge(&self, request: &ToolRequest, offered: Option<&OfferedTool>) -> Decision {
         let mut state = self.state();
         state.task.look();
         if state.sessions.is_closed(request.session.as_str()) {
@@ -218,6 +238,10 @@ impl Gate {
             let reason = "Nothing ran: the guard's hook is not in force in this session.";
             return Decision::deny("guard.not-in-force", reason);
         }
+        if request.asked == Asked::Server && state.hooked {
+            let reason = "Nothing ran: the guard's hook did not decide this call.";
+            return Decision::deny("guard.not-decided", reason);
+        }
         let mut policy = state.policy_as_it_stands(&focus);
         // A launch inside a recipe may start in a subfolder of the run's own folder.
         if let Some(cwd) = state.sessions.cwd(request.session.as_str())
@@ -234,10 +258,17 @@ impl Gate {
             Arc::make_mut(&mut policy).cwd = cwd.to_owned();
         }
         drop(state);
-        catch_unwind(AssertUnwindSafe(|| decide(request, &policy, self.files.as_ref())))
-            .unwrap_or_else(|_| {
-                Decision::deny("guard.fault", "Nothing ran: the guard failed on this call.")
-            })
+        if let Some(denied) = offered.and_then(|tool| self.known_secret(tool, &request.input)) {
+            return denied;
+        }
+        let files = self.files.as_ref();
+        let decided = catch_unwind(AssertUnwindSafe(|| match offered {
+            Some(tool) => decide_offered(tool, &request.input, &policy, files),
+            None => decide(request, &policy, files),
+        }));
+        decided.unwrap_or_else(|_| {
+            Decision::deny("guard.fault", "Nothing ran: the guard failed on this call.")
+        })
     }
 
     fn answer(&self, request: &ToolRequest, decision: Decision, asked: Instant) -> Decision {

@@ -22,6 +22,7 @@ pub mod scripted;
 mod stderr;
 mod stuck;
 mod task_watch;
+mod tool_server;
 mod traits;
 mod wire_log;
 
@@ -36,6 +37,8 @@ pub use guarded::{Greeting, GuardServer, StopHook};
 pub use human::{AskHuman, HumanReply, Question};
 pub use provider::{PROVIDER_URL, ProviderError, provider_variables};
 pub use stuck::{TurnLimits, TurnPulse, observe};
+use tool_server::SessionTools;
+pub use tool_server::{OfferedServer, OfferedTools, OpenedEndpoint, ToolServer};
 pub use traits::{Agent, Closed, Session};
 
 pub use crate::hooks::PluginError;

@@ -252,6 +252,9 @@ pub(crate) struct LogArgs {
     /// Keep printing events until the run ends
     #[arg(short, long)]
     pub(crate) follow: bool,
+    /// Print only what tool providers pushed to this stream
+    #[arg(long, value_name = "NAME")]
+    pub(crate) stream: Option<String>,
     /// Print the events as JSON lines
     #[arg(long)]
     pub(crate) json: bool,

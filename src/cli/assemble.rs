@@ -6,6 +6,7 @@ mod last;
 mod notices;
 mod plan;
 mod run_guards;
+mod second_signal;
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -19,21 +20,23 @@ use self::claim::{Claim, claim, make_private};
 pub(super) use self::notices::unknown_variables as about_unknown;
 pub(super) use self::plan::{RunPlan, limits, preflight, templates};
 use self::run_guards::{RunGuards, guardian};
+pub(super) use self::second_signal::SecondSignal;
 use super::args::RunArgs;
 use super::command_names::next_commands;
-use super::context::{TaskContext, unknown_variables};
+use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
+use super::run_gateway::{self, GatewayStart, ReservedPort, RunGateway};
 use super::screen::{self, Show};
 use super::secret_files::SecretFiles;
 use super::walls::RunWalls;
-use super::{ask, audit, environment, paths, quota, tier};
+use super::{ask, audit, environment, paths, quota, run_tools, tier};
 use crate::agent::{Gate, Greeting, TurnLimits};
 use crate::config::Settings;
-use crate::engine::{BaselineRun, LessonUse, RunParts};
+use crate::engine::{BaselineRun, LessonUse, Providers, RunParts};
 use crate::events::{Emitter, JOURNAL_FILE, WithAudit};
 use crate::guard::OsFiles;
 use crate::model::{ExitCode, ProofMode, Record, Reporter, Task, Tier};
@@ -43,7 +46,7 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
     Around, CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders,
-    SeenAt, Table, VerifyError,
+    Table, VerifyError,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -68,6 +71,8 @@ pub(super) async fn assemble(
     let claim = claim(&at, args, clock, live.as_ref()).await?;
     // Only now TASK.md is what the human left, or what was proven.
     let plan = RunPlan::of(&at, args)?;
+    // A port that is named and taken ends the run before it leaves anything.
+    let port = run_gateway::reserve(plan.settings.gateway).await?;
     make_private(&claim.folder)?;
     for folder in [&claim.folder, &at.folder.dir, at.place.repo.git_dir()] {
         atomic::probe(folder, ROOM)?;
@@ -86,14 +91,49 @@ pub(super) async fn assemble(
     let mut recording = record(&at, &claim, &plan, &walls, screen)?;
     recording.notices.insert(0, told);
     recording.notices.extend(walls.notice());
-    let parts = Prepared { claim, plan, scratch, heartbeat, recording, walls, clock };
+    let gateway = gateway(&at, &claim, &plan, &walls, port, &mut recording).await?;
+    let parts = Prepared { claim, plan, gateway, scratch, heartbeat, recording, walls, clock };
     finish(at, directory, parts).await
+}
+
+/// The gateway of a run that has one, with what people should know of it.
+async fn gateway(
+    at: &TaskContext,
+    claim: &Claim,
+    plan: &RunPlan,
+    walls: &RunWalls,
+    port: ReservedPort,
+    recording: &mut Recording,
+) -> Result<Option<Arc<RunGateway>>, Failure> {
+    let listeners = match port {
+        ReservedPort::None(notice) => {
+            recording.notices.extend(notice);
+            return Ok(None);
+        }
+        ReservedPort::Listening(listeners) => listeners,
+    };
+    let (gateway, notice) = RunGateway::new(GatewayStart {
+        listeners,
+        programs: &plan.settings.providers,
+        run: &claim.run,
+        task: &plan.task.name,
+        cwd: at.place.root(),
+        folder: &claim.folder,
+        events: Arc::clone(&recording.events),
+        redactor: Arc::clone(walls.redactor()),
+        stop: claim.stop.clone(),
+        second: Arc::clone(&claim.second),
+    })
+    .await?;
+    recording.notices.extend(notice);
+    Ok(Some(gateway))
 }
 
 /// A run whose tree is taken and whose journal is open.
 struct Prepared {
     claim: Claim,
     plan: RunPlan,
+    gateway: Option<Arc<RunGateway>>,
     scratch: Scratch,
     heartbeat: Heartbeat,
     recording: Recording,
@@ -105,26 +145,25 @@ struct Prepared {
 async fn finish(
     at: TaskContext,
     directory: Option<&Path>,
-    prepared: Prepared,
+    ready: Prepared,
 ) -> Result<Assembled, Failure> {
-    let Prepared { mut claim, plan, scratch, heartbeat, recording, walls, clock } = prepared;
+    let Prepared { mut claim, plan, gateway, scratch, heartbeat, recording, walls, clock } = ready;
     let Recording { events, gate, mut notices } = recording;
-    let RunPlan { task, settings, preflight, templates, command } = plan;
+    let RunPlan { task, settings, preflight, templates, command, memory } = plan;
     // One turn at a time asks whether it may end.
     let (ask_stop, stops) = mpsc::channel(1);
-    let ask_stop = settings.stop_check.then_some(ask_stop);
+    let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
     let mount =
         launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
-    let (identity, identity_notice) = committer(claim.identity.take());
-    let own_identity = identity_notice.is_some().then_some(&identity);
-    let identity_variables = launch::identity_variables(own_identity);
+    let (identity, identity_notice, identity_variables) = committer(claim.identity.take());
     let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &identity_variables, &rules.tmp).await?;
-    let unknown = unknown_variables()?;
-    let about = notices::notices(&preflight, &settings, &command, identity_notice, &unknown);
-    notices.splice(0..0, about);
+    notices.splice(0..0, notices::notices(&preflight, &settings, &command, identity_notice)?);
     notices.extend(quota::warning(claim.run.as_str(), at.place.root()).await);
+    let providers = gateway.as_ref().map(|gateway| gateway.source());
+    let tools = run_tools::start(memory, providers, claim.depth, &gate, scratch.path()).await;
+    let tools = or_notice(tools, &mut notices);
     let start = launch::starter(Start {
         environment: launch::environment(command.kind, &rules.tmp, &identity_variables)?,
         plugin: mount.plugin,
@@ -133,6 +172,7 @@ async fn finish(
         folder: claim.folder.clone(),
         home: launch::copilot_home(),
         logs: scratch.path().join("logs"),
+        tools,
         gate: Arc::clone(&gate),
         command: walls.agent(&command)?,
         via: settings.via,
@@ -140,16 +180,14 @@ async fn finish(
     let guardian = guardian(&claim.run, scratch.path(), &events)?;
     notices.extend(claim.untold.take());
     let model = launch::model(&settings, command.kind);
-    let seen_at = tier::seen_at(walls.tier());
-    let rooms = proof_rooms(&at, &preflight, settings.proof, (seen_at, scratch.path()))?;
+    let rooms = proof_rooms(&at, &preflight, settings.proof, (walls.tier(), scratch.path()))?;
     notices.extend(about_proof(settings.proof, rooms.as_ref()));
-    let table = harness_table(&settings)?;
     let parts = RunParts {
         repo: Arc::new(at.place.repo),
         checks: Arc::new(RoomChecks::new(Arc::clone(&walls), claim.run.as_str())),
         rooms,
         proof: settings.proof,
-        table,
+        table: harness_table(&settings)?,
         recipes: Arc::new(recipes),
         start,
         gate,
@@ -179,11 +217,12 @@ async fn finish(
         run_folder: claim.folder.clone(),
         fallbacks: launch::fallbacks(&settings, command.kind, model.as_deref()),
         model,
-        project_context: environment::variable("COPILOT_PROJECT_CONTEXT")
-            .filter(|text| !text.is_empty()),
+        project_context: project_context(),
         lessons: if settings.lessons { LessonUse::Kept } else { LessonUse::Off },
         iteration: claim.resumed.iteration,
         worked: claim.resumed.worked,
+        providers: gateway.map(|gateway| gateway as Arc<dyn Providers>),
+        stop_check: settings.stop_check,
         stops,
         commands: next_commands(directory, &task.name),
         notices,
@@ -199,6 +238,19 @@ async fn finish(
         _heartbeat: heartbeat,
     };
     Ok(Assembled { parts, guards })
+}
+
+/// What was started, or a notice of why it was not: the run goes on without it.
+fn or_notice<T>(started: Result<Option<T>, String>, notices: &mut Vec<String>) -> Option<T> {
+    started.unwrap_or_else(|notice| {
+        notices.push(notice);
+        None
+    })
+}
+
+/// The user's text for every prompt.
+fn project_context() -> Option<String> {
+    environment::variable("COPILOT_PROJECT_CONTEXT").filter(|text| !text.is_empty())
 }
 
 /// Which calls a human is asked about.
@@ -278,14 +330,15 @@ fn record(
     Ok(Recording { events, gate: Arc::new(gate), notices })
 }
 
-/// Who commits, with a notice if git does not know.
-fn committer(known: Option<Identity>) -> (Identity, Option<String>) {
+/// Who commits, with a notice and variables for children if git does not know.
+fn committer(known: Option<Identity>) -> (Identity, Option<String>, Vec<(String, String)>) {
     match known {
-        Some(identity) => (identity, None),
+        Some(identity) => (identity, None, launch::identity_variables(None)),
         None => {
             let ours = Identity::of_the_runner();
             let notice = format!("git has no user name and email: commits are by {}", ours.author);
-            (ours, Some(notice))
+            let variables = launch::identity_variables(Some(&ours));
+            (ours, Some(notice), variables)
         }
     }
 }
@@ -349,7 +402,7 @@ fn proof_rooms(
     at: &TaskContext,
     preflight: &Preflight,
     mode: ProofMode,
-    (seen_at, scratch): (SeenAt, &Path),
+    (tier, scratch): (Tier, &Path),
 ) -> Result<Option<ProofRooms>, Failure> {
     match mode {
         ProofMode::Room | ProofMode::End => {}
@@ -357,6 +410,7 @@ fn proof_rooms(
     }
     let master = paths::master(at.place.root()).unwrap_or_else(|| scratch.join("master"));
     let base = scratch.join("proof");
+    let seen_at = tier::seen_at(tier);
     let folders = RoomFolders { base: &base, seen_at, master: MasterFolder::Kept(&master) };
     Ok(Some(at.place.repo.proof_rooms(&at.layout, folders, &preflight.human)?))
 }

@@ -63,6 +63,7 @@ pub(super) async fn canary(command: &AgentCommand) -> Result<Canary, Failure> {
         command: command.clone(),
         via: Via::Acp,
         logs: base.join("logs"),
+        tools: None,
         environment: (variables, arguments),
         plugin: mount.plugin,
         run: RunId::new("doctor-canary"),

@@ -122,6 +122,9 @@ fn overview(at: &TaskContext, task: &Task) -> String {
     if !openings.is_empty() {
         text.push_str(&format!("\n\nin the sandbox: {}", openings.join("; ")));
     }
+    if let Some(gateway) = task.settings.gateway {
+        text.push_str(&format!("\n\ngateway: {gateway}"));
+    }
     if task.criteria.is_empty() {
         text.push_str("\nNo criteria");
         return text;

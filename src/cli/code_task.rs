@@ -119,6 +119,7 @@ async fn session(
         folder: scratch.to_owned(),
         home: launch::copilot_home(),
         logs: scratch.join("logs"),
+        tools: None,
         gate: Arc::clone(&gate),
         command: walls.agent(&command)?,
         via: settings.via,

@@ -134,12 +134,30 @@ fn with_repository(
         let values = config::from_task(&task.settings)?;
         layers.push(Layer { source: Source::Task, values });
     }
+    refuse_gateway(&repository)?;
     layers.push(repository);
     if let Some(users) = config::user_file() {
         let values = config::from_file(&users)?;
         layers.push(Layer { source: Source::User(users), values });
     }
     Ok(layers)
+}
+
+/// Refuses a gateway in the repository's own configuration: it would open a port, and start
+/// programs, wherever somebody clones the repository.
+fn refuse_gateway(repository: &Layer) -> Result<(), Failure> {
+    let gateway = &repository.values.gateway;
+    if gateway.chosen.is_none() && gateway.providers.is_empty() {
+        return Ok(());
+    }
+    let place = match &gateway.place {
+        Some(place) => format!("{}\n", place.shown("error")),
+        None => format!("{}: ", repository.source),
+    };
+    let why = format!("{place}a repository's configuration cannot have a `[gateway]`");
+    Err(Failure::new(ExitCode::Invalid, why).hint(
+        "move it to ~/.config/ralph-copilot/config.toml; for one task, set `gateway` in TASK.md",
+    ))
 }
 
 impl TaskContext {

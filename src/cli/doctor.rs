@@ -298,6 +298,7 @@ async fn probe(
         folder: scratch.path().to_owned(),
         home: launch::copilot_home(),
         logs: scratch.path().join("logs"),
+        tools: None,
         gate: Arc::clone(&gate),
     });
     let mut agent = start(launch::model(settings, command.kind)).await?;

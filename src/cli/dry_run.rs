@@ -13,8 +13,10 @@ use super::failure::Failure;
 use super::paths::temporary;
 use super::print::{checkpoint_for_people, say, say_json};
 use super::{environment, launch, tier};
+use crate::config::Settings;
 use crate::engine::{NextStep, Spent, lessons_for, next, require_checks, ticked_without_proof};
-use crate::model::{Criterion, Outcome, TaskState};
+use crate::gateway::DEFAULT_PORT;
+use crate::model::{Criterion, GatewayUse, Outcome, TaskState};
 use crate::prompt::IterationValues;
 use crate::sys::clock::Clock;
 use crate::verify::{CheckPhase, GUARDRAILS, PROGRESS, TASK, plan};
@@ -159,6 +161,8 @@ impl DryRun<'_> {
             "blocked": self.blocked(),
             "unproven": self.unproven(),
             "checks": self.checks(),
+            "gateway": self.plan.settings.gateway,
+            "provider_programs": self.plan.settings.providers,
             "prompt": prompt,
         })
     }
@@ -170,6 +174,7 @@ impl DryRun<'_> {
             format!("task    {} on {checkpoint}", self.plan.task.name),
             format!("agent   {} {}", command.program.display(), command.args.join(" ")),
         ];
+        lines.extend(gateway(&self.plan.settings));
         lines.extend(self.checks().iter().map(|check| format!("check   {check}")));
         if let Some(recipe) = first.and_then(|criterion| criterion.recipe.as_ref()) {
             lines.push(format!(
@@ -178,4 +183,16 @@ impl DryRun<'_> {
         }
         lines.join("\n")
     }
+}
+
+/// The lines about the gateway that a run would have.
+fn gateway(settings: &Settings) -> Vec<String> {
+    let port = match settings.gateway {
+        GatewayUse::Off => return Vec::new(),
+        GatewayUse::On => format!("gateway port {DEFAULT_PORT} on loopback, if it is free"),
+        GatewayUse::Port(0) => "gateway a free port on loopback".to_owned(),
+        GatewayUse::Port(port) => format!("gateway port {port} on loopback"),
+    };
+    let programs = settings.providers.iter().map(|command| format!("program {command}"));
+    std::iter::once(port).chain(programs).collect()
 }

@@ -5,10 +5,12 @@ mod commands;
 mod events;
 mod folder;
 mod host;
+mod port;
 mod serve;
 
 use std::path::Path;
 
+pub(super) use self::port::{gateway_on, not_listening};
 use super::args::GatewayCommand;
 use super::failure::Failure;
 use crate::gateway::{DirectError, GatewayError};
@@ -27,7 +29,7 @@ impl From<GatewayError> for Failure {
         let (code, hint) = match &error {
             GatewayError::Listen { .. } => (
                 ExitCode::Invalid,
-                Some("another program uses the port: stop it, or choose another one with --port"),
+                Some("another program uses the port: stop it, or choose another port"),
             ),
             GatewayError::Owned { .. } => {
                 (ExitCode::Invalid, Some("stop the other gateway, or set another COPILOT_HOME"))

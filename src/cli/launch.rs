@@ -17,8 +17,8 @@ use super::paths::{canonical, temporary};
 use crate::agent::acp::{AcpAgent, AgentLaunch};
 use crate::agent::oneshot::{OneShot, OneShotLaunch};
 use crate::agent::{
-    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, PROVIDER_URL,
-    ProgramLookup, ProviderError, StopHook, for_agent, provider_variables,
+    Agent, AgentCommand, AgentError, AgentKind, Gate, Greeting, GuardServer, OfferedServer,
+    PROVIDER_URL, ProgramLookup, ProviderError, StopHook, for_agent, provider_variables,
 };
 use crate::config::Settings;
 use crate::engine::{PremiumOf, Starter};
@@ -30,6 +30,9 @@ use crate::verify::Identity;
 
 /// The model that is asked for unless the user or their provider says otherwise.
 const MODEL: &str = "claude-sonnet-4.5";
+
+/// Variables that send requests over http through a proxy.
+const PROXIES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
 
 /// What is gone on with where RALPH_COPILOT_FALLBACK allows it, in this order.
 const FALLBACKS: [&str; 3] = ["claude-sonnet-4.5", "gpt-5", "claude-4"];
@@ -176,6 +179,8 @@ pub(super) struct Start {
     pub(super) home: Option<PathBuf>,
     /// Where the Copilot CLI writes its log.
     pub(super) logs: PathBuf,
+    /// The run's own MCP server, if it offers tools.
+    pub(super) tools: Option<OfferedServer>,
     pub(super) gate: Arc<Gate>,
 }
 
@@ -214,6 +219,7 @@ async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, 
             home: start.home.clone(),
             logs: start.logs.clone(),
             plugin: plugin.clone(),
+            tools: start.tools.clone(),
             gate: Arc::clone(&start.gate),
         })));
     }
@@ -227,6 +233,7 @@ async fn launch(start: &Start, model: Option<String>) -> Result<Box<dyn Agent>, 
         home: start.home.clone(),
         logs: (start.command.kind == AgentKind::Copilot).then(|| start.logs.clone()),
         plugin: start.plugin.clone(),
+        tools: start.tools.clone(),
         gate: Arc::clone(&start.gate),
     })
     .await?;
@@ -247,9 +254,25 @@ pub(super) fn environment(
     };
     let change = for_agent(kind, &names, &provider, tmp);
     let mut variables = change.variables;
+    variables.extend(past_proxies(&environment::variable));
     let identity = identity.iter().map(|(name, value)| (name.into(), Some(value.into())));
     variables.extend(identity);
     Ok((variables, change.arguments))
+}
+
+/// The run's own server is on this machine: where there is a proxy, the agent must not ask it.
+fn past_proxies(variable: &dyn Fn(&str) -> Option<String>) -> Vec<(OsString, Option<OsString>)> {
+    let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    if !PROXIES.iter().any(|name| set(name).is_some()) {
+        return Vec::new();
+    }
+    // A program that reads both may stop at the first.
+    let except = [("NO_PROXY", "no_proxy"), ("no_proxy", "NO_PROXY")].map(|(name, other)| {
+        let others = set(name).or_else(|| set(other));
+        let all = others.map_or_else(String::new, |others| format!("{others},")) + "127.0.0.1";
+        (name.into(), Some(all.into()))
+    });
+    except.into()
 }
 
 pub(super) fn identity_variables(identity: Option<&Identity>) -> Vec<(String, String)> {
@@ -292,4 +315,26 @@ pub(super) fn describe(command: &AgentCommand) -> String {
     let mut words = vec![command.program.display().to_string()];
     words.extend(command.args.iter().cloned());
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn past(variables: &[(&str, &str)]) -> Vec<String> {
+        let find = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let all = past_proxies(&find).into_iter();
+        all.map(|(_, value)| value.expect("set").into_string().expect("UTF-8")).collect()
+    }
+
+    #[test]
+    fn no_proxy_is_asked_for_this_machine() {
+        assert_eq!(past(&[("NO_PROXY", "a.example")]), [] as [&str; 0]);
+        assert_eq!(past(&[("HTTP_PROXY", "http://p:1")]), ["127.0.0.1"; 2]);
+        let both = past(&[("all_proxy", "http://p:1"), ("no_proxy", "a.example")]);
+        assert_eq!(both, ["a.example,127.0.0.1"; 2]);
+    }
 }

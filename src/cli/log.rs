@@ -10,8 +10,8 @@ use super::failure::Failure;
 use super::runtime::runtime;
 use super::status::last_run;
 use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
-use crate::model::{ExitCode, Reporter};
-use crate::report::{Json, Plain};
+use crate::model::{Event, EventKind, ExitCode, Reporter};
+use crate::report::{Json, Plain, StreamLines};
 use crate::sys::clock::Clock;
 use crate::task::TaskError;
 
@@ -22,12 +22,17 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
     let out = Box::new(std::io::stdout());
     let mut reporter: Box<dyn Reporter> = if args.json {
         Box::new(Json::new(out))
+    } else if args.stream.is_some() {
+        Box::new(StreamLines::new(out, Clock::system()))
     } else {
         Box::new(Plain::new(out, Clock::system(), 100))
     };
     let mut show = move |line: JournalLine| match line {
         // A closed stream ends the command without an error.
-        JournalLine::Event(event) => reporter.on_event(&event).is_ok(),
+        JournalLine::Event(event) => {
+            !is_shown(&event, args.stream.as_deref()) || reporter.on_event(&event).is_ok()
+        }
+        JournalLine::Unknown { .. } if args.stream.is_some() => true,
         JournalLine::Unknown { line, kind } => {
             let note = format!("event {line} has an unknown kind: {kind}");
             writeln!(std::io::stderr(), "{note}").is_ok()
@@ -49,6 +54,15 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
         }
     }
     Ok(0)
+}
+
+/// Is the event in the stream that was asked for, if one was?
+fn is_shown(event: &Event, stream: Option<&str>) -> bool {
+    match (&event.kind, stream) {
+        (_, None) => true,
+        (EventKind::EventPushed { stream, .. }, Some(asked)) => stream == asked,
+        (_, Some(_)) => false,
+    }
 }
 
 /// The journal of the newest run, of a named run, or of a task's newest run.

@@ -6,7 +6,7 @@ mod code_tools;
 mod file_tools;
 mod install;
 mod loop_tools;
-mod memory;
+pub(super) mod memory;
 mod serve;
 
 use std::path::Path;

@@ -46,6 +46,8 @@ mod rehearse;
 mod retry;
 mod room_checks;
 mod run;
+mod run_gateway;
+mod run_tools;
 mod runtime;
 mod sandbox;
 mod screen;

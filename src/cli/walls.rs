@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
+use super::launch::copilot_home;
 use super::secret_files::SecretFiles;
 use super::{agent_folders, audit, environment, openings, paths, sandbox};
 use crate::agent::{AgentCommand, AgentKind, Shells};
 use crate::config::Settings;
+use crate::gateway::token_folder;
 use crate::guard::{Policy, Redactor, agent_setting, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
@@ -438,6 +440,8 @@ fn view(place: &RepoContext, scratch: &Path) -> View {
     let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
     let home = etcetera::home_dir().unwrap_or_default();
+    // The token of a gateway, this run's or another one's.
+    let tokens = copilot_home().map(|home| token_folder(&home));
     let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
     View {
         tree: root.to_owned(),
@@ -450,7 +454,7 @@ fn view(place: &RepoContext, scratch: &Path) -> View {
         empty: scratch.join("empty"),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
         unreached: sockets_of(&text),
-        hidden: paths::rooms().into_iter().collect(),
+        hidden: paths::rooms().into_iter().chain(tokens).collect(),
         home,
         ..View::default()
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::de::DeserializeOwned;
 use serde::de::value::StrDeserializer;
 
-use super::{ConfigError, LayerSettings, MemoryLayer};
+use super::{ConfigError, GatewayLayer, LayerSettings, MemoryLayer};
 use crate::model::{PolicyRules, Sandbox};
 
 /// The prefix of our variables.
@@ -71,6 +71,7 @@ pub fn from_environment(
         free_models: None,
         policy: PolicyRules::default(),
         memory: MemoryLayer::default(),
+        gateway: GatewayLayer { chosen: variables.typed("GATEWAY")?, ..GatewayLayer::default() },
     })
 }
 

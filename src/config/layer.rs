@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::Span;
+use super::{GatewayLayer, Span};
 use crate::model::{
     Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox, Service, Via,
     VisiblePath, WriteScope,
@@ -132,6 +132,8 @@ pub struct LayerSettings {
     pub policy: PolicyRules,
     /// Where the memory tools look.
     pub memory: MemoryLayer,
+    /// The gateway for tool providers.
+    pub gateway: GatewayLayer,
 }
 
 /// What one layer says about memory; `None` is "nothing".

@@ -6,6 +6,7 @@
 
 mod environment;
 mod error;
+mod gateway;
 mod layer;
 mod policy;
 mod read;
@@ -15,6 +16,7 @@ mod unknown;
 
 pub use environment::{from_environment, from_one};
 pub use error::ConfigError;
+pub use gateway::GatewayLayer;
 pub use layer::{Layer, LayerSettings, MemoryLayer, Source};
 pub use read::{from_file, from_task, from_text, user_file};
 pub use resolve::{MemorySettings, SettingOrigin, Settings, Sourced, resolve};

@@ -43,7 +43,7 @@ pub(super) fn place(rules: &mut PolicyRules, text: &str, file: &Path) {
     rules.path.iter_mut().zip(&policy.path).for_each(|(rule, span)| rule.place = at(span));
 }
 
-fn place_of(span: Range<usize>, text: &str, file: &Path) -> RulePlace {
+pub(super) fn place_of(span: Range<usize>, text: &str, file: &Path) -> RulePlace {
     let before = text.get(..span.start).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();

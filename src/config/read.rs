@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy as _;
 
 use super::environment::parse;
-use super::{ConfigError, LayerSettings, Span};
+use super::{ConfigError, GatewayLayer, LayerSettings, Span};
 use crate::model::TaskSettings;
 
 /// Reads `.ralph/config.toml` or the user's file; a missing file sets nothing.
@@ -33,6 +33,7 @@ pub fn from_text(text: &str, path: &Path) -> Result<LayerSettings, ConfigError> 
     let mut values = read
         .map_err(|source| ConfigError::Parse { path: path.to_owned(), source: Box::new(source) })?;
     super::policy::place(&mut values.policy, text, path);
+    super::gateway::place(&mut values.gateway, text, path);
     Ok(values)
 }
 
@@ -73,6 +74,7 @@ pub fn from_task(settings: &TaskSettings) -> Result<LayerSettings, ConfigError> 
         visible: settings.visible.clone(),
         devices: settings.devices.clone(),
         policy: settings.policy.clone(),
+        gateway: GatewayLayer { chosen: settings.gateway, ..GatewayLayer::default() },
         ..LayerSettings::default()
     })
 }

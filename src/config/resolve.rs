@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{Layer, LayerSettings, Source, Span};
 use crate::model::{
-    Device, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox, Service, Via,
-    VisiblePath, WriteScope,
+    Device, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, Sandbox,
+    Service, Via, VisiblePath, WriteScope,
 };
 
 /// What won, for `doctor`.
@@ -88,6 +88,10 @@ macro_rules! settings {
             pub policy: PolicyRules,
             /// Where the memory tools look.
             pub memory: MemorySettings,
+            /// Whether runs have a gateway for tool providers.
+            pub gateway: GatewayUse,
+            /// Commands that start providers.
+            pub providers: Vec<String>,
             /// Which layer each value came from.
             pub chosen: Vec<SettingOrigin>,
         }
@@ -113,6 +117,19 @@ macro_rules! settings {
                 optional(&mut chosen, "max_tokens", layers, |values| values.max_tokens);
             let max_retries =
                 optional(&mut chosen, "max_retries", layers, |values| values.max_retries);
+            let (gateway, source) = first(layers, |values| values.gateway.chosen);
+            let gateway = gateway.unwrap_or_default();
+            chosen.push(SettingOrigin { name: "gateway", value: gateway.to_string(), source });
+            let providers = all(layers, |values| &values.gateway.providers);
+            if !providers.is_empty() {
+                let programs = first(layers, |values| {
+                    let some = &values.gateway.providers;
+                    (!some.is_empty()).then(|| some.clone())
+                });
+                let value = providers.join("; ");
+                let source = programs.1;
+                chosen.push(SettingOrigin { name: "gateway.provider", value, source });
+            }
             let (free_models, _) = first(layers, |values| values.free_models.clone());
             Settings {
                 $( $name, )*
@@ -138,6 +155,8 @@ macro_rules! settings {
                     dir: chosen_by(layers, |values| values.memory.dir.clone()),
                     prefs: chosen_by(layers, |values| values.memory.prefs.clone()),
                 },
+                gateway,
+                providers,
                 chosen,
             }
         }

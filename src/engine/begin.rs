@@ -37,6 +37,9 @@ impl Run {
         for message in &parts.notices {
             self.notice(message)?;
         }
+        if let Some(providers) = &parts.providers {
+            providers.open()?;
+        }
         if !parts.preflight.prepared.is_empty() {
             let names = parts.preflight.prepared.iter().map(|path| path.display().to_string());
             let names = names.collect::<Vec<_>>().join(", ");

@@ -41,6 +41,7 @@ impl Run {
             Some(session) => self.run_turn(session, &mut iteration).await?,
             None => self.recipe(&iteration).await?,
         };
+        self.providers_idle().await?;
         // Nothing that the turn started may change what is judged now.
         self.parts.gate.end_shells()?;
         match result {
@@ -116,6 +117,9 @@ impl Run {
             checkpoint,
         };
         self.focus_guard(&iteration)?;
+        if let Some(providers) = &self.parts.providers {
+            providers.begin_iteration();
+        }
         self.parts.events.record(EventKind::IterationStarted {
             iteration: iteration.number,
             criterion: iteration.criterion.key.clone(),

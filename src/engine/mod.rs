@@ -16,6 +16,7 @@ mod finish;
 mod guard_rules;
 mod harness;
 mod held;
+mod injected;
 mod iterate;
 mod iteration;
 mod lessons;
@@ -24,6 +25,7 @@ mod past_runs;
 mod prompt_inputs;
 mod proof;
 mod prove;
+mod providers;
 mod recipe;
 mod recover;
 mod require_checks;
@@ -48,6 +50,7 @@ pub use error::EngineError;
 pub use guard_rules::GuardRules;
 pub use lessons::{LESSONS, lessons_for};
 pub use past_runs::{BEAT, PULSE, dead_run_task};
+pub use providers::{InjectedEvent, Providers};
 pub use recover::{
     Advice, FailureCounts, Recovery, RecoveryAction, RetryLimits, RetryPolicy, advise, recover,
 };

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::cancellable_checks::CancellableChecks;
 use super::decide::{Limits, NextStep, Spent, next};
-use super::{EngineError, FailureCounts, GuardRules};
+use super::{EngineError, FailureCounts, GuardRules, Providers};
 use crate::agent::{Agent, AgentError, AgentKind, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{
@@ -111,6 +111,10 @@ pub struct RunParts {
     pub iteration: u32,
     /// Criteria at which an earlier run left a commit that counts.
     pub worked: Vec<(CriterionKey, Oid)>,
+    /// The tool providers, if the run has a gateway.
+    pub providers: Option<Arc<dyn Providers>>,
+    /// Is the work checked when the agent wants to end its turn?
+    pub stop_check: bool,
     /// Hooks that ask whether a turn may end.
     pub stops: mpsc::Receiver<StopHook>,
     /// What the user types next.
@@ -230,12 +234,16 @@ impl Run {
     pub async fn to_the_end(&mut self) -> Result<Outcome, EngineError> {
         let worked = self.work().await;
         self.stop_agent().await;
+        self.end_providers().await;
         let worked = match worked {
             Ok(outcome) => self.prove_end(outcome).await,
             Err(error) => Err(error),
         };
         let worked = worked.map(|outcome| self.verify_records(outcome));
-        match worked.and_then(|outcome| self.tidy_up(outcome)) {
+        let worked = worked.and_then(|outcome| self.tidy_up(outcome));
+        // Nothing follows the last event: providers are gone before it.
+        let gone = self.providers_gone().await;
+        match worked.and_then(|outcome| gone.map(|()| outcome)) {
             Ok(outcome) => {
                 let ended = self.end(outcome)?;
                 self.close_rooms();

@@ -31,7 +31,7 @@ impl Run {
         session: &SessionId,
         over: &CancellationToken,
     ) -> Result<Option<String>, EngineError> {
-        if iteration.sent_back >= SENT_BACK || over.is_cancelled() {
+        if !self.parts.stop_check || iteration.sent_back >= SENT_BACK || over.is_cancelled() {
             return Ok(None);
         }
         let began = Instant::now();

@@ -94,10 +94,14 @@ impl Run {
     ) -> Result<TurnResult, EngineError> {
         let mut whole: Option<Turn> = None;
         for number in 1..=PROMPTS {
+            let events = self.add_events(iteration, session.id(), &mut prompt)?;
             self.record_prompt(session, iteration, &prompt, number > 1)?;
             let turn = match self.prompt_and_watch(session, &prompt, iteration).await? {
                 Ok(turn) => turn,
-                Err(error) => return agent_failure(error),
+                Err(error) => {
+                    self.put_back(events);
+                    return agent_failure(error);
+                }
             };
             self.record_turn(iteration, &turn)?;
             let end = turn.end.clone();
@@ -166,28 +170,36 @@ impl Run {
             };
             // The check ends with the turn, and cleans up after itself even then.
             let over = stop.child_token();
-            let check = self.check_before_stop(iteration, &session, &over);
-            tokio::pin!(check);
-            let limit = sleep(STOP_CHECK_LIMIT);
-            tokio::pin!(limit);
             let mut turn = None;
-            let reply = loop {
-                tokio::select! {
-                    biased;
-                    reply = &mut check => break reply?,
-                    ended = &mut answer, if turn.is_none() => {
-                        turn = Some(ended);
-                        over.cancel();
+            let reply = {
+                let check = self.check_before_stop(iteration, &session, &over);
+                tokio::pin!(check);
+                let limit = sleep(STOP_CHECK_LIMIT);
+                tokio::pin!(limit);
+                loop {
+                    tokio::select! {
+                        biased;
+                        reply = &mut check => break reply?,
+                        ended = &mut answer, if turn.is_none() => {
+                            turn = Some(ended);
+                            over.cancel();
+                        }
+                        () = &mut end, if !stop.is_cancelled() => stop.cancel(),
+                        () = &mut limit, if !over.is_cancelled() => over.cancel(),
                     }
-                    () = &mut end, if !stop.is_cancelled() => stop.cancel(),
-                    () = &mut limit, if !over.is_cancelled() => over.cancel(),
                 }
             };
             if let Some(turn) = turn {
                 return Ok(turn);
             }
             // A hook that no longer waits has let the turn end by itself.
-            drop(waiting.send(reply));
+            if waiting.is_closed() {
+                continue;
+            }
+            let (reply, events) = self.add_events_to_answer(iteration, &session, reply)?;
+            if waiting.send(reply).is_err() {
+                self.put_back(events);
+            }
         }
     }
 

@@ -183,8 +183,7 @@ impl RunView {
     /// Takes the next event.
     pub fn apply(&mut self, event: &Event) {
         self.last_event = Some((event.seq, event.time));
-        // Any event but a notice ends the wait.
-        if !matches!(event.kind, EventKind::Notice { .. }) {
+        if !is_beside(&event.kind) {
             self.waiting = None;
         }
         match &event.kind {
@@ -194,26 +193,7 @@ impl RunView {
                 self.agent.clone_from(agent);
                 self.agent_pid = Some(*pid);
             }
-            EventKind::IterationStarted { iteration, criterion, line, attempt, checkpoint } => {
-                self.last_iteration = *iteration;
-                self.whole = false;
-                self.checkpoint = Some(checkpoint.clone());
-                let known = self.criterion(criterion);
-                known.line = Some(*line);
-                known.iterations += 1;
-                known.failed = attempt.saturating_sub(1);
-                self.current = Some(CurrentIteration {
-                    iteration: *iteration,
-                    criterion: criterion.clone(),
-                    line: *line,
-                    attempt: *attempt,
-                    checkpoint: checkpoint.clone(),
-                    since: event.time,
-                    session: None,
-                    counters: Counters::default(),
-                    judged: false,
-                });
-            }
+            EventKind::IterationStarted { .. } => self.begin_iteration(event),
             EventKind::PromptSent { session, .. } => {
                 if let Some(current) = &mut self.current {
                     current.session = Some(session.clone());
@@ -272,8 +252,41 @@ impl RunView {
             | EventKind::RecipeEnded { .. }
             | EventKind::StopChecked { .. }
             | EventKind::CheckFinished { .. }
-            | EventKind::SignAdded { .. } => {}
+            | EventKind::SignAdded { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. } => {}
         }
+    }
+
+    fn begin_iteration(&mut self, event: &Event) {
+        let EventKind::IterationStarted { iteration, criterion, line, attempt, checkpoint } =
+            &event.kind
+        else {
+            return;
+        };
+        self.last_iteration = *iteration;
+        self.whole = false;
+        self.checkpoint = Some(checkpoint.clone());
+        let known = self.criterion(criterion);
+        known.line = Some(*line);
+        known.iterations += 1;
+        known.failed = attempt.saturating_sub(1);
+        self.current = Some(CurrentIteration {
+            iteration: *iteration,
+            criterion: criterion.clone(),
+            line: *line,
+            attempt: *attempt,
+            checkpoint: checkpoint.clone(),
+            since: event.time,
+            session: None,
+            counters: Counters::default(),
+            judged: false,
+        });
     }
 
     /// The status of the run, given the current holder of the working tree's lock.
@@ -329,6 +342,20 @@ impl RunView {
 }
 
 /// The start of a run, from its first event.
+/// Can this happen while the run waits? Any other event ends the wait.
+fn is_beside(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Notice { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+    )
+}
+
 fn run_start(event: &Event) -> Option<RunStart> {
     let EventKind::RunStarted {
         task,

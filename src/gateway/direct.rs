@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, FromRequest as _, State};
 use axum::http::header::{AUTHORIZATION, HOST};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -104,7 +104,7 @@ async fn answer(
     State(state): State<Arc<(Gateway, GatewayToken)>>,
     Extension(caller): Extension<Caller>,
     headers: HeaderMap,
-    body: Bytes,
+    request: axum::extract::Request,
 ) -> Response {
     let (gateway, token) = &*state;
     let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -112,7 +112,12 @@ async fn answer(
     if !given.is_some_and(|given| token.is(given)) {
         return (StatusCode::UNAUTHORIZED, "wrong token\n").into_response();
     }
+    // Only now the rest of the body is read.
     caller.vouch();
+    let body = match Bytes::from_request(request, &()).await {
+        Ok(body) => body,
+        Err(rejection) => return rejection.into_response(),
+    };
     let call: DirectCall = match serde_json::from_slice(&body) {
         Ok(call) => call,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),

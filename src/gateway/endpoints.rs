@@ -116,8 +116,8 @@ impl Tools for ProviderTools {
     }
 }
 
-/// A provider says nothing about what its tools change that could be believed.
-fn listed(tool: &SessionTool) -> Tool {
+/// A provider's tool as agents see it. What it says of its tools' effects is not believed.
+pub fn listed(tool: &SessionTool) -> Tool {
     Tool {
         name: tool.tool.name.clone(),
         description: tool.tool.description.clone(),

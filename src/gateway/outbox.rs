@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::close::CloseReason;
 use super::limits::UNREAD_SIZE;
+use super::stranger::ReadLimit;
 
 /// Something to send.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub(super) struct Outbox {
     /// Bytes in the queue.
     unread: Arc<AtomicUsize>,
     closing: CancellationToken,
+    limit: ReadLimit,
 }
 
 /// The end that the socket's writer reads.
@@ -37,8 +39,9 @@ pub(super) struct Outgoing {
 pub(super) fn outbox() -> (Outbox, Outgoing) {
     let (sender, queue) = mpsc::unbounded_channel();
     let unread = Arc::new(AtomicUsize::new(0));
-    let closing = CancellationToken::new();
-    (Outbox { queue: sender, unread: Arc::clone(&unread), closing }, Outgoing { queue, unread })
+    let (closing, limit) = (CancellationToken::new(), ReadLimit::default());
+    let outgoing = Outgoing { queue, unread: Arc::clone(&unread) };
+    (Outbox { queue: sender, unread, closing, limit }, outgoing)
 }
 
 impl Outbox {
@@ -62,6 +65,11 @@ impl Outbox {
     pub(super) fn close(&self, reason: CloseReason) {
         drop(self.queue.send(Outbound::Close(reason)));
         self.closing.cancel();
+    }
+
+    /// What lets the rest of the connection be read.
+    pub(super) fn read_limit(&self) -> &ReadLimit {
+        &self.limit
     }
 
     /// Waits until everything is sent.

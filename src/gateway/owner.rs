@@ -182,6 +182,11 @@ impl Owner {
                     outbox.ping();
                 }
             }
+            Effect::Admit(id) => {
+                if let Some(outbox) = self.outboxes.get(&id) {
+                    outbox.read_limit().lift();
+                }
+            }
             Effect::Close(id, reason) => {
                 if let Some(outbox) = self.outboxes.remove(&id) {
                     outbox.close(reason);

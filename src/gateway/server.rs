@@ -25,6 +25,7 @@ use super::listen::Listeners;
 use super::outbox::{Outbox, Outgoing, outbox};
 use super::owner::Input;
 use super::socket;
+use super::stranger::{STRANGER_SIZE, StrangerStream};
 
 /// Pause after a connection that could not be accepted, for want of files or memory.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
@@ -87,6 +88,7 @@ async fn connection(gateway: Gateway, stream: TcpStream, router: Router) {
     let id = gateway.next_connection();
     gateway.tell(Input::Arrived(id, outbox.clone()));
     let closing = outbox.closing().clone();
+    let stream = StrangerStream::new(stream, outbox.read_limit().clone());
     let stopped = gateway.stopped().clone();
     let task = gateway.tasks().token();
     let outgoing = Mutex::new(Some(outgoing));
@@ -115,6 +117,7 @@ async fn upgrade(
     };
     let outgoing = presence.outgoing.lock().unwrap_or_else(PoisonError::into_inner).take();
     let asked = asked.max_message_size(SOCKET_SIZE).max_frame_size(SOCKET_SIZE);
+    let asked = asked.read_buffer_size(STRANGER_SIZE);
     asked.on_upgrade(async move |socket| {
         if let Some(outgoing) = outgoing {
             let Presence { id, gateway, outbox, .. } = &*presence;

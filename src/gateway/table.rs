@@ -29,6 +29,8 @@ pub enum Effect {
     Ping(ConnectionId),
     /// Close the connection after what was sent. The table has forgotten it.
     Close(ConnectionId, CloseReason),
+    /// Read everything that the connection sends: it has authenticated.
+    Admit(ConnectionId),
     /// Hand the outcome to the one who called.
     Settle(CallKey, CallOutcome),
     /// Report what happened.
@@ -138,6 +140,7 @@ impl GatewayTable {
             self.timers.set(connection.ping_at, Timer::Ping(id));
         }
         connection.state = state;
+        self.effects.push(Effect::Admit(id));
     }
 
     fn ping(&mut self, id: ConnectionId, now: Duration) {

@@ -3,6 +3,7 @@
 use subtle::ConstantTimeEq as _;
 
 use super::error::GatewayError;
+use crate::sys::random_hex;
 
 /// A token: `ptk-` and 32 hex digits.
 #[derive(Clone)]
@@ -14,9 +15,7 @@ impl GatewayToken {
     /// # Errors
     /// If the system has no random numbers.
     pub fn generate() -> Result<Self, GatewayError> {
-        let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| GatewayError::Random(error.to_string()))?;
-        let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = random_hex(16).map_err(|error| GatewayError::Random(error.to_string()))?;
         Ok(Self(format!("ptk-{digits}")))
     }
 

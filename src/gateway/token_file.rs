@@ -33,7 +33,8 @@ pub struct TokenFiles {
 }
 
 impl TokenFiles {
-    /// Takes the folder and writes the files. The port must be bound already.
+    /// Takes the folder and writes the files; that of the MCP endpoints only if there are any.
+    /// The port must be bound already.
     ///
     /// # Errors
     /// [`GatewayError::Owned`] if another gateway has the folder; others if a file cannot be
@@ -41,7 +42,7 @@ impl TokenFiles {
     pub fn write(
         folder: PathBuf,
         token: &GatewayToken,
-        mcp_token: &GatewayToken,
+        mcp_token: Option<&GatewayToken>,
         port: u16,
     ) -> Result<Self, GatewayError> {
         make_private(&folder)?;
@@ -58,11 +59,12 @@ impl TokenFiles {
         })?;
         let files = Self { folder, _lock: lock };
         files.remove();
-        for (name, text) in [
-            (PORT, port.to_string()),
-            (MCP_TOKEN, mcp_token.expose().to_owned()),
-            (TOKEN, token.expose().to_owned()),
-        ] {
+        let texts = [
+            (PORT, Some(port.to_string())),
+            (MCP_TOKEN, mcp_token.map(|token| token.expose().to_owned())),
+            (TOKEN, Some(token.expose().to_owned())),
+        ];
+        for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text?))) {
             let path = files.folder.join(name);
             let line = format!("{text}\n");
             atomic::write(&path, line.as_bytes(), Durability::Process, FileMode::Owner)?;
@@ -80,10 +82,15 @@ impl TokenFiles {
         self.folder.join(MCP_TOKEN)
     }
 
+    /// The files that go with their owner.
+    pub fn paths(&self) -> [PathBuf; 3] {
+        [TOKEN, MCP_TOKEN, PORT].map(|name| self.folder.join(name))
+    }
+
     fn remove(&self) {
-        for name in [TOKEN, MCP_TOKEN, PORT] {
+        for path in self.paths() {
             // One that is not there needs no removal; another will not be believed.
-            drop(fs::remove_file(self.folder.join(name)));
+            drop(fs::remove_file(path));
         }
     }
 }
@@ -101,6 +108,13 @@ pub fn read_token_files(folder: &Path) -> (Option<String>, Option<u16>) {
         Some(text.trim_end().to_owned())
     };
     (read(TOKEN), read(PORT).and_then(|port| port.parse().ok()))
+}
+
+/// The process and the port of the gateway that holds a folder; none if none does.
+pub fn gateway_in(folder: &Path) -> Option<(u32, u16)> {
+    let holder = TreeLock::holder(&folder.join(format!("{TOKEN}.lock"))).ok()??;
+    let (_, port) = read_token_files(folder);
+    Some((holder.pid, port?))
 }
 
 /// Makes the folder if needed, for its owner alone.
@@ -135,7 +149,8 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let folder = token_folder(home.path());
         let (token, mcp_token) = tokens();
-        let files = TokenFiles::write(folder.clone(), &token, &mcp_token, 17).expect("written");
+        let files =
+            TokenFiles::write(folder.clone(), &token, Some(&mcp_token), 17).expect("written");
         assert_eq!(files.token(), home.path().join("extensions/tap/.provider-token"));
         let text = fs::read_to_string(files.token()).expect("read");
         assert_eq!(text, format!("{}\n", token.expose()));
@@ -160,10 +175,10 @@ mod tests {
         fs::write(&stale, "ptk-stale\n").expect("written");
         fs::write(folder.join(".provider-token.lock"), "1 gateway\n").expect("written");
         let (token, mcp_token) = tokens();
-        let files = TokenFiles::write(folder.clone(), &token, &mcp_token, 1).expect("free");
+        let files = TokenFiles::write(folder.clone(), &token, Some(&mcp_token), 1).expect("free");
         assert_eq!((mode(&stale), mode(&folder)), (0o600, 0o700));
         let (other, _) = tokens();
-        let error = TokenFiles::write(folder, &other, &mcp_token, 2).expect_err("held");
+        let error = TokenFiles::write(folder, &other, Some(&mcp_token), 2).expect_err("held");
         assert!(matches!(error, GatewayError::Owned { .. }), "{error}");
         assert_eq!(fs::read_to_string(&stale).expect("read"), format!("{}\n", token.expose()));
         drop(files);

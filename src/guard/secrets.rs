@@ -39,6 +39,9 @@ const NAMES: &[&str] = &[
     ".zsh_history",
     "kubeconfig",
     ".authinfo",
+    ".provider-token",
+    ".provider-token.lock",
+    ".mcp-token",
     ".fetchmailrc",
 ];
 
@@ -95,9 +98,15 @@ pub fn path(path: &Path) -> bool {
     let git_secret = parts
         .windows(2)
         .any(|pair| pair[0] == ".git" && (pair[1] == "config" || pair[1].starts_with("config.")));
+    // The folder in which a gateway leaves its token.
+    let gateway = parts.windows(3).any(|names| *names == [".copilot", "extensions", "tap"]);
     let process = parts.get(1).is_some_and(|part| part == "proc")
         && parts.last().is_some_and(|part| part == "environ");
-    below_config || git_secret || process || parts.last().is_some_and(|name| file_name(name))
+    below_config
+        || git_secret
+        || gateway
+        || process
+        || parts.last().is_some_and(|name| file_name(name))
 }
 
 /// Whether a file of this name holds secrets.

@@ -457,7 +457,10 @@ fn is_foreign(path: &str) -> bool {
 }
 
 /// The first finding in any text of the arguments, names of fields included.
-fn any_text<'a>(input: &Value, find: &dyn Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
+pub(super) fn any_text<'a>(
+    input: &Value,
+    find: &dyn Fn(&str) -> Option<&'a str>,
+) -> Option<&'a str> {
     match input {
         Value::String(text) => find(text),
         Value::Array(items) => items.iter().find_map(|item| any_text(item, find)),

@@ -4,6 +4,7 @@
 //! address in their Host header, and come from no web page.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -14,13 +15,17 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::server::Server;
 use super::tools::Tools;
+
+/// How long a client may be silent: as long as an agent thinks between two calls, or waits for one.
+/// Its endpoint ends before that.
+const SILENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// The sessions that are served; they come and go.
 pub trait Endpoints: Send + Sync + 'static {
@@ -45,7 +50,7 @@ impl Endpoint {
         let of_server = ended.clone();
         let service = StreamableHttpService::new(
             move || Ok(Server::new(Arc::clone(&tools), of_server.child_token())),
-            Arc::default(),
+            Arc::new(clients()),
             config,
         );
         Self { token: digest(token), service, _ended: ended.drop_guard() }
@@ -63,6 +68,15 @@ impl Endpoint {
 
 fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
+}
+
+/// The clients of an endpoint.
+fn clients() -> LocalSessionManager {
+    let mut config = SessionConfig::default();
+    config.keep_alive = Some(SILENCE);
+    let mut clients = LocalSessionManager::default();
+    clients.session_config = config;
+    clients
 }
 
 /// The routes of all sessions: `/mcp/<session>`.
@@ -108,4 +122,61 @@ fn is_loopback(host: &str) -> bool {
     ["localhost", "127.0.0.1", "[::1]"]
         .iter()
         .any(|name| authority.host().eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::header::{ACCEPT, CONTENT_TYPE};
+    use http_body_util::BodyExt as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::mcp::{Call, Tool, ToolAnswer};
+
+    const SESSION: &str = "mcp-session-id";
+
+    struct NoTools;
+
+    #[async_trait::async_trait]
+    impl Tools for NoTools {
+        fn list(&self) -> Vec<Tool> {
+            Vec::new()
+        }
+
+        async fn call(&self, _: Call) -> Option<ToolAnswer> {
+            None
+        }
+    }
+
+    /// The status of a message to an endpoint, and the session that the answer names.
+    async fn send(endpoint: &Endpoint, session: Option<&str>, message: Value) -> (u16, String) {
+        let mut request = Request::post("/mcp/s")
+            .header(HOST, "localhost")
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream");
+        if let Some(session) = session {
+            request = request.header(SESSION, session);
+        }
+        let request = request.body(Body::from(message.to_string())).expect("a request");
+        let answer = endpoint.service.clone().handle(request).await;
+        let named = answer.headers().get(SESSION).and_then(|value| value.to_str().ok());
+        let told = (answer.status().as_u16(), named.unwrap_or_default().to_owned());
+        answer.into_body().collect().await.expect("a body");
+        told
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_may_be_silent_for_hours() {
+        let endpoint = Endpoint::new("t", Arc::new(NoTools));
+        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}}});
+        let (status, session) = send(&endpoint, None, hello).await;
+        assert_eq!(status, 200);
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        send(&endpoint, Some(&session), initialized).await;
+        tokio::time::sleep(Duration::from_secs(6 * 3600)).await;
+        let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+        assert_eq!(send(&endpoint, Some(&session), list).await.0, 200);
+    }
 }

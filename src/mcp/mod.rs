@@ -6,6 +6,7 @@
 mod arguments;
 mod code_result;
 mod http;
+mod listen;
 mod memory;
 mod names;
 mod server;
@@ -16,6 +17,7 @@ mod tools;
 pub use arguments::{Arguments, schema};
 pub use code_result::{code_log, code_summary};
 pub use http::{Endpoint, Endpoints, local_only, router};
+pub use listen::LoopbackPort;
 pub use memory::{MemoryPlace, MemorySources, MemoryTools, usual_places};
 pub use names::TOOL_NAMES;
 pub use stdio::{McpError, serve_stdio};

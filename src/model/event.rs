@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, Evidence,
-    ExecutedCall, Finding, OnStuck, Outcome, RecipeFault, RecipeName, Repair, RunId, RunSummary,
-    SessionId, StepStatus, Tier, Turn, Verdict,
+    Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, EventLevel,
+    Evidence, ExecutedCall, Finding, GivenWith, OnStuck, Outcome, RecipeFault, RecipeName, Repair,
+    RunId, RunSummary, SessionId, StepStatus, Tier, Turn, Verdict,
 };
 
 /// One event of a run.
@@ -276,6 +276,79 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
+    /// The run's gateway takes tool providers.
+    GatewayStarted {
+        /// Its port on loopback.
+        port: u16,
+        /// The file with the token; none if another gateway has that file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token_file: Option<String>,
+    },
+    /// A tool provider is bound to the run.
+    ProviderBound {
+        /// Its name.
+        provider: String,
+        /// The id of its connection.
+        id: String,
+    },
+    /// A tool provider is gone.
+    ProviderLeft {
+        /// Its name.
+        provider: String,
+        /// The id of its connection.
+        id: String,
+        /// Why.
+        reason: String,
+    },
+    /// The tools of the providers are others.
+    ToolsChanged {
+        /// The names of all of them, sorted.
+        tools: Vec<String>,
+    },
+    /// A call of a provider's tool ended.
+    ProviderCalled {
+        /// Its id; none if no provider was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        /// The tool.
+        tool: String,
+        /// The failure, with its code; absent on success.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// The size of the result in bytes; 0 for a failure.
+        bytes: usize,
+    },
+    /// A provider pushed an event.
+    EventPushed {
+        /// Its name.
+        provider: String,
+        /// The stream that keeps the event.
+        stream: String,
+        /// Whom it is for.
+        level: EventLevel,
+        /// What it says, redacted and limited in size.
+        text: String,
+        /// More data, redacted and limited in size.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metadata: Option<Value>,
+        /// People are shown it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        surfaced: bool,
+        /// The agent gets it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        injected: bool,
+    },
+    /// The agent is given events of providers.
+    EventsInjected {
+        /// The iteration.
+        iteration: u32,
+        /// The session.
+        session: SessionId,
+        /// When.
+        with: GivenWith,
+        /// The provider of each event, in order.
+        providers: Vec<String>,
+    },
     /// The iteration is on disk and committed.
     IterationEnded {
         /// Its number.
@@ -306,7 +379,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The names of all kinds, as in the JSON field `event`.
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 29] = [
         "run_started",
         "notice",
         "baseline_checked",
@@ -326,6 +399,13 @@ impl EventKind {
         "criterion_blocked",
         "criterion_held",
         "criterion_reopened",
+        "gateway_started",
+        "provider_bound",
+        "provider_left",
+        "tools_changed",
+        "provider_called",
+        "event_pushed",
+        "events_injected",
         "iteration_ended",
         "waiting",
         "run_ended",
@@ -345,6 +425,7 @@ impl EventKind {
             | Self::TurnEnded { iteration, .. }
             | Self::CheckFinished { iteration, .. }
             | Self::VerdictReached { iteration, .. }
+            | Self::EventsInjected { iteration, .. }
             | Self::IterationEnded { iteration, .. } => Some(*iteration),
             Self::RunStarted { .. }
             | Self::Notice { .. }
@@ -354,6 +435,12 @@ impl EventKind {
             | Self::CriterionBlocked { .. }
             | Self::CriterionHeld { .. }
             | Self::CriterionReopened { .. }
+            | Self::GatewayStarted { .. }
+            | Self::ProviderBound { .. }
+            | Self::ProviderLeft { .. }
+            | Self::ToolsChanged { .. }
+            | Self::ProviderCalled { .. }
+            | Self::EventPushed { .. }
             | Self::Waiting { .. }
             | Self::RunEnded { .. } => None,
         }
@@ -381,6 +468,13 @@ impl EventKind {
             Self::CriterionBlocked { .. } => "criterion_blocked",
             Self::CriterionHeld { .. } => "criterion_held",
             Self::CriterionReopened { .. } => "criterion_reopened",
+            Self::GatewayStarted { .. } => "gateway_started",
+            Self::ProviderBound { .. } => "provider_bound",
+            Self::ProviderLeft { .. } => "provider_left",
+            Self::ToolsChanged { .. } => "tools_changed",
+            Self::ProviderCalled { .. } => "provider_called",
+            Self::EventPushed { .. } => "event_pushed",
+            Self::EventsInjected { .. } => "events_injected",
             Self::IterationEnded { .. } => "iteration_ended",
             Self::Waiting { .. } => "waiting",
             Self::RunEnded { .. } => "run_ended",

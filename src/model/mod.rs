@@ -10,6 +10,7 @@ mod diagnostic;
 mod event;
 mod evidence;
 mod exit_code;
+mod gateway;
 mod ids;
 mod openings;
 mod outcome;
@@ -34,6 +35,7 @@ pub use evidence::{
     PathChange, PutBackRun, SignsChange, TaskEdit, TaskFileChange,
 };
 pub use exit_code::ExitCode;
+pub use gateway::{EventLevel, GatewayUse, GivenWith};
 pub use ids::{Oid, RunId, SessionId};
 pub use openings::{Device, NetworkAccess, ReadableFile, Service, VisiblePath};
 pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};

@@ -15,6 +15,8 @@ pub enum Asked {
     Hook,
     /// ACP's `session/request_permission`.
     Permission,
+    /// The run's own MCP server, about a call that no layer before it decided.
+    Server,
 }
 
 /// A tool call that is about to happen. Only `tool` and `input` are decided on:

@@ -158,16 +158,22 @@ impl RulePlace {
 
 impl fmt::Display for RulePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown("policy error"))
+    }
+}
+
+impl RulePlace {
+    /// The line with a mark under what is meant; `what` names the kind of error.
+    #[must_use]
+    pub fn shown(&self, what: &str) -> String {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
         let before = " ".repeat(self.column.saturating_sub(1));
         let marks = "^".repeat(self.width.max(1));
-        writeln!(
-            f,
-            "{}: policy error at line {number}, column {}",
-            self.file.display(),
-            self.column
-        )?;
-        write!(f, "{margin} |\n{number} | {}\n{margin} | {before}{marks}", self.text)
+        let (file, column, text) = (self.file.display(), self.column, &self.text);
+        format!(
+            "{file}: {what} at line {number}, column {column}\n\
+             {margin} |\n{number} | {text}\n{margin} | {before}{marks}"
+        )
     }
 }

@@ -16,6 +16,7 @@
 //! | values of a recipe's context | `engine::recipe`; large values on disk in `recipe::spill` |
 //! | signs in guardrails.md | `engine::state_files` |
 //! | lessons | `engine::lessons` |
+//! | events of providers for the agent, output of provider programs | `cli::run_gateway` |
 //! | results of `mcp serve`, prompts of its code tasks | `mcp::memory`, `cli::mcp`, `cli::code_task` |
 //! | answers to hooks | `agent::guarded` (a run's socket), `cli::hook` (printed) |
 //! | results of tools, on their way to the model | `agent::Gate`, known values only |
@@ -34,10 +35,10 @@ use serde_json::Value;
 use super::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
     CheckWrote, Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, EventKind,
-    Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, InlineTest, Limit,
-    Obstacle, Oid, OnStuck, Outcome, PathChange, Proof, PutBackRun, RecipeFault, RecipeName,
-    Repair, Reset, RunSummary, SessionId, SignsChange, StepStatus, Stuck, TaskFileChange,
-    TestCount, Tier, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
+    EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, GivenWith,
+    History, InlineTest, Limit, Obstacle, Oid, OnStuck, Outcome, PathChange, Proof, PutBackRun,
+    RecipeFault, RecipeName, Repair, Reset, RunSummary, SessionId, SignsChange, StepStatus, Stuck,
+    TaskFileChange, TestCount, Tier, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
 };
 
 /// Takes secrets out of text.
@@ -161,6 +162,7 @@ macro_rules! without_text {
 without_text!(
     bool,
     u8,
+    u16,
     u32,
     u64,
     usize,
@@ -174,8 +176,10 @@ without_text!(
     ChangeKind,
     Checkpoint,
     Decided,
+    EventLevel,
     FaultClass,
     FindingKind,
+    GivenWith,
     Limit,
     Obstacle,
     Oid,
@@ -218,6 +222,8 @@ const SAID: Keep = Keep::End(4000);
 const OUTPUT: Keep = Keep::End(9 << 10);
 /// An error in the agent's words, or a command that it repeats.
 const MESSAGE: Keep = Keep::Start(1000);
+/// An event of a provider.
+const EVENT: Keep = Keep::Start(16 << 10);
 /// The title that an agent gives to a call.
 const TITLE: Keep = Keep::Start(400);
 
@@ -325,6 +331,13 @@ each_variant! {
         CriterionBlocked { criterion, then, kept },
         CriterionHeld { criterion, kept, reason },
         CriterionReopened { criterion, reason },
+        GatewayStarted { port, token_file },
+        ProviderBound { provider, id },
+        ProviderLeft { provider, id, reason },
+        ToolsChanged { tools },
+        ProviderCalled { id, tool, error: MESSAGE, bytes },
+        EventPushed { provider, stream: TITLE, level, text: EVENT, metadata, surfaced, injected },
+        EventsInjected { iteration, session, with, providers },
         IterationEnded { iteration, millis, premium_requests },
         Waiting { until, reason },
         RunEnded { outcome, exit_code, summary },

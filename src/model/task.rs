@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Device, Diagnostic, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile, RecipeName,
-    Service, VisiblePath, WriteScope,
+    Device, Diagnostic, GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, ReadableFile,
+    RecipeName, Service, VisiblePath, WriteScope,
 };
 
 /// A task: a folder with a TASK.md.
@@ -126,6 +126,8 @@ pub struct TaskSettings {
     pub visible: Vec<VisiblePath>,
     /// Devices that commands may use.
     pub devices: Vec<Device>,
+    /// Whether runs have a gateway for tool providers.
+    pub gateway: Option<GatewayUse>,
     /// Rules for tools, commands and paths, besides those of the configuration files.
     pub policy: PolicyRules,
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::buffered_file::BufferedFile;
+use super::format;
 use crate::model::{
     Answer, Asked, CallStatus, CheckResult, Decided, Event, EventKind, ExecutedCall, ReportError,
     Reporter, SessionId,
@@ -24,7 +25,8 @@ struct Entry {
     timestamp: String,
     iteration: u32,
     /// The tool's name; `check` for a verify command and `recipe` for a recipe that the
-    /// runner ran, `stop_check` for its findings when the agent wanted to end its turn.
+    /// runner ran, `stop_check` for its findings when the agent wanted to end its turn, `event`
+    /// for an event of a provider that people are shown.
     operation: String,
     args: Value,
     approved: bool,
@@ -73,12 +75,14 @@ pub struct ActivityLog {
     clock: Clock,
     /// Operations since the last flush, in the order in which they were decided.
     entries: Vec<Entry>,
+    /// The iteration that began last.
+    iteration: u32,
 }
 
 impl ActivityLog {
     /// Appends to this file, with times of this clock's zone.
     pub fn new(path: PathBuf, clock: Clock) -> Self {
-        Self { kept: BufferedFile::new(path, Tail::Torn), clock, entries: Vec::new() }
+        Self { kept: BufferedFile::new(path, Tail::Torn), clock, entries: Vec::new(), iteration: 0 }
     }
 
     /// Writes only lines that the file does not have yet, for the events of a run that died.
@@ -293,11 +297,17 @@ impl Reporter for ActivityLog {
                     state: State::Done,
                 });
             }
-            EventKind::RunStarted { .. }
+            EventKind::IterationStarted { iteration, .. } => self.iteration = *iteration,
+            EventKind::EventPushed { provider, stream, text, surfaced: true, .. } => {
+                let text = format::sentence(text);
+                let args = json!({ "provider": provider, "stream": stream, "text": text });
+                self.ran(event.time, self.iteration, "event", args, Success::Success);
+            }
+            EventKind::EventPushed { surfaced: false, .. }
+            | EventKind::RunStarted { .. }
             | EventKind::Notice { .. }
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
-            | EventKind::IterationStarted { .. }
             | EventKind::PromptSent { .. }
             | EventKind::RecipeStarted { .. }
             | EventKind::RecipeProgress { .. }
@@ -307,6 +317,12 @@ impl Reporter for ActivityLog {
             | EventKind::CriterionBlocked { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventsInjected { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::Waiting { .. }
             | EventKind::RunEnded { .. } => {}

@@ -11,9 +11,9 @@ use console::{Style, Term};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle, TermLike};
 
 use super::live_line::LiveLine;
-use super::{format, summary};
+use super::{format, providers, summary};
 use crate::model::{
-    Answer, CriterionKey, Event, EventKind, ReportError, Reporter, Verdict, VerdictResult,
+    Answer, CriterionKey, Event, EventKind, ReportError, Reporter, Totals, Verdict, VerdictResult,
 };
 use crate::sys::clock::Clock;
 
@@ -177,6 +177,25 @@ impl Console {
     }
 }
 
+impl Console {
+    fn run_started(
+        &mut self,
+        task: &str,
+        folder: &str,
+        agent: &str,
+        criteria: Totals,
+    ) -> Result<(), ReportError> {
+        let name = self.painted(&format::sentence(task), Style::new().bold());
+        self.print(&format!(
+            "{name} ({}): {} of {} criteria open, agent {}",
+            format::sentence(folder),
+            criteria.open,
+            criteria.total,
+            format::sentence(agent)
+        ))
+    }
+}
+
 impl Reporter for Console {
     fn name(&self) -> &'static str {
         "console"
@@ -185,14 +204,7 @@ impl Reporter for Console {
     fn on_event(&mut self, event: &Event) -> Result<(), ReportError> {
         match &event.kind {
             EventKind::RunStarted { task, folder, agent, criteria, .. } => {
-                let name = self.painted(&format::sentence(task), Style::new().bold());
-                self.print(&format!(
-                    "{name} ({}): {} of {} criteria open, agent {}",
-                    format::sentence(folder),
-                    criteria.open,
-                    criteria.total,
-                    format::sentence(agent)
-                ))?;
+                self.run_started(task, folder, agent, *criteria)?;
             }
             EventKind::Notice { message } => {
                 let note = self.painted("note:", Style::new().yellow());
@@ -253,6 +265,17 @@ impl Reporter for Console {
             }
             EventKind::CriterionReopened { criterion, reason } => {
                 self.print(&format::reopened(criterion, reason))?;
+            }
+            EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. } => {
+                if let Some(line) = providers::for_people(&event.kind) {
+                    self.print(&line)?;
+                }
             }
             EventKind::Waiting { until, reason } => self.wait(event, *until, reason),
             EventKind::IterationEnded { .. } => self.end(),

@@ -97,6 +97,13 @@ impl Reporter for CostLog {
             | EventKind::CriterionBlocked { .. }
             | EventKind::CriterionHeld { .. }
             | EventKind::CriterionReopened { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::StopChecked { .. }
             | EventKind::Waiting { .. }

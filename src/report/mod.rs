@@ -14,6 +14,8 @@ mod live_line;
 mod plain;
 mod premium;
 mod progress_md;
+mod providers;
+mod stream_lines;
 mod summary;
 
 pub use activity_log::ActivityLog;
@@ -25,4 +27,5 @@ pub use live_line::LiveLine;
 pub use plain::Plain;
 pub use premium::PremiumTable;
 pub use progress_md::{ProgressMd, line as progress_line};
+pub use stream_lines::StreamLines;
 pub use summary::render as summary;

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use chrono::{DateTime, Utc};
 
-use super::{format, summary};
+use super::{format, providers, summary};
 use crate::model::{
     Answer, Event, EventKind, Finding, FindingKind, Repair, ReportError, Reporter, Turn, TurnEnd,
     Verdict, Weight,
@@ -93,6 +93,15 @@ impl Plain {
             }
             EventKind::CriterionReopened { criterion, reason } => {
                 vec![format::reopened(criterion, reason)]
+            }
+            EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. } => {
+                providers::for_logs(&event.kind).into_iter().collect()
             }
             EventKind::Waiting { until, reason } => vec![format!(
                 "waiting until {} ({}): {}",

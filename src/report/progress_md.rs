@@ -111,6 +111,13 @@ impl Reporter for ProgressMd {
             | EventKind::RecipeEnded { .. }
             | EventKind::CheckFinished { .. }
             | EventKind::SignAdded { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. }
             | EventKind::IterationEnded { .. }
             | EventKind::StopChecked { .. }
             | EventKind::Waiting { .. }

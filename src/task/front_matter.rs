@@ -116,7 +116,8 @@ fn place(lines: &Lines<'_>, yaml: &Range<usize>, location: Location) -> Range<us
 mod tests {
     use super::*;
     use crate::model::{
-        NetworkAccess, OnStuck, PolicyRules, ProofMode, Service, VisiblePath, WriteScope,
+        GatewayUse, NetworkAccess, OnStuck, PolicyRules, ProofMode, Service, VisiblePath,
+        WriteScope,
     };
     use crate::task::parse;
 
@@ -163,7 +164,8 @@ mod tests {
              network: open\n\
              network_for: npm ci\n\
              readable: .env.test\n\
-             devices: [/dev/kvm]\n",
+             devices: [/dev/kvm]\n\
+             gateway: 9401\n",
         );
         let expected = TaskSettings {
             verify: vec!["cargo test --quiet".into()],
@@ -191,6 +193,7 @@ mod tests {
             readable: vec![".env.test".try_into().expect("a file")],
             visible: Vec::new(),
             devices: vec!["/dev/kvm".try_into().expect("a device")],
+            gateway: Some(GatewayUse::Port(9401)),
             policy: PolicyRules::default(),
         };
         assert_eq!(read, Ok(expected));

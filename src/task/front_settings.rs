@@ -15,10 +15,10 @@ use serde::{
 use serde_saphyr::{Location, Spanned};
 
 use super::{diagnostics::quote, front_policy::FrontPolicy};
-use crate::model::{Device, ReadableFile, Service, TaskSettings};
+use crate::model::{Device, GatewayUse, ReadableFile, Service, TaskSettings};
 
 /// All keys and the values they take, in the order of the documentation.
-const KEYS: [(&str, &str); 23] = [
+const KEYS: [(&str, &str); 24] = [
     ("verify", "a command, or a list of commands"),
     ("max_iterations", "a whole number of at least 1, such as `20`"),
     ("max_duration", "a duration, such as `30s`, `5m`, or `2h`"),
@@ -44,6 +44,7 @@ const KEYS: [(&str, &str); 23] = [
     ("readable", "the path of a file relative to the repository, such as `.env.test`, or a list"),
     ("visible", "a path, such as `../lib`, or a list of paths"),
     ("devices", "the path of a device, such as `/dev/kvm`, or a list"),
+    ("gateway", GatewayUse::TAKES),
     ("policy", "the keys of `[policy]` in .ralph/config.toml, one per line"),
 ];
 
@@ -289,6 +290,11 @@ impl<'de> Visitor<'de> for FrontMatterVisitor {
                 "devices" => {
                     let written = map.next_value()?;
                     read.settings.devices = read.checked::<Device>("device", written);
+                }
+                "gateway" => {
+                    let written = map.next_value()?;
+                    read.settings.gateway =
+                        read.value("gateway", written, |text| text.parse().ok());
                 }
                 "policy" => read.policy = map.next_value()?,
                 _ => {

@@ -5,6 +5,9 @@
 #[path = "../support/mcp.rs"]
 #[expect(dead_code, reason = "other test programs look at more")]
 mod mcp_client;
+#[path = "../support/repo.rs"]
+#[expect(dead_code, reason = "other test programs look at more")]
+mod repo;
 
 mod call;
 mod connections;
@@ -13,4 +16,5 @@ mod frames;
 mod mcp;
 mod place;
 mod providers;
+mod run;
 mod token_file;

@@ -49,12 +49,14 @@ impl Place {
     /// `gateway serve --json` on a free port.
     pub(crate) fn serve(&self, args: &[&str]) -> Served {
         let mut command = self.command(&["serve", "--json", "--port", "0"]);
-        let mut child = command
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("started");
+        command.args(args);
+        self.served(command)
+    }
+
+    /// The same, by this command.
+    pub(crate) fn served(&self, mut command: Command) -> Served {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("started");
         let stdout = BufReader::new(child.stdout.take().expect("piped"));
         let (sender, events) = channel();
         std::thread::spawn(move || {

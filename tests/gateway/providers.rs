@@ -51,3 +51,23 @@ fn a_provider_that_does_not_read_is_cut_off_and_its_calls_end() {
     assert!(codes.iter().filter(|code| *code == "DISCONNECTED").count() >= 16, "{codes:?}");
     assert_eq!(served.end(), Some(0));
 }
+
+#[test]
+fn people_are_told_why_the_end_takes_a_while() {
+    let place = Place::new();
+    let mut command = place.command(&["serve", "--json", "--port", "0"]);
+    command.stderr(std::process::Stdio::piped());
+    let mut served = place.served(command);
+    let Some(_first) = provider(&served) else { return };
+    let signal = |served: &crate::place::Served| {
+        let pid = served.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+    };
+    signal(&served);
+    let stderr = served.child.stderr.take().expect("piped");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stderr));
+    let line = lines.next().expect("a line").expect("text");
+    assert!(line.contains("providers to say goodbye; press Ctrl-C again"), "{line}");
+    signal(&served);
+    assert_eq!(served.child.wait().expect("waited").code(), Some(130));
+}

@@ -50,6 +50,16 @@ fn a_live_gateway_s_file_stays_and_a_dead_one_s_is_replaced() {
 }
 
 #[test]
+fn a_second_gateway_on_the_same_port_is_told_of_the_first() {
+    let place = Place::new();
+    let first = place.serve(&[]);
+    let text = ended(&place.run(&["serve", "--port", &first.port().to_string()]), 7);
+    let other = format!("another gateway (process {}) has the port", first.child.id());
+    assert!(text.contains(&other), "{text}");
+    assert_eq!(first.end(), Some(0));
+}
+
+#[test]
 fn a_port_that_is_taken_ends_before_the_file_is_touched() {
     let place = Place::new();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");

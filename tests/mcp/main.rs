@@ -19,6 +19,7 @@ mod install;
 mod lessons;
 mod real;
 mod robust;
+mod run;
 mod stdio;
 
 /// A task of one criterion.

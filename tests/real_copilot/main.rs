@@ -20,6 +20,7 @@ mod tier;
 #[cfg(target_os = "linux")]
 mod attacks;
 mod doctor;
+mod events;
 mod faults;
 mod guard;
 mod honest;
@@ -27,8 +28,10 @@ mod hooks;
 mod launcher;
 #[cfg(target_os = "linux")]
 mod proof;
+mod providers;
 mod recipe;
 mod refused;
+mod run_tools;
 mod sandbox;
 mod stops;
 mod via_cli;

@@ -224,6 +224,19 @@ impl Scene {
         self.set("COPILOT_CLI_PATH", &path.display().to_string());
     }
 
+    /// Wraps the CLI in a program that does not announce that it takes MCP servers over http.
+    pub(crate) fn without_http_servers(&mut self) {
+        let folder = self.path("wrapped");
+        fs::create_dir(&folder).expect("folder");
+        let path = folder.join("copilot");
+        let binary = self.binary.display();
+        let hide = r#"s/"mcpCapabilities":{[^}]*}/"mcpCapabilities":{}/"#;
+        let script = format!("#!/bin/sh\n'{binary}' \"$@\" | sed -u '{hide}'\n");
+        fs::write(&path, script).expect("write");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("mode");
+        self.set("COPILOT_CLI_PATH", &path.display().to_string());
+    }
+
     /// Reads a file of the repository.
     #[track_caller]
     pub(crate) fn read(&self, path: &str) -> String {

@@ -20,6 +20,8 @@ pub(crate) enum Step {
     Say(String),
     /// Parallel tool calls: name and arguments.
     Call(Vec<(&'static str, Value)>),
+    /// Short shell commands, until a tool is offered whose name ends so.
+    Await(&'static str),
     /// An HTTP error: status, headers and message.
     Status(u16, Vec<(&'static str, &'static str)>, &'static str),
     /// A malformed body.
@@ -35,9 +37,15 @@ pub(crate) fn say(text: impl Into<String>) -> Step {
     Step::Say(text.into())
 }
 
-/// One tool call.
+/// One tool call. A name that begins with `*` is the one among the offered tools that ends with the
+/// rest of it: the CLI puts the name of a server before the names of its tools.
 pub(crate) fn call(tool: &'static str, arguments: Value) -> Step {
     Step::Call(vec![(tool, arguments)])
+}
+
+/// Waits for a tool.
+pub(crate) fn until_offered(end: &'static str) -> Step {
+    Step::Await(end)
 }
 
 /// A shell command.
@@ -143,6 +151,12 @@ fn choose(shared: &Shared, body: &Value) -> Step {
     let users = messages.iter().rev().filter(|message| message["role"] == "user").map(text_of);
     for text in users {
         if let Some(route) = routes.iter_mut().find(|route| text.contains(&route.part)) {
+            if let Some(Step::Await(end)) = route.steps.front() {
+                if !tool_names(body).iter().any(|name| name.ends_with(end)) {
+                    return bash("sleep 0.3");
+                }
+                route.steps.pop_front();
+            }
             return route.steps.pop_front().unwrap_or(Step::Status(
                 400,
                 Vec::new(),
@@ -151,6 +165,19 @@ fn choose(shared: &Shared, body: &Value) -> Step {
         }
     }
     Step::Status(400, Vec::new(), "the script has no route for this prompt")
+}
+
+/// The whole name of a tool; one that is not offered stays as it is.
+fn offered(body: &Value, name: &str) -> String {
+    let Some(end) = name.strip_prefix('*') else { return name.to_owned() };
+    let mut names = tool_names(body).into_iter();
+    names.find(|offered| offered.ends_with(end)).unwrap_or_else(|| name.to_owned())
+}
+
+/// The names of the tools that a request offers to the model.
+pub(crate) fn tool_names(request: &Value) -> Vec<String> {
+    let tools = request["tools"].as_array().into_iter().flatten();
+    tools.filter_map(|tool| tool["function"]["name"].as_str().map(str::to_owned)).collect()
 }
 
 /// Answers the requests of one connection.
@@ -171,7 +198,15 @@ fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
         };
         match choose(shared, &body) {
             Step::Say(text) => stream_answer(&mut out, number, Some(&text), &[])?,
-            Step::Call(calls) => stream_answer(&mut out, number, None, &calls)?,
+            Step::Call(calls) => {
+                let names = calls.iter().map(|(name, _)| offered(&body, name)).collect::<Vec<_>>();
+                let arguments = calls.iter().map(|(_, arguments)| arguments.clone());
+                let calls: Vec<(&str, Value)> =
+                    names.iter().map(String::as_str).zip(arguments).collect();
+                stream_answer(&mut out, number, None, &calls)?;
+            }
+            // `choose` has gone on to the step after it.
+            Step::Await(_) => stream_answer(&mut out, number, Some(""), &[])?,
             Step::Status(status, headers, message) => {
                 respond(&mut out, status, &headers, &error(message))?;
             }

@@ -352,6 +352,13 @@ pub(crate) fn story(repo: &Repo, ran: &Ran) -> String {
             }
             EventKind::RunStarted { .. }
             | EventKind::Notice { .. }
+            | EventKind::GatewayStarted { .. }
+            | EventKind::ProviderBound { .. }
+            | EventKind::ProviderLeft { .. }
+            | EventKind::ToolsChanged { .. }
+            | EventKind::ProviderCalled { .. }
+            | EventKind::EventPushed { .. }
+            | EventKind::EventsInjected { .. }
             | EventKind::BaselineChecked { .. }
             | EventKind::AgentStarted { .. }
             | EventKind::IterationStarted { .. }

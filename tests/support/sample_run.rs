@@ -5,9 +5,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ralph_copilot::model::{
     AgentIdentity, Answer, Asked, Attribution, CallStatus, ChangeKind, CheckResult, CheckStatus,
     Checkpoint, CommitSeen, CriterionKey, CriterionSummary, Cut, Decided, Event, EventKind,
-    Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, History, Oid, OnStuck,
-    Outcome, PathChange, Proof, RecipeName, Repair, RunId, RunSummary, SessionId, SignsChange,
-    StepStatus, TaskFileChange, Tier, Totals, Turn, TurnEnd, Usage, Verdict, VerdictResult, Weight,
+    EventLevel, Evidence, ExecutedCall, Fault, FaultClass, Finding, FindingKind, GivenWith,
+    History, Oid, OnStuck, Outcome, PathChange, Proof, RecipeName, Repair, RunId, RunSummary,
+    SessionId, SignsChange, StepStatus, TaskFileChange, Tier, Totals, Turn, TurnEnd, Usage,
+    Verdict, VerdictResult, Weight,
 };
 use serde_json::{Value, json};
 
@@ -204,8 +205,9 @@ fn turn(iteration: u32, end: TurnEnd, tokens: Option<u64>, fault: Option<Fault>)
 pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
     use EventKind::{
         AgentStarted, BaselineChecked, CheckFinished, CriterionBlocked, CriterionHeld,
-        CriterionReopened, IterationEnded, Notice, RecipeEnded, RecipeProgress, RecipeStarted,
-        RunEnded, RunStarted, SignAdded, Waiting,
+        CriterionReopened, EventPushed, EventsInjected, GatewayStarted, IterationEnded, Notice,
+        ProviderBound, ProviderCalled, ProviderLeft, RecipeEnded, RecipeProgress, RecipeStarted,
+        RunEnded, RunStarted, SignAdded, ToolsChanged, Waiting,
     };
     let test = "cargo test -p client retry";
     let step = |status| RecipeProgress { iteration: 5, step: "collect \x1b[2J".to_owned(), status };
@@ -466,6 +468,54 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 reason: "With tests, scripts and configuration as they were, `make log` fails \
                          (exit 2)."
                     .to_owned(),
+            },
+        ),
+        // Tool providers, which may come and go at any time.
+        (
+            0,
+            GatewayStarted {
+                port: 9400,
+                token_file: Some("/home/ada/.copilot/extensions/tap/.provider-token".to_owned()),
+            },
+        ),
+        (0, ProviderBound { provider: "ci".to_owned(), id: "p-0003".to_owned() }),
+        (0, ToolsChanged { tools: vec!["builds".to_owned(), "logs".to_owned()] }),
+        (
+            0,
+            ProviderCalled {
+                id: Some("call-3-1".to_owned()),
+                tool: "logs".to_owned(),
+                error: Some("NOT_FOUND: no \x1b[2J build 7".to_owned()),
+                bytes: 0,
+            },
+        ),
+        (
+            0,
+            EventPushed {
+                provider: "ci".to_owned(),
+                stream: "builds".to_owned(),
+                level: EventLevel::Inject,
+                text: "build 7 is \x1b[31mred\x1b[0m".to_owned(),
+                metadata: Some(json!({"build": 7})),
+                surfaced: true,
+                injected: true,
+            },
+        ),
+        (
+            0,
+            EventsInjected {
+                iteration: 5,
+                session: SessionId::new("s-5"),
+                with: GivenWith::Stop,
+                providers: vec!["ci".to_owned()],
+            },
+        ),
+        (
+            0,
+            ProviderLeft {
+                provider: "ci".to_owned(),
+                id: "p-0003".to_owned(),
+                reason: "goodbye".to_owned(),
             },
         ),
         (

@@ -6,13 +6,15 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    ClientCapabilities, Implementation, InitializeRequest, LoadSessionRequest, NewSessionRequest,
-    NewSessionResponse, RequestPermissionRequest, RequestPermissionResponse, SetSessionModeRequest,
+    ClientCapabilities, HttpHeader, Implementation, InitializeRequest, LoadSessionRequest,
+    McpServer, McpServerHttp, NewSessionRequest, NewSessionResponse, RequestPermissionRequest,
+    RequestPermissionResponse, SetSessionModeRequest,
 };
 use agent_client_protocol::{Agent as AgentRole, Client};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -27,7 +29,7 @@ use super::{convert, transport};
 use crate::agent::records::SessionRecords;
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::WireLog;
-use crate::agent::{AgentError, AgentKind, Gate};
+use crate::agent::{AgentError, AgentKind, Gate, SessionTools, ToolServer};
 use crate::hooks::Plugin;
 use crate::model::{AgentIdentity, Answer, Fault, FaultClass, SessionId, Usage};
 
@@ -41,6 +43,10 @@ pub(super) struct Setup {
     pub(super) gate: Arc<Gate>,
     pub(super) kind: AgentKind,
     pub(super) plugin: Option<Plugin>,
+    /// The run's own MCP server.
+    pub(super) tools: Option<Arc<dyn ToolServer>>,
+    /// Its tools for all sessions, where a file told the agent of them.
+    pub(super) of_process: Option<SessionTools>,
     pub(super) home: Option<PathBuf>,
     pub(super) logs: Option<PathBuf>,
     pub(super) cwd: PathBuf,
@@ -51,6 +57,8 @@ pub(super) struct Setup {
 pub(super) struct Connection {
     channel: AgentChannel,
     setup: Setup,
+    /// The agent takes MCP servers over http.
+    takes_servers: AtomicBool,
     hang_up: Option<oneshot::Sender<()>>,
     driver: JoinHandle<()>,
     reader: JoinHandle<()>,
@@ -72,7 +80,8 @@ impl Connection {
         let peer = connected.await.ok()?;
         let gate = Arc::clone(&setup.gate);
         let channel = AgentChannel { peer, updates, gate, stderr: setup.stderr.clone() };
-        Some(Self { channel, setup, hang_up: Some(hang_up), driver, reader })
+        let takes_servers = AtomicBool::new(false);
+        Some(Self { channel, setup, takes_servers, hang_up: Some(hang_up), driver, reader })
     }
 
     /// Sends `initialize` and returns the agent's identity.
@@ -89,9 +98,22 @@ impl Connection {
                 fault: Fault::new(FaultClass::Protocol, message),
             });
         }
+        let takes_servers = response.agent_capabilities.mcp_capabilities.http;
+        self.takes_servers.store(takes_servers, Ordering::Relaxed);
         let identity =
             |info: Implementation| AgentIdentity { name: info.name, version: info.version };
         Ok(response.agent_info.map(identity))
+    }
+
+    /// Does the agent take MCP servers over http in its sessions? Known once it is introduced.
+    pub(super) fn takes_servers(&self) -> bool {
+        self.takes_servers.load(Ordering::Relaxed)
+    }
+
+    /// The tools that a session is told of.
+    fn tools(&self) -> Result<Option<SessionTools>, AgentError> {
+        let told = self.takes_servers() && self.setup.of_process.is_none();
+        self.setup.tools.as_ref().filter(|_| told).map(SessionTools::open).transpose()
     }
 
     /// Opens a session in a mode in which the agent asks before it acts.
@@ -99,12 +121,14 @@ impl Connection {
         if let Some(plugin) = &self.setup.plugin {
             plugin.check()?;
         }
-        let request = NewSessionRequest::new(self.setup.cwd.clone());
+        let tools = self.tools()?;
+        let request =
+            NewSessionRequest::new(self.setup.cwd.clone()).mcp_servers(servers(tools.as_ref()));
         let answer = self.channel.peer.send_request(request).block_task();
         let response = self.channel.ask("session/new", answer).await?;
         self.assert_mode(&response).await?;
         let id = SessionId::new(response.session_id.0.to_string());
-        Ok(self.opened(id, Usage::default()))
+        Ok(self.opened(id, Usage::default(), tools))
     }
 
     /// Opens a session of an earlier process. Its history comes as updates, and is no work of
@@ -114,7 +138,9 @@ impl Connection {
             plugin.check()?;
         }
         self.channel.updates.begin(id.as_str());
-        let request = LoadSessionRequest::new(id.as_str().to_owned(), self.setup.cwd.clone());
+        let tools = self.tools()?;
+        let request = LoadSessionRequest::new(id.as_str().to_owned(), self.setup.cwd.clone())
+            .mcp_servers(servers(tools.as_ref()));
         let answer = self.channel.peer.send_request(request).block_task();
         let response = self.channel.ask("session/load", answer).await?;
         self.channel.updates.forget(id.as_str());
@@ -126,11 +152,14 @@ impl Connection {
             Some(mut records) => records.tokens().await,
             None => Usage::default(),
         };
-        Ok(self.opened(id.clone(), counted))
+        Ok(self.opened(id.clone(), counted, tools))
     }
 
     /// A session that takes prompts; `counted` tokens were used before.
-    fn opened(&self, id: SessionId, counted: Usage) -> AcpSession {
+    fn opened(&self, id: SessionId, counted: Usage, tools: Option<SessionTools>) -> AcpSession {
+        if let Some(tools) = tools.as_ref().or(self.setup.of_process.as_ref()) {
+            tools.bind(&id);
+        }
         self.channel.gate.opened(&id);
         AcpSession {
             records: self.records(&id),
@@ -140,6 +169,7 @@ impl Connection {
             kind: self.setup.kind,
             counted,
             deaf: false,
+            _tools: tools,
         }
     }
 
@@ -201,6 +231,15 @@ impl Connection {
     }
 }
 
+/// The servers that a session is told of.
+fn servers(tools: Option<&SessionTools>) -> Vec<McpServer> {
+    let server = |tools: &SessionTools| {
+        let authorization = HttpHeader::new("Authorization", tools.authorization());
+        McpServer::Http(McpServerHttp::new(tools.name(), tools.url()).headers(vec![authorization]))
+    };
+    tools.map(server).into_iter().collect()
+}
+
 /// Drives the connection until it is closed or the agent's output ends.
 async fn drive(
     lines: impl agent_client_protocol::ConnectTo<Client> + 'static,
@@ -242,7 +281,7 @@ async fn permission(
     gate: Arc<Gate>,
     updates: Arc<Updates>,
 ) -> RequestPermissionResponse {
-    let request = convert::request(&asked);
+    let request = gate.named_by_title(convert::request(&asked), convert::title(&asked));
     let session = request.session.as_str().to_owned();
     let can_allow = convert::can_allow(&asked.options);
     // Deciding reads the file system and writes the journal: not on this thread.

@@ -80,6 +80,11 @@ pub(super) fn request(asked: &RequestPermissionRequest) -> ToolRequest {
     }
 }
 
+/// The title that people would see.
+pub(super) fn title(asked: &RequestPermissionRequest) -> Option<&str> {
+    asked.tool_call.fields.title.as_deref()
+}
+
 /// Does the agent offer to allow a call once?
 pub(super) fn can_allow(options: &[PermissionOption]) -> bool {
     options.iter().any(|option| option.kind == PermissionOptionKind::AllowOnce)

@@ -26,12 +26,15 @@ use async_trait::async_trait;
 use tokio::process::Command;
 
 use self::connection::{Connection, HANG_UP, RELEASE, Setup};
-use crate::agent::command::prepare;
+use crate::agent::command::{mcp_config, prepare};
 use crate::agent::stderr::StderrTail;
 use crate::agent::wire_log::{WireLog, WireWriter};
-use crate::agent::{Agent, AgentCommand, AgentError, Gate, Session, TurnLimits};
+use crate::agent::{
+    Agent, AgentCommand, AgentError, AgentKind, Gate, OfferedServer, Session, SessionTools,
+    TurnLimits,
+};
 use crate::hooks::Plugin;
-use crate::model::{AgentIdentity, FaultClass, RunId, SessionId};
+use crate::model::{AgentIdentity, EventKind, FaultClass, RunId, SessionId};
 use crate::sys::process::{Ladder, Supervised};
 
 /// How long stopping an agent may take, from `session/cancel` to the last of its output: CI
@@ -67,6 +70,8 @@ pub struct AgentLaunch<'a> {
     pub logs: Option<PathBuf>,
     /// The guard's plugin, for Copilot; verified before each session.
     pub plugin: Option<Plugin>,
+    /// The run's own MCP server, if it offers tools.
+    pub tools: Option<OfferedServer>,
     /// Decides the agent's tool calls.
     pub gate: Arc<Gate>,
 }
@@ -80,18 +85,47 @@ pub struct AcpAgent {
 }
 
 impl AcpAgent {
-    /// Starts the agent and sends `initialize`.
+    /// Starts the agent and sends `initialize`. A Copilot CLI that does not take the run's own MCP
+    /// server in its sessions is started again with it in a file.
     ///
     /// # Errors
     /// If the agent cannot be started or does not speak the protocol.
     pub async fn start(launch: AgentLaunch<'_>) -> Result<Self, AgentError> {
+        let agent = Self::start_with(&launch, None).await?;
+        let Some(tools) = launch.tools.as_ref().filter(|_| !agent.connection.takes_servers())
+        else {
+            return Ok(agent);
+        };
+        match launch.command.kind {
+            AgentKind::Copilot => {
+                Box::new(agent).stop().await;
+                let opened = SessionTools::open(&tools.server)?;
+                opened.write_config(&tools.config)?;
+                Self::start_with(&launch, Some(opened)).await
+            }
+            AgentKind::Other => {
+                let message = "this agent takes no MCP servers over http: it does not get memory \
+                               and the tools of providers";
+                launch.gate.record(|_| EventKind::Notice { message: message.to_owned() })?;
+                Ok(agent)
+            }
+        }
+    }
+
+    /// Starts the agent with these tools for all its sessions, which a file tells it of.
+    async fn start_with(
+        launch: &AgentLaunch<'_>,
+        of_process: Option<SessionTools>,
+    ) -> Result<Self, AgentError> {
         let prepare = |path: PathBuf| move |source| AgentError::Prepare { path, source };
         let path = launch.folder.join("wire.log");
         let redactor = launch.gate.redactor();
         let (log, wire) =
             WireLog::open(&path, Arc::clone(redactor)).map_err(prepare(path.clone()))?;
         let program = launch.command.program.clone();
-        let mut child = Supervised::spawn(command(&launch), launch.run.as_str())
+        let config = launch.tools.as_ref().filter(|_| of_process.is_some());
+        let config = config.map(|tools| tools.config.as_path());
+        let mut child = Supervised::spawn(command(launch, config), launch.run.as_str())
             .map_err(|error| AgentError::Start { program, source: std::io::Error::other(error) })?;
         let missing = || AgentError::Start {
             program: launch.command.program.clone(),
@@ -103,11 +137,13 @@ impl AcpAgent {
         let stderr =
             StderrTail::drain(stderr, &launch.folder.join("stderr.log"), Arc::clone(redactor));
         let setup = Setup {
-            gate: launch.gate,
+            gate: Arc::clone(&launch.gate),
             kind: launch.command.kind,
-            plugin: launch.plugin,
-            home: launch.home,
-            logs: launch.logs,
+            plugin: launch.plugin.clone(),
+            tools: launch.tools.as_ref().map(|tools| Arc::clone(&tools.server)),
+            of_process,
+            home: launch.home.clone(),
+            logs: launch.logs.clone(),
             cwd: launch.cwd.to_owned(),
             stderr: stderr.clone(),
         };
@@ -166,9 +202,12 @@ impl Agent for AcpAgent {
     }
 }
 
-fn command(launch: &AgentLaunch<'_>) -> Command {
+fn command(launch: &AgentLaunch<'_>, tools: Option<&Path>) -> Command {
     let mut command = Command::new(&launch.command.program);
     command.args(&launch.command.args).args(&launch.extra).stdin(Stdio::piped());
+    if let Some(config) = tools {
+        command.args(mcp_config(config));
+    }
     prepare(&mut command, &launch.environment, launch.cwd);
     command
 }

@@ -22,8 +22,8 @@ use crate::agent::arguments::{is_empty, is_shell_echo};
 use crate::agent::records::{SessionRecords, since};
 use crate::agent::stuck::longer;
 use crate::agent::{
-    AgentError, AgentKind, CallStanding, Closed, EndedCall, KnownCall, Session, TurnLimits,
-    TurnPulse, observe,
+    AgentError, AgentKind, CallStanding, Closed, EndedCall, KnownCall, Session, SessionTools,
+    TurnLimits, TurnPulse, observe,
 };
 use crate::model::{
     Asked, AuditEntry, CallStatus, Decided, EventKind, ExecutedCall, Fault, HookType, Prompt,
@@ -46,6 +46,8 @@ pub(super) struct AcpSession {
     pub(super) logs: Option<PathBuf>,
     /// A cancelled prompt was not answered, so the agent may still be at work.
     pub(super) deaf: bool,
+    /// Tools of the run's own server, which end with the session.
+    pub(super) _tools: Option<SessionTools>,
 }
 
 /// The observations while a prompt is being answered.

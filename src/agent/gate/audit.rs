@@ -51,14 +51,22 @@ impl Gate {
     /// Records the result of an allowed call, as its hook reports it.
     pub fn record_result(&self, result: &HookResult) {
         let HookCall { session, tool, .. } = &result.call;
+        let offered = self.offered_tool(tool);
         let input = &self.result_as_decided(result);
         let took = {
             let mut state = self.state();
             state.last = Some(Instant::now());
-            state.decisions.note_result(session, input)
+            match &offered {
+                Some(tool) => state.decisions.note_offered_result(&tool.name, input),
+                None => state.decisions.note_result(session, input),
+            }
         };
+        if offered.is_some() && took.is_none() {
+            // The server that ran it has recorded it.
+            return;
+        }
         self.audit(&AuditEntry {
-            tool: Some(tool.clone()),
+            tool: Some(offered.map_or_else(|| tool.clone(), |offered| offered.name)),
             input: Some(input.clone()),
             output: Some(result.output.clone()),
             elapsed: took,

@@ -62,7 +62,7 @@ impl Gate {
         match (shells.original(&request.input), request.asked) {
             (Some(input), _) => Ok(Cow::Owned(ToolRequest { input, ..request.clone() })),
             (None, Asked::Hook) => Ok(Cow::Borrowed(request)),
-            (None, Asked::Permission) => {
+            (None, Asked::Permission | Asked::Server) => {
                 self.foreign(&request.input);
                 let reason = "Nothing ran: this is not the command that was decided.";
                 Err(Decision::deny("guard.replaced", reason))

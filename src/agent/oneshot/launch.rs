@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::{AgentCommand, Gate};
+use crate::agent::{AgentCommand, Gate, OfferedServer};
 use crate::hooks::Plugin;
 use crate::model::RunId;
 
@@ -28,6 +28,8 @@ pub struct OneShotLaunch {
     pub logs: PathBuf,
     /// The guard's plugin, verified before each session.
     pub plugin: Plugin,
+    /// The run's own MCP server, if it offers tools.
+    pub tools: Option<OfferedServer>,
     /// Decides the agent's tool calls.
     pub gate: Arc<Gate>,
 }

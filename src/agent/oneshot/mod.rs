@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use self::turn::OneShotSession;
 use super::records::SessionRecords;
-use super::{Agent, AgentError, Session};
+use super::{Agent, AgentError, Session, SessionTools};
 use crate::model::{AgentIdentity, SessionId};
 
 pub use self::launch::OneShotLaunch;
@@ -53,8 +53,13 @@ impl Agent for OneShot {
         let id = session_name(self.launch.run.as_str(), self.sessions, started);
         let records = self.launch.home.as_deref().map(|home| SessionRecords::of(home, &id));
         let id = SessionId::new(id);
+        let tools = self.launch.tools.as_ref();
+        let tools = tools.map(|tools| SessionTools::open(&tools.server)).transpose()?;
+        if let Some(tools) = &tools {
+            tools.bind(&id);
+        }
         self.launch.gate.opened(&id);
-        Ok(Box::new(OneShotSession::new(id, Arc::clone(&self.launch), records)))
+        Ok(Box::new(OneShotSession::new(id, Arc::clone(&self.launch), records, tools)))
     }
 
     async fn stop(self: Box<Self>) {}

@@ -19,15 +19,15 @@ use tokio_util::sync::CancellationToken;
 use super::cli_records::{self, CliRecords, RecordedCall};
 use super::launch::OneShotLaunch;
 use crate::agent::arguments::is_empty;
-use crate::agent::command::prepare;
+use crate::agent::command::{mcp_config, prepare};
 use crate::agent::fault::explains_loss;
 use crate::agent::records::{SessionRecords, reset_in_logs, since};
 use crate::agent::stderr::StderrTail;
 use crate::agent::stuck::longer;
 use crate::agent::wire_log::{Way, WireLog};
 use crate::agent::{
-    AgentError, CallStanding, Closed, EndedCall, ReportedFault, Session, TurnLimits, TurnPulse,
-    classify_line, observe,
+    AgentError, CallStanding, Closed, EndedCall, ReportedFault, Session, SessionTools, TurnLimits,
+    TurnPulse, classify_line, observe,
 };
 use crate::model::{
     Asked, CallStatus, Decided, EventKind, ExecutedCall, Fault, FaultClass, Prompt, SessionId,
@@ -52,6 +52,8 @@ pub(super) struct OneShotSession {
     records: Option<SessionRecords>,
     /// Tokens that were counted in earlier turns.
     counted: Usage,
+    /// Tools of the run's own server, which end with the session.
+    tools: Option<SessionTools>,
 }
 
 /// The observations while the process runs.
@@ -77,8 +79,9 @@ impl OneShotSession {
         id: SessionId,
         launch: Arc<OneShotLaunch>,
         records: Option<SessionRecords>,
+        tools: Option<SessionTools>,
     ) -> Self {
-        Self { id, launch, records, counted: Usage::default() }
+        Self { id, launch, records, counted: Usage::default(), tools }
     }
 }
 
@@ -161,6 +164,10 @@ impl OneShotSession {
         let mut command = Command::new(&launch.command.program);
         command.args(&launch.command.args).args(&launch.extra);
         command.arg("--session-id").arg(self.id.as_str()).args(["--output-format", "json"]);
+        if let (Some(tools), Some(offered)) = (&self.tools, &launch.tools) {
+            tools.write_config(&offered.config)?;
+            command.args(mcp_config(&offered.config));
+        }
         if fits_an_argument(&prompt.text) {
             command.arg("-p").arg(&prompt.text).stdin(Stdio::null());
         } else {

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::config::{LayerSettings, Span, from_one};
-use crate::model::{OnStuck, ProofMode, Sandbox, Via, WriteScope};
+use crate::config::{GatewayLayer, LayerSettings, Span, from_one};
+use crate::model::{GatewayUse, OnStuck, ProofMode, Sandbox, Via, WriteScope};
 
 /// Flags of `run`.
 #[derive(Args, Clone, Debug, Default)]
@@ -109,6 +109,11 @@ pub(crate) struct SettingArgs {
         value_parser = PossibleValuesParser::new(ProofMode::WORDS)
             .map(|word| ProofMode::named(&word).unwrap_or_default()))]
     proof: Option<ProofMode>,
+    /// Take tool providers of yours on this loopback port while the run lasts [default: 9400, if
+    /// it is free]
+    #[arg(long, value_name = "PORT", help_heading = "Providers", num_args = 0..=1,
+        require_equals = true, default_missing_value = "true")]
+    gateway: Option<GatewayUse>,
     /// Also allow this command, such as `npm run lint`; repeatable
     #[arg(long, value_name = "COMMAND", help_heading = "Guard")]
     allow: Vec<String>,
@@ -152,6 +157,7 @@ impl SettingArgs {
             proof: self.proof,
             protect: self.protect.clone(),
             allow: self.allow.clone(),
+            gateway: GatewayLayer { chosen: self.gateway, ..GatewayLayer::default() },
             ..LayerSettings::default()
         }
     }

@@ -2,11 +2,13 @@
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::last::{end_the_last_run, last_run, put_in_order};
 use super::notices::Untold;
 use super::plan::settings;
 use super::run_guards::at_once;
+use super::second_signal::SecondSignal;
 use crate::agent::AgentError;
 use crate::cli::args::RunArgs;
 use crate::cli::context::{RepoContext, TaskContext};
@@ -35,6 +37,7 @@ pub(super) struct Claim {
     /// The folder of this run, not made yet.
     pub(super) folder: PathBuf,
     pub(super) stop: Shutdown,
+    pub(super) second: Arc<SecondSignal>,
     pub(super) depth: Depth,
     /// Who commits, if git knows.
     pub(super) identity: Option<Identity>,
@@ -68,7 +71,9 @@ pub(super) async fn claim(
     let stop = Shutdown::default();
     let run_of_signal = run.clone();
     let live = live.cloned();
-    stop.listen(move |signal| at_once(&run_of_signal, live.as_ref(), signal))?;
+    let second = Arc::<SecondSignal>::default();
+    let duties = Arc::clone(&second);
+    stop.listen(move |signal| at_once(&run_of_signal, live.as_ref(), &duties, signal))?;
     let lock = TreeLock::take(&at.place.lock(), run.as_str())?;
     // Only once the tree is ours: another run watches git's settings.
     let excludes = watch_excludes(&at.place, audited_here.as_deref())?;
@@ -90,6 +95,7 @@ pub(super) async fn claim(
         runs,
         folder,
         stop,
+        second,
         depth,
         identity,
         resumed,

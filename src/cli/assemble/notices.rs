@@ -1,6 +1,8 @@
 //! Notices before the first iteration.
 
 use crate::agent::{AgentCommand, AgentKind};
+use crate::cli::context;
+use crate::cli::failure::Failure;
 use crate::cli::print::complain;
 use crate::config::Settings;
 use crate::verify::{Fingerprint, Preflight};
@@ -35,8 +37,7 @@ pub(super) fn notices(
     settings: &Settings,
     command: &AgentCommand,
     identity: Option<String>,
-    unknown: &[String],
-) -> Vec<String> {
+) -> Result<Vec<String>, Failure> {
     let mut notices: Vec<String> = identity.into_iter().collect();
     let human = preflight.human.paths().count();
     if human > 0 {
@@ -72,8 +73,8 @@ pub(super) fn notices(
             );
         }
     }
-    notices.extend(unknown_variables(unknown));
-    notices
+    notices.extend(unknown_variables(&context::unknown_variables()?));
+    Ok(notices)
 }
 
 /// The notice about variables with our prefix that have no meaning.

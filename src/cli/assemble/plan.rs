@@ -4,9 +4,10 @@ use crate::agent::AgentCommand;
 use crate::cli::args::RunArgs;
 use crate::cli::context::{RepoContext, TaskContext};
 use crate::cli::failure::Failure;
-use crate::cli::launch;
+use crate::cli::{launch, mcp::memory};
 use crate::config::{Settings, resolve};
 use crate::engine::Limits;
+use crate::mcp::MemorySources;
 use crate::model::{ExitCode, Task};
 use crate::prompt::Templates;
 use crate::verify::{Branch, Dirt, Preflight, Repo as _};
@@ -18,6 +19,8 @@ pub(in crate::cli) struct RunPlan {
     pub(in crate::cli) preflight: Preflight,
     pub(in crate::cli) templates: Templates,
     pub(in crate::cli) command: AgentCommand,
+    /// Memory that the agent may read, if there is any.
+    pub(in crate::cli) memory: Option<MemorySources>,
 }
 
 impl RunPlan {
@@ -28,7 +31,8 @@ impl RunPlan {
         let preflight = preflight(at, &settings)?;
         let templates = templates(&at.place)?;
         let command = launch::find_agent(&settings)?;
-        Ok(Self { task, settings, preflight, templates, command })
+        let memory = memory::of_run(at.place.root(), &settings)?;
+        Ok(Self { task, settings, preflight, templates, command, memory })
     }
 }
 

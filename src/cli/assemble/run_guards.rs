@@ -5,6 +5,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 
 use super::last::LEFT_BEHIND;
+use super::second_signal::SecondSignal;
 use crate::agent::GuardServer;
 use crate::cli::failure::Failure;
 use crate::cli::gc::Heartbeat;
@@ -67,11 +68,15 @@ pub(super) fn guardian(
 
 /// Ends everything at the second signal. Children have sessions of their own, so they are
 /// ended one by one.
-pub(super) fn at_once(run: &RunId, live: Option<&LiveLine>, signal: i32) {
+pub(super) fn at_once(run: &RunId, live: Option<&LiveLine>, second: &SecondSignal, signal: i32) {
+    if second.skip() {
+        return;
+    }
     if let Some(live) = live {
         live.remove();
     }
     crate::sys::process::kill_now(run.as_str());
+    second.clean_up();
     reap_orphans();
     std::process::exit(128 + signal);
 }

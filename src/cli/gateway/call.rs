@@ -74,7 +74,7 @@ fn find() -> Result<(u16, String), Failure> {
     let token = token.ok_or_else(|| {
         let reason = format!("no gateway has left its token in {}", folder.display());
         Failure::new(ExitCode::Invalid, reason)
-            .hint("start one with `ralph-copilot gateway serve`, or set TAP_PROVIDER_TOKEN")
+            .hint("start a run with `--gateway`, or `ralph-copilot gateway serve`")
     })?;
     Ok((port, token))
 }

@@ -71,30 +71,44 @@ pub(super) async fn obey(host: &Host, lines: impl AsyncRead + Unpin) {
             Ok(line) if line.trim_ascii().is_empty() => {}
             Ok(line) => match serde_json::from_slice(&line) {
                 Ok(command) => obey_one(host, &named, command).await,
-                Err(error) => refuse("INVALID_COMMAND", &error.to_string()),
+                Err(error) => {
+                    let label = label_of(&line);
+                    refuse("INVALID_COMMAND", &error.to_string(), label.as_deref());
+                }
             },
             Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => {
                 skipped = true;
-                refuse("INVALID_COMMAND", &format!("the line is longer than {LINE} bytes"));
+                refuse("INVALID_COMMAND", &format!("the line is longer than {LINE} bytes"), None);
             }
             Err(AnyDelimiterCodecError::Io(_)) => return,
         }
     }
 }
 
-fn refuse(code: &str, message: &str) {
-    say_line(&json!({"event": "error", "code": code, "message": message}));
+/// Says that a command cannot be obeyed, with the name that it gave to its call.
+fn refuse(code: &str, message: &str, label: Option<&str>) {
+    let mut line = json!({"event": "error", "code": code, "message": message});
+    if let Some(label) = label {
+        line["as"] = label.into();
+    }
+    say_line(&line);
 }
 
 fn no_session(id: &str) {
-    refuse("INVALID_SESSION", &format!("Session {id} does not exist"));
+    refuse("INVALID_SESSION", &format!("Session {id} does not exist"), None);
+}
+
+/// The name of the call in a line that is no command otherwise.
+fn label_of(line: &[u8]) -> Option<String> {
+    let line: Value = serde_json::from_slice(line).ok()?;
+    line.get("as").and_then(Value::as_str).map(str::to_owned)
 }
 
 async fn obey_one(host: &Host, named: &Named, command: HostCommand) {
     match command {
         HostCommand::Session { id, label, cwd } => {
             if let Err(message) = host.open(&id, label, cwd).await {
-                refuse("INVALID_SESSION", &message);
+                refuse("INVALID_SESSION", &message, None);
             }
         }
         HostCommand::Idle { session } => {
@@ -115,7 +129,10 @@ async fn obey_one(host: &Host, named: &Named, command: HostCommand) {
         }
         HostCommand::Cancel { label } => match lock(named).get(&label) {
             Some(key) => host.gateway.cancel(*key),
-            None => refuse("NOT_FOUND", &format!("no call `{label}` is in flight")),
+            None => {
+                let message = format!("no call `{label}` is in flight");
+                refuse("NOT_FOUND", &message, Some(&label));
+            }
         },
         HostCommand::Tools { session } => match host.gateway.tools(&session).await {
             Some(tools) => {
@@ -130,7 +147,8 @@ async fn obey_one(host: &Host, named: &Named, command: HostCommand) {
 fn call(host: &Host, named: &Named, request: CallRequest) {
     let label = request.label.clone();
     if let Some(label) = label.as_ref().filter(|label| lock(named).contains_key(*label)) {
-        return refuse("INVALID_COMMAND", &format!("a call `{label}` is in flight"));
+        let message = format!("a call `{label}` is in flight");
+        return refuse("INVALID_COMMAND", &message, Some(label));
     }
     let call = host.gateway.call(request);
     if let Some(label) = &label {

@@ -13,15 +13,16 @@ use super::commands::obey;
 use super::events::{json_lines, plain_line};
 use super::folder::folder;
 use super::host::{Host, wrong_id};
+use super::port::not_listening;
 use crate::cli::args::ServeGatewayArgs;
 use crate::cli::environment::redactor;
 use crate::cli::failure::Failure;
 use crate::cli::paths;
-use crate::cli::print::{say, say_line, say_lines};
+use crate::cli::print::{complain, say, say_line, say_lines};
 use crate::cli::runtime::runtime;
 use crate::gateway::{
-    Gateway, GatewayEndpoints, GatewayEvent, GatewayToken, Listeners, TokenFiles, direct_route,
-    serve as serve_port,
+    Gateway, GatewayEndpoints, GatewayEvent, GatewayToken, Listeners, SHUTDOWN_TIME, TokenFiles,
+    direct_route, serve as serve_port,
 };
 use crate::model::ExitCode;
 use crate::sys::shutdown::Shutdown;
@@ -68,9 +69,10 @@ async fn run(
     let (shutdown, at_once) = (Shutdown::default(), CancellationToken::new());
     let second = at_once.clone();
     shutdown.listen(move |_| second.cancel()).map_err(internal)?;
-    let listeners = Listeners::bind(args.port).await?;
+    let listeners = Listeners::bind(args.port).await;
+    let listeners = listeners.map_err(|error| not_listening(error, args.port))?;
     let (token, mcp_token) = (GatewayToken::generate()?, GatewayToken::generate()?);
-    let files = TokenFiles::write(folder()?, &token, &mcp_token, listeners.port())?;
+    let files = TokenFiles::write(folder()?, &token, Some(&mcp_token), listeners.port())?;
     let (gateway, events) = Gateway::start(token.clone());
     let endpoints = GatewayEndpoints::new(gateway.clone(), mcp_token, Arc::clone(redactor()));
     let port = listeners.port();
@@ -99,6 +101,7 @@ async fn run(
     tokio::select! {
         () = host.end_all() => {}
         () = at_once.cancelled() => {}
+        () = say_that_it_waits() => {}
     }
     host.gateway.stop().await;
     drop(files);
@@ -106,6 +109,16 @@ async fn run(
     // Whoever does not read the last events does not keep the process.
     drop(tokio::time::timeout(Duration::from_secs(2), printer).await);
     Ok(signal_code(&shutdown))
+}
+
+/// Tells people why the end takes a while. Never ends.
+async fn say_that_it_waits() {
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let limit = SHUTDOWN_TIME.as_secs();
+    complain(&format!(
+        "waiting up to {limit} s for providers to say goodbye; press Ctrl-C again to skip that"
+    ));
+    std::future::pending::<()>().await;
 }
 
 fn ready(json: bool, port: u16, files: &TokenFiles) {

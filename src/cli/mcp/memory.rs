@@ -32,6 +32,18 @@ pub(super) fn sources(root: &Path, settings: &Settings) -> Result<MemorySources,
     Ok(sources)
 }
 
+/// The memory that the agent of a run may read: there is some, or a layer names a place for it.
+pub(in crate::cli) fn of_run(
+    root: &Path,
+    settings: &Settings,
+) -> Result<Option<MemorySources>, Failure> {
+    let memory = &settings.memory;
+    let openclaw = memory.openclaw.as_ref().is_some_and(|openclaw| openclaw.value);
+    let named = openclaw || memory.dir.is_some() || memory.prefs.is_some();
+    let sources = sources(root, settings)?;
+    Ok(Some(sources).filter(|sources| named || sources.exist()))
+}
+
 fn is_users(source: &Source) -> bool {
     matches!(source, Source::User(_))
 }

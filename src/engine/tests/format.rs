@@ -56,6 +56,10 @@ pub(super) fn told(event: &Event) -> String {
         EventKind::CriterionReopened { criterion, reason } => {
             format!("reopened: {}, {reason}", criterion.text)
         }
+        EventKind::EventPushed { provider, text, .. } => format!("event: {provider} {text}"),
+        EventKind::EventsInjected { with, providers, .. } => {
+            format!("injected: {with:?} {}", providers.join(" "))
+        }
         EventKind::IterationEnded { iteration, premium_requests, .. } => {
             format!("iteration {iteration} ended, {premium_requests} premium")
         }
@@ -69,6 +73,11 @@ pub(super) fn told(event: &Event) -> String {
         other @ (EventKind::RunStarted { .. }
         | EventKind::AgentStarted { .. }
         | EventKind::ToolDecided { .. }
+        | EventKind::GatewayStarted { .. }
+        | EventKind::ProviderBound { .. }
+        | EventKind::ProviderLeft { .. }
+        | EventKind::ToolsChanged { .. }
+        | EventKind::ProviderCalled { .. }
         | EventKind::ToolFinished { .. }) => other.name().to_owned(),
     };
     format!("{at:>4} {what}")

@@ -147,6 +147,8 @@ impl TestRun {
             lessons: crate::engine::LessonUse::Kept,
             iteration: 0,
             worked: Vec::new(),
+            providers: None,
+            stop_check: true,
             stops: mpsc::channel(1).1,
             notices: Vec::new(),
         };

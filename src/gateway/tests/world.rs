@@ -138,7 +138,7 @@ impl World {
                 Effect::Close(id, reason) => seen.closed.push((id, reason)),
                 Effect::Settle(key, outcome) => seen.settled.push((key, outcome)),
                 Effect::Report(event) => seen.events.push(event),
-                Effect::Listed(_) => {}
+                Effect::Admit(_) | Effect::Listed(_) => {}
                 Effect::SessionOver(_) => seen.over += 1,
             }
         }

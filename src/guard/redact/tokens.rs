@@ -60,6 +60,7 @@ const TOKENS: &[(&[&str], &str)] = &[
     (&["dapi"], r"[a-f0-9]{32}"),
     (&["dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."], r"[A-Za-z0-9._-]{30,}"),
     (&["lin_api_"], r"[A-Za-z0-9]{30,}"),
+    (&["ptk-"], r"[a-f0-9]{32}"),
     (&["ntn_"], r"[A-Za-z0-9]{30,}"),
     (&["glc_", "glsa_"], r"[A-Za-z0-9+/_=]{30,}"),
     (&["HRKU-"], r"[A-Za-z0-9_-]{30,}"),

@@ -37,6 +37,14 @@ pub struct MemorySources {
     pub bridge_names: bool,
 }
 
+impl MemorySources {
+    /// Is there a folder or a file to read?
+    pub fn exist(&self) -> bool {
+        let files = self.prefs.iter().any(|place| place.path.is_file());
+        files || !files::folders(&self.folders).is_empty()
+    }
+}
+
 /// The memory tools.
 pub struct MemoryTools {
     sources: MemorySources,

@@ -100,6 +100,8 @@ impl ClientScene {
             gate: Arc::clone(&self.gate),
             kind: self.kind,
             plugin: None,
+            tools: None,
+            of_process: None,
             home: self.home.clone(),
             logs: None,
             cwd: PathBuf::from("/w/repo"),

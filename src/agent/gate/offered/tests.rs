@@ -1,0 +1,171 @@
+//! Calls of offered tools: decided once, run once, recorded once.
+
+use std::sync::Mutex;
+
+use serde_json::json;
+
+use super::*;
+use crate::agent::Focus;
+use crate::guard::{OsFiles, Policy, Redactor};
+use crate::hooks::{HookCall, HookResult};
+use crate::model::{Answer, EventKind, Record, RecordError};
+
+/// The name of the server.
+const SERVER: &str = "rabc234";
+
+#[derive(Default)]
+struct Recorded {
+    /// Layer, tool, answer, and rule.
+    decided: Mutex<Vec<(Asked, String, Answer, String)>>,
+    /// Tools and results.
+    results: Mutex<Vec<(String, Value)>>,
+}
+
+impl Record for Recorded {
+    fn record(&self, kind: EventKind) -> Result<(), RecordError> {
+        if let EventKind::ToolDecided { asked, tool, answer, rule, .. } = kind {
+            self.decided.lock().expect("sound").push((asked, tool, answer, rule));
+        }
+        Ok(())
+    }
+
+    fn audit(&self, entry: &AuditEntry) -> Result<(), RecordError> {
+        if let (HookType::PostToolUse, Some(tool), Some(output)) =
+            (entry.hook, &entry.tool, &entry.output)
+        {
+            self.results.lock().expect("sound").push((tool.clone(), output.clone()));
+        }
+        Ok(())
+    }
+}
+
+struct Offer;
+
+impl OfferedTools for Offer {
+    fn server(&self) -> &str {
+        SERVER
+    }
+
+    fn find(&self, name: &str) -> OfferedTool {
+        let (name, kind) = match name {
+            "memory_read" => ("memory_read", OfferedKind::Memory),
+            "greet" => ("desk.greet", OfferedKind::Provider),
+            other => (other, OfferedKind::Gone),
+        };
+        OfferedTool { name: name.to_owned(), kind }
+    }
+}
+
+fn gate() -> (Arc<Recorded>, Gate) {
+    let recorded = Arc::<Recorded>::default();
+    let redactor = Arc::new(Redactor::new(["hunter2-hunter2".to_owned()]));
+    let gate = Gate::new(Arc::clone(&recorded) as _, redactor, Box::new(OsFiles));
+    gate.offer(Arc::new(Offer));
+    let policy = Arc::new(Policy::new("/w/repo", "/w/repo/tasks/demo"));
+    gate.focus(Focus { iteration: 1, policy }).expect("focus");
+    (recorded, gate)
+}
+
+fn session() -> SessionId {
+    SessionId::new("s")
+}
+
+fn asked(asked: Asked, tool: &str, input: Value) -> ToolRequest {
+    let call = (asked == Asked::Permission).then(|| "1".to_owned());
+    ToolRequest { session: session(), call, tool: tool.to_owned(), input, asked }
+}
+
+fn hook(tool: &str, input: &Value) -> ToolRequest {
+    asked(Asked::Hook, &format!("{SERVER}-{tool}"), input.clone())
+}
+
+#[test]
+fn with_a_hook_the_server_runs_what_the_hook_allowed_once() {
+    let (recorded, gate) = gate();
+    gate.expect_hooks();
+    gate.greet("s", None);
+    let hi = json!({"name": "Alice"});
+    let denied = gate.admit(&session(), "greet", &hi);
+    assert_eq!((denied.allowed(), denied.rule.as_str()), (false, "guard.not-decided"));
+    assert!(gate.decide(&hook("greet", &hi)).allowed());
+    assert!(gate.admit(&session(), "greet", &hi).allowed());
+    assert!(!gate.admit(&session(), "greet", &hi).allowed(), "it was one call");
+    let decided = recorded.decided.lock().expect("sound").clone();
+    let tools: Vec<_> = decided.iter().map(|(asked, tool, ..)| (*asked, tool.as_str())).collect();
+    let server = (Asked::Server, "desk.greet");
+    assert_eq!(tools, [server, (Asked::Hook, "desk.greet"), server]);
+}
+
+#[test]
+fn a_result_is_recorded_once_whoever_reports_it() {
+    let (recorded, gate) = gate();
+    gate.expect_hooks();
+    gate.greet("s", None);
+    let report = |gate: &Gate| {
+        let tool = format!("{SERVER}-memory_read");
+        let call = HookCall { session: "s".to_owned(), tool, input: json!({}) };
+        let output = json!("told by the hook");
+        gate.record_result(&HookResult { call, output, kind: Some("success".to_owned()) });
+    };
+    assert!(gate.decide(&hook("memory_read", &json!({}))).allowed());
+    assert!(gate.admit(&session(), "memory_read", &json!({})).allowed());
+    let output = json!("told by the server");
+    gate.record_served(&session(), "memory_read", &json!({}), output, Duration::ZERO);
+    report(&gate);
+    // The server was out of reach: only the hook knows.
+    assert!(gate.decide(&hook("memory_read", &json!({}))).allowed());
+    report(&gate);
+    let results = recorded.results.lock().expect("sound").clone();
+    let told = |who: &str| ("memory_read".to_owned(), json!(format!("told by the {who}")));
+    assert_eq!(results, [told("server"), told("hook")]);
+}
+
+#[test]
+fn the_end_of_the_turn_ends_calls_and_allows_no_other() {
+    let (_recorded, gate) = gate();
+    let turn = gate.turn();
+    assert!(gate.decide(&hook("memory_read", &json!({}))).allowed());
+    gate.rest();
+    assert!(turn.is_cancelled());
+    let denied = gate.admit(&session(), "memory_read", &json!({}));
+    assert_eq!((denied.allowed(), denied.rule.as_str()), (false, "run.turn-over"));
+}
+
+#[test]
+fn a_title_names_a_tool_only_as_far_as_the_hook_allowed_it() {
+    let (_recorded, gate) = gate();
+    let hi = json!({"name": "Alice"});
+    let named = |gate: &Gate, kind: &str, title: &str| {
+        gate.named_by_title(asked(Asked::Permission, kind, hi.clone()), Some(title)).tool
+    };
+    let greet = format!("{SERVER}-greet");
+    for title in ["greet", &greet, "mcp__rabc234__greet", "rabc234_greet"] {
+        assert_eq!(named(&gate, "other", title), greet, "{title}");
+    }
+    assert_eq!(named(&gate, "execute", "greet"), "execute", "a kind says more than a title");
+    assert_eq!(named(&gate, "other", "gone"), "other");
+    gate.expect_hooks();
+    gate.greet("s", None);
+    assert_eq!(named(&gate, "other", "greet"), "other", "the hook has not allowed it");
+    assert!(gate.decide(&hook("greet", &hi)).allowed());
+    assert_eq!(named(&gate, "other", "greet"), greet);
+}
+
+#[test]
+fn secrets_are_not_handed_to_a_provider() {
+    let (_recorded, gate) = gate();
+    let input = json!({"text": "the password is hunter2-hunter2"});
+    let denied = gate.decide(&hook("greet", &input));
+    assert_eq!((denied.allowed(), denied.rule.as_str()), (false, "secret.value"));
+    // Memory stays in the house.
+    assert!(gate.decide(&hook("memory_read", &input)).allowed());
+}
+
+#[test]
+fn arguments_that_look_like_a_shell_s_are_only_arguments() {
+    let (_recorded, gate) = gate();
+    let input = json!({"command": "git push", "commands": ["git push"]});
+    let tool = format!("{SERVER}/greet");
+    assert!(gate.decide(&asked(Asked::Permission, &tool, input)).allowed());
+    assert_eq!(gate.alarm(), None);
+}

@@ -1,0 +1,71 @@
+//! Lines about the gateway and the tool providers of a run.
+
+use super::format::{count, sentence};
+use crate::model::EventKind;
+
+/// The line for people at a terminal; none for events that only a log is for.
+pub(super) fn for_people(kind: &EventKind) -> Option<String> {
+    match kind {
+        EventKind::GatewayStarted { port, token_file } => {
+            let token = token_file
+                .as_ref()
+                .map_or_else(String::new, |file| format!(", token in {}", sentence(file)));
+            Some(format!("gateway: ws://127.0.0.1:{port}{token}"))
+        }
+        EventKind::ProviderBound { provider, .. } => {
+            Some(format!("provider {} is connected", sentence(provider)))
+        }
+        EventKind::ProviderLeft { provider, reason, .. } => {
+            Some(format!("provider {} has left: {}", sentence(provider), sentence(reason)))
+        }
+        EventKind::EventPushed { provider, text, surfaced: true, .. } => {
+            Some(format!("{}: {}", sentence(provider), sentence(text)))
+        }
+        EventKind::EventPushed { surfaced: false, .. }
+        | EventKind::RunStarted { .. }
+        | EventKind::Notice { .. }
+        | EventKind::BaselineChecked { .. }
+        | EventKind::AgentStarted { .. }
+        | EventKind::IterationStarted { .. }
+        | EventKind::PromptSent { .. }
+        | EventKind::ToolDecided { .. }
+        | EventKind::ToolFinished { .. }
+        | EventKind::RecipeStarted { .. }
+        | EventKind::RecipeProgress { .. }
+        | EventKind::RecipeEnded { .. }
+        | EventKind::TurnEnded { .. }
+        | EventKind::StopChecked { .. }
+        | EventKind::CheckFinished { .. }
+        | EventKind::VerdictReached { .. }
+        | EventKind::SignAdded { .. }
+        | EventKind::CriterionBlocked { .. }
+        | EventKind::CriterionHeld { .. }
+        | EventKind::CriterionReopened { .. }
+        | EventKind::ToolsChanged { .. }
+        | EventKind::ProviderCalled { .. }
+        | EventKind::EventsInjected { .. }
+        | EventKind::IterationEnded { .. }
+        | EventKind::Waiting { .. }
+        | EventKind::RunEnded { .. } => None,
+    }
+}
+
+/// The line for a log.
+pub(super) fn for_logs(kind: &EventKind) -> Option<String> {
+    match kind {
+        EventKind::ToolsChanged { tools } if tools.is_empty() => {
+            Some("providers have no tools".to_owned())
+        }
+        EventKind::ToolsChanged { tools } => {
+            Some(format!("tools of providers: {}", sentence(&tools.join(", "))))
+        }
+        EventKind::ProviderCalled { tool, error: Some(error), .. } => {
+            Some(format!("  {} failed: {}", sentence(tool), sentence(error)))
+        }
+        EventKind::EventsInjected { providers, .. } => {
+            let number = u64::try_from(providers.len()).unwrap_or(u64::MAX);
+            Some(format!("  gave the agent {} of providers", count(number, "event")))
+        }
+        other => for_people(other),
+    }
+}

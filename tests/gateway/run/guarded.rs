@@ -1,0 +1,96 @@
+//! The agent does not get the token.
+
+use super::{journal, two};
+use crate::repo::{Repo, finish};
+#[path = "../../support/tier.rs"]
+mod tier;
+
+use ralph_copilot::model::EventKind;
+
+/// An agent that tries to read the token in several ways, and then works.
+fn thief(repo: &Repo) -> String {
+    let folder = repo.beside("home/.copilot/extensions/tap");
+    let file = folder.join(".provider-token");
+    let mut turns = String::from("turns:\n");
+    for step in [
+        format!("read: {file:?}"),
+        format!("read: {:?}", folder.join(".gateway-port")),
+        format!("read: {:?}", folder.join(".provider-token.lock")),
+        format!("write: {{path: {file:?}, text: mine}}"),
+        format!("run: {:?}", format!("cat {}", file.display())),
+        format!("run: {:?}", format!("cp -r {} stolen", folder.display())),
+        "run: \"cat ~/.copilot/extensions/tap/.provider-token > stolen.txt\"".to_owned(),
+        "run: \"printenv TAP_PROVIDER_TOKEN\"".to_owned(),
+    ] {
+        turns.push_str(&format!("- match: a is there\n  times: 1\n  steps: [{{{step}}}]\n"));
+    }
+    turns
+        + "- match: a is there\n  steps: [{write: {path: a.txt, text: a}}, {tick: \"{criterion}\"}, \
+             {progress: did a}, {commit: a}]\n"
+}
+
+#[test]
+fn the_guard_denies_every_way_to_the_token_in_each_tier() {
+    for tier in ["off", "partial", "full"] {
+        if !tier::has_tier(tier) {
+            continue;
+        }
+        let repo = two();
+        repo.write("flag", "");
+        let sandbox = format!("--sandbox={tier}");
+        let script = thief(&repo);
+        let ran = repo.run(&script, &["--gateway=0", &sandbox, "--max-iterations", "9"]);
+        let denied: Vec<_> = journal(&repo)
+            .into_iter()
+            .filter_map(|event| match event.kind {
+                EventKind::ToolDecided { input, answer, rule, .. } => (answer
+                    == ralph_copilot::model::Answer::Deny)
+                    .then(|| (rule, input.to_string())),
+                _ => None,
+            })
+            .collect();
+        assert!(denied.len() >= 8, "{tier}: {denied:?} {}", ran.stderr);
+        for event in journal(&repo) {
+            let text = serde_json::to_string(&event).expect("JSON");
+            assert!(!text.contains("ptk-"), "{tier}: {text}");
+        }
+        assert!(!repo.path("stolen").exists() && !repo.path("stolen.txt").exists(), "{tier}");
+    }
+}
+
+/// A program that the guard does not see through: it looks for the token wherever it may be.
+const SNEAKY: &str = "\
+home=$(getent passwd $(id -u) | cut -d: -f6)
+for base in \"$HOME\"/.cop* \"$home\"/.cop* ../cli-home \"$COPILOT_HOME\"; do
+  cat $base/ext*/t*p/.prov*ken >> found.txt 2>/dev/null
+done
+tr '\\0' '\\n' < /proc/$PPID/environ | grep TAP >> found.txt 2>/dev/null
+: >> found.txt
+";
+
+#[test]
+fn a_program_in_a_sandbox_does_not_find_the_token() {
+    let places = [None, Some("cli-home")];
+    for (tier, place) in
+        ["partial", "full"].into_iter().flat_map(|tier| places.map(|place| (tier, place)))
+    {
+        if !tier::has_tier(tier) {
+            continue;
+        }
+        let repo = two();
+        repo.write("flag", "");
+        repo.write("look.sh", SNEAKY);
+        repo.commit("a program");
+        let script = "turns:\n- match: a is there\n  steps: [{run: sh look.sh}]\n";
+        let sandbox = format!("--sandbox={tier}");
+        let args = ["--gateway=0", &sandbox, "--max-iterations", "1", "--json"];
+        let mut command = repo.run_command(script, &args);
+        if let Some(place) = place {
+            command.env("COPILOT_HOME", repo.beside(place));
+        }
+        let ran = finish(command);
+        assert!(ran.stdout.contains("look.sh"), "{tier}: it ran");
+        let found = repo.read("found.txt");
+        assert!(!found.contains("ptk-") && !found.contains("TAP_PROVIDER"), "{tier}: {found}");
+    }
+}
