@@ -2,11 +2,13 @@
 
 mod allowed;
 mod child;
+mod code_sessions;
 mod code_tools;
 mod file_tools;
 mod install;
 mod loop_tools;
 mod memory;
+mod orchestrate;
 mod serve;
 
 use std::path::Path;

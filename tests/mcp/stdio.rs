@@ -133,8 +133,9 @@ fn code_tasks_are_guarded_sessions_with_numbers() {
     ];
     let Some(seen) = client(&plan(&command, &calls)) else { return };
     let names = seen.tools();
-    let plugin = ["copilot_code", "copilot_code_verbose", "copilot_code_task"];
-    assert_eq!(names[..3], plugin);
+    let first =
+        ["copilot_code", "copilot_code_verbose", "copilot_code_task", "copilot_orchestrate"];
+    assert_eq!(names[..4], first);
     let timeout = &seen.0["tools"][2]["inputSchema"]["properties"]["timeout"];
     assert_eq!(timeout["default"], 120_000);
     let (failed, text) = seen.result(0);

@@ -8,7 +8,7 @@ pub(crate) enum McpCommand {
     /// Serve tools on standard input and output
     #[command(
         after_help = "loop: check_task, run_task, task_status, task_log, policy_check. plugin: \
-copilot_code, copilot_code_verbose. bridge: copilot_code_task, copilot_read_file, \
+copilot_code, copilot_code_verbose, copilot_orchestrate. bridge: copilot_code_task, copilot_read_file, \
 copilot_create_file, copilot_list_files. memory: memory_search, memory_read, user_prefs. See \
 docs/mcp.md."
     )]

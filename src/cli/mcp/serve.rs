@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use super::allowed::AllowedTasks;
 use super::child::OwnProgram;
+use super::code_sessions::CodeSessions;
 use super::code_tools::CodeTools;
 use super::file_tools::FileTools;
 use super::loop_tools::LoopTools;
 use super::memory;
+use super::orchestrate::Orchestrator;
 use crate::cli::args::{McpServeArgs, ToolSet};
 use crate::cli::context::{RepoContext, layers};
 use crate::cli::environment;
@@ -59,7 +61,11 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
             runs = Some(made);
         }
         if sets.contains(&ToolSet::Plugin) || sets.contains(&ToolSet::Bridge) {
-            tools.push(Arc::new(CodeTools::new(own, folder.clone(), sets.clone(), depth)));
+            let sessions = Arc::new(CodeSessions::new(own, folder.clone(), depth));
+            tools.push(Arc::new(CodeTools::new(Arc::clone(&sessions), sets.clone())));
+            if sets.contains(&ToolSet::Plugin) {
+                tools.push(Arc::new(Orchestrator::new(sessions)));
+            }
         }
         if sets.contains(&ToolSet::Bridge) {
             tools.push(Arc::new(FileTools::new(folder.clone(), depth)?));
