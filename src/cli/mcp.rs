@@ -10,6 +10,7 @@ mod loop_tools;
 mod memory;
 mod orchestrate;
 mod serve;
+mod workspace;
 
 use std::path::Path;
 

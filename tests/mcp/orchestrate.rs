@@ -125,11 +125,11 @@ fn a_cancelled_call_ends_its_session_and_starts_no_other() {
     let plan = r#"{"tasks": [{"description": "one"}, {"description": "two"}]}"#;
     let turns = format!(
         "- {{times: 1, steps: [{{say: '{plan}'}}]}}\n\
-         - {{times: 1, steps: [{{hang: }}]}}\n\
+         - {{times: 1, steps: [{{run: ls}}, {{hang: }}]}}\n\
          - {{steps: [{{say: Next.}}]}}\n"
     );
     let mut cancelled = tool("copilot_orchestrate", json!({"task": "x"}));
-    cancelled["cancel"] = json!("task_start");
+    cancelled["cancel"] = json!("t1: execute");
     let calls = [cancelled, tool("copilot_code", json!({"task": "y"}))];
     let Some(seen) = orchestrate(&repo, &turns, &calls) else { return };
     assert!(seen.0["results"][0]["isError"].is_null(), "{}", seen.0["results"][0]);
