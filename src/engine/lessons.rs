@@ -10,7 +10,7 @@ use super::EngineError;
 use super::iteration::Iteration;
 use super::past_runs::failed_before;
 use super::run::{LessonUse, Run};
-use crate::model::{CheckResult, CheckStatus, CriterionKey, Evidence};
+use crate::model::{CheckResult, CriterionKey, Evidence};
 use crate::sys::{Durability, FileMode, atomic};
 
 /// Where lessons are, from the repository's root. The memory tools read this folder, too.
@@ -31,19 +31,10 @@ const HEAD: &str = "# Lessons\n\n";
 
 /// The checks that failed, as a lesson names them: the command and how it ended.
 fn failures(checks: &[CheckResult]) -> Vec<String> {
-    let failed = checks.iter().filter_map(|check| {
-        let how = match &check.status {
-            CheckStatus::Passed => return None,
-            CheckStatus::Failed(code) => format!("exit {code}"),
-            CheckStatus::Signalled(signal) => format!("signal {signal}"),
-            CheckStatus::TimedOut(seconds) => format!("longer than {seconds} s"),
-            CheckStatus::NotRun(_) => "did not start".to_owned(),
-            CheckStatus::NothingRan(_) => "ran no test".to_owned(),
-            CheckStatus::Incomplete(_) => "incomplete".to_owned(),
-        };
-        Some(format!("`{}` ({how})", one_line(&check.command)))
-    });
-    failed.collect()
+    let failed = checks.iter().filter(|check| !check.passed());
+    failed
+        .map(|check| format!("`{}` ({})", one_line(&check.command), one_line(&check.status.how())))
+        .collect()
 }
 
 /// Adds the checks that failed, each once.

@@ -54,6 +54,20 @@ pub enum CheckStatus {
     Incomplete(String),
 }
 
+impl CheckStatus {
+    /// How it ended in a few words, as in `failed (exit 1)`.
+    pub fn how(&self) -> String {
+        match self {
+            Self::Passed => "exit 0".to_owned(),
+            Self::Failed(code) => format!("exit {code}"),
+            Self::Signalled(signal) => format!("signal {signal}"),
+            Self::TimedOut(seconds) => format!("longer than {seconds} s"),
+            Self::NotRun(why) => format!("did not start: {why}"),
+            Self::NothingRan(why) | Self::Incomplete(why) => format!("exit 0, but {why}"),
+        }
+    }
+}
+
 /// What one test runner counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCount {

@@ -2,6 +2,10 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+/// The sets of tools that an entry names: each client has its own default.
+const INSTALLED_TOOLS: &str = "A set of tools; repeat it for several [default: loop; for openclaw: \
+plugin and bridge]";
+
 /// The `mcp` commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
@@ -14,6 +18,7 @@ docs/mcp.md."
     )]
     Serve(McpServeArgs),
     /// Add the server to a client's configuration; never removes anything else from it
+    #[command(mut_arg("tools", |arg| arg.help(INSTALLED_TOOLS)))]
     Install(McpInstallArgs),
     /// Remove the server from a client's configuration
     Uninstall {
