@@ -111,13 +111,13 @@ fn is_unknown_notification(message: &RxJsonRpcMessage<RoleServer>) -> bool {
 }
 
 /// Reads lines of a stream, as far as they are not too long.
-pub(super) struct LineReader<R> {
+pub(super) struct ClientLines<R> {
     from: R,
     line: Vec<u8>,
     too_long: bool,
 }
 
-impl<R: AsyncBufRead + Unpin> LineReader<R> {
+impl<R: AsyncBufRead + Unpin> ClientLines<R> {
     pub(super) fn new(from: R) -> Self {
         Self { from, line: Vec::new(), too_long: false }
     }
@@ -223,7 +223,7 @@ mod tests {
     async fn a_line_that_is_too_long_is_refused_and_the_next_is_read() {
         let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
         let text = format!("{}\n{ping}\n{ping}", "x".repeat(LONGEST + 1));
-        let mut lines = LineReader::new(text.as_bytes());
+        let mut lines = ClientLines::new(text.as_bytes());
         assert!(matches!(lines.next().await, Some(Line::Refused(_))));
         assert!(matches!(lines.next().await, Some(Line::Message(_))));
         // The last line needs no end.

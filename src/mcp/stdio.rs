@@ -20,7 +20,7 @@ use tokio_util::bytes::Bytes;
 use tokio_util::codec::{BytesCodec, FramedWrite};
 use tokio_util::sync::CancellationToken;
 
-use super::lines::{Line, LineReader};
+use super::lines::{ClientLines, Line};
 use super::server::Server;
 use super::tools::Tools;
 
@@ -44,7 +44,7 @@ pub async fn serve_stdio(tools: Arc<dyn Tools>, stop: CancellationToken) -> Resu
     let ended = stop.child_token();
     let (read, write) = stdio_pipes();
     let lines = Lines {
-        read: LineReader::new(BufReader::new(read)),
+        read: ClientLines::new(BufReader::new(read)),
         write: Arc::new(Mutex::new(FramedWrite::new(write, BytesCodec::new()))),
         answering: None,
         ended: ended.clone(),
@@ -63,7 +63,7 @@ pub async fn serve_stdio(tools: Arc<dyn Tools>, stop: CancellationToken) -> Resu
 
 /// Messages as lines, without those that would end the library's handshake.
 struct Lines<R, W> {
-    read: LineReader<R>,
+    read: ClientLines<R>,
     write: Arc<Mutex<Writer<W>>>,
     /// The answer to a line that is no message, on its way.
     answering: Option<BoxFuture<'static, io::Result<()>>>,

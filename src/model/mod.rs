@@ -39,7 +39,7 @@ pub use ids::{Oid, RunId, SessionId};
 pub use openings::{Device, NetworkAccess, ReadableFile, Service, VisiblePath};
 pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
-pub use plan::{Complexity, Plan, SubTask};
+pub use plan::{Complexity, SubTask, TaskPlan};
 pub use policy::{
     Access, CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RuleDecision, RulePlace,
 };

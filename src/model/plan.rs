@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The sub-tasks of a goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Plan {
+pub struct TaskPlan {
     /// In the planner's order.
     pub tasks: Vec<SubTask>,
     /// For the id of a sub-task, the ids of those that must succeed before it.

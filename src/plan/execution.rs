@@ -1,7 +1,7 @@
 //! How far a plan has been carried out.
 
 use super::order::predecessors;
-use crate::model::{Plan, SubTask};
+use crate::model::{SubTask, TaskPlan};
 
 /// What has become of a sub-task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +30,14 @@ pub struct SkippedTask<'p> {
 /// Says which sub-task is next, until each has ended once.
 #[derive(Debug)]
 pub struct PlanExecution<'p> {
-    plan: &'p Plan,
+    plan: &'p TaskPlan,
     predecessors: Vec<Vec<usize>>,
     states: Vec<SubTaskState>,
 }
 
 impl<'p> PlanExecution<'p> {
     /// Nothing has started.
-    pub fn new(plan: &'p Plan) -> Self {
+    pub fn new(plan: &'p TaskPlan) -> Self {
         let states = vec![SubTaskState::Waiting; plan.tasks.len()];
         Self { plan, predecessors: predecessors(plan), states }
     }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::model::Complexity;
 
-    fn plan(edges: &[(&str, &[&str])]) -> Plan {
+    fn plan(edges: &[(&str, &[&str])]) -> TaskPlan {
         let tasks = edges.iter().map(|(id, _)| SubTask {
             id: (*id).to_owned(),
             description: "x".to_owned(),
@@ -126,7 +126,7 @@ mod tests {
         let dependencies = edges.iter().map(|(id, before)| {
             ((*id).to_owned(), before.iter().map(|it| (*it).to_owned()).collect())
         });
-        Plan { tasks: tasks.collect(), dependencies: dependencies.collect(), fallback: false }
+        TaskPlan { tasks: tasks.collect(), dependencies: dependencies.collect(), fallback: false }
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
     }
 
     /// A plan whose dependencies lead to earlier tasks.
-    fn any_plan() -> impl Strategy<Value = Plan> {
+    fn any_plan() -> impl Strategy<Value = TaskPlan> {
         prop::collection::vec(prop::collection::vec(any::<Index>(), 0..4), 0..12).prop_map(|all| {
             let id = |at: usize| format!("t{at}");
             let tasks = (0..all.len()).map(|at| SubTask {
@@ -171,7 +171,7 @@ mod tests {
                 let before = before.iter().map(|index| id(index.index(at))).collect();
                 dependencies.insert(id(at), before);
             }
-            Plan { tasks: tasks.collect(), dependencies, fallback: false }
+            TaskPlan { tasks: tasks.collect(), dependencies, fallback: false }
         })
     }
 

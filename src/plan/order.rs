@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::model::Plan;
+use crate::model::TaskPlan;
 
 /// For each sub-task, by its place in the plan, the places of those that must succeed before it,
 /// each once.
-pub(super) fn predecessors(plan: &Plan) -> Vec<Vec<usize>> {
+pub(super) fn predecessors(plan: &TaskPlan) -> Vec<Vec<usize>> {
     let places: HashMap<&str, usize> =
         plan.tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
     let of = |id: &str| {
@@ -22,7 +22,7 @@ pub(super) fn predecessors(plan: &Plan) -> Vec<Vec<usize>> {
 
 /// The places of the sub-tasks in waves: each wave needs nothing but earlier ones, and keeps the
 /// plan's order. None if dependencies lead in a circle.
-pub fn waves(plan: &Plan) -> Option<Vec<Vec<usize>>> {
+pub fn waves(plan: &TaskPlan) -> Option<Vec<Vec<usize>>> {
     let mut missing = predecessors(plan);
     let mut left: Vec<usize> = (0..plan.tasks.len()).collect();
     let mut waves = Vec::new();

@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::order::waves;
-use crate::model::{Complexity, Plan, SubTask};
+use crate::model::{Complexity, SubTask, TaskPlan};
 
 /// Most sub-tasks of a plan: each is a session.
 const MOST: usize = 50;
@@ -17,19 +17,19 @@ const MOST: usize = 50;
 const MOST_BEGINNINGS: usize = 1000;
 
 /// The plan in an answer: JSON, alone, in a code fence, or among other text.
-pub fn repair(goal: &str, answer: &str) -> Plan {
+pub fn repair(goal: &str, answer: &str) -> TaskPlan {
     let plan = objects(answer).find(|object| object.contains_key("tasks"));
     plan.and_then(|object| read(&object)).unwrap_or_else(|| one_task(goal))
 }
 
 /// The goal as one sub-task, for a planner that fails.
-pub fn one_task(goal: &str) -> Plan {
+pub fn one_task(goal: &str) -> TaskPlan {
     let task = SubTask {
         id: numbered(0),
         description: goal.to_owned(),
         complexity: Complexity::default(),
     };
-    Plan { tasks: vec![task], dependencies: BTreeMap::new(), fallback: true }
+    TaskPlan { tasks: vec![task], dependencies: BTreeMap::new(), fallback: true }
 }
 
 /// The JSON objects in a text, those inside of others included.
@@ -45,7 +45,7 @@ fn objects(text: &str) -> impl Iterator<Item = Map<String, Value>> {
 }
 
 /// The plan that an object holds, if it can be repaired.
-fn read(object: &Map<String, Value>) -> Option<Plan> {
+fn read(object: &Map<String, Value>) -> Option<TaskPlan> {
     let tasks = object.get("tasks")?.as_array()?;
     if tasks.is_empty() || tasks.len() > MOST {
         return None;
@@ -57,7 +57,7 @@ fn read(object: &Map<String, Value>) -> Option<Plan> {
         return None;
     }
     let dependencies = dependencies(object.get("dependencies"), &ids);
-    let plan = Plan { tasks, dependencies, fallback: false };
+    let plan = TaskPlan { tasks, dependencies, fallback: false };
     waves(&plan).is_some().then_some(plan)
 }
 
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    fn ids(plan: &Plan) -> Vec<&str> {
+    fn ids(plan: &TaskPlan) -> Vec<&str> {
         plan.tasks.iter().map(|task| task.id.as_str()).collect()
     }
 
@@ -123,7 +123,7 @@ mod tests {
         let plan = r#"{"tasks": [{"id": "a", "description": "do {a}", "estimatedComplexity": "S"},
             {"id": "b", "description": "do b", "estimatedComplexity": "L"}],
             "dependencies": {"b": ["a"]}}"#;
-        let expected = Plan {
+        let expected = TaskPlan {
             tasks: vec![
                 SubTask {
                     id: "a".to_owned(),

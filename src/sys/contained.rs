@@ -18,7 +18,7 @@ pub struct Contained(OwnedFd);
 
 /// A folder's entry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct FolderEntry {
     /// Its name, as text.
     pub name: String,
     /// Is it a folder itself? A link to one is not.
@@ -76,14 +76,14 @@ impl Contained {
     ///
     /// # Errors
     /// If it cannot be read, or a link is on the way.
-    pub fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
+    pub fn list(&self, path: &Path) -> io::Result<Vec<FolderEntry>> {
         let mut found = Vec::new();
         for entry in Dir::read_from(self.walk(&names(path)?)?)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name != "." && name != ".." {
                 let is_folder = entry.file_type() == FileType::Directory;
-                found.push(Entry { name, is_folder });
+                found.push(FolderEntry { name, is_folder });
             }
         }
         found.sort();

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::code_sessions::{CodePlace, CodeSessions, CodeTurn, LONGEST, Steps};
 use crate::cli::code_task::{CodeRequest, CodeResult, ToolUse};
 use crate::mcp::{Arguments, Call, Tool, ToolAnswer, Tools, bounded, ended, schema, went_well};
-use crate::model::{Plan, SessionId, SubTask};
+use crate::model::{SessionId, SubTask, TaskPlan};
 use crate::plan::{PlanExecution, SubTaskState, one_task, repair, waves};
 
 const NAME: &str = "copilot_orchestrate";
@@ -76,7 +76,7 @@ impl Orchestrator {
 
 impl Orchestration<'_> {
     /// Lets a session that changes nothing plan. One that fails is no reason to give up.
-    async fn plan(&mut self) -> Result<Plan, ToolAnswer> {
+    async fn plan(&mut self) -> Result<TaskPlan, ToolAnswer> {
         let request = CodeRequest {
             prompt: format!("{PLANNING}{}", self.goal),
             session: None,
@@ -94,7 +94,7 @@ impl Orchestration<'_> {
         })
     }
 
-    async fn carry_out(&mut self, plan: &Plan) -> Result<ToolAnswer, ToolAnswer> {
+    async fn carry_out(&mut self, plan: &TaskPlan) -> Result<ToolAnswer, ToolAnswer> {
         let mut execution = PlanExecution::new(plan);
         let mut ends = BTreeMap::new();
         while let Some(task) = execution.start_next() {
@@ -161,7 +161,7 @@ fn prompt(goal: &str, task: &SubTask, execution: &PlanExecution<'_>) -> String {
 
 /// The result: numbers, plan, and what came of each sub-task.
 fn document(
-    plan: &Plan,
+    plan: &TaskPlan,
     execution: &PlanExecution<'_>,
     ends: &BTreeMap<&str, SubTaskEnd>,
 ) -> String {
