@@ -89,3 +89,24 @@ pub struct TestCount {
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_check_is_said_in_a_few_words() {
+        let why = || "it ran no test".to_owned();
+        for (status, how) in [
+            (CheckStatus::Passed, "exit 0"),
+            (CheckStatus::Failed(2), "exit 2"),
+            (CheckStatus::Signalled(9), "signal 9"),
+            (CheckStatus::TimedOut(600), "longer than 600 s"),
+            (CheckStatus::NotRun("no sh".to_owned()), "did not start: no sh"),
+            (CheckStatus::NothingRan(why()), "exit 0, but it ran no test"),
+            (CheckStatus::Incomplete(why()), "exit 0, but it ran no test"),
+        ] {
+            assert_eq!(status.how(), how);
+        }
+    }
+}
