@@ -113,7 +113,7 @@ fn planned() -> Vec<PlannedCheck> {
 fn make(root: &Path, files: usize) -> Outcome<()> {
     let changed = |commit: usize| if commit == 0 { files } else { CHANGED };
     let text = |commit: usize, file: usize| format!("{commit} {}", file % 100);
-    let written = |commit| (0..changed(commit)).map(|file| (path(file), text(commit, file)));
+    let written = |commit| (0..changed(commit)).map(move |file| (path(file), text(commit, file)));
     import(root, (0..=ROUNDS).map(|commit| written(commit).collect()))
 }
 

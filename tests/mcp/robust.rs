@@ -63,8 +63,11 @@ impl Raw {
     }
 }
 
-/// Lines that are no message, with the code and the id of the answer, if there is one.
-const NOISE: [(&str, Option<(i64, Option<u32>)>); 10] = [
+/// The code and the id of an answer.
+type Refusal = (i64, Option<u32>);
+
+/// Lines that are no message, with the answer, if there is one.
+const NOISE: [(&str, Option<Refusal>); 10] = [
     ("not json", Some((-32700, None))),
     ("[]", Some((-32600, None))),
     ("{}", Some((-32600, None))),
