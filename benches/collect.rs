@@ -6,11 +6,11 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
 
+#[path = "support/imported.rs"]
+mod imported;
+
 use std::collections::BTreeSet;
-use std::error::Error;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ralph_copilot::model::{CriterionKey, Task, TaskFileChange, TaskSettings};
@@ -18,14 +18,16 @@ use ralph_copilot::verify::{
     Fingerprints, GitRepo, Identity, Inputs, Layout, Protection, Repo, StateFiles, collect,
 };
 
+use imported::{Files, Outcome, git, import, median, millis, path};
+
 const ROUNDS: usize = 9;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Outcome<()> {
     measure(20, 20)?;
     measure(50_000, 20_000)
 }
 
-fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
+fn measure(files: usize, commits: usize) -> Outcome<()> {
     let dir = tempfile::TempDir::new()?;
     let root = dir.path().canonicalize()?;
     make(&root, files, commits)?;
@@ -99,61 +101,20 @@ fn measure(files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A repository made by `git fast-import`, and checked out.
-fn make(root: &Path, files: usize, commits: usize) -> Result<(), Box<dyn Error>> {
-    git(root, &["init", "-qb", "main"])?;
-    let mut import = Command::new("git")
-        .args(["fast-import", "--quiet"])
-        .current_dir(root)
-        .stdin(Stdio::piped())
-        .spawn()?;
-    let mut to = std::io::BufWriter::new(import.stdin.take().ok_or("no pipe")?);
-    let author = "committer Ada <ada@example.org>";
-    for commit in 0..commits {
-        let time = 1_700_000_000 + commit;
-        write!(to, "commit refs/heads/main\n{author} {time} +0000\ndata 1\nx\n")?;
-        write!(to, "M 644 inline count\ndata <<E\n{commit}\nE\n")?;
-        if commit == 0 {
-            for file in 0..files {
-                let (folder, file) = (file / 100, file % 100);
-                write!(to, "M 644 inline d{folder}/f{file}\ndata <<E\n{folder} {file}\nE\n")?;
-            }
-            write!(to, "M 644 inline tasks/demo/TASK.md\ndata <<E\n- [ ] one\nE\n")?;
-        }
-    }
-    drop(to);
-    if !import.wait()?.success() {
-        return Err("git fast-import failed".into());
-    }
-    git(root, &["reset", "-q", "--hard"])?;
-    // As in a repository that is in use, the times in the index are of an earlier second.
-    std::thread::sleep(Duration::from_millis(1100));
-    git(root, &["status", "--porcelain"])
+/// A repository of so many files and commits, with a task.
+fn make(root: &Path, files: usize, commits: usize) -> Outcome<()> {
+    let count = |commit: usize| ("count".to_owned(), commit.to_string());
+    let task = ("tasks/demo/TASK.md".to_owned(), "- [ ] one".to_owned());
+    let first = (0..files).map(|file| (path(file), format!("{} {}", file / 100, file % 100)));
+    let first: Files = first.chain([task, count(0)]).collect();
+    let later = (1..commits).map(|commit| vec![count(commit)]);
+    import(root, std::iter::once(first).chain(later))
 }
 
-fn git(root: &Path, args: &[&str]) -> Result<(), Box<dyn Error>> {
-    let status = Command::new("git")
-        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"])
-        .args(args)
-        .current_dir(root)
-        .stdout(Stdio::null())
-        .status()?;
-    if status.success() { Ok(()) } else { Err(format!("git {args:?}: {status}").into()) }
-}
-
-fn time(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<Duration, Box<dyn Error>> {
+fn time(work: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
     let started = Instant::now();
     work()?;
     Ok(started.elapsed())
-}
-
-fn median(mut all: Vec<Duration>) -> Duration {
-    all.sort();
-    all[all.len() / 2]
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
 }
 
 fn task() -> Task {

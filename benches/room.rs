@@ -6,10 +6,11 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark's result is what it prints")]
 
-use std::error::Error;
-use std::io::Write;
+#[path = "support/imported.rs"]
+mod imported;
+
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -20,10 +21,10 @@ use ralph_copilot::verify::{
     ProofRules, Repo, RoomFolders, RoomSetup, SeenAt, Shown, Table, Warmth, plan, prove,
 };
 
+use imported::{Outcome, git, import, median, millis, path};
+
 const ROUNDS: usize = 9;
 const CHANGED: usize = 10;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let small = measure(1_000)?;
@@ -108,33 +109,12 @@ fn planned() -> Vec<PlannedCheck> {
     plan(&task, CheckPhase::Baseline, &Default::default())
 }
 
-/// A repository made by `git fast-import`, each commit with some files changed, and checked out.
+/// A repository whose commits each change some files.
 fn make(root: &Path, files: usize) -> Outcome<()> {
-    git(root, &["init", "-qb", "main"])?;
-    let mut import = Command::new("git")
-        .args(["fast-import", "--quiet"])
-        .current_dir(root)
-        .stdin(Stdio::piped())
-        .spawn()?;
-    let mut to = std::io::BufWriter::new(import.stdin.take().ok_or("no pipe")?);
-    for commit in 0..=ROUNDS {
-        let time = 1_700_000_000 + commit;
-        let author = "committer Ada <ada@example.org>";
-        write!(to, "commit refs/heads/main\n{author} {time} +0000\ndata 1\nx\n")?;
-        let changed = if commit == 0 { files } else { CHANGED };
-        for file in 0..changed {
-            let (folder, file) = (file / 100, file % 100);
-            write!(to, "M 644 inline d{folder}/f{file}\ndata <<E\n{commit} {file}\nE\n")?;
-        }
-    }
-    drop(to);
-    if !import.wait()?.success() {
-        return Err("git fast-import failed".into());
-    }
-    git(root, &["reset", "-q", "--hard"])?;
-    // As in a repository that is in use, the times in the index are of an earlier second.
-    std::thread::sleep(Duration::from_millis(1100));
-    git(root, &["status", "--porcelain"])
+    let changed = |commit: usize| if commit == 0 { files } else { CHANGED };
+    let text = |commit: usize, file: usize| format!("{commit} {}", file % 100);
+    let written = |commit| (0..changed(commit)).map(move |file| (path(file), text(commit, file)));
+    import(root, (0..=ROUNDS).map(|commit| written(commit).collect()))
 }
 
 /// All commits, oldest first.
@@ -142,18 +122,4 @@ fn commits(root: &Path) -> Outcome<Vec<Oid>> {
     let output =
         Command::new("git").args(["rev-list", "--reverse", "main"]).current_dir(root).output()?;
     Ok(String::from_utf8(output.stdout)?.lines().map(Oid::new).collect())
-}
-
-fn git(root: &Path, args: &[&str]) -> Outcome<()> {
-    let status = Command::new("git").args(args).current_dir(root).stdout(Stdio::null()).status()?;
-    if status.success() { Ok(()) } else { Err(format!("git {args:?}: {status}").into()) }
-}
-
-fn median(mut all: Vec<Duration>) -> Duration {
-    all.sort();
-    all[all.len() / 2]
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
 }

@@ -14,6 +14,7 @@ pub mod hooks;
 pub mod launcher;
 pub mod mcp;
 pub mod model;
+pub mod plan;
 pub mod prompt;
 pub mod recipe;
 pub mod report;

@@ -333,7 +333,7 @@ fn foreign_libraries_stand_behind_one_door_each() {
         ("git2", &["verify/git"]),
         ("axum", &["gateway/", "mcp/http.rs", "mcp/listen.rs"]),
         ("hyper", &["gateway/", "mcp/listen.rs"]),
-        ("rmcp", &["mcp/server.rs", "mcp/stdio.rs", "mcp/http.rs"]),
+        ("rmcp", &["mcp/server.rs", "mcp/stdio.rs", "mcp/lines.rs", "mcp/http.rs"]),
         ("backoff", &["engine/restart_delay.rs"]),
         ("brush_parser", &["guard/"]),
         ("handlebars", &["prompt/"]),

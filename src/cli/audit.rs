@@ -44,8 +44,18 @@ pub(super) fn alone(
     clock: Clock,
     redactor: &Arc<Redactor>,
 ) -> Result<Arc<dyn Record>, Failure> {
+    beside(Arc::new(NoJournal), folder, clock, redactor)
+}
+
+/// The same with somewhere for its events.
+pub(super) fn beside(
+    events: Arc<dyn Record>,
+    folder: &Path,
+    clock: Clock,
+    redactor: &Arc<Redactor>,
+) -> Result<Arc<dyn Record>, Failure> {
     let audit = open(folder, clock, redactor).map_err(missing)?;
-    Ok(Arc::new(WithAudit::new(Arc::new(NoJournal), audit)))
+    Ok(Arc::new(WithAudit::new(events, audit)))
 }
 
 /// Nothing runs without one.

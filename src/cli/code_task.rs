@@ -1,5 +1,6 @@
 //! `code-task`: one guarded and sandboxed session for a client of `mcp serve`. The request is one
-//! JSON object on standard input, the result one on standard output.
+//! JSON object on standard input. Each line of standard output is one: a step for each tool call
+//! that ended, and the result at the end.
 //!
 //! Invariant: a process of its own, so that its guardian, its signals and its end are those of a
 //! run. It works in the working tree as it is, and commits nothing.
@@ -22,8 +23,9 @@ use super::{audit, environment, guardian, policy, tier};
 use crate::agent::{Focus, Gate, Greeting, Session, TurnLimits};
 use crate::config::{LayerSettings, Settings, resolve};
 use crate::events::run_id;
-use crate::guard::OsFiles;
-use crate::model::{ExitCode, Prompt, RunId, SessionId, Turn};
+use crate::guard::{Approval, OsFiles};
+use crate::mcp::call_line;
+use crate::model::{EventKind, ExitCode, Prompt, Record, RecordError, RunId, SessionId, Turn};
 use crate::sys::clock::Clock;
 use crate::sys::process::{kill_now, sweep};
 use crate::sys::shutdown::Shutdown;
@@ -41,7 +43,27 @@ pub(super) struct CodeRequest {
     /// The session to go on with.
     pub(super) session: Option<SessionId>,
     pub(super) model: Option<String>,
-    pub(super) timeout_ms: u64,
+    /// The turn's limit; without one, the limits of a run's turn count.
+    pub(super) timeout_ms: Option<u64>,
+    /// May it change something?
+    pub(super) use_of_tools: ToolUse,
+}
+
+/// What a session may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ToolUse {
+    /// Everything that the guard allows.
+    Work,
+    /// Reading only.
+    Read,
+}
+
+/// A line before the result.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct CodeStep {
+    /// A tool call that ended, for people.
+    pub(super) step: String,
 }
 
 /// What came of it.
@@ -85,6 +107,19 @@ pub(super) fn code_task(directory: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Prints the steps. What they hold was redacted when the call ended.
+struct PrintedSteps;
+
+impl Record for PrintedSteps {
+    fn record(&self, kind: EventKind) -> Result<(), RecordError> {
+        if let EventKind::ToolFinished { call, .. } = &kind {
+            let step = CodeStep { step: call_line(call) };
+            say_as_is(&serde_json::to_string(&step).unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+
 /// Starts the agent behind its walls, and sends the prompt.
 async fn session(
     place: &RepoContext,
@@ -99,7 +134,8 @@ async fn session(
     let tier = (chosen.tier, chosen.programs);
     let walls = Arc::new(RunWalls::of_session(place, settings, tier, scratch, secrets)?);
     let audited = audit::folder(place.root(), &place.cwd);
-    let record = audit::alone(&audited, Clock::system(), walls.redactor())?;
+    let events = Arc::new(PrintedSteps);
+    let record = audit::beside(events, &audited, Clock::system(), walls.redactor())?;
     let command = launch::find_agent(settings)?;
     let gate = Gate::new(record, Arc::clone(walls.redactor()), Box::new(OsFiles))
         .with_shells(walls.shells(command.kind)?);
@@ -109,6 +145,9 @@ async fn session(
     policy.tmp = Some(tmp.clone());
     policy.tier = walls.tier();
     policy.cwd.clone_from(&cwd);
+    if request.use_of_tools == ToolUse::Read {
+        policy.approval = Approval::Human;
+    }
     gate.focus(Focus { iteration: 0, policy: Arc::new(policy) })?;
     let mount = launch::mount(&command, scratch, &gate, Greeting::Welcome, settings.via, None)?;
     let mut start = launch::starter(Start {
@@ -130,7 +169,10 @@ async fn session(
         None => agent.open().await,
     };
     let result = match opened {
-        Ok(session) => converse(session, &gate, request, stop).await,
+        Ok(session) => {
+            let limits = limits(settings, request.timeout_ms);
+            converse(session, &gate, (request, &limits), stop).await
+        }
         Err(error) => Err(error.into()),
     };
     agent.stop().await;
@@ -138,18 +180,25 @@ async fn session(
     result
 }
 
+fn limits(settings: &Settings, timeout_ms: Option<u64>) -> TurnLimits {
+    let asked = timeout_ms.map(Duration::from_millis);
+    TurnLimits {
+        total: asked.unwrap_or(settings.turn_timeout.0),
+        idle: asked.unwrap_or(settings.idle_timeout.0),
+        ..TurnLimits::default()
+    }
+}
+
 /// One prompt in an open session, which is closed afterwards.
 async fn converse(
     mut session: Box<dyn Session>,
     gate: &Gate,
-    request: &CodeRequest,
+    (request, limits): (&CodeRequest, &TurnLimits),
     stop: &Shutdown,
 ) -> Result<CodeResult, Failure> {
     let id = session.id().clone();
-    let limit = Duration::from_millis(request.timeout_ms);
-    let limits = TurnLimits { total: limit, idle: limit, ..TurnLimits::default() };
     let prompt = Prompt { text: prompt_text(gate, &request.prompt), cuts: Vec::new() };
-    let turn = session.prompt(&prompt, &limits, stop.token()).await;
+    let turn = session.prompt(&prompt, limits, stop.token()).await;
     gate.rest();
     session.close(CLOSE).await;
     if let Some(broken) = gate.take_broken() {

@@ -2,12 +2,15 @@
 
 mod allowed;
 mod child;
+mod code_sessions;
 mod code_tools;
 mod file_tools;
 mod install;
 mod loop_tools;
 pub(super) mod memory;
+mod orchestrate;
 mod serve;
+mod workspace;
 
 use std::path::Path;
 

@@ -62,36 +62,19 @@ impl SecretFiles {
     /// Looks through the workspace and HOME. Files that the settings open are left out.
     pub(super) fn find(repo: &GitRepo, settings: &Settings) -> Result<Self, Failure> {
         let root = repo.root();
-        let plain = |path: &Path| path.components().filter(|it| *it != Component::CurDir).collect();
-        let open: BTreeSet<PathBuf> =
-            settings.readable.iter().map(|file| plain(file.path())).collect();
-        let mut found = Vec::new();
-        walk(root, &mut found);
-        let relative = found.iter().filter_map(|path| path.strip_prefix(root).ok());
-        let paths: BTreeSet<PathBuf> =
-            relative.filter(|path| !open.contains(*path)).map(Path::to_owned).collect();
+        let paths = candidates(root, settings);
         let tracked = repo
             .tracked(paths.clone())
             .map_err(|error| Failure::new(ExitCode::Repository, error))?;
         let redactor = environment::redactor();
         let scrambler = Scrambler::default();
-        let mut all = Self::default();
+        let mut all = Self { values: secret_values(root, settings), shown: Vec::new() };
         for path in paths {
             let file = root.join(&path);
-            let text = text(&file);
-            if let Some(text) = &text {
-                all.values.extend(redactor.secret_values(&path, text));
-            }
             if !tracked.contains(&path)
-                && let Some(instead) = instead(&path, text.as_deref(), &scrambler, redactor)
+                && let Some(instead) = instead(&path, text(&file).as_deref(), &scrambler, redactor)
             {
                 all.shown.push((file, instead));
-            }
-        }
-        let home = etcetera::home_dir().unwrap_or_default();
-        for file in logins(&home) {
-            if let Some(text) = text(&file) {
-                all.values.extend(redactor.secret_values(&file, &text));
             }
         }
         Ok(all)
@@ -126,6 +109,26 @@ impl SecretFiles {
         }
         Ok(list)
     }
+}
+
+/// The secret values in files of a folder and of HOME. Files that the settings open are left out.
+pub(super) fn secret_values(root: &Path, settings: &Settings) -> Vec<String> {
+    let home = etcetera::home_dir().unwrap_or_default();
+    let of_folder = candidates(root, settings).into_iter().map(|path| root.join(path));
+    let values = of_folder
+        .chain(logins(&home))
+        .filter_map(|file| Some(environment::redactor().secret_values(&file, &text(&file)?)));
+    values.flatten().collect()
+}
+
+/// The paths in a folder of files that look like secrets, without those that the settings open.
+fn candidates(root: &Path, settings: &Settings) -> BTreeSet<PathBuf> {
+    let plain = |path: &Path| path.components().filter(|it| *it != Component::CurDir).collect();
+    let open: BTreeSet<PathBuf> = settings.readable.iter().map(|file| plain(file.path())).collect();
+    let mut found = Vec::new();
+    walk(root, &mut found);
+    let relative = found.iter().filter_map(|path| path.strip_prefix(root).ok());
+    relative.filter(|path| !open.contains(*path)).map(Path::to_owned).collect()
 }
 
 /// Copies what a folder holds besides these files. Does nothing and returns false if it holds

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::EngineError;
 use super::iteration::Iteration;
+use super::past_runs::failed_before;
 use super::run::{LessonUse, Run};
-use crate::model::{CheckResult, CheckStatus, CriterionKey, Evidence};
+use crate::model::{CheckResult, CriterionKey, Evidence};
 use crate::sys::{Durability, FileMode, atomic};
 
 /// Where lessons are, from the repository's root. The memory tools read this folder, too.
@@ -29,20 +30,20 @@ const SHORTEST_WORD: usize = 3;
 const HEAD: &str = "# Lessons\n\n";
 
 /// The checks that failed, as a lesson names them: the command and how it ended.
-pub(super) fn failures(checks: &[CheckResult]) -> Vec<String> {
-    let failed = checks.iter().filter_map(|check| {
-        let how = match &check.status {
-            CheckStatus::Passed => return None,
-            CheckStatus::Failed(code) => format!("exit {code}"),
-            CheckStatus::Signalled(signal) => format!("signal {signal}"),
-            CheckStatus::TimedOut(seconds) => format!("longer than {seconds} s"),
-            CheckStatus::NotRun(_) => "did not start".to_owned(),
-            CheckStatus::NothingRan(_) => "ran no test".to_owned(),
-            CheckStatus::Incomplete(_) => "incomplete".to_owned(),
-        };
-        Some(format!("`{}` ({how})", one_line(&check.command)))
-    });
-    failed.collect()
+fn failures(checks: &[CheckResult]) -> Vec<String> {
+    let failed = checks.iter().filter(|check| !check.passed());
+    failed
+        .map(|check| format!("`{}` ({})", one_line(&check.command), one_line(&check.status.how())))
+        .collect()
+}
+
+/// Adds the checks that failed, each once.
+fn add_failures(known: &mut Vec<String>, checks: &[CheckResult]) {
+    for check in failures(checks) {
+        if !known.contains(&check) {
+            known.push(check);
+        }
+    }
 }
 
 /// A lesson as one line of Markdown.
@@ -130,26 +131,47 @@ impl Run {
 
     /// Remembers the checks of a failed attempt.
     pub(super) fn note_failure(&mut self, key: &CriterionKey, evidence: &Evidence) {
-        let failed = failures(&evidence.checks);
         let known = self.failed_checks.entry(key.clone()).or_default();
-        for check in failed {
-            if !known.contains(&check) {
-                known.push(check);
-            }
-        }
+        add_failures(known, &evidence.checks);
     }
 
-    /// Writes the lesson of a criterion that passes, if it failed before.
+    /// The checks of a criterion's failed attempts, those of earlier runs first; none if there
+    /// were no such attempts.
+    fn take_failures(&mut self, key: &CriterionKey) -> Result<Option<Vec<String>>, EngineError> {
+        if self.failed_before.is_none() {
+            let read = failed_before(&self.parts.run_folder, &self.parts.layout);
+            if let Err(error) = &read {
+                self.notice(&format!("lessons know nothing of earlier runs: {error}"))?;
+            }
+            self.failed_before = Some(read.unwrap_or_default());
+        }
+        let before = self.failed_before.as_mut().and_then(|all| all.remove(key));
+        let now = self.failed_checks.remove(key);
+        if before.is_none() && now.is_none() {
+            return Ok(None);
+        }
+        let mut failed = Vec::new();
+        add_failures(&mut failed, &before.unwrap_or_default());
+        for check in now.unwrap_or_default() {
+            if !failed.contains(&check) {
+                failed.push(check);
+            }
+        }
+        Ok(Some(failed))
+    }
+
+    /// Writes the lesson of a criterion that passes, if it failed before, in this run or in an
+    /// earlier one.
     pub(super) fn keep_lesson(
         &mut self,
         iteration: &Iteration,
         evidence: &Evidence,
     ) -> Result<(), EngineError> {
-        let key = &iteration.criterion.key;
-        let Some(failed) = self.failed_checks.remove(key) else { return Ok(()) };
         if self.parts.lessons == LessonUse::Off {
             return Ok(());
         }
+        let key = &iteration.criterion.key;
+        let Some(failed) = self.take_failures(key)? else { return Ok(()) };
         let paths = evidence.commits.iter().flat_map(|commit| &commit.paths);
         let files = paths.map(|change| change.path.to_string_lossy().into_owned()).collect();
         let lesson = lesson(&key.text, &failed, &files);

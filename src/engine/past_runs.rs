@@ -1,11 +1,12 @@
 //! Earlier runs, read from their journals and the files beside them.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::EngineError;
 use crate::events::{first, journals, last, replay};
-use crate::model::{Event, EventKind, Obstacle, Outcome};
+use crate::model::{CheckResult, CriterionKey, Event, EventKind, Obstacle, Outcome, VerdictResult};
 use crate::sys::FileMode;
 use crate::sys::append::{AppendFile, Tail};
 use crate::verify::Layout;
@@ -14,6 +15,8 @@ use crate::verify::Layout;
 pub const PULSE: &str = "pulse";
 /// How often the file is touched.
 pub const BEAT: Duration = Duration::from_secs(2);
+/// Most earlier runs of a task whose journals are read for their failures.
+const MOST_RUNS: usize = 20;
 /// A file changed this long after a dead run's last sign of life was changed by someone else.
 /// The run may have lived until the next beat, and its children a moment longer.
 pub(super) const AFTER: Duration = Duration::from_secs(6);
@@ -67,6 +70,39 @@ pub(super) fn last_iteration(journals: &[PathBuf], layout: &Layout) -> Result<u3
         }
     }
     Ok(0)
+}
+
+/// The checks that failed on each criterion in earlier runs of a task since it last passed. An
+/// attempt whose checks did not fail counts, too.
+pub(super) fn failed_before(
+    run_folder: &Path,
+    layout: &Layout,
+) -> Result<HashMap<CriterionKey, Vec<CheckResult>>, EngineError> {
+    let own = run_folder.file_name();
+    let is_earlier = |journal: &&PathBuf| journal.parent().and_then(Path::file_name) != own;
+    let is_ours = |journal: &&PathBuf| {
+        first(journal).ok().flatten().is_some_and(|event| is_of(layout, &event))
+    };
+    let all = journals(run_folder.parent().unwrap_or(run_folder))?;
+    let newest: Vec<&PathBuf> =
+        all.iter().filter(is_earlier).filter(is_ours).take(MOST_RUNS).collect();
+    let mut failed: HashMap<CriterionKey, Vec<CheckResult>> = HashMap::new();
+    for journal in newest.into_iter().rev() {
+        replay(journal, |event| {
+            let EventKind::VerdictReached { criterion, evidence, verdict, .. } = &event.kind else {
+                return;
+            };
+            match verdict.result {
+                VerdictResult::Pass(_) => drop(failed.remove(criterion)),
+                VerdictResult::Fail => {
+                    let checks = evidence.checks.iter().filter(|check| !check.passed()).cloned();
+                    failed.entry(criterion.clone()).or_default().extend(checks);
+                }
+                VerdictResult::Held | VerdictResult::Inconclusive => {}
+            }
+        })?;
+    }
+    Ok(failed)
 }
 
 /// Is this the start of a run of the task?

@@ -9,8 +9,8 @@ use super::EngineError;
 use super::decide::ticked_without_proof;
 use super::run::Run;
 use crate::model::{
-    CheckResult, CheckStatus, CriterionKey, CriterionState, EventKind, Finding, FindingKind,
-    Outcome, Proof, Record as _, Task, Weight,
+    CheckResult, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome, Proof,
+    Record as _, Task, Weight,
 };
 use crate::task::{self, Tick};
 use crate::verify::{CheckPhase, PlannedCheck, Proved, Warmth, plan};
@@ -242,7 +242,7 @@ fn broken(proved: Proved) -> Vec<Broken> {
     let with_old = proved.put_back.map(|run| run.checks).unwrap_or_default();
     let mut found = Vec::new();
     for check in proved.checks {
-        let (command, how) = (&check.command, status_of(&check));
+        let (command, how) = (&check.command, check.status.how());
         let wrote = proved.wrote.iter().any(|wrote| wrote.command == *command);
         let old = with_old.iter().find(|old| old.command == *command && !old.passed());
         let (reason, kind) = if proved.flaky.contains(command) {
@@ -254,7 +254,7 @@ fn broken(proved: Proved) -> Vec<Broken> {
             let reason = format!("`{command}` changes files that decide about checks.");
             (reason, FindingKind::CheckWrote)
         } else if let Some(old) = old {
-            let how = status_of(old);
+            let how = old.status.how();
             let reason = format!(
                 "`{command}` fails at the end with tests, scripts and configuration as they were \
                  ({how})."
@@ -266,17 +266,4 @@ fn broken(proved: Proved) -> Vec<Broken> {
         found.push(Broken { check, reason, kind });
     }
     found
-}
-
-/// The end of a check in a few words.
-fn status_of(check: &CheckResult) -> String {
-    match &check.status {
-        CheckStatus::Passed => "passed".to_owned(),
-        CheckStatus::Failed(code) => format!("exit {code}"),
-        CheckStatus::Signalled(signal) => format!("ended by signal {signal}"),
-        CheckStatus::TimedOut(seconds) => format!("longer than {seconds} s"),
-        CheckStatus::NotRun(why) | CheckStatus::NothingRan(why) | CheckStatus::Incomplete(why) => {
-            why.clone()
-        }
-    }
 }

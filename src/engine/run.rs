@@ -15,7 +15,7 @@ use super::{EngineError, FailureCounts, GuardRules, Providers};
 use crate::agent::{Agent, AgentError, AgentKind, Gate, StopHook, TurnLimits};
 use crate::events::Emitter;
 use crate::model::{
-    CriterionKey, Finding, Oid, Outcome, Premium, Proof, ProofMode, TaskState, Tier,
+    CheckResult, CriterionKey, Finding, Oid, Outcome, Premium, Proof, ProofMode, TaskState, Tier,
 };
 use crate::prompt::Templates;
 use crate::recipe::Bridge;
@@ -170,6 +170,8 @@ pub struct Run {
     pub(super) feedback: HashMap<CriterionKey, Vec<Finding>>,
     /// The checks that failed in attempts on open criteria, for their lessons.
     pub(super) failed_checks: HashMap<CriterionKey, Vec<String>>,
+    /// The same of earlier runs, once they were asked for.
+    pub(super) failed_before: Option<HashMap<CriterionKey, Vec<CheckResult>>>,
     pub(super) agent: Option<Box<dyn Agent>>,
     pub(super) started: Instant,
     /// Criteria whose boxes were open when the run began.
@@ -214,6 +216,7 @@ impl Run {
             origins: HashMap::new(),
             feedback: HashMap::new(),
             failed_checks: HashMap::new(),
+            failed_before: None,
             agent: None,
             started: Instant::now(),
             open_before: BTreeSet::new(),

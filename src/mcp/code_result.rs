@@ -5,7 +5,7 @@ use crate::model::{CallStatus, ExecutedCall, SessionId, Turn, TurnEnd};
 /// What the agent said, its tool calls, and the numbers.
 pub fn code_summary(session: &SessionId, turn: &Turn) -> String {
     let calls: Vec<String> =
-        turn.calls.iter().map(|call| format!("- {}\n", described(call))).collect();
+        turn.calls.iter().map(|call| format!("- {}\n", call_line(call))).collect();
     let calls = if calls.is_empty() { "None.\n".to_owned() } else { calls.concat() };
     document(session, turn, &format!("## Tool calls\n\n{calls}"))
 }
@@ -16,7 +16,7 @@ pub fn code_log(session: &SessionId, turn: &Turn) -> String {
         .calls
         .iter()
         .enumerate()
-        .map(|(at, call)| format!("{}. {}\n   `{}`\n", at + 1, described(call), call.input))
+        .map(|(at, call)| format!("{}. {}\n   `{}`\n", at + 1, call_line(call), call.input))
         .collect();
     let steps = if steps.is_empty() { "No tool calls.\n".to_owned() } else { steps.concat() };
     document(session, turn, &format!("## Execution log\n\n{steps}"))
@@ -40,8 +40,13 @@ fn document(session: &SessionId, turn: &Turn, calls: &str) -> String {
     )
 }
 
+/// Did the turn come to its end without a fault? One that a denial cut off did.
+pub fn went_well(turn: &Turn) -> bool {
+    turn.fault.is_none() && matches!(turn.end, TurnEnd::EndTurn | TurnEnd::CutByDenial { .. })
+}
+
 /// How the turn ended, unless it ended well.
-fn ended(turn: &Turn) -> Option<String> {
+pub fn ended(turn: &Turn) -> Option<String> {
     if let Some(fault) = &turn.fault {
         return Some(format!("Failed: {}", fault.message));
     }
@@ -55,7 +60,8 @@ fn ended(turn: &Turn) -> Option<String> {
     }
 }
 
-fn described(call: &ExecutedCall) -> String {
+/// A tool call that ended, as one line.
+pub fn call_line(call: &ExecutedCall) -> String {
     let status = match call.status {
         CallStatus::Pending => "unfinished",
         CallStatus::Completed => "done",

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -13,12 +14,17 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer};
 use serde_json::Value;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::tools::{Call, Progress, ProgressStep, Tool, ToolAnswer, Tools};
 
 /// Steps of progress that wait for a slow client.
 const BUFFERED_STEPS: usize = 16;
+
+/// How long an answer stays behind the last step before it: a client that reads both at once, as
+/// the official one does, forgets the step.
+const APART: Duration = Duration::from_millis(20);
 
 /// One client's server.
 pub(super) struct Server {
@@ -50,16 +56,24 @@ impl Server {
             progress: if token.is_some() { Progress::into(sender) } else { Progress::default() },
         };
         let mut answer = self.tools.call(call);
+        let mut told = None;
         let answer = loop {
             tokio::select! {
                 biased;
-                Some(step) = steps.recv() => send(&context.peer, token.as_ref(), step).await,
+                Some(step) = steps.recv() => {
+                    send(&context.peer, token.as_ref(), step).await;
+                    told = Some(Instant::now());
+                }
                 answer = &mut answer => break answer,
                 () = self.ended.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
             }
         };
         while let Ok(step) = steps.try_recv() {
             send(&context.peer, token.as_ref(), step).await;
+            told = Some(Instant::now());
+        }
+        if let Some(told) = told {
+            sleep_until(told + APART).await;
         }
         answer
     }

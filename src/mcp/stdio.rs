@@ -1,19 +1,26 @@
 //! MCP on standard input and output.
 
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::SinkExt;
+use futures::future::BoxFuture;
 use rmcp::model::{ClientRequest, JsonRpcMessage};
 use rmcp::service::{
     RoleServer, RxJsonRpcMessage, ServerInitializeError, ServiceExt as _, TxJsonRpcMessage,
 };
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::{Transport, stdio_pipes};
-use tokio::sync::watch;
+use serde::Serialize;
+use tokio::io::{AsyncBufRead, AsyncWrite, BufReader};
+use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::bytes::Bytes;
+use tokio_util::codec::{BytesCodec, FramedWrite};
 use tokio_util::sync::CancellationToken;
 
+use super::lines::{ClientLines, Line};
 use super::server::Server;
 use super::tools::Tools;
 
@@ -37,7 +44,9 @@ pub async fn serve_stdio(tools: Arc<dyn Tools>, stop: CancellationToken) -> Resu
     let ended = stop.child_token();
     let (read, write) = stdio_pipes();
     let lines = Lines {
-        inner: AsyncRwTransport::new_server(read, write),
+        read: ClientLines::new(BufReader::new(read)),
+        write: Arc::new(Mutex::new(FramedWrite::new(write, BytesCodec::new()))),
+        answering: None,
         ended: ended.clone(),
         initialized: false,
         open: watch::Sender::new(0),
@@ -52,9 +61,12 @@ pub async fn serve_stdio(tools: Arc<dyn Tools>, stop: CancellationToken) -> Resu
     }
 }
 
-/// The library's lines, without the messages that would end its handshake.
-struct Lines<T> {
-    inner: T,
+/// Messages as lines, without those that would end the library's handshake.
+struct Lines<R, W> {
+    read: ClientLines<R>,
+    write: Arc<Mutex<Writer<W>>>,
+    /// The answer to a line that is no message, on its way.
+    answering: Option<BoxFuture<'static, io::Result<()>>>,
     /// Cancelled at the end of input.
     ended: CancellationToken,
     initialized: bool,
@@ -64,7 +76,42 @@ struct Lines<T> {
     patience: Option<Instant>,
 }
 
-impl<T: Transport<RoleServer>> Lines<T> {
+/// Writes whole lines, even if a write is dropped in the middle of one.
+type Writer<W> = FramedWrite<W, BytesCodec>;
+
+impl<R: AsyncBufRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+    /// Writes a value as a line.
+    fn write<V: Serialize>(
+        &self,
+        value: &V,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static + use<R, W, V> {
+        let line = serde_json::to_vec(value).map(|mut line| {
+            line.push(b'\n');
+            Bytes::from(line)
+        });
+        let write = Arc::clone(&self.write);
+        async move { write.lock().await.send(line?).await }
+    }
+
+    /// The next message; lines that are none are answered.
+    async fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(answering) = &mut self.answering {
+                let answered = answering.await;
+                self.answering = None;
+                if let Err(error) = answered {
+                    tracing::debug!(%error, "the client does not read any more");
+                    return None;
+                }
+            }
+            match self.read.next().await? {
+                Line::Message(message) => return Some(*message),
+                Line::Refused(answer) => self.answering = Some(Box::pin(self.write(&answer))),
+                Line::Nothing => {}
+            }
+        }
+    }
+
     /// Input has ended: waits until what was asked is answered.
     async fn finish(&mut self) {
         let until = *self.patience.get_or_insert_with(|| Instant::now() + GRACE);
@@ -76,15 +123,19 @@ impl<T: Transport<RoleServer>> Lines<T> {
     }
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Lines<T> {
-    type Error = T::Error;
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncBufRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
 
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let answers = matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
-        let (sent, open) = (self.inner.send(item), self.open.clone());
+        let (sent, open) = (self.write(&item), self.open.clone());
         async move {
             let sent = sent.await;
             if answers {
@@ -98,7 +149,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Lines<T> {
         loop {
             // A transport is asked again while an answer is on its way.
             let message = match self.patience {
-                None => self.inner.receive().await,
+                None => self.message().await,
                 Some(_) => None,
             };
             let Some(message) = message else {
@@ -120,6 +171,6 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Lines<T> {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.inner.close().await
+        SinkExt::<Bytes>::close(&mut *self.write.lock().await).await
     }
 }

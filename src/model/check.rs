@@ -54,6 +54,20 @@ pub enum CheckStatus {
     Incomplete(String),
 }
 
+impl CheckStatus {
+    /// How it ended in a few words, as in `failed (exit 1)`.
+    pub fn how(&self) -> String {
+        match self {
+            Self::Passed => "exit 0".to_owned(),
+            Self::Failed(code) => format!("exit {code}"),
+            Self::Signalled(signal) => format!("signal {signal}"),
+            Self::TimedOut(seconds) => format!("longer than {seconds} s"),
+            Self::NotRun(why) => format!("did not start: {why}"),
+            Self::NothingRan(why) | Self::Incomplete(why) => format!("exit 0, but {why}"),
+        }
+    }
+}
+
 /// What one test runner counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCount {
@@ -74,4 +88,25 @@ pub struct TestCount {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_check_is_said_in_a_few_words() {
+        let why = || "it ran no test".to_owned();
+        for (status, how) in [
+            (CheckStatus::Passed, "exit 0"),
+            (CheckStatus::Failed(2), "exit 2"),
+            (CheckStatus::Signalled(9), "signal 9"),
+            (CheckStatus::TimedOut(600), "longer than 600 s"),
+            (CheckStatus::NotRun("no sh".to_owned()), "did not start: no sh"),
+            (CheckStatus::NothingRan(why()), "exit 0, but it ran no test"),
+            (CheckStatus::Incomplete(why()), "exit 0, but it ran no test"),
+        ] {
+            assert_eq!(status.how(), how);
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod ids;
 mod openings;
 mod outcome;
 mod permission;
+mod plan;
 mod policy;
 mod prompt;
 mod recipe;
@@ -40,6 +41,7 @@ pub use ids::{Oid, RunId, SessionId};
 pub use openings::{Device, NetworkAccess, ReadableFile, Service, VisiblePath};
 pub use outcome::{CriterionSummary, Limit, Obstacle, Outcome, RunSummary};
 pub use permission::{Answer, Asked, Decided, Decision, ToolRequest};
+pub use plan::{Complexity, SubTask, TaskPlan};
 pub use policy::{
     Access, CommandRule, PathRule, Pattern, PolicyDefault, PolicyRules, RuleDecision, RulePlace,
 };

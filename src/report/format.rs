@@ -245,17 +245,10 @@ pub(super) fn step(name: &str, status: StepStatus) -> Vec<String> {
 
 /// A verify command and how it went: `` `cargo test` passed, 3.2 s ``.
 pub(super) fn check(check: &CheckResult) -> String {
-    let status = match &check.status {
-        CheckStatus::Passed => "passed".to_owned(),
-        CheckStatus::Failed(code) => format!("failed (exit {code})"),
-        CheckStatus::Signalled(signal) => format!("ended by signal {signal}"),
-        CheckStatus::TimedOut(limit) => {
-            format!("timed out after {}", duration(limit.saturating_mul(1000)))
-        }
-        CheckStatus::NotRun(why) => format!("did not start: {}", sentence(why)),
-        CheckStatus::NothingRan(why) | CheckStatus::Incomplete(why) => {
-            format!("failed (exit 0, but {})", sentence(why))
-        }
+    let status = if check.passed() {
+        "passed".to_owned()
+    } else {
+        format!("failed ({})", sentence(&check.status.how()))
     };
     format!("`{}` {status}, {}", sentence(&check.command), duration(check.millis))
 }

@@ -6,6 +6,7 @@
 pub mod append;
 pub mod atomic;
 pub mod clock;
+pub mod contained;
 pub mod crash;
 pub mod depth;
 pub mod env;

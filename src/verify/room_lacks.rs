@@ -199,16 +199,7 @@ fn has(check: &CheckResult, (signs, _): &Sign) -> bool {
 }
 
 fn ended(check: &CheckResult) -> String {
-    match &check.status {
-        CheckStatus::Passed => "passes".to_owned(),
-        CheckStatus::Failed(code) => format!("ends with exit code {code}"),
-        CheckStatus::Signalled(signal) => format!("is ended by signal {signal}"),
-        CheckStatus::TimedOut(seconds) => format!("takes longer than {seconds} s"),
-        CheckStatus::NotRun(why) => format!("cannot be started ({why})"),
-        CheckStatus::NothingRan(why) | CheckStatus::Incomplete(why) => {
-            format!("ends with exit code 0, but {why}")
-        }
-    }
+    if check.passed() { "passes".to_owned() } else { format!("fails ({})", check.status.how()) }
 }
 
 /// The last lines of its output, indented.

@@ -28,7 +28,8 @@ for (const { name, arguments: args, cancel, changes: wanted } of plan.calls) {
   const abort = new AbortController();
   const onprogress = (step) => {
     progress.push(step);
-    if (cancel) abort.abort();
+    // `cancel` is true, or how the message begins that it waits for.
+    if (cancel === true || (cancel && step.message.startsWith(cancel))) abort.abort();
   };
   const options = { onprogress, signal: abort.signal, timeout: 300_000 };
   const called = wanted && new Promise((resolve) => (told = resolve));

@@ -61,6 +61,31 @@ fn a_pass_after_a_failure_is_a_lesson_for_later_prompts() {
 }
 
 #[test]
+fn a_pass_after_a_failure_in_an_earlier_run_is_a_lesson_once() {
+    let repo = Repo::new(TWO);
+    // The first run ends after the attempt that fails.
+    let first = repo.run(SECOND_TRY, &["--max-iterations", "1"]);
+    assert_eq!(first.code, Some(3), "{}", first.stderr);
+    assert!(!repo.path(".ralph/memory/lessons.md").exists());
+    let second = repo.run(SECOND_TRY, &[]);
+    assert_eq!(second.code, Some(0), "{}", second.stderr);
+    let lessons = repo.read(".ralph/memory/lessons.md");
+    let lines: Vec<&str> = lessons.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(lines.len(), 1, "{lessons}");
+    for part in ["the parser reads dates", "`test -e a.txt` (exit 1)", "a.txt"] {
+        assert!(lines[0].contains(part), "{part} in {lessons}");
+    }
+    // A pass that follows a pass is no lesson, in this or another words.
+    repo.git(&["rm", "-q", "a.txt"]);
+    let task = repo.task().replace("- [x] the parser reads dates", "- [ ] the parser reads dates");
+    repo.write("tasks/demo/TASK.md", task);
+    repo.commit("again");
+    let third = repo.run(SECOND_TRY, &[]);
+    assert_eq!(third.code, Some(0), "{}", third.stderr);
+    assert_eq!(repo.read(".ralph/memory/lessons.md"), lessons);
+}
+
+#[test]
 fn no_lessons_keeps_none() {
     let repo = Repo::new(TWO);
     let ran = repo.run(SECOND_TRY, &["--no-lessons"]);

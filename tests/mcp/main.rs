@@ -17,6 +17,7 @@ mod repo;
 mod http;
 mod install;
 mod lessons;
+mod orchestrate;
 mod real;
 mod robust;
 mod run;

@@ -69,6 +69,33 @@ fn a_code_task_is_guarded_and_its_session_goes_on_after_a_restart() {
     assert!(seen.result(0).0, "{}", seen.result(0).1);
 }
 
+#[test]
+fn the_real_cli_plans_without_writing_and_works_on_the_sub_tasks() {
+    let Some(scene) = Scene::new(ONE) else { return };
+    let plan = r#"{"tasks": [{"id": "left", "description": "write left"},
+        {"id": "right", "description": "write right"}], "dependencies": {"left": ["right"]}}"#;
+    let model = Model::start([
+        route("Divide the goal", [bash("touch planned.txt"), bash("ls"), say(plan)]),
+        route("Part right:", [bash("echo r > right.txt"), say("Wrote right.")]),
+        route("Part left:", [bash("cat right.txt > left.txt"), say("Wrote left.")]),
+    ]);
+    let scene = scene.with(&model);
+    let command = scene.command(&["mcp", "serve", "--tools", "plugin"]);
+    let calls = [tool("copilot_orchestrate", json!({"task": "both sides", "timeout": 120_000}))];
+    let Some(seen) = client(&json!({"server": server(&command), "calls": calls})) else { return };
+    let (failed, text) = seen.result(0);
+    assert!(!failed && text.starts_with("2/2 tasks succeeded, 0 skipped, 0 failed\n"), "{text}");
+    assert!(text.contains("- Wave 1: right\n- Wave 2: left\n"), "{text}");
+    assert_eq!(scene.read("left.txt"), "r\n");
+    assert!(!scene.repo().join("planned.txt").exists(), "the planner wrote");
+    let requests = model.requests();
+    let planning = requests.iter().filter(|it| it.to_string().contains("Divide the goal"));
+    let told: Vec<String> = planning.flat_map(tool_results).collect();
+    assert!(told.iter().any(|result| result.contains("approval.human")), "{told:?}");
+    let left: Vec<_> = std::fs::read_dir(scene.tmp()).expect("tmp").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// Lets the CLI call `run_task` in a server that starts at this depth; what the model was told.
 fn hand_over(depth: &str) -> Option<(Scene, String)> {
     let scene = Scene::new(ONE)?;

@@ -30,12 +30,17 @@ impl Raw {
         writeln!(stdin, "{line}").expect("sent");
     }
 
+    /// The next line of the server.
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        assert!(self.stdout.read_line(&mut line).expect("read") > 0, "no answer");
+        serde_json::from_str(&line).expect(&line)
+    }
+
     /// The answer to the request with this id.
     fn answer(&mut self, id: u32) -> Value {
         loop {
-            let mut line = String::new();
-            assert!(self.stdout.read_line(&mut line).expect("read") > 0, "no answer to {id}");
-            let answer: Value = serde_json::from_str(&line).expect(&line);
+            let answer = self.next();
             if answer["id"] == id {
                 return answer;
             }
@@ -58,28 +63,49 @@ impl Raw {
     }
 }
 
-const NOISE: [&str; 8] = [
-    "not json",
-    "[]",
-    "{}",
-    "\"text\"",
-    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#,
-    r#"{"jsonrpc":"2.0","id":77,"result":{}}"#,
-    r#"{"jsonrpc":"1.0","id":5,"method":"tools/list"}"#,
-    "\u{0}\u{1}\u{fffd}",
+/// The code and the id of an answer.
+type Refusal = (i64, Option<u32>);
+
+/// Lines that are no message, with the answer, if there is one.
+const NOISE: [(&str, Option<Refusal>); 10] = [
+    ("not json", Some((-32700, None))),
+    ("[]", Some((-32600, None))),
+    ("{}", Some((-32600, None))),
+    ("\"text\"", Some((-32600, None))),
+    (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#, None),
+    (r#"{"jsonrpc":"2.0","id":77,"result":{}}"#, None),
+    (r#"{"jsonrpc":"1.0","id":5,"method":"tools/list"}"#, Some((-32600, Some(5)))),
+    (r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{}}"#, Some((-32602, Some(6)))),
+    (r#"{"jsonrpc":"2.0","method":"notifications/of-others","params":[]}"#, None),
+    ("\u{0}\u{1}\u{fffd}", Some((-32700, None))),
 ];
 
+impl Raw {
+    /// Sends lines that are no message, and reads the answers to them.
+    fn send_noise(&mut self) {
+        for (line, answer) in NOISE {
+            self.send(line);
+            let Some((code, id)) = answer else { continue };
+            let told = self.next();
+            assert_eq!((&told["error"]["code"], &told["id"]), (&json!(code), &json!(id)), "{line}");
+        }
+    }
+}
+
 #[test]
-fn garbage_is_survived_before_and_after_the_handshake() {
+fn garbage_is_answered_and_survived_before_and_after_the_handshake() {
     let repo = Repo::new(TASK);
     let mut client = Raw::start(repo.command(&["mcp", "serve"]));
-    NOISE.iter().for_each(|line| client.send(line));
+    client.send_noise();
     client.initialize();
-    NOISE.iter().for_each(|line| client.send(line));
+    client.send_noise();
     let listed = client.ask(2, "tools/list", json!({}));
     assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(5));
+    let unknown = client.ask(3, "of/others", json!({}));
+    assert_eq!(unknown["error"]["code"], -32601);
     client.send(&format!("{{\"x\":\"{}\"}}", "y".repeat(1 << 20)));
-    assert_eq!(client.ask(3, "ping", json!({}))["result"], json!({}));
+    assert_eq!(client.next()["error"]["code"], -32600);
+    assert_eq!(client.ask(4, "ping", json!({}))["result"], json!({}));
     drop(client.stdin.take());
     assert_eq!(collect(client.child).code, Some(0));
 }

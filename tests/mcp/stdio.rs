@@ -133,8 +133,9 @@ fn code_tasks_are_guarded_sessions_with_numbers() {
     ];
     let Some(seen) = client(&plan(&command, &calls)) else { return };
     let names = seen.tools();
-    let plugin = ["copilot_code", "copilot_code_verbose", "copilot_code_task"];
-    assert_eq!(names[..3], plugin);
+    let first =
+        ["copilot_code", "copilot_code_verbose", "copilot_code_task", "copilot_orchestrate"];
+    assert_eq!(names[..4], first);
     let timeout = &seen.0["tools"][2]["inputSchema"]["properties"]["timeout"];
     assert_eq!(timeout["default"], 120_000);
     let (failed, text) = seen.result(0);
@@ -196,6 +197,63 @@ fn files_and_memory_are_read_and_nothing_is_overwritten() {
     assert_eq!(seen.result(7), (false, "[MEMORY.md] (score: 1.00) use pnpm"));
     assert_eq!(seen.result(8), (false, "use pnpm\n"));
     assert_eq!(seen.result(9), (true, "USER.md not found"));
+}
+
+/// Values that only a secret file of the repository holds, also one that is newer than the server.
+#[test]
+fn values_of_the_workspaces_secret_files_are_in_no_result() {
+    let secret = "Zx98Yw76Vu54Ts32";
+    let env = format!("API_KEY={secret}\n");
+    let note = format!("the key is {secret}, they say\n");
+    let repo = Repo::with(
+        TASK,
+        &[("note.txt", &note), (".ralph/memory/MEMORY.md", &note), (".gitignore", ".env\n")],
+    );
+    repo.write(".env", &env);
+    let command = serve(&repo, HONEST, &["--tools", "bridge", "--tools", "memory"]);
+    let calls = [
+        tool("copilot_read_file", json!({"path": "note.txt"})),
+        tool("memory_read", json!({})),
+        tool("memory_search", json!({"query": "key"})),
+        tool("copilot_create_file", json!({"path": "new.txt", "content": note})),
+    ];
+    let Some(seen) = client(&plan(&command, &calls)) else { return };
+    for at in 0..3 {
+        let (failed, text) = seen.result(at);
+        assert!(!failed && text.contains("the key is [REDACTED]"), "{text}");
+    }
+    assert_eq!(repo.read("new.txt"), note);
+    let audit = std::fs::read_dir(repo.path(".ralph/audit")).expect("an audit").flatten().next();
+    let audit = std::fs::read_to_string(audit.expect("a day").path()).expect("lines");
+    assert!(!audit.contains(secret), "{audit}");
+}
+
+#[test]
+fn no_link_leads_file_tools_out_of_the_folder() {
+    let repo = Repo::new(TASK);
+    let outside = repo.beside("outside");
+    std::fs::create_dir(&outside).expect("made");
+    std::fs::write(outside.join("note.txt"), "theirs\n").expect("written");
+    for (to, link) in [(outside.clone(), "out"), (outside.join("new.txt"), "dangling")] {
+        std::os::unix::fs::symlink(to, repo.path(link)).expect("a link");
+    }
+    std::os::unix::fs::symlink("README.md", repo.path("inner")).expect("a link");
+    let command = serve(&repo, HONEST, &["--tools", "bridge"]);
+    let calls = [
+        tool("copilot_read_file", json!({"path": "out/note.txt"})),
+        tool("copilot_list_files", json!({"directory": "out"})),
+        tool("copilot_create_file", json!({"path": "out/new.txt", "content": "x"})),
+        tool("copilot_create_file", json!({"path": "dangling", "content": "x"})),
+        tool("copilot_read_file", json!({"path": "inner"})),
+        tool("copilot_list_files", json!({"directory": "tasks"})),
+    ];
+    let Some(seen) = client(&plan(&command, &calls)) else { return };
+    for at in 0..4 {
+        assert!(seen.result(at).0 && seen.result(at).1.contains("denied"), "{:?}", seen.result(at));
+    }
+    assert_eq!(std::fs::read_dir(outside).expect("listed").count(), 1);
+    assert_eq!(seen.result(4), (false, "# A project\n"), "a link that stays inside is followed");
+    assert_eq!(seen.result(5), (false, "demo/"));
 }
 
 #[test]

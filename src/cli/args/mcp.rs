@@ -2,18 +2,23 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+/// The sets of tools that an entry names: each client has its own default.
+const INSTALLED_TOOLS: &str = "A set of tools; repeat it for several [default: loop; for openclaw: \
+plugin and bridge]";
+
 /// The `mcp` commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// Serve tools on standard input and output
     #[command(
         after_help = "loop: check_task, run_task, task_status, task_log, policy_check. plugin: \
-copilot_code, copilot_code_verbose. bridge: copilot_code_task, copilot_read_file, \
+copilot_code, copilot_code_verbose, copilot_orchestrate. bridge: copilot_code_task, copilot_read_file, \
 copilot_create_file, copilot_list_files. memory: memory_search, memory_read, user_prefs. See \
 docs/mcp.md."
     )]
     Serve(McpServeArgs),
     /// Add the server to a client's configuration; never removes anything else from it
+    #[command(mut_arg("tools", |arg| arg.help(INSTALLED_TOOLS)))]
     Install(McpInstallArgs),
     /// Remove the server from a client's configuration
     Uninstall {

@@ -1,5 +1,5 @@
-//! The variables of the bridge to OpenClaw: checked and shown, because people set them for it.
-//! Nothing here speaks to OpenClaw.
+//! The variables of the bridge to OpenClaw, under their own names: checked and shown, because
+//! people set them for it. Nothing here speaks to OpenClaw.
 
 use super::finding::DoctorFinding;
 use crate::cli::failure::Failure;
@@ -12,11 +12,14 @@ const LEVELS: [&str; 6] = ["none", "error", "warning", "info", "debug", "all"];
 /// A variable: its name, its value if it is not set, and what is wrong with a value.
 type Variable = (&'static str, &'static str, fn(&str) -> Option<&'static str>);
 
-const VARIABLES: [Variable; 4] = [
+const VARIABLES: [Variable; 6] = [
     ("OPENCLAW_HOST", "127.0.0.1", wrong_host),
     ("OPENCLAW_PORT", "18789", wrong_port),
     ("OPENCLAW_GATEWAY_TOKEN", "-", |_| None),
     ("COPILOT_LOG_LEVEL", "info", wrong_level),
+    // What these mean is checked with the settings, and with the agent.
+    ("COPILOT_MAX_RETRIES", "-", |_| None),
+    ("COPILOT_BYOK_PROVIDER", "-", |_| None),
 ];
 
 /// The values, the token masked, and a finding for each that is wrong.

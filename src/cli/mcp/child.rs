@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
+};
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
@@ -63,10 +65,22 @@ impl OwnProgram {
     /// Runs a command to its end, no longer than `limit`, and not when it is cancelled.
     pub(super) async fn output(
         &self,
+        command: Command,
+        limit: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<EndedChild, ToolAnswer> {
+        self.follow(command, None, limit, cancel, &mut |_| {}).await
+    }
+
+    /// The same, with a text on its standard input; passes each line of its standard output to
+    /// `each` as it comes.
+    pub(super) async fn follow(
+        &self,
         mut command: Command,
         input: Option<String>,
         limit: Duration,
         cancel: &CancellationToken,
+        each: &mut (dyn FnMut(&str) + Send),
     ) -> Result<EndedChild, ToolAnswer> {
         if input.is_some() {
             command.stdin(Stdio::piped());
@@ -79,7 +93,8 @@ impl OwnProgram {
         }
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let ended = async {
-            let texts = tokio::join!(text(stdout), text(stderr));
+            let mut nobody = |_: &str| {};
+            let texts = tokio::join!(text(stdout, each), text(stderr, &mut nobody));
             (texts, child.wait().await)
         };
         let why = tokio::select! {
@@ -109,11 +124,19 @@ impl EndedChild {
     }
 }
 
-async fn text(from: Option<impl AsyncRead + Unpin>) -> String {
+/// The text of a stream, line by line.
+async fn text(from: Option<impl AsyncRead + Unpin>, each: &mut (dyn FnMut(&str) + Send)) -> String {
     let Some(from) = from else { return String::new() };
-    let mut from = from.take(MOST_OUTPUT);
-    let mut bytes = Vec::new();
+    let mut from = BufReader::new(from.take(MOST_OUTPUT));
+    let (mut text, mut line) = (String::new(), Vec::new());
     // What was read before an error counts.
-    let _read = from.read_to_end(&mut bytes).await;
-    String::from_utf8_lossy(&bytes).into_owned()
+    while let Ok(1..) = from.read_until(b'\n', &mut line).await {
+        let read = String::from_utf8_lossy(&line);
+        each(read.trim_end());
+        text.push_str(&read);
+        line.clear();
+        // Whoever waits for the lines gets them one by one.
+        tokio::task::yield_now().await;
+    }
+    text
 }

@@ -1,81 +1,62 @@
 //! Code tasks as tools, under the names of OpenClaw's plugin and of the bridge.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
-use super::child::OwnProgram;
+use super::code_sessions::{CodePlace, CodeSessions, LONGEST, Steps};
 use super::file_tools::inside;
 use crate::cli::args::ToolSet;
-use crate::cli::code_task::{CodeRequest, CodeResult};
+use crate::cli::code_task::{CodeRequest, CodeResult, ToolUse};
 use crate::mcp::{
-    Arguments, Call, Tool, ToolAnswer, Tools, bounded, code_log, code_summary, schema,
+    Arguments, Call, Tool, ToolAnswer, Tools, bounded, code_log, code_summary, schema, went_well,
 };
-use crate::model::{SessionId, TurnEnd};
+use crate::model::SessionId;
 
-/// Milliseconds of a code task, unless the client says otherwise, and at most.
+/// Milliseconds of a code task, unless the client says otherwise.
 const TIMEOUT: u64 = 120_000;
-const LONGEST: u64 = 24 * 3600 * 1000;
-/// What a session may take besides its turn: to start, and to end.
-const AROUND: Duration = Duration::from_secs(120);
 /// The longest id of a session.
 const LONGEST_ID: usize = 128;
 
 /// Tools that hand a task to the agent.
 pub(super) struct CodeTools {
-    own: OwnProgram,
-    /// The folder of the server; working folders lie in it.
-    folder: PathBuf,
+    sessions: Arc<CodeSessions>,
     sets: Vec<ToolSet>,
-    depth: u32,
-    /// Calls wait in their order.
-    turn: Mutex<()>,
 }
 
 impl CodeTools {
-    pub(super) fn new(own: OwnProgram, folder: PathBuf, sets: Vec<ToolSet>, depth: u32) -> Self {
-        Self { own, folder, sets, depth, turn: Mutex::default() }
+    pub(super) fn new(sessions: Arc<CodeSessions>, sets: Vec<ToolSet>) -> Self {
+        Self { sessions, sets }
     }
 
     async fn answer(&self, call: &Call) -> Result<ToolAnswer, ToolAnswer> {
         let arguments = Arguments::of(&call.arguments);
-        let depth = arguments.depth(self.depth)?;
+        let depth = arguments.depth(self.sessions.depth)?;
         let task = if call.name == "copilot_code_task" { "prompt" } else { "task" };
         let request = CodeRequest {
             prompt: arguments.text(task)?.to_owned(),
             session: arguments.optional_text("sessionId")?.map(session_id).transpose()?,
             model: arguments.optional_text("model")?.map(str::to_owned),
-            timeout_ms: arguments.count("timeout", TIMEOUT, (1, LONGEST))?,
+            timeout_ms: Some(arguments.count("timeout", TIMEOUT, (1, LONGEST))?),
+            use_of_tools: ToolUse::Work,
         };
         let folder = arguments.optional_text("workingDir")?.unwrap_or(".");
-        let folder = inside(&self.folder, Path::new(folder))?;
+        let folder = inside(&self.sessions.folder, Path::new(folder))?;
         if !folder.is_dir() {
             return Err(ToolAnswer::error(format!("{} is not a folder", folder.display())));
         }
-        let _turn = tokio::select! {
-            turn = self.turn.lock() => turn,
-            () = call.cancel.cancelled() => return Err(ToolAnswer::error("cancelled")),
-        };
-        let input = serde_json::to_string(&request)
-            .map_err(|error| ToolAnswer::error(error.to_string()))?;
-        let command = self.own.command(&folder, depth, ["code-task"]);
-        let limit = Duration::from_millis(request.timeout_ms) + AROUND;
-        let ended = self.own.output(command, Some(input), limit, &call.cancel).await?;
-        if ended.code != Some(0) {
-            return Err(ended.failure());
-        }
-        let CodeResult { session, turn } = serde_json::from_str(&ended.stdout)
-            .map_err(|error| ToolAnswer::error(format!("no result: {error}")))?;
+        let mut steps = Steps::of(call);
+        let turn = self.sessions.turn(&call.cancel).await?;
+        let at = CodePlace { folder: &folder, depth, cancel: &call.cancel };
+        let CodeResult { session, turn } =
+            turn.run(at, &request, &mut |step| steps.tell(step)).await?;
         let text = match call.name.as_str() {
             "copilot_code_verbose" => code_log(&session, &turn),
             _ => code_summary(&session, &turn),
         };
-        let failed = turn.fault.is_some()
-            || !matches!(turn.end, TurnEnd::EndTurn | TurnEnd::CutByDenial { .. });
-        Ok(ToolAnswer { is_error: failed, ..ToolAnswer::text(text) })
+        Ok(ToolAnswer { is_error: !went_well(&turn), ..ToolAnswer::text(text) })
     }
 }
 

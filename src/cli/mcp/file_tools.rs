@@ -1,9 +1,9 @@
 //! Files of the workspace as tools, under the guard's rules.
 //!
 //! Invariant: a path outside of the server's folder, and one that the guard denies an agent, is
-//! refused; nothing is overwritten. Every call is in the audit before it is answered.
+//! refused; nothing is overwritten. What is opened is what was judged: no link is followed then.
+//! Every call is in the audit before it is answered.
 
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -11,56 +11,69 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use super::workspace::Workspace;
 use crate::agent::{Focus, Gate};
-use crate::cli::context::{RepoContext, layers};
+use crate::cli::audit;
 use crate::cli::failure::Failure;
 use crate::cli::paths::canonical;
-use crate::cli::{audit, environment, policy};
-use crate::config::{LayerSettings, resolve};
-use crate::guard::{OsFiles, Policy};
+use crate::guard::{OsFiles, Policy, Redactor};
 use crate::mcp::{Arguments, Call, Tool, ToolAnswer, Tools, bounded, schema};
 use crate::model::{Asked, SessionId, ToolRequest};
 use crate::sys::clock::Clock;
-use crate::verify::{Repo as _, VerifyError};
+use crate::sys::contained::Contained;
 
 /// Most bytes of a file that are read.
 const MOST: u64 = 1 << 20;
 
 /// The bridge's tools for files.
 pub(super) struct FileTools {
-    folder: PathBuf,
-    gate: Gate,
+    workspace: Arc<Workspace>,
+    policy: Arc<Policy>,
     depth: u32,
 }
 
+/// What decides and records one call, and redacts its answer.
+struct Guarded<'t> {
+    folder: &'t Path,
+    gate: Gate,
+}
+
 impl FileTools {
-    pub(super) fn new(folder: PathBuf, depth: u32) -> Result<Self, Failure> {
-        let (root, policy) = match RepoContext::find(Some(&folder)) {
-            Ok(place) => {
-                match place.repo.exclude(&[".ralph/audit/"]) {
-                    // A run at work has seen to it.
-                    Ok(()) | Err(VerifyError::ExcludesWatched { .. }) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                let settings = resolve(&place.layers(LayerSettings::default(), None)?);
-                (place.root().to_owned(), policy::without_task(&place, &settings)?)
-            }
-            // Without a repository the folder is the workspace.
-            Err(_) => {
-                let settings = resolve(&layers(&folder, LayerSettings::default(), None)?);
-                (folder.clone(), policy::rules(Policy::without_task(folder.clone()), &settings)?)
-            }
-        };
-        let redactor = Arc::clone(environment::redactor());
-        let record = audit::alone(&audit::folder(&root, &folder), Clock::system(), &redactor)?;
-        let gate = Gate::new(record, redactor, Box::new(OsFiles));
-        gate.focus(Focus { iteration: 0, policy: Arc::new(policy) })?;
-        Ok(Self { folder, gate, depth })
+    pub(super) fn new(workspace: Arc<Workspace>, depth: u32) -> Result<Self, Failure> {
+        workspace.exclude_audit()?;
+        let policy = Arc::new(workspace.policy()?);
+        let tools = Self { workspace, policy, depth };
+        // A server whose calls could not be recorded does not start.
+        tools.guarded(tools.workspace.redactor())?;
+        Ok(tools)
     }
 
+    fn guarded(&self, redactor: Arc<Redactor>) -> Result<Guarded<'_>, Failure> {
+        let folder = &self.workspace.folder;
+        let audited = audit::folder(&self.workspace.root, folder);
+        let record = audit::alone(&audited, Clock::system(), &redactor)?;
+        let gate = Gate::new(record, redactor, Box::new(OsFiles));
+        gate.focus(Focus { iteration: 0, policy: Arc::clone(&self.policy) })?;
+        Ok(Guarded { folder, gate })
+    }
+
+    fn answer(&self, call: &Call) -> Result<ToolAnswer, ToolAnswer> {
+        let arguments = Arguments::of(&call.arguments);
+        arguments.depth(self.depth)?;
+        let guarded = self.guarded(self.workspace.redactor());
+        let guarded = guarded.map_err(|failure| ToolAnswer::error(failure.to_string()))?;
+        let redact = |text: &str| guarded.gate.redactor().redact_str(text).into_owned();
+        match guarded.answer(&call.name, arguments) {
+            Ok(text) => Ok(ToolAnswer::text(bounded(&redact(&text)))),
+            Err(error) => Err(ToolAnswer { text: bounded(&redact(&error.text)), ..error }),
+        }
+    }
+}
+
+impl Guarded<'_> {
     /// The path, if it is inside and the guard lets an agent use this tool on it.
     fn allowed(&self, path: &str, tool: &str, input: Value) -> Result<PathBuf, ToolAnswer> {
-        let path = inside(&self.folder, Path::new(path))?;
+        let path = inside(self.folder, Path::new(path))?;
         let mut input = input;
         input["path"] = json!(path);
         let request = ToolRequest {
@@ -74,13 +87,11 @@ impl FileTools {
         if decision.allowed() { Ok(path) } else { Err(ToolAnswer::error(decision.reason)) }
     }
 
-    fn answer(&self, call: &Call) -> Result<String, ToolAnswer> {
-        let arguments = Arguments::of(&call.arguments);
-        arguments.depth(self.depth)?;
-        match call.name.as_str() {
+    fn answer(&self, name: &str, arguments: Arguments<'_>) -> Result<String, ToolAnswer> {
+        match name {
             "copilot_read_file" => {
                 let path = self.allowed(arguments.text("path")?, "view", json!({}))?;
-                read(&path)
+                self.read(&path)
             }
             "copilot_create_file" => {
                 let content = arguments
@@ -88,13 +99,52 @@ impl FileTools {
                     .ok_or_else(|| ToolAnswer::error("`content` is missing"))?;
                 let input = json!({"file_text": content});
                 let path = self.allowed(arguments.text("path")?, "create", input)?;
-                create(&path, content)
+                self.create(&path, content)
             }
             _ => {
                 let folder = arguments.optional_text("directory")?.unwrap_or(".");
-                list(&self.allowed(folder, "view", json!({}))?)
+                self.list(&self.allowed(folder, "view", json!({}))?)
             }
         }
+    }
+
+    /// The server's folder, and the path in it.
+    fn place<'p>(&self, path: &'p Path) -> std::io::Result<(Contained, &'p Path)> {
+        let below = path.strip_prefix(self.folder).unwrap_or(path);
+        Ok((Contained::open(self.folder)?, below))
+    }
+
+    fn read(&self, path: &Path) -> Result<String, ToolAnswer> {
+        let read = || {
+            let (folder, below) = self.place(path)?;
+            let mut bytes = Vec::new();
+            folder.read(below)?.take(MOST).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().map_err(|error| failed(path, &error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn create(&self, path: &Path, content: &str) -> Result<String, ToolAnswer> {
+        let create = || {
+            let (folder, below) = self.place(path)?;
+            folder.create(below)?.write_all(content.as_bytes())
+        };
+        create().map_err(|error| failed(path, &error))?;
+        Ok(format!("Created {}", path.display()))
+    }
+
+    fn list(&self, path: &Path) -> Result<String, ToolAnswer> {
+        let list = || {
+            let (folder, below) = self.place(path)?;
+            folder.list(below)
+        };
+        let entries = list().map_err(|error| failed(path, &error))?;
+        let names: Vec<String> = entries
+            .into_iter()
+            .map(|entry| format!("{}{}", entry.name, if entry.is_folder { "/" } else { "" }))
+            .collect();
+        Ok(names.join("\n"))
     }
 }
 
@@ -117,38 +167,6 @@ pub(super) fn inside(folder: &Path, path: &Path) -> Result<PathBuf, ToolAnswer> 
 
 fn failed(path: &Path, error: &std::io::Error) -> ToolAnswer {
     ToolAnswer::error(format!("{}: {error}", path.display()))
-}
-
-fn read(path: &Path) -> Result<String, ToolAnswer> {
-    if !path.metadata().map_err(|error| failed(path, &error))?.is_file() {
-        return Err(ToolAnswer::error(format!("{} is not a file", path.display())));
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(|error| failed(path, &error))?;
-    file.take(MOST).read_to_end(&mut bytes).map_err(|error| failed(path, &error))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn create(path: &Path, content: &str) -> Result<String, ToolAnswer> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
-    file.and_then(|mut file| file.write_all(content.as_bytes()))
-        .map_err(|error| failed(path, &error))?;
-    Ok(format!("Created {}", path.display()))
-}
-
-fn list(path: &Path) -> Result<String, ToolAnswer> {
-    let entries = fs::read_dir(path).map_err(|error| failed(path, &error))?;
-    let mut names: Vec<String> = entries
-        .filter_map(Result::ok)
-        .map(|entry| {
-            let end = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
-            format!("{}{end}", entry.file_name().to_string_lossy())
-        })
-        .collect();
-    names.sort();
-    Ok(names.join("\n"))
 }
 
 #[async_trait]
@@ -186,9 +204,6 @@ impl Tools for FileTools {
     async fn call(&self, call: Call) -> Option<ToolAnswer> {
         let known = self.list().into_iter().any(|tool| tool.name == call.name);
         known.then_some(())?;
-        Some(match self.answer(&call) {
-            Ok(text) => ToolAnswer::text(bounded(&environment::redactor().redact_str(&text))),
-            Err(answer) => answer,
-        })
+        Some(self.answer(&call).unwrap_or_else(|error| error))
     }
 }

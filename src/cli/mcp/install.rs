@@ -1,7 +1,7 @@
 //! `mcp install` and `mcp uninstall`: our entry in a client's configuration.
 //!
-//! Invariant: nothing but our own entry changes, comments included; a file that cannot be
-//! understood is left alone.
+//! Invariant: nothing but our own entry changes, comments included, and what `install` made around
+//! it; a file that cannot be understood is left alone.
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,8 @@ use crate::sys::{Durability, FileMode, atomic};
 
 /// The name of our server.
 const NAME: &str = "ralph-copilot";
+/// A configuration without settings.
+const EMPTY: &str = "{}\n";
 /// What teaches OpenClaw's agent when to delegate.
 const PERSONA: &str = include_str!("persona.md");
 
@@ -27,7 +29,7 @@ pub(super) fn install(named: Option<&Path>, args: &McpInstallArgs) -> Result<u8,
     let target = Target::of(named, args.client)?;
     let entry = entry(named, args.client, &args.serve)?;
     if args.print {
-        let text = target.with_entry("{}\n", entry)?;
+        let text = target.with_entry(EMPTY, entry)?;
         say(&format!("{}\n{}", target.path.display(), text.trim_end()));
     } else {
         let before = target.read()?;
@@ -52,14 +54,34 @@ pub(super) fn install(named: Option<&Path>, args: &McpInstallArgs) -> Result<u8,
 /// Removes the entry.
 pub(super) fn uninstall(named: Option<&Path>, client: McpClient) -> Result<u8, Failure> {
     let target = Target::of(named, client)?;
-    match target.without_entry(&target.read()?)? {
-        Some(text) => {
+    let path = target.path.display();
+    match target.without_ours(&target.read()?)? {
+        Some(Left::Text(text)) => {
             target.write(&text)?;
-            say(&format!("{}: removed `{NAME}`", target.path.display()));
+            say(&format!("{path}: removed `{NAME}`"));
         }
-        None => say(&format!("{}: there is no `{NAME}`", target.path.display())),
+        // A link is the user's, whoever wrote the file behind it.
+        Some(Left::Nothing) if target.path.is_symlink() => {
+            target.write(EMPTY)?;
+            say(&format!("{path}: removed `{NAME}`"));
+        }
+        Some(Left::Nothing) => {
+            std::fs::remove_file(&target.path)
+                .map_err(|error| Failure::cannot_write(&target.path, &error))?;
+            say(&format!("{path}: removed; it held nothing but `{NAME}`"));
+        }
+        None => say(&format!("{path}: there is no `{NAME}`")),
     }
     Ok(0)
+}
+
+/// What stays of a file without what `install` made.
+#[derive(Debug, PartialEq, Eq)]
+enum Left {
+    /// This text.
+    Text(String),
+    /// Nothing: `install` made the file.
+    Nothing,
 }
 
 /// A client's file, and the keys that lead to its servers.
@@ -106,9 +128,9 @@ impl Target {
             return Err(self.unusable("it leads out of the repository"));
         }
         match std::fs::read_to_string(&self.path) {
-            Ok(text) if text.trim().is_empty() => Ok("{}\n".to_owned()),
+            Ok(text) if text.trim().is_empty() => Ok(EMPTY.to_owned()),
             Ok(text) => Ok(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok("{}\n".to_owned()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(EMPTY.to_owned()),
             Err(error) => Err(self.unusable(&error.to_string())),
         }
     }
@@ -172,6 +194,41 @@ impl Target {
             servers = servers.and_then(|object: CstObject| object.object_value(key));
         }
         let Some(there) = servers.and_then(|servers| servers.get(NAME)) else { return Ok(None) };
+        there.remove();
+        Ok(Some(root.to_string()))
+    }
+
+    /// What stays without our entry and without the objects that `install` made for it, or none if
+    /// there is no entry. Ours is what `install` would make again, byte for byte.
+    fn without_ours(&self, text: &str) -> Result<Option<Left>, Failure> {
+        let Some(bare) = self.without_entry(text)? else { return Ok(None) };
+        let comes_from = |before: &str| {
+            let with = self.with_entry(before, CstInputValue::Object(Vec::new()))?;
+            Ok::<_, Failure>(self.without_entry(&with)?.as_ref() == Some(&bare))
+        };
+        if comes_from(EMPTY)? {
+            return Ok(Some(Left::Nothing));
+        }
+        for depth in 0..self.keys.len() {
+            if let Some(before) = self.without_key(&bare, depth)?
+                && comes_from(&before)?
+            {
+                return Ok(Some(Left::Text(before)));
+            }
+        }
+        Ok(Some(Left::Text(bare)))
+    }
+
+    /// The text without the key at this depth of those that lead to the servers, if it has it.
+    fn without_key(&self, text: &str, depth: usize) -> Result<Option<String>, Failure> {
+        let root = self.parse(text)?;
+        let mut object = root.object_value();
+        for key in &self.keys[..depth] {
+            object = object.and_then(|object: CstObject| object.object_value(key));
+        }
+        let Some(there) = object.and_then(|object| object.get(self.keys[depth])) else {
+            return Ok(None);
+        };
         there.remove();
         Ok(Some(root.to_string()))
     }
@@ -263,6 +320,30 @@ mod tests {
         assert!(!removed.contains("ralph-copilot") && removed.contains("// mine"), "{removed}");
         assert!(removed.contains("\"other\": { \"command\": \"o\" }"), "{removed}");
         assert_eq!(target().without_entry(THEIRS).expect("readable"), None);
+    }
+
+    #[test]
+    fn what_install_made_around_the_entry_goes_with_it_and_nothing_else() {
+        for before in [
+            "{\n  // mine\n  \"z\": [1, 2]\n}\n",
+            "{\n\t\"z\": 1,\n}",
+            "{\"z\": 1}",
+            "{\n  \"mcp\": { \"x\": 1 }\n}\n",
+            "{\n  \"mcp\": {\n    \"x\": 1\n  },\n  \"z\": 2 // two\n}\n",
+            "// mine\n{}\n",
+            "{\"mcp\": {\"servers\": {}}, \"z\": 1}\n",
+            THEIRS,
+        ] {
+            let added = target().with_entry(before, value()).expect("added");
+            let left = target().without_ours(&added).expect("readable").expect("an entry");
+            let Left::Text(left) = left else { panic!("{before} is gone") };
+            let objects = |text: &str| -> String { text.split_whitespace().collect() };
+            assert_eq!(objects(&left), objects(before), "{left}");
+        }
+        let added = target().with_entry(EMPTY, value()).expect("added");
+        let left = target().without_ours(&added).expect("readable").expect("an entry");
+        assert_eq!(left, Left::Nothing);
+        assert_eq!(target().without_ours(THEIRS).expect("readable"), None);
     }
 
     #[test]

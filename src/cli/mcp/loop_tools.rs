@@ -83,7 +83,7 @@ impl LoopTools {
         call: &Call,
     ) -> Result<String, ToolAnswer> {
         let command = self.own.command(&self.folder, depth, words.iter().copied());
-        let ended = self.own.output(command, None, LOOK, &call.cancel).await?;
+        let ended = self.own.output(command, LOOK, &call.cancel).await?;
         match ended.code {
             Some(code) if fine.contains(&code) => Ok(ended.stdout),
             Some(_) | None => Err(ended.failure()),

@@ -1,10 +1,18 @@
-//! Where memory is, from the settings.
+//! Where memory is, from the settings, and the tools that read it for a server.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use async_trait::async_trait;
+
+use super::workspace::Workspace;
+use crate::cli::environment;
 use crate::cli::failure::Failure;
 use crate::config::{self, Settings, Source, Sourced};
-use crate::mcp::{MemoryPlace, MemorySources, usual_places};
+use crate::guard::Redactor;
+use crate::mcp::{
+    Arguments, Call, MemoryPlace, MemorySources, MemoryTools, Tool, ToolAnswer, Tools, usual_places,
+};
 use crate::model::ExitCode;
 
 /// The folders and files of memory. Only the user's own configuration may name places outside of
@@ -69,4 +77,39 @@ fn place(root: &Path, key: &str, chosen: &Sourced<PathBuf>) -> Result<MemoryPlac
         return Err(not_yours(key, &chosen.source));
     }
     Ok(MemoryPlace::inside(path, root))
+}
+
+/// The memory tools of a server, which know the secrets of its workspace at each call.
+pub(super) struct WorkspaceMemory {
+    sources: MemorySources,
+    workspace: Arc<Workspace>,
+    depth: u32,
+}
+
+impl WorkspaceMemory {
+    pub(super) fn new(workspace: Arc<Workspace>, depth: u32) -> Result<Self, Failure> {
+        let sources = sources(&workspace.root, &workspace.settings)?;
+        Ok(Self { sources, workspace, depth })
+    }
+
+    fn tools(&self, redactor: Arc<Redactor>) -> MemoryTools {
+        MemoryTools::new(self.sources.clone(), redactor, self.depth)
+    }
+}
+
+#[async_trait]
+impl Tools for WorkspaceMemory {
+    fn list(&self) -> Vec<Tool> {
+        self.tools(Arc::clone(environment::redactor())).list()
+    }
+
+    async fn call(&self, call: Call) -> Option<ToolAnswer> {
+        let known = self.list().into_iter().any(|tool| tool.name == call.name);
+        known.then_some(())?;
+        // Nothing is looked at for a call that is too deep.
+        if let Err(too_deep) = Arguments::of(&call.arguments).depth(self.depth) {
+            return Some(too_deep);
+        }
+        self.tools(self.workspace.redactor()).call(call).await
+    }
 }

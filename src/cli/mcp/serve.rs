@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use super::allowed::AllowedTasks;
 use super::child::OwnProgram;
+use super::code_sessions::CodeSessions;
 use super::code_tools::CodeTools;
 use super::file_tools::FileTools;
 use super::loop_tools::LoopTools;
-use super::memory;
+use super::memory::WorkspaceMemory;
+use super::orchestrate::Orchestrator;
+use super::workspace::Workspace;
 use crate::cli::args::{McpServeArgs, ToolSet};
-use crate::cli::context::{RepoContext, layers};
-use crate::cli::environment;
+use crate::cli::context::RepoContext;
 use crate::cli::failure::Failure;
 use crate::cli::paths::{canonical, directory};
 use crate::cli::runtime::runtime;
-use crate::config::{LayerSettings, resolve};
-use crate::mcp::{MemoryTools, Toolbox, Tools, serve_stdio};
+use crate::mcp::{Toolbox, Tools, serve_stdio};
 use crate::model::ExitCode;
 use crate::sys::depth::{Depth, DepthError};
 use crate::sys::process::{kill_now, sweep};
@@ -49,6 +50,7 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
         })?;
         let token = stop.token().clone();
         let mut tools: Vec<Arc<dyn Tools>> = Vec::new();
+        let workspace = || Workspace::find(&folder).map(Arc::new);
         let mut runs = None;
         if sets.contains(&ToolSet::Loop) {
             RepoContext::find(named)?;
@@ -59,13 +61,17 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
             runs = Some(made);
         }
         if sets.contains(&ToolSet::Plugin) || sets.contains(&ToolSet::Bridge) {
-            tools.push(Arc::new(CodeTools::new(own, folder.clone(), sets.clone(), depth)));
+            let sessions = Arc::new(CodeSessions::new(own, folder.clone(), depth));
+            tools.push(Arc::new(CodeTools::new(Arc::clone(&sessions), sets.clone())));
+            if sets.contains(&ToolSet::Plugin) {
+                tools.push(Arc::new(Orchestrator::new(sessions)));
+            }
         }
         if sets.contains(&ToolSet::Bridge) {
-            tools.push(Arc::new(FileTools::new(folder.clone(), depth)?));
+            tools.push(Arc::new(FileTools::new(workspace()?, depth)?));
         }
         if sets.contains(&ToolSet::Memory) {
-            tools.push(Arc::new(memory_tools(named, &folder, depth)?));
+            tools.push(Arc::new(WorkspaceMemory::new(workspace()?, depth)?));
         }
         let served = serve_stdio(Arc::new(Toolbox::new(tools)), token).await;
         if let Some(runs) = runs {
@@ -79,15 +85,4 @@ pub(super) fn serve(named: Option<&Path>, args: &McpServeArgs) -> Result<u8, Fai
     // A read of standard input that no end of input follows would be waited for.
     runtime.shutdown_background();
     Ok(ended?.map_or(0, |signal| u8::try_from(128 + signal).unwrap_or(1)))
-}
-
-/// The memory of the repository around the folder, or of the folder itself.
-fn memory_tools(named: Option<&Path>, folder: &Path, depth: u32) -> Result<MemoryTools, Failure> {
-    let root = match RepoContext::find(named) {
-        Ok(place) => place.root().to_owned(),
-        Err(_) => folder.to_owned(),
-    };
-    let settings = resolve(&layers(&root, LayerSettings::default(), None)?);
-    let sources = memory::sources(&root, &settings)?;
-    Ok(MemoryTools::new(sources, Arc::clone(environment::redactor()), depth))
 }

@@ -1,8 +1,10 @@
 //! The files of the memory, and what does not belong to it.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
+
+use crate::sys::contained::Contained;
 
 /// Largest file that is looked at, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -28,12 +30,21 @@ impl MemoryPlace {
     }
 
     /// The place without links, if it exists and is where it may be.
-    fn real(&self) -> Option<PathBuf> {
-        let real = self.path.canonicalize().ok()?;
-        let Some(within) = &self.within else { return Some(real) };
-        let within = within.canonicalize().ok()?;
-        real.starts_with(&within).then_some(real)
+    fn real(&self) -> Option<RealPlace> {
+        let path = self.path.canonicalize().ok()?;
+        let within = match &self.within {
+            Some(within) => within.canonicalize().ok()?,
+            None => path.parent()?.to_owned(),
+        };
+        path.starts_with(&within).then_some(RealPlace { path, within })
     }
+}
+
+/// A place without links.
+pub(super) struct RealPlace {
+    path: PathBuf,
+    /// The folder from which it is opened without following any.
+    within: PathBuf,
 }
 
 /// What reading a file came to.
@@ -45,8 +56,8 @@ pub(super) enum Read {
 }
 
 /// The folders that exist, without links.
-pub(super) fn folders(places: &[MemoryPlace]) -> Vec<PathBuf> {
-    places.iter().filter_map(MemoryPlace::real).filter(|folder| folder.is_dir()).collect()
+pub(super) fn folders(places: &[MemoryPlace]) -> Vec<RealPlace> {
+    places.iter().filter_map(MemoryPlace::real).filter(|folder| folder.path.is_dir()).collect()
 }
 
 /// Why a name is none of a memory file, if it is not.
@@ -66,16 +77,18 @@ fn is_markdown(path: &Path) -> bool {
 }
 
 /// Reads a file of a folder without links.
-pub(super) fn read(folder: &Path, name: &str) -> Read {
+pub(super) fn read(folder: &RealPlace, name: &str) -> Read {
     if let Some(why) = wrong_name(name) {
         return Read::Denied(why);
     }
-    let path = folder.join(name);
+    let path = folder.path.join(name);
     if path.symlink_metadata().is_err() {
         return Read::Missing;
     }
     match path.canonicalize() {
-        Ok(real) if real.starts_with(folder) && is_markdown(&real) => content(&real),
+        Ok(real) if real.starts_with(&folder.path) && is_markdown(&real) => {
+            content(&folder.within, &real)
+        }
         Ok(_) | Err(_) => Read::Denied("leads out of the memory folder"),
     }
 }
@@ -83,7 +96,7 @@ pub(super) fn read(folder: &Path, name: &str) -> Read {
 /// Reads a file with preferences.
 pub(super) fn read_prefs(place: &MemoryPlace) -> Read {
     match place.real() {
-        Some(path) => content(&path),
+        Some(real) => content(&real.within, &real.path),
         None if place.path.symlink_metadata().is_ok() => {
             Read::Denied("leads out of the repository")
         }
@@ -91,23 +104,24 @@ pub(super) fn read_prefs(place: &MemoryPlace) -> Read {
     }
 }
 
-/// The text of a regular file, as far as it is looked at.
-fn content(path: &Path) -> Read {
-    // Opening a pipe would wait for its writer.
-    if !path.metadata().is_ok_and(|found| found.is_file()) {
-        return Read::Missing;
-    }
-    let Ok(file) = fs::File::open(path) else { return Read::Missing };
-    let mut bytes = Vec::new();
-    match file.take(LARGEST_FILE).read_to_end(&mut bytes) {
-        Ok(_) => Read::Text(String::from_utf8_lossy(&bytes).into_owned()),
+/// The text of a regular file, as far as it is looked at. A link that took its place since it was
+/// judged is not followed.
+fn content(within: &Path, path: &Path) -> Read {
+    let read = || {
+        let below = path.strip_prefix(within).unwrap_or(path);
+        let mut bytes = Vec::new();
+        Contained::open(within)?.read(below)?.take(LARGEST_FILE).read_to_end(&mut bytes)?;
+        Ok::<_, io::Error>(bytes)
+    };
+    match read() {
+        Ok(bytes) => Read::Text(String::from_utf8_lossy(&bytes).into_owned()),
         Err(_) => Read::Missing,
     }
 }
 
 /// The Markdown files of a folder with their texts, by name.
-pub(super) fn texts(folder: &Path) -> Vec<(String, String)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+pub(super) fn texts(folder: &RealPlace) -> Vec<(String, String)> {
+    let entries = fs::read_dir(&folder.path).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();

@@ -66,7 +66,7 @@ impl MemoryTools {
             let places = self.sources.folders.iter().map(|place| place.path.display().to_string());
             return Ok(format!("No memory directory: {}", places.collect::<Vec<_>>().join(", ")));
         }
-        let texts = folders.iter().flat_map(|folder| files::texts(folder));
+        let texts = folders.iter().flat_map(files::texts);
         let found = search::search(query, texts);
         if found.is_empty() {
             return Ok(format!("No memory entries found for \"{query}\""));

@@ -206,7 +206,7 @@ fn setup_that_fails_ends_the_run_before_an_agent_starts_and_a_repetition_fails_t
     let repo = Repo::with(SETUP, &files);
     let ran = repo.run(BUILDS, &["--max-iterations", "1"]);
     assert_eq!(ran.code, Some(7), "{}", ran.stderr);
-    for part in ["`sh install.sh` in `setup:` ends with exit code 3", "no such registry"] {
+    for part in ["`sh install.sh` in `setup:` fails (exit 3)", "no such registry"] {
         assert!(ran.stderr.contains(part), "{}", ran.stderr);
     }
     let picky = (
