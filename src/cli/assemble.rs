@@ -155,9 +155,7 @@ async fn finish(
     let ask_stop = (settings.stop_check || gateway.is_some()).then_some(ask_stop);
     let mount =
         launch::mount(&command, scratch.path(), &gate, Greeting::Welcome, settings.via, ask_stop)?;
-    let (identity, identity_notice) = committer(claim.identity.take());
-    let own_identity = identity_notice.is_some().then_some(&identity);
-    let identity_variables = launch::identity_variables(own_identity);
+    let (identity, identity_notice, identity_variables) = committer(claim.identity.take());
     let mut rules = rules(&at, &settings, &preflight, walls.tier(), scratch.path())?;
     rules.protect.extend(claim.audited_here.as_ref().map(|here| format!("{here}/**")));
     let recipes = recipes(&claim, &task, &mount, &identity_variables, &rules.tmp).await?;
@@ -332,14 +330,15 @@ fn record(
     Ok(Recording { events, gate: Arc::new(gate), notices })
 }
 
-/// Who commits, with a notice if git does not know.
-fn committer(known: Option<Identity>) -> (Identity, Option<String>) {
+/// Who commits, with a notice and variables for children if git does not know.
+fn committer(known: Option<Identity>) -> (Identity, Option<String>, Vec<(String, String)>) {
     match known {
-        Some(identity) => (identity, None),
+        Some(identity) => (identity, None, launch::identity_variables(None)),
         None => {
             let ours = Identity::of_the_runner();
             let notice = format!("git has no user name and email: commits are by {}", ours.author);
-            (ours, Some(notice))
+            let variables = launch::identity_variables(Some(&ours));
+            (ours, Some(notice), variables)
         }
     }
 }

@@ -47,13 +47,9 @@ pub fn outer(view: &View, own: &AgentFolders) -> Profile {
     }
     view.repository(&mut mounts);
     own.mount(&mut mounts);
-    Profile {
-        home: None,
-        mounts: mounts.list(),
-        network: Network::Host,
-        ports: Vec::new(),
-        watched: Vec::new(),
-    }
+    let mut mounts = mounts.list();
+    hide(view, &mut mounts);
+    Profile { home: None, mounts, network: Network::Host, ports: Vec::new(), watched: Vec::new() }
 }
 
 /// The profile of an agent that runs its commands itself.
@@ -62,10 +58,14 @@ pub fn whole(view: &View, home: Overlay, own: &AgentFolders) -> Profile {
     let mut mounts = Mounts::default();
     own.mount(&mut mounts);
     profile.mounts.extend(mounts.list());
-    // The agent's own folders may hold one.
-    let hidden = view.hidden.iter().filter(|folder| folder.is_dir());
-    profile.mounts.extend(hidden.cloned().map(Bind::Empty));
+    hide(view, &mut profile.mounts);
     profile
+}
+
+/// Empties what is not shown, after the agent's own folders, which may hold it.
+fn hide(view: &View, mounts: &mut Vec<Bind>) {
+    let hidden = view.hidden.iter().filter(|folder| folder.is_dir());
+    mounts.extend(hidden.cloned().map(Bind::Empty));
 }
 
 fn is_temporary(path: &Path) -> bool {

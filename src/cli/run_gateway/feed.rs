@@ -42,6 +42,8 @@ pub(in crate::cli) struct Feed {
 #[derive(Default)]
 struct FeedState {
     budget: KeepBudget,
+    /// The same for what is recorded besides pushed events.
+    besides: KeepBudget,
     waiting: VecDeque<InjectedEvent>,
     surfaced: u32,
     /// Bound providers by their ids.
@@ -89,7 +91,15 @@ impl Feed {
             GatewayEvent::ToolsChanged { tools, .. } => EventKind::ToolsChanged { tools },
             GatewayEvent::Pushed(push) => return self.pushed(push),
         };
-        self.tell(kind);
+        // A provider that comes and goes without end does not fill the journal.
+        let size = match &kind {
+            EventKind::ToolsChanged { tools } => tools.iter().map(String::len).sum(),
+            _ => 0,
+        };
+        let kept = self.lock().besides.takes(size, self.began.elapsed());
+        if kept {
+            self.tell(kind);
+        }
     }
 
     fn pushed(&self, push: PushedEvent) {

@@ -63,8 +63,7 @@ fn json_is_the_whole_object() {
                 "model": null, "require_checks": null, "write_scope": null, "proof": null,
                 "setup": [], "setup_network": null, "may_change": [], "harness": [],
                 "protect": [], "allow": [], "services": [], "network": null, "network_for": [],
-                "readable": [], "visible": [], "devices": [],
-            "gateway": null,
+                "readable": [], "visible": [], "devices": [], "gateway": null,
                 "policy": {
                     "default": null, "allowed_tools": [], "blocked_tools": [], "ask_tools": [],
                     "blocked_patterns": [], "command": [], "path": [],

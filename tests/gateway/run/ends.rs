@@ -31,7 +31,7 @@ fn ctrl_c_skips_the_wait_for_a_provider_that_stays() {
     }
     let repo = two();
     let run = start(&repo, &["--gateway=0"]);
-    let Some(client) = Client::bound(&repo, "ci") else { return };
+    let client = Client::bound(&repo, "ci").expect("the clients are there");
     repo.write("flag", "");
     waits(&repo);
     signal(run.id(), Signal::INT);
@@ -49,7 +49,7 @@ fn after_a_signal_it_takes_a_second_one() {
     }
     let repo = two();
     let run = start(&repo, &["--gateway=0"]);
-    let Some(client) = Client::bound(&repo, "ci") else { return };
+    let client = Client::bound(&repo, "ci").expect("the clients are there");
     wait_for(&repo, "the agent", |kind| matches!(kind, EventKind::PromptSent { .. }).then_some(()));
     signal(run.id(), Signal::INT);
     waits(&repo);
@@ -68,7 +68,7 @@ fn a_provider_has_ten_seconds_and_then_the_run_ends() {
     }
     let repo = two();
     let run = start(&repo, &["--gateway=0"]);
-    let Some(client) = Client::bound(&repo, "ci") else { return };
+    let client = Client::bound(&repo, "ci").expect("the clients are there");
     repo.write("flag", "");
     let ran = collect(run);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
