@@ -25,20 +25,23 @@ pub(super) struct RunServer {
 
 /// The endpoints that are open.
 #[derive(Default)]
-struct Open(Mutex<EndpointsBySession>);
+struct Open(Mutex<HashMap<String, OpenEndpoint>>);
 
-/// Each endpoint with its tools.
-type EndpointsBySession = HashMap<String, (Arc<Endpoint>, Arc<RunTools>)>;
+/// An endpoint, and the tools that it serves.
+struct OpenEndpoint {
+    endpoint: Arc<Endpoint>,
+    tools: Arc<RunTools>,
+}
 
 impl Open {
-    fn lock(&self) -> MutexGuard<'_, EndpointsBySession> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, OpenEndpoint>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Endpoints for Open {
     fn find(&self, session: &str) -> Option<Arc<Endpoint>> {
-        self.lock().get(session).map(|(endpoint, _)| Arc::clone(endpoint))
+        self.lock().get(session).map(|open| Arc::clone(&open.endpoint))
     }
 }
 
@@ -67,14 +70,14 @@ impl ToolServer for RunServer {
         let (id, token) = (random_hex(ID)?, format!("rtk-{}", random_hex(TOKEN)?));
         let tools = Arc::new(RunTools::new(Arc::clone(&self.offer), Arc::clone(&self.gate)));
         let endpoint = Arc::new(Endpoint::new(&token, Arc::clone(&tools) as _));
-        self.open.lock().insert(id.clone(), (endpoint, tools));
+        self.open.lock().insert(id.clone(), OpenEndpoint { endpoint, tools });
         let url = format!("http://{}/mcp/{id}", self.port.address());
         Ok(OpenedEndpoint { id, url, token })
     }
 
     fn bind(&self, endpoint: &str, session: &SessionId) {
-        if let Some((_, tools)) = self.open.lock().get(endpoint) {
-            tools.bind(session);
+        if let Some(open) = self.open.lock().get(endpoint) {
+            open.tools.bind(session);
         }
     }
 
