@@ -1,6 +1,7 @@
 //! The room as a whole, on real repositories.
 
 mod checks;
+mod links;
 mod preflight;
 mod rescue;
 mod room;
