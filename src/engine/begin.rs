@@ -49,6 +49,7 @@ impl Run {
         self.begin_harness()?;
         self.refuse_commit_only(&task)?;
         self.set_up_rooms(&task).await?;
+        self.derive_first_seen(&task).await?;
         self.take_baseline(&task).await?;
         self.judge_held(&task).await?;
         self.refuse_commit_only(&task)

@@ -56,7 +56,8 @@ pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
 pub use error::{RepoProblem, VerifyError};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::{
-    BranchCommit, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo, RoomSource, Tidied, TreeFiles,
+    BranchCommit, ExcludesLock, ExcludesWatch, FirstWork, GitRepo, PrivateRepo, RoomSource, Tidied,
+    TreeFiles,
 };
 pub use harness::{
     EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, PutBack, Role, SourceTree, Table,
@@ -65,7 +66,7 @@ pub use harness::{
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use learned::learned;
-pub use leftovers::{Leftovers, left_work, leftovers};
+pub use leftovers::{Leftovers, is_work, left_work, leftovers};
 pub use master::{Master, MasterFolder, RoomFolders, SeenAt, Warmth};
 pub use missing::first_seen;
 pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
-use super::git::TreeFiles;
+use super::git::{FirstWork, TreeFiles};
 use super::harness::TreeEdit;
 use super::layout::Layout;
 use super::master::RoomFolders;
@@ -238,6 +238,12 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// If commits cannot be read.
     fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError>;
+
+    /// Where the work on a task began, by the first parents of HEAD, however many.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    fn first_work(&self, layout: &Layout) -> Result<FirstWork, VerifyError>;
 
     /// Whether HEAD is a commit or has grown from it; not, where there is no such commit.
     ///

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
+use super::first_work::FirstWork;
 use super::known_trees::KnownTrees;
 use super::plain::oid;
 use super::tree_files::TreeFiles;
@@ -160,6 +161,10 @@ impl Repo for GitRepo {
 
     fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError> {
         self.ancestors_in(&self.lock())
+    }
+
+    fn first_work(&self, layout: &Layout) -> Result<FirstWork, VerifyError> {
+        self.first_work_in(&self.lock(), layout)
     }
 
     fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError> {

@@ -10,6 +10,7 @@ mod branch;
 mod edited;
 mod excludes;
 mod files;
+mod first_work;
 mod git_repo;
 mod history;
 mod identity;
@@ -32,6 +33,7 @@ mod write;
 
 pub use branch::BranchCommit;
 pub use excludes::{ExcludesLock, ExcludesWatch};
+pub use first_work::FirstWork;
 pub use git_repo::GitRepo;
 pub(super) use patch::patch;
 pub use room::{PrivateRepo, RoomSource, Tidied};
