@@ -17,7 +17,7 @@ use super::git::{FirstWork, TreeFiles};
 use super::harness::TreeEdit;
 use super::layout::Layout;
 use super::master::RoomFolders;
-use super::proof_room::ProofRooms;
+use super::proof_rooms::ProofRooms;
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, HeldWork, History, Oid, PathChange};
 
 /// Name and address for commits.

@@ -18,7 +18,7 @@ use crate::verify::fingerprint::Fingerprints;
 use crate::verify::harness::TreeEdit;
 use crate::verify::layout::Layout;
 use crate::verify::master::RoomFolders;
-use crate::verify::proof_room::ProofRooms;
+use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::{
     Ancestor, Branch, Dirt, Identity, Preflight, Repo, SavedAttempt, Since, Status,
 };
