@@ -5,6 +5,7 @@ mod links;
 mod preflight;
 mod rescue;
 mod room;
+mod room_look;
 mod test_repo;
 mod tree;
 mod verdicts;
