@@ -57,8 +57,7 @@ pub use collect::{Collected, Compare, Inputs, collect, edited_meanwhile};
 pub use error::{RepoProblem, VerifyError};
 pub use fingerprint::{Fingerprint, Fingerprints};
 pub use git::{
-    BranchCommit, ExcludesLock, ExcludesWatch, FirstWork, GitRepo, PrivateRepo, RoomSource, Tidied,
-    TreeFiles,
+    BranchCommit, ExcludesLock, ExcludesWatch, GitRepo, PrivateRepo, RoomSource, Tidied, TreeFiles,
 };
 pub use harness::{
     EntryKind, FileEntry, HarnessCheck, HarnessQuestion, Judges, PutBack, Role, SourceTree, Table,
@@ -80,7 +79,8 @@ pub use rehearse::{
 };
 pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
-    Ancestor, Branch, COMMITS, Dirt, Identity, Person, Preflight, Repo, SavedAttempt, Since, Status,
+    Ancestor, Branch, COMMITS, Dirt, FirstWork, Identity, Person, Preflight, Repo, SavedAttempt,
+    Since, Status,
 };
 pub use room_lacks::{room_lacks, setup_failed};
 pub use room_place::RoomPlace;

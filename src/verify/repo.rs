@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use super::error::{RepoProblem, VerifyError};
 use super::fingerprint::Fingerprints;
-use super::git::{FirstWork, TreeFiles};
+use super::git::TreeFiles;
 use super::harness::TreeEdit;
 use super::layout::Layout;
 use super::master::RoomFolders;
@@ -153,6 +153,17 @@ pub struct Ancestor {
     pub parent: Option<Oid>,
     /// The first line of its message.
     pub subject: String,
+}
+
+/// Where the work on a task began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FirstWork {
+    /// No commit of the branch belongs to it.
+    None,
+    /// On this commit.
+    On(Oid),
+    /// This clone holds a part of the history only.
+    Unknown,
 }
 
 /// More commits than this in one turn are not looked at one by one. What they change in

@@ -8,20 +8,9 @@ use git2::{Commit, Repository};
 use super::git_repo::GitRepo;
 use super::history::{Head, subject};
 use super::plain::oid;
-use crate::model::Oid;
 use crate::verify::error::VerifyError;
 use crate::verify::layout::{Layout, STATE, TASK};
-
-/// Where the work on a task began.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FirstWork {
-    /// No commit of the branch belongs to it.
-    None,
-    /// On this commit.
-    On(Oid),
-    /// This clone holds a part of the history only.
-    Unknown,
-}
+use crate::verify::repo::FirstWork;
 
 impl GitRepo {
     pub(super) fn first_work_in(

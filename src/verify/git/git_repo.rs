@@ -8,7 +8,6 @@ use std::time::SystemTime;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
-use super::first_work::FirstWork;
 use super::known_trees::KnownTrees;
 use super::plain::oid;
 use super::tree_files::TreeFiles;
@@ -20,7 +19,7 @@ use crate::verify::layout::Layout;
 use crate::verify::master::RoomFolders;
 use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::{
-    Ancestor, Branch, Dirt, Identity, Preflight, Repo, SavedAttempt, Since, Status,
+    Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, Since, Status,
 };
 
 /// A repository on disk.

@@ -33,7 +33,6 @@ mod write;
 
 pub use branch::BranchCommit;
 pub use excludes::{ExcludesLock, ExcludesWatch};
-pub use first_work::FirstWork;
 pub use git_repo::GitRepo;
 pub(super) use patch::patch;
 pub use room::{PrivateRepo, RoomSource, Tidied};

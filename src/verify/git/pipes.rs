@@ -15,7 +15,7 @@ pub(super) fn is_read(path: &Path) -> bool {
 
 /// What a file is among those that git reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pattern {
+pub(super) enum PatternFile {
     /// None of them.
     None,
     /// One of them.
@@ -25,18 +25,18 @@ pub(super) enum Pattern {
 }
 
 /// Says what a file is, and removes a pipe, a socket or a device; nothing is lost with them.
-pub(super) fn pattern(path: &Path, name: &OsStr, kind: fs::FileType) -> Pattern {
+pub(super) fn pattern(path: &Path, name: &OsStr, kind: fs::FileType) -> PatternFile {
     if !READ.iter().any(|read| name == *read) {
-        return Pattern::None;
+        return PatternFile::None;
     }
     let is_plain = |kind: fs::FileType| kind.is_file() || kind.is_dir();
     let leads_nowhere = || fs::metadata(path).map_or(true, |meta| is_plain(meta.file_type()));
     if kind.is_file() || kind.is_symlink() && leads_nowhere() {
-        return Pattern::File;
+        return PatternFile::File;
     }
     // If it cannot be removed, the limit of the run ends the wait.
     drop(fs::remove_file(path));
-    Pattern::Removed
+    PatternFile::Removed
 }
 
 /// Every file of these names below a folder. Pipes are removed.
@@ -49,7 +49,7 @@ pub(super) fn pattern_files(root: &Path) -> Vec<PathBuf> {
             let name = entry.file_name();
             if kind.is_dir() && name != ".git" {
                 waiting.push(entry.path());
-            } else if !kind.is_dir() && pattern(&entry.path(), &name, kind) == Pattern::File {
+            } else if !kind.is_dir() && pattern(&entry.path(), &name, kind) == PatternFile::File {
                 found.push(entry.path());
             }
         }

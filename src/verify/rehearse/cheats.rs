@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::comparison::{Comparison, comparisons, grep};
-use super::inline_code::{Call, InlineCode};
+use super::inline_code::{InlineCall, InlineCode};
 use super::languages::Language;
 use crate::verify::harness::shell::{ShellCommand, scan};
 use crate::verify::harness::{EntryKind, Role, SourceTree, Table, TreeEdit, judges};
@@ -165,7 +165,7 @@ impl Attack<'_> {
         self.replaced(path, |language| language.prints(&only.wanted))
     }
 
-    fn stub(&self, code: &InlineCode, call: &Call) -> Option<TreeEdit> {
+    fn stub(&self, code: &InlineCode, call: &InlineCall) -> Option<TreeEdit> {
         let (path, text) = code.stub(self.start, call)?;
         Some(write(path, &text, false))
     }

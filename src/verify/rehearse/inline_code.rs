@@ -21,7 +21,7 @@ pub(super) struct InlineCode {
 
 /// A call, and what it should return, as the language writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct InlineCall {
     function: String,
     wanted: String,
 }
@@ -108,9 +108,9 @@ impl InlineCode {
     }
 
     /// Calls whose result it compares.
-    pub(super) fn compared(&self) -> Vec<Call> {
+    pub(super) fn compared(&self) -> Vec<InlineCall> {
         let found = COMPARED.iter().flat_map(|pattern| pattern.captures_iter(&self.code));
-        let calls = found.map(|it| Call {
+        let calls = found.map(|it| InlineCall {
             function: it["function"].to_owned(),
             wanted: it["wanted"].to_owned(),
         });
@@ -118,17 +118,21 @@ impl InlineCode {
     }
 
     /// The call whose result is all that it prints, to print this instead.
-    pub(super) fn printed(&self, wanted: &str) -> Option<Call> {
+    pub(super) fn printed(&self, wanted: &str) -> Option<InlineCall> {
         let mut found = PRINTED.iter().flat_map(|pattern| pattern.captures_iter(&self.code));
         let (only, none) = (found.next()?, found.next());
         let quoted = format!("'{}'", wanted.replace('\\', "\\\\").replace('\'', "\\'"));
-        none.is_none().then(|| Call { function: only["function"].to_owned(), wanted: quoted })
+        none.is_none().then(|| InlineCall { function: only["function"].to_owned(), wanted: quoted })
     }
 
     /// The file that a called function comes from, and a program in which every function returns
     /// what is wanted.
-    pub(super) fn stub(&self, tree: &dyn SourceTree, call: &Call) -> Option<(PathBuf, String)> {
-        let Call { function, wanted } = call;
+    pub(super) fn stub(
+        &self,
+        tree: &dyn SourceTree,
+        call: &InlineCall,
+    ) -> Option<(PathBuf, String)> {
+        let InlineCall { function, wanted } = call;
         let first = function.split('.').next()?;
         match self.language {
             Language::Python => {
@@ -227,7 +231,7 @@ mod tests {
                 "[1, 2]",
             ),
         ] {
-            let call = Call { function: function.into(), wanted: wanted.into() };
+            let call = InlineCall { function: function.into(), wanted: wanted.into() };
             assert_eq!(code(line).compared(), [call], "{line}");
         }
         for line in [

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::verify::git::pipes::{Pattern, pattern};
+use crate::verify::git::pipes::{PatternFile, pattern};
 
 /// The kernel's clock for files may stand still this long.
 const TICK: Duration = Duration::from_millis(100);
@@ -219,9 +219,9 @@ impl Folder {
                 continue;
             }
             match pattern(&entry.path(), &name, kind) {
-                Pattern::None => {}
-                Pattern::File => found.patterns.push(at()),
-                Pattern::Removed => {
+                PatternFile::None => {}
+                PatternFile::File => found.patterns.push(at()),
+                PatternFile::Removed => {
                     found.doubtful.push((at(), None));
                     continue;
                 }
