@@ -1,6 +1,6 @@
 //! Go, Java with Maven and Gradle, and C with CMake.
 
-use crate::place::{Project, proves, proves_with_setup};
+use crate::place::{Project, proves, proves_in, proves_with_setup};
 
 #[test]
 fn go() {
@@ -83,10 +83,10 @@ fn maven() {
 }
 
 /// Debian's Gradle, with its packages (`junit4`) as the repository: nothing is downloaded. A build
-/// takes a quarter of a minute.
+/// takes a quarter of a minute. In `partial` it cannot write what it needs outside of the room.
 #[test]
 fn gradle() {
-    proves(&Project {
+    let project = Project {
         needs: &["gradle", "javac", "test -d /usr/share/maven-repo/junit/junit"],
         files: &[
             (
@@ -110,7 +110,8 @@ fn gradle() {
             "src/main/java/Greet.java",
             "public class Greet {\n    public static String greet(String name) {\n        return \"hi \" + name;\n    }\n}\n",
         ),
-    });
+    };
+    proves_in(&project, &["full", "off"]);
 }
 
 #[test]
