@@ -5,6 +5,9 @@
 #[path = "support/repo.rs"]
 mod repo;
 
+#[path = "durable/claims.rs"]
+mod claims;
+
 #[path = "durable/dead.rs"]
 mod dead;
 

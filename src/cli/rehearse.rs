@@ -18,7 +18,9 @@ use crate::config::{self, LayerSettings};
 use crate::model::{Criterion, ExitCode, Task};
 use crate::report::count;
 use crate::sys::lock::TreeLock;
-use crate::verify::{Branch, Dirt, Rehearsal, RehearsedCriterion, Repo as _, rehearse as run};
+use crate::verify::{
+    Branch, Dirt, Rehearsal, RehearsedCheck, RehearsedCriterion, Repo as _, rehearse as run,
+};
 
 /// The exit code of weak or flaky checks.
 const WEAK: u8 = 1;
@@ -51,12 +53,13 @@ pub(super) fn rehearse(directory: Option<&Path>, args: &RehearseArgs) -> Result<
         Rehearsal { repo: &at.place.repo, layout: &at.layout, table, task: &task, head: &head };
     let found =
         runtime()?.block_on(until_signal(run(&it, rooms, (&*checks, options), &tell)))??;
-    let criteria = found.map_err(|lacks| {
+    let found = found.map_err(|lacks| {
         Failure::new(ExitCode::Invalid, lacks)
             .hint("install the program, show it with `visible: [PATH]`, or fix the check")
     })?;
     let report = Report {
-        criteria: &criteria,
+        criteria: &found.criteria,
+        whole_task: found.whole_task.as_ref(),
         commit_only: open(&task).filter(|criterion| criterion.verify.is_empty()).collect(),
         commit_only_is_weak: settings.require_checks,
         denied: denials(directory, &args.task, &task)?,
@@ -88,9 +91,30 @@ fn denials(
     denied(directory, name, &commands)
 }
 
+fn checks(it: &RehearsedCriterion) -> Vec<Value> {
+    let checks = it.checks.iter().map(|check| {
+        let start = check.start.iter().map(|green| if *green { "green" } else { "red" });
+        json!({
+            "command": check.command,
+            "start": start.collect::<Vec<_>>(),
+            "millis": check.millis,
+        })
+    });
+    checks.collect()
+}
+
+fn accepted(it: &RehearsedCriterion) -> Vec<Value> {
+    let accepted = it
+        .accepted
+        .iter()
+        .map(|cheat| json!({ "cheat": cheat.cheat, "diff": cheat.diff, "instead": cheat.instead }));
+    accepted.collect()
+}
+
 struct Report<'a> {
     task: &'a Task,
     criteria: &'a [RehearsedCriterion],
+    whole_task: Option<&'a RehearsedCriterion>,
     commit_only: Vec<&'a Criterion>,
     commit_only_is_weak: bool,
     denied: Vec<(String, String, String)>,
@@ -99,27 +123,23 @@ struct Report<'a> {
 impl Report<'_> {
     fn is_strong(&self) -> bool {
         let weak = |it: &RehearsedCriterion| it.is_flaky() || it.is_weak() && !it.text_only;
+        // A check of the whole task proves no criterion: what passes it is only listed.
         !self.criteria.iter().any(weak)
+            && !self.whole_task.is_some_and(RehearsedCriterion::is_flaky)
             && (!self.commit_only_is_weak || self.commit_only.is_empty())
     }
 
     fn millis(&self) -> u64 {
-        self.criteria.iter().flat_map(|it| &it.checks).map(|check| check.millis).sum()
+        self.all().flat_map(|it| &it.checks).map(|check| check.millis).sum()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &RehearsedCriterion> {
+        self.criteria.iter().chain(self.whole_task)
     }
 
     fn json(&self) -> Value {
         let criteria = self.criteria.iter().map(|it| {
-            let checks = it.checks.iter().map(|check| {
-                let start = check.start.iter().map(|green| if *green { "green" } else { "red" });
-                json!({
-                    "command": check.command,
-                    "start": start.collect::<Vec<_>>(),
-                    "millis": check.millis,
-                })
-            });
-            let accepted = it.accepted.iter().map(|cheat| {
-                json!({ "cheat": cheat.cheat, "diff": cheat.diff, "instead": cheat.instead })
-            });
+            let (checks, accepted) = (checks(it), accepted(it));
             json!({
                 "line": it.criterion.line,
                 "text": it.criterion.key.text,
@@ -127,10 +147,13 @@ impl Report<'_> {
                 "weak": it.is_weak(),
                 "text_only": it.text_only,
                 "judge_is_subject": it.judge_is_subject,
-                "checks": checks.collect::<Vec<_>>(),
-                "accepted": accepted.collect::<Vec<_>>(),
+                "checks": checks,
+                "accepted": accepted,
             })
         });
+        let whole_task = self.whole_task.map(
+            |it| json!({ "weak": it.is_weak(), "checks": checks(it), "accepted": accepted(it) }),
+        );
         let commit_only = self.commit_only.iter().map(|criterion| {
             let (line, key) = (criterion.line, &criterion.key);
             json!({ "line": line, "text": key.text, "occurrence": key.occurrence })
@@ -142,6 +165,7 @@ impl Report<'_> {
             "task": self.task.name,
             "strong": self.is_strong(),
             "criteria": criteria.collect::<Vec<_>>(),
+            "whole_task": whole_task,
             "denied": denied.collect::<Vec<_>>(),
             "commit_only": commit_only.collect::<Vec<_>>(),
             "millis_per_iteration": self.millis(),
@@ -150,7 +174,8 @@ impl Report<'_> {
 
     fn text(&self) -> String {
         let mut text = self.task.name.clone();
-        for it in self.criteria {
+        for it in self.all() {
+            let is_whole = it.criterion.line == 0;
             let word = match (it.is_flaky(), it.is_weak(), it.text_only) {
                 (true, _, _) => "flaky",
                 (false, true, true) => "text",
@@ -158,8 +183,12 @@ impl Report<'_> {
                 (false, false, _) => "strong",
             };
             let (line, name) = (it.criterion.line, &it.criterion.key.text);
+            let line = if is_whole { String::new() } else { line.to_string() };
             text.push_str(&format!("\n{line:>5}  {word:<6}  {name}"));
-            for check in it.checks.iter().filter(|check| check.start.contains(&true)) {
+            let told = |check: &&RehearsedCheck| {
+                check.start.contains(&true) && (!is_whole || check.is_flaky())
+            };
+            for check in it.checks.iter().filter(told) {
                 let runs = check.start.iter().map(|green| if *green { "green" } else { "red" });
                 let runs = runs.collect::<Vec<_>>().join(", ");
                 text.push_str(&format!("\n      `{}` is {runs} before any work", check.command));
@@ -190,11 +219,11 @@ impl Report<'_> {
         if self.criteria.is_empty() && self.commit_only.is_empty() {
             return format!("{text}\n\nNothing is open.");
         }
-        let checks = self.criteria.iter().map(|it| it.checks.len() as u64).sum();
+        let checks = self.all().map(|it| it.checks.len() as u64).sum();
         let (checks, millis) = (count(checks, "check"), self.millis());
         text.push_str(&format!("\n\n{checks} rehearsed: {millis} ms in an iteration."));
         text.push_str(if self.criteria.is_empty() {
-            " No open criterion has a check of its own; those of the front matter are not attacked."
+            " No open criterion has a check of its own."
         } else if self.is_strong() {
             " No cheat passes a check that is not about text."
         } else {

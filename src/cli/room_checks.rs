@@ -1,4 +1,5 @@
-//! Verify commands: in the proof room behind the walls of the run's tier, elsewhere as they are.
+//! Verify commands: in the proof room behind the walls of the run's tier, elsewhere as they are. In
+//! tier `full`, nothing of a preflight stays in the human's tree.
 //!
 //! Invariant: a check that belongs into a room runs behind its walls or not at all; when its
 //! result is there, nothing of it is alive.
@@ -6,6 +7,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -41,45 +43,52 @@ impl RoomChecks {
         options: &CheckOptions,
     ) -> CheckResult {
         let started = Instant::now();
+        let tmp = self.walls.proof_tmp(place);
+        let room = self.walls.proof(place, options).map_err(|error| error.to_string());
+        let running = room.and_then(|room| {
+            let environment = self.environment(Some(tmp), command, options);
+            start(room, &place.seen_at, command, environment)
+        });
+        self.ended(running, started, command, options).await
+    }
+
+    /// Runs a command on the human's own tree, and throws away what it writes there. `None` if the
+    /// kernel cannot.
+    async fn on_the_tree(&self, command: &str, options: &CheckOptions) -> Option<CheckResult> {
+        let started = Instant::now();
+        let room = self.walls.preflight();
+        let room =
+            room.inspect_err(|error| tracing::debug!(%error, "checks run in the tree")).ok()?;
+        let environment = self.environment(None, command, options);
+        let running = start(room, self.walls.tree(), command, environment);
+        Some(self.ended(running, started, command, options).await)
+    }
+
+    async fn ended(
+        &self,
+        running: Result<Running, String>,
+        started: Instant,
+        command: &str,
+        options: &CheckOptions,
+    ) -> CheckResult {
         let mut tail = OutputTail::default();
-        let status = match self.start(place, command, options) {
+        let status = match running {
             Ok(running) => running.watch(options, &mut tail).await,
             Err(why) => CheckStatus::NotRun(why),
         };
         tail.result(command, status, started, self.redact.as_ref())
     }
 
-    fn start(
-        &self,
-        place: &RoomPlace,
-        command: &str,
-        options: &CheckOptions,
-    ) -> Result<Running, String> {
-        let room = self.walls.proof(place, options).map_err(|error| error.to_string())?;
-        let room = Arc::new(room);
-        let text = |error: io::Error| error.to_string();
-        // Both streams in one pipe: their lines stay in the order they were written.
-        let (reader, writer) = io::pipe().map_err(text)?;
-        let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(text)?;
-        let environment = self.environment(place, command, options);
-        let cwd = place.seen_at.clone();
-        let (inside, command) = (Arc::clone(&room), OsString::from(command));
-        let ended = spawn_blocking(move || {
-            inside.run_alone(&cwd, &command, &environment, OwnedFd::from(writer))
-        });
-        Ok(Running { room: EndOnDrop(room), output, ended })
-    }
-
     /// The human's environment without secrets, and without what tells the code under test that
     /// it is watched.
     fn environment(
         &self,
-        place: &RoomPlace,
+        tmp: Option<PathBuf>,
         command: &str,
         options: &CheckOptions,
     ) -> Vec<OsString> {
         let left_out = match options.purpose {
-            Purpose::Check | Purpose::Setup { .. } => withheld(),
+            Purpose::Check | Purpose::Preflight | Purpose::Setup { .. } => withheld(),
             Purpose::FirstSetup => Vec::new(),
         };
         let runner = runner_environment(command);
@@ -92,15 +101,16 @@ impl RoomChecks {
         let own = std::env::vars_os().filter(|(name, _)| {
             let ours = name.to_str().is_some_and(|name| name.starts_with("RALPH_"));
             let replaced = runner.iter().any(|(other, _)| name == other.as_str());
-            !ours && !replaced && !left_out.contains(name) && name != "TMPDIR"
+            let is_tmp = name == "TMPDIR" && tmp.is_some();
+            !ours && !replaced && !left_out.contains(name) && !is_tmp
         });
         let own = own.map(|(name, value)| pair(&name, &value));
-        let tmp = pair("TMPDIR".as_ref(), self.walls.proof_tmp(place).as_os_str());
+        let tmp = tmp.as_ref().map(|tmp| pair("TMPDIR".as_ref(), tmp.as_os_str()));
         let more = runner
             .iter()
             .chain(&options.env)
             .map(|(name, value)| pair(name.as_ref(), value.as_ref()));
-        own.chain([tmp]).chain(more).collect()
+        own.chain(tmp).chain(more).collect()
     }
 }
 
@@ -111,9 +121,34 @@ impl Checks for RoomChecks {
             (Some(place), Tier::Full | Tier::Partial) => {
                 self.enclosed(place, command, options).await
             }
+            (None, Tier::Full) if options.purpose == Purpose::Preflight => {
+                match self.on_the_tree(command, options).await {
+                    Some(result) => result,
+                    None => self.shell.run(command, options).await,
+                }
+            }
             (Some(_), Tier::Off) | (None, _) => self.shell.run(command, options).await,
         }
     }
+}
+
+/// Starts a command in a sandbox that belongs to it alone.
+fn start(
+    room: Room,
+    cwd: &Path,
+    command: &str,
+    environment: Vec<OsString>,
+) -> Result<Running, String> {
+    let room = EndOnDrop(Arc::new(room));
+    let text = |error: io::Error| error.to_string();
+    // Both streams in one pipe: their lines stay in the order they were written.
+    let (reader, writer) = io::pipe().map_err(text)?;
+    let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(text)?;
+    let (inside, cwd, command) = (Arc::clone(&room.0), cwd.to_owned(), OsString::from(command));
+    let ended = spawn_blocking(move || {
+        inside.run_alone(&cwd, &command, &environment, OwnedFd::from(writer))
+    });
+    Ok(Running { room, output, ended })
 }
 
 /// A check that runs.

@@ -24,8 +24,8 @@ use crate::guard::{Policy, Redactor, agent_setting, secret_name};
 use crate::model::{ExitCode, Tier};
 use crate::sandbox::{
     AgentFolders, Bind, Calls, LandlockRules, Network, Overlay, Programs, Room, Rooms,
-    SandboxError, Secrets, StartOnline, View, Walls, around, full, make_caches, outer, partial,
-    prepare, separate, socket, sockets_of, tools, whole,
+    SandboxError, Secrets, StartOnline, View, Walls, around, as_it_is, full, make_caches, outer,
+    partial, prepare, separate, socket, sockets_of, tools, whole,
 };
 use crate::verify::{
     CheckOptions, GitRepo, PROGRESS, Preflight, Purpose, Repo as _, RoomPlace, TASK,
@@ -300,7 +300,7 @@ impl RunWalls {
         let purpose = options.purpose;
         let mut view = self.view.clone();
         let (online, trusted) = match purpose {
-            Purpose::Check => (false, view.network == Network::Own),
+            Purpose::Check | Purpose::Preflight => (false, view.network == Network::Own),
             Purpose::FirstSetup => (true, true),
             Purpose::Setup { network } => (network, false),
         };
@@ -352,6 +352,23 @@ impl RunWalls {
             }
         };
         Room::start(&self.programs, &walls, &place.seen_at, &log)
+    }
+
+    /// Starts the sandbox of one check on the human's own tree. What earlier ones wrote there is
+    /// still seen.
+    pub(super) fn preflight(&self) -> Result<Room, SandboxError> {
+        let folder = self.view.scratch.join("preflight");
+        let overlay = Overlay::below(&folder, self.view.tree.clone());
+        for folder in [&overlay.upper, &overlay.work, &overlay.merged] {
+            fs::create_dir_all(folder).map_err(failed(folder))?;
+        }
+        let walls = Walls::Namespaces(as_it_is(&self.view.tree, overlay));
+        Room::start(&self.programs, &walls, &self.view.tree, &folder.join("sandbox.log"))
+    }
+
+    /// The working tree.
+    pub(super) fn tree(&self) -> &Path {
+        &self.view.tree
     }
 
     /// The temporary folder of a check.

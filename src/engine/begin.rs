@@ -9,8 +9,8 @@ use super::require_checks::require_checks;
 use super::run::{BaselineRun, Run};
 use crate::model::{CheckResult, EventKind, ProofMode, Record as _, Task, Totals};
 use crate::verify::{
-    Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, TASK, Warmth, first_seen, plan,
-    room_lacks,
+    Baseline, CheckPhase, Checks, CommitsAlone, PlannedCheck, Purpose, SourceTree, TASK, Warmth,
+    first_seen, plan, room_lacks,
 };
 
 impl Run {
@@ -52,6 +52,7 @@ impl Run {
         self.begin_harness()?;
         self.refuse_commit_only(&task)?;
         self.set_up_rooms(&task).await?;
+        self.derive_first_seen(&task).await?;
         self.take_baseline(&task).await?;
         self.judge_held(&task).await?;
         self.refuse_commit_only(&task)
@@ -77,6 +78,7 @@ impl Run {
         }
         let checks = Arc::clone(&self.parts.checks);
         let status = self.parts.repo.status()?;
+        self.refuse_ways_back(&planned, checks.as_ref()).await?;
         let in_room = self.rooms.is_some() && self.parts.proof == ProofMode::Room;
         if !in_room && self.parts.baseline == BaselineRun::Skipped {
             return Ok(());
@@ -84,9 +86,6 @@ impl Run {
         let proved = self
             .run_proof(Warmth::Warm, (task, None), (&planned, checks.as_ref()), &status)
             .await?;
-        if in_room {
-            self.refuse_ways_back(&planned)?;
-        }
         if in_room && self.parts.baseline == BaselineRun::Taken {
             let flaky = &proved.flaky;
             let steady: Vec<PlannedCheck> =
@@ -101,9 +100,20 @@ impl Run {
     }
 
     /// Refuses rooms from which checks would reach the working tree.
-    fn refuse_ways_back(&mut self, planned: &[PlannedCheck]) -> Result<(), EngineError> {
-        let Some(rooms) = &mut self.rooms else { return Ok(()) };
-        match rooms.warm()?.leads_back(planned)? {
+    async fn refuse_ways_back(
+        &mut self,
+        planned: &[PlannedCheck],
+        checks: &dyn Checks,
+    ) -> Result<(), EngineError> {
+        let Some(mut rooms) = self.rooms.take() else { return Ok(()) };
+        let repo = Arc::clone(&self.parts.repo);
+        let head = repo.checkpoint()?.head;
+        let files = repo.files(&head, rooms.human())?;
+        let options = self.check_options(repo.root());
+        let named = (&files as &dyn SourceTree, &self.parts.table);
+        let found = rooms.leads_back(&head, planned, named, (checks, &options)).await;
+        self.rooms = Some(rooms);
+        match found? {
             Some(what) => Err(EngineError::RoomLacks { what }),
             None => Ok(()),
         }
@@ -131,7 +141,14 @@ impl Run {
         };
         let again: Vec<PlannedCheck> = planned.iter().filter(red).cloned().collect();
         let status = self.parts.repo.status()?;
-        let here = self.run_checks(checks, &again, &status).await?;
+        let here = self.run_checks(checks, &again, &status, Purpose::Preflight).await?;
+        if !here.artefacts.is_empty() {
+            let left = here.artefacts.iter().map(|path| path.display().to_string());
+            let left = left.collect::<Vec<_>>().join(", ");
+            self.notice(&format!(
+                "verify commands left files in the working tree that git does not ignore: {left}"
+            ))?;
+        }
         self.artefacts.extend(here.artefacts);
         if self.interrupted().is_some() {
             return Ok(());

@@ -177,9 +177,10 @@ impl Run {
         checks: &dyn Checks,
         planned: &[PlannedCheck],
         status: &Status,
+        purpose: Purpose,
     ) -> Result<CheckRun, EngineError> {
         let parts = &self.parts;
-        let options = self.check_options(parts.repo.root());
+        let options = CheckOptions { purpose, ..self.check_options(parts.repo.root()) };
         let repo = parts.repo.as_ref();
         let keep = keep_list(repo.root(), &parts.preflight.human, parts.layout.peoples_files())?;
         let ran = run_checks(repo, checks, planned, &options, status, &keep).await?;

@@ -6,6 +6,7 @@
 
 mod begin;
 mod cancellable_checks;
+mod claimed_start;
 mod dead_run;
 mod decide;
 mod derive_again;

@@ -9,8 +9,8 @@ use super::EngineError;
 use super::run::Run;
 use crate::model::{CriterionKey, Oid, ProofMode, Task};
 use crate::verify::{
-    Checks, PlannedCheck, ProofRooms, ProofRules, Proved, RoomSetup, Shown, Status, Warmth, globs,
-    may_change, prove, setup_failed,
+    Checks, PlannedCheck, ProofRooms, ProofRules, Proved, Purpose, RoomSetup, Shown, Status,
+    Warmth, globs, may_change, prove, setup_failed,
 };
 
 impl Run {
@@ -27,7 +27,7 @@ impl Run {
         }
         let in_tree = warmth == Warmth::Warm && self.parts.proof != ProofMode::Room;
         if self.rooms.is_none() || in_tree {
-            let ran = self.run_checks(checks, planned, status).await?;
+            let ran = self.run_checks(checks, planned, status, Purpose::Check).await?;
             // Files that the commands left behind are not blamed on the agent later.
             self.artefacts.extend(ran.artefacts);
             return Ok(Proved { checks: ran.results, ..Proved::default() });

@@ -6,6 +6,7 @@
 //! to its checkpoint, so that the iteration starts again.
 
 use super::EngineError;
+use super::claimed_start::derive_start;
 use super::dead_run::ResumeContext;
 use super::derive_again::derive_again;
 use super::past_runs::{cut_torn_record, has_events, last_iteration};
@@ -42,6 +43,7 @@ pub fn resume(
         here.resume_dead_run(journal, layout, resumed)?;
     }
     open_unjudged(here.repo, layout, resumed)?;
+    derive_start(here.repo, layout, &journals, resumed)?;
     derive_again(here.repo, layout, &journals, resumed)?;
     resumed.iteration = last_iteration(&journals, layout)?;
     Ok(())

@@ -51,6 +51,23 @@ pub fn replay(path: &Path, mut each: impl FnMut(&Event)) -> Result<Replay, Journ
     }
 }
 
+/// Is there such an event among the readable lines of a journal?
+///
+/// # Errors
+/// [`JournalError::Read`] if the file cannot be read.
+pub fn any(path: &Path, wanted: impl Fn(&Event) -> bool) -> Result<bool, JournalError> {
+    let mut journal = Journal::open(path)?;
+    loop {
+        match journal.read_line() {
+            Ok(Some(JournalLine::Event(event))) if wanted(&event) => return Ok(true),
+            Ok(None) => return Ok(false),
+            Err(error @ JournalError::Read { .. }) => return Err(error),
+            Ok(Some(JournalLine::Event(_) | JournalLine::Unknown { .. }))
+            | Err(JournalError::Broken { .. } | JournalError::OutOfOrder { .. }) => {}
+        }
+    }
+}
+
 /// Returns the first event; `None` if it is missing or cannot be parsed.
 ///
 /// # Errors

@@ -9,6 +9,7 @@
 //! decided here.
 
 mod alone;
+mod as_it_is;
 mod call;
 mod calls;
 mod children;
@@ -33,6 +34,7 @@ mod shared;
 mod wire;
 
 pub use alone::CommandEnd;
+pub use as_it_is::as_it_is;
 pub use call::{CallError, call};
 pub use calls::{Calls, socket};
 pub use enter::{around, become_command, enter};

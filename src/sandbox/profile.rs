@@ -98,7 +98,7 @@ const KERNEL: [&str; 10] = [
 /// Everything that a sandbox is.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The folder that stands in for HOME, if there is one.
+    /// The folder that stands in for HOME, or for another one, if there is one.
     pub home: Option<Overlay>,
     /// What is mounted over a read-only view of the whole system.
     pub mounts: Vec<Bind>,

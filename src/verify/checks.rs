@@ -17,6 +17,9 @@ pub enum Purpose {
     /// To prove something: without credentials.
     #[default]
     Check,
+    /// To see what the human's own tree says, before any agent works. Where the kernel can, what it
+    /// writes there is thrown away.
+    Preflight,
     /// To prepare a room before any agent worked: with the human's network and credentials.
     FirstSetup,
     /// To prepare a room for what an agent committed: without credentials and secret files.

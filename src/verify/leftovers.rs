@@ -52,7 +52,12 @@ pub fn left_work(
     checkpoint: &Checkpoint,
 ) -> Result<Option<Oid>, VerifyError> {
     let since = repo.since(checkpoint, &layout.prefix())?;
-    let work = |commit: &CommitSeen| counts(&without_state(commit, layout));
     let straight = since.history == History::Straight;
-    Ok(since.commits.into_iter().rfind(|commit| straight && work(commit)).map(|commit| commit.id))
+    let mut commits = since.commits.into_iter();
+    Ok(commits.rfind(|commit| straight && is_work(commit, layout)).map(|commit| commit.id))
+}
+
+/// Does a commit count as work on the task?
+pub fn is_work(commit: &CommitSeen, layout: &Layout) -> bool {
+    counts(&without_state(commit, layout))
 }

@@ -27,6 +27,7 @@ mod master;
 mod missing;
 mod plan;
 mod proof_room;
+mod proof_rooms;
 mod protect;
 mod prove;
 mod rehearse;
@@ -65,17 +66,21 @@ pub use harness::{
 pub use judge::{CommitsAlone, JudgeRules, judge, worked};
 pub use layout::{GUARDRAILS, Layout, PROGRESS, RECORDS, STATE, TASK};
 pub use learned::learned;
-pub use leftovers::{Leftovers, left_work, leftovers};
+pub use leftovers::{Leftovers, is_work, left_work, leftovers};
 pub use master::{Master, MasterFolder, RoomFolders, SeenAt, Warmth};
 pub use missing::first_seen;
 pub use plan::{CheckPhase, OTHERS, PlannedCheck, plan};
-pub use proof_room::{ProofRoom, ProofRooms, RoomCheck, Shown};
+pub use proof_room::{ProofRoom, RoomCheck, Shown};
+pub use proof_rooms::ProofRooms;
 pub use protect::Protection;
 pub use prove::{ProofRules, Proved, globs, may_change, prove};
-pub use rehearse::{AcceptedCheat, Rehearsal, RehearsedCheck, RehearsedCriterion, rehearse};
+pub use rehearse::{
+    AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse,
+};
 pub use repair::{KeepTick, RepairContext, Repairs, repair};
 pub use repo::{
-    Ancestor, Branch, COMMITS, Dirt, Identity, Person, Preflight, Repo, SavedAttempt, Since, Status,
+    Ancestor, Branch, COMMITS, Dirt, FirstWork, Identity, Person, Preflight, Repo, SavedAttempt,
+    Since, Status,
 };
 pub use room_lacks::{room_lacks, setup_failed};
 pub use room_place::RoomPlace;

@@ -1,26 +1,19 @@
 //! Where the checks of a proof run: a private repository, copies of ignored files, and folders of
 //! its own for HOME and temporary files.
 //!
-//! Invariant: nothing that an agent did after the run's start reaches a room, but the commits that
-//! are to be proven. Rooms stay warm during a run; the last proof gets a new one. The room in use
-//! is at the same path as every other one, since what `setup:` makes may know that path. What does
-//! NOT live here: what encloses a check's processes.
+//! Invariant: each check finds the room as the first one did, but for ignored files. What does NOT
+//! live here: how rooms are made (`proof_rooms`), and what encloses a check's processes.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::checks::{CheckOptions, Checks, Purpose};
 use super::error::VerifyError;
-use super::git::{PrivateRepo, RoomSource, Tidied};
+use super::git::{PrivateRepo, Tidied};
 use super::harness::{SourceTree, TreeEdit};
-use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
 use super::plan::PlannedCheck;
-use super::room_lacks::leads_back;
 use super::room_place::RoomPlace;
 use super::setup::{RoomSetup, SetupInputs};
-use super::ways_back::ways_back;
 use crate::model::{CheckResult, CheckStatus, Oid, PathChange};
 use crate::sys::remove_tree;
 
@@ -47,196 +40,6 @@ pub struct RoomCheck {
     pub changed: Vec<PathChange>,
 }
 
-/// The rooms of a run.
-#[derive(Debug)]
-pub struct ProofRooms {
-    source: RoomSource,
-    root: PathBuf,
-    base: PathBuf,
-    seen_at: SeenAt,
-    branch: String,
-    master: Master,
-    /// What `setup:` made, and from what.
-    set_up: Option<(IgnoredCopy, SetupInputs)>,
-    /// What the human left uncommitted, and is shown with every commit.
-    human: Vec<TreeEdit>,
-    warm: Option<ProofRoom>,
-    /// The warm room is not at its path, since another one is.
-    aside: bool,
-}
-
-impl ProofRooms {
-    /// Rooms in a folder of the run.
-    pub fn new(
-        (source, branch): (RoomSource, String),
-        root: &Path,
-        folders: RoomFolders<'_>,
-        master: Master,
-        human: Vec<TreeEdit>,
-    ) -> Self {
-        Self {
-            source,
-            root: root.to_owned(),
-            base: folders.base.to_owned(),
-            seen_at: folders.seen_at,
-            branch,
-            master,
-            set_up: None,
-            human,
-            warm: None,
-            aside: false,
-        }
-    }
-
-    /// Prepares the warm room with a task's `setup:`, before any agent works. Later rooms are
-    /// filled with what it made there. Returns the command that failed.
-    ///
-    /// # Errors
-    /// If the room cannot be made.
-    pub async fn set_up(
-        &mut self,
-        commit: &Oid,
-        setup: &RoomSetup,
-        files: &dyn SourceTree,
-        (checks, options): (&dyn Checks, &CheckOptions),
-    ) -> Result<Option<CheckResult>, VerifyError> {
-        if setup.commands.is_empty() {
-            return Ok(None);
-        }
-        let (taken, inputs) = (self.base.join("setup"), SetupInputs::of(setup, files));
-        let room = self.warm()?;
-        let shown = Shown { commit, edits: &[] };
-        let failed = room.prepare(shown, &setup.commands, Purpose::FirstSetup, (checks, options));
-        let failed = failed.await?;
-        if failed.is_none() {
-            room.set_up = Some(inputs.clone());
-            let ignored = room.room.ignored()?;
-            let made = IgnoredCopy::take(room.room.work(), ignored, taken)?;
-            self.set_up = Some((made, inputs));
-        }
-        Ok(failed)
-    }
-
-    /// The room that stays warm during the run.
-    ///
-    /// # Errors
-    /// If it cannot be made.
-    pub fn warm(&mut self) -> Result<&mut ProofRoom, VerifyError> {
-        let room = self.take(Warmth::Warm)?;
-        Ok(self.warm.insert(room))
-    }
-
-    /// Takes the warm room, or a cold one that no check has run in.
-    ///
-    /// # Errors
-    /// If it cannot be made.
-    pub(super) fn take(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
-        match warmth {
-            Warmth::Warm => self.move_back()?,
-            Warmth::Cold => return self.fresh(Warmth::Cold),
-        }
-        match self.warm.take() {
-            Some(room) => Ok(room),
-            None => self.fresh(Warmth::Warm),
-        }
-    }
-
-    /// Gives a room back: a warm one stays, a cold one goes.
-    pub(super) fn give_back(&mut self, room: ProofRoom, warmth: Warmth) {
-        match warmth {
-            Warmth::Warm => self.warm = Some(room),
-            Warmth::Cold => room.remove(),
-        }
-    }
-
-    /// A room in which nothing has run, with build output or without.
-    pub(super) fn fresh(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
-        self.move_aside()?;
-        self.make(warmth)
-    }
-
-    /// What the human left uncommitted.
-    pub fn human(&self) -> &[TreeEdit] {
-        &self.human
-    }
-
-    /// Where the branch was when the last run ended; none if there was none on this machine.
-    pub fn last_head(&self) -> Option<Oid> {
-        self.master.head().map(Oid::new)
-    }
-
-    /// Brings files back that git ignored before an agent came, and that went with its commits.
-    pub fn bring_back(&self, gone: &[PathBuf]) {
-        for path in gone {
-            if let Err(error) = self.master.copied().bring_back(&self.root, path) {
-                tracing::debug!(%error, "an ignored file is in the held work alone");
-            }
-        }
-    }
-
-    /// What people are told about the copies.
-    pub fn notes(&self) -> &[String] {
-        self.master.notes()
-    }
-
-    /// Ends the use of the copy of ignored files: what changes from now on, the human changes.
-    pub fn close(&self, head: &Oid, ignored: &[PathBuf]) {
-        if let Err(error) = self.master.close(head.as_str(), ignored) {
-            tracing::debug!(%error, "the next run cannot tell who changed ignored files");
-        }
-    }
-
-    /// The warm room makes way for another one.
-    fn move_aside(&mut self) -> Result<(), VerifyError> {
-        if self.warm.is_some() && !self.aside {
-            let (at, aside) = self.folders();
-            fs::rename(&at, &aside).map_err(failed("move the proof room", &at))?;
-            self.aside = true;
-        }
-        Ok(())
-    }
-
-    /// The warm room is where it was; what is left of another one goes.
-    fn move_back(&mut self) -> Result<(), VerifyError> {
-        if self.aside {
-            let (at, aside) = self.folders();
-            clear(&at)?;
-            fs::rename(&aside, &at).map_err(failed("move the proof room", &at))?;
-            self.aside = false;
-        }
-        Ok(())
-    }
-
-    /// Of the room in use, and of a warm one that made way.
-    fn folders(&self) -> (PathBuf, PathBuf) {
-        (self.base.join("room"), self.base.join("aside"))
-    }
-
-    fn make(&self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
-        let (folder, _) = self.folders();
-        clear(&folder)?;
-        // Tools take names from the folder they run in: it keeps the repository's.
-        let work = folder.join("tree").join(self.root.file_name().unwrap_or("work".as_ref()));
-        let objects = folder.join("objects");
-        let room =
-            PrivateRepo::new(self.source.clone(), work.clone(), objects, self.branch.clone())?;
-        let (made, inputs) = self.set_up.clone().unzip();
-        made.unwrap_or_else(|| self.master.copied()).fill(&work, warmth)?;
-        let place = RoomPlace {
-            seen_at: match self.seen_at {
-                SeenAt::OwnPath => self.root.clone(),
-                SeenAt::ItsPlace => work.clone(),
-            },
-            work,
-            own: self.root.clone(),
-            folder,
-            borrowed: Vec::new(),
-            shared: self.master.shared().to_vec(),
-        };
-        Ok(ProofRoom { room, place, human: self.human.clone(), set_up: inputs })
-    }
-}
-
 /// A room.
 #[derive(Debug)]
 pub struct ProofRoom {
@@ -248,23 +51,28 @@ pub struct ProofRoom {
 }
 
 impl ProofRoom {
+    pub(super) fn new(
+        room: PrivateRepo,
+        place: RoomPlace,
+        human: Vec<TreeEdit>,
+        set_up: Option<SetupInputs>,
+    ) -> Self {
+        Self { room, place, human, set_up }
+    }
+
+    /// Its working tree.
+    pub(super) fn work(&self) -> &Path {
+        self.room.work()
+    }
+
+    /// What is in it and ignored.
+    pub(super) fn ignored(&mut self) -> Result<Vec<PathBuf>, VerifyError> {
+        self.room.ignored()
+    }
+
     /// What the human left uncommitted.
     pub fn human(&self) -> &[TreeEdit] {
         &self.human
-    }
-
-    /// Says which files that git ignores lead commands from the room back to the repository's own
-    /// working tree: there checks would test what an agent may change at any time.
-    ///
-    /// # Errors
-    /// If git cannot say what it ignores.
-    pub fn leads_back(&mut self, planned: &[PlannedCheck]) -> Result<Option<String>, VerifyError> {
-        if self.elsewhere().is_none() {
-            return Ok(None);
-        }
-        let ignored = self.room.ignored()?;
-        let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
-        Ok(leads_back(&ways_back(&self.place.work, &ignored, &self.place.own, &commands)))
     }
 
     /// The repository's own working tree, unless the room is seen there.
@@ -315,6 +123,20 @@ impl ProofRoom {
         };
         self.make_filtered(&waiting, checks, &options).await?;
         Ok(options)
+    }
+
+    /// Runs `setup:` for the first time. Returns the command that failed.
+    pub(super) async fn set_up_first(
+        &mut self,
+        shown: Shown<'_>,
+        (setup, inputs): (&RoomSetup, &SetupInputs),
+        to_run: (&dyn Checks, &CheckOptions),
+    ) -> Result<Option<CheckResult>, VerifyError> {
+        let failed = self.prepare(shown, &setup.commands, Purpose::FirstSetup, to_run).await?;
+        if failed.is_none() {
+            self.set_up = Some(inputs.clone());
+        }
+        Ok(failed)
     }
 
     /// Runs `setup:` again if what it depends on differs from what it was made from. Returns the
@@ -408,21 +230,6 @@ impl ProofRoom {
         self.room.made(paths);
         Ok(())
     }
-}
-
-/// Removes a folder, if it is there.
-fn clear(folder: &Path) -> Result<(), VerifyError> {
-    match remove_tree(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(failed("remove the proof room", folder)(error))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn failed(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VerifyError {
-    let path = path.to_owned();
-    move |source| VerifyError::Io { operation, path, source }
 }
 
 /// The last edit of each path.

@@ -16,7 +16,8 @@ use super::harness::{
 use super::layout::Layout;
 use super::master::Warmth;
 use super::plan::PlannedCheck;
-use super::proof_room::{ProofRoom, ProofRooms, RoomCheck, Shown};
+use super::proof_room::{ProofRoom, RoomCheck, Shown};
+use super::proof_rooms::ProofRooms;
 use super::repo::Repo;
 use super::runner::{at_least_as_many, still_failing};
 use super::setup::RoomSetup;

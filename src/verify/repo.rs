@@ -17,7 +17,7 @@ use super::git::TreeFiles;
 use super::harness::TreeEdit;
 use super::layout::Layout;
 use super::master::RoomFolders;
-use super::proof_room::ProofRooms;
+use super::proof_rooms::ProofRooms;
 use crate::model::{ChangeKind, Checkpoint, CommitSeen, HeldWork, History, Oid, PathChange};
 
 /// Name and address for commits.
@@ -155,6 +155,17 @@ pub struct Ancestor {
     pub subject: String,
 }
 
+/// Where the work on a task began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FirstWork {
+    /// No commit of the branch belongs to it.
+    None,
+    /// On this commit.
+    On(Oid),
+    /// This clone holds a part of the history only.
+    Unknown,
+}
+
 /// More commits than this in one turn are not looked at one by one. What they change in
 /// all is seen by comparing the ends.
 pub const COMMITS: usize = 1000;
@@ -238,6 +249,12 @@ pub trait Repo: Send + Sync {
     /// # Errors
     /// If commits cannot be read.
     fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError>;
+
+    /// Where the work on a task began, by the first parents of HEAD, however many.
+    ///
+    /// # Errors
+    /// If commits cannot be read.
+    fn first_work(&self, layout: &Layout) -> Result<FirstWork, VerifyError>;
 
     /// Whether HEAD is a commit or has grown from it; not, where there is no such commit.
     ///

@@ -1,5 +1,6 @@
 //! Ignored files of a proof room that lead back to the working tree it was copied from: editable
-//! installs, absolute links, and scripts of a virtual environment.
+//! installs, absolute links, and scripts of a virtual environment that a check starts, or a script
+//! that it runs.
 //!
 //! Invariant: only what is certain to lead there counts. A file that merely holds the path, such
 //! as a build's log, does not.
@@ -9,19 +10,29 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use super::harness::{SourceTree, Table, judges};
+
 /// As many are named to a human.
 const MOST: usize = 3;
 
 /// Longest first line of a script, in bytes.
 const LINE: u64 = 512;
 
+/// What checks run, as text: their commands, recipes, and the scripts that they start or look at.
+pub(super) fn texts(tree: &dyn SourceTree, table: &Table, commands: &[&str]) -> Vec<String> {
+    let found = judges(tree, table, commands);
+    let files = found.files.iter().chain(&found.subjects);
+    let scripts = files.filter_map(|path| String::from_utf8(tree.read(path)?).ok());
+    found.lines.iter().cloned().chain(scripts).collect()
+}
+
 /// The files below `entries` of the room's tree that lead to the tree `own`. Scripts count if one
-/// of the commands names them.
+/// of the texts names them.
 pub(super) fn ways_back(
     work: &Path,
     entries: &[PathBuf],
     own: &Path,
-    commands: &[&str],
+    texts: &[String],
 ) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in entries {
@@ -30,7 +41,7 @@ pub(super) fn ways_back(
             look(&at, &mut |file| {
                 let path = file.path();
                 let Ok(relative) = path.strip_prefix(work) else { return };
-                if leads_to(own, file, relative, commands) {
+                if leads_to(own, file, relative, texts) {
                     found.push(relative.to_owned());
                 }
             });
@@ -52,7 +63,7 @@ fn look(folder: &Path, visit: &mut dyn FnMut(&DirEntry)) {
     }
 }
 
-fn leads_to(own: &Path, file: &DirEntry, relative: &Path, commands: &[&str]) -> bool {
+fn leads_to(own: &Path, file: &DirEntry, relative: &Path, texts: &[String]) -> bool {
     if file.file_type().is_ok_and(|kind| kind.is_symlink()) {
         return fs::read_link(file.path()).is_ok_and(|to| to.starts_with(own));
     }
@@ -62,9 +73,13 @@ fn leads_to(own: &Path, file: &DirEntry, relative: &Path, commands: &[&str]) -> 
     if name.ends_with(".pth") || name.ends_with(".egg-link") || name.starts_with("__editable__") {
         return fs::read(file.path()).is_ok_and(|bytes| names(&bytes, own));
     }
-    let is_named =
-        relative.to_str().is_some_and(|path| commands.iter().any(|it| it.contains(path)));
-    is_named && first_line(&file.path()).is_some_and(|line| names(&line, own))
+    let is_named = relative.to_str().is_some_and(|path| texts.iter().any(|it| it.contains(path)));
+    // What activates a virtual environment puts its programs first in PATH.
+    let text = || match name.starts_with("activate") {
+        true => fs::read(file.path()).ok(),
+        false => first_line(&file.path()),
+    };
+    is_named && text().is_some_and(|text| names(&text, own))
 }
 
 /// The first line of a script.
@@ -91,7 +106,7 @@ mod tests {
     use super::*;
 
     /// Which of these files, and a link to `to`, lead to `/home/me/app`.
-    fn found(files: &[(&str, &str)], to: &str, commands: &[&str]) -> Vec<String> {
+    fn found(files: &[(&str, &str)], to: &str, text: &str) -> Vec<String> {
         let dir = tempfile::tempdir().expect("a folder");
         for (path, text) in files {
             let path = dir.path().join(path);
@@ -102,7 +117,7 @@ mod tests {
         fs::create_dir_all(&folder).expect("made");
         std::os::unix::fs::symlink(to, folder.join("link")).expect("linked");
         let entries = [".venv".into(), "node_modules".into()];
-        let found = ways_back(dir.path(), &entries, Path::new("/home/me/app"), commands);
+        let found = ways_back(dir.path(), &entries, Path::new("/home/me/app"), &[text.to_owned()]);
         found.iter().map(|path| path.display().to_string()).collect()
     }
 
@@ -112,12 +127,13 @@ mod tests {
             (".venv/lib/app.pth", "/home/me/app/src\n"),
             (".venv/lib/__editable___app_finder.py", "M = {'app': '/home/me/app/src/app'}\n"),
             (".venv/bin/app", "#!/home/me/app/.venv/bin/python\n"),
+            (".venv/bin/activate", "# first\nVIRTUAL_ENV=/home/me/app/.venv\n"),
         ];
         assert_eq!(
-            found(&files, "/home/me/app/packages/a", &["test -n \"$(.venv/bin/app)\""]),
+            found(&files, "/home/me/app/packages/a", "test -n \"$(.venv/bin/app)\""),
             [".venv/bin/app", ".venv/lib/__editable___app_finder.py", ".venv/lib/app.pth"]
         );
-        let link = found(&[], "/home/me/app/packages/a", &[]);
+        let link = found(&[], "/home/me/app/packages/a", "");
         assert_eq!(link, ["node_modules/link"]);
     }
 
@@ -129,6 +145,6 @@ mod tests {
             (".venv/build.log", "/home/me/app/src\n"),
             (".venv/bin/pip", "#!/home/me/app/.venv/bin/python\n"),
         ];
-        assert_eq!(found(&files, "../packages/a", &["make test"]), Vec::<String>::new());
+        assert_eq!(found(&files, "../packages/a", "make test"), Vec::<String>::new());
     }
 }

@@ -11,11 +11,13 @@ mod tier;
 
 mod audit;
 mod commands;
+mod preflight;
 mod rehearse;
 mod runs;
 mod sandbox;
 mod verdicts;
 mod verify;
+mod ways_back;
 
 use std::path::PathBuf;
 

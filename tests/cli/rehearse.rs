@@ -77,6 +77,23 @@ const WEAK: &[Planted] = &[
     Planted { check: "sh sq.sh 7 | grep -qx '49'", files: &[SQ] },
     Planted { check: "node sq.js 7 | grep -q '^49$'", files: &[("sq.js", "console.log(0)\n")] },
     Planted { check: "sh sq.sh 7 | grep -q 49", files: &[] },
+    Planted {
+        check: "test \"$(python3 -c 'from app import sq; print(sq(7))')\" = 49",
+        files: &[PY],
+    },
+    Planted {
+        check: "python3 -c 'import app; assert app.sq(7) == 49; print(1)' | grep -q 1",
+        files: &[PY],
+    },
+    Planted { check: "test \"$(node -p 'require(\"./app.js\").sq(7)')\" = 49", files: &[JS] },
+    Planted {
+        check: "test \"$(node -e 'const {sq} = require(\"./app.js\"); console.log(sq(7))')\" = 49",
+        files: &[JS],
+    },
+    Planted {
+        check: "node -e 'const {sq} = require(\"./app\"); if (sq(3) !== 9) throw 1; console.log(1)' | grep 1",
+        files: &[JS],
+    },
     Planted { check: "python3 check.py", files: &[PY, PLAIN] },
     Planted { check: "node tests/plain.js", files: &[JS, PLAIN_JS] },
     Planted { check: "python3 -m unittest tests/test_new.py", files: &[PY] },
@@ -86,6 +103,18 @@ const WEAK: &[Planted] = &[
 ];
 
 const STRONG: &[Planted] = &[
+    Planted {
+        check: "test \"$(python3 -c 'from app import sq; print(sq(7), sq(2))')\" = '49 4'",
+        files: &[PY],
+    },
+    Planted {
+        check: "python3 -c 'from app import sq; print([sq(n) for n in range(3)])' | grep -qF '[0, 1, 4]'",
+        files: &[PY],
+    },
+    Planted {
+        check: "test \"$(node -e 'const {sq} = require(\"./app.js\"); console.log(sq(7), sq(2))')\" = '49 4'",
+        files: &[JS],
+    },
     Planted { check: "sh tests/run.sh", files: &[SQ, SQ_TEST] },
     Planted { check: "bash tests/run.sh", files: &[SQ, SQ_TEST] },
     Planted { check: "sh ./tests/run.sh", files: &[SQ, SQ_TEST] },
@@ -286,6 +315,39 @@ fn the_object_has_what_the_documentation_says() {
         json["denied"].as_array().expect("a list").iter().map(|it| &it["command"]).collect();
     assert_eq!(denied, [&json!("git push origin main")]);
     assert!(json["millis_per_iteration"].is_u64());
+    let whole = &json["whole_task"];
+    assert_eq!(whole["checks"][0]["command"], "sh tests/run.sh");
+    assert_eq!(whole["checks"][0]["start"], json!(["red", "red", "red"]));
+    assert_eq!((&whole["weak"], &whole["accepted"]), (&json!(false), &json!([])));
+}
+
+/// They run in each iteration, and have to notice a product that does nothing any more.
+#[test]
+fn checks_of_the_front_matter_are_attacked() {
+    let task = |check: &str| format!("---\nverify: {check}\n---\n# Demo\n\n- [ ] notes\n");
+    let whole = |check: &str, files: &[(&str, &str)], code: i32| {
+        let repo = Repo::with(&task(check), files);
+        let ran = repo.ralph(&["rehearse", "demo", "--json"]);
+        assert_eq!(ran.code, Some(code), "{check}: {} {}", ran.stdout, ran.stderr);
+        if code == 7 { Value::Null } else { ran.json()["whole_task"].clone() }
+    };
+    let right = ("app.py", "def sq(n):\n    return n * n\n");
+    let found = whole("python3 check.py", &[right, PLAIN], 0);
+    assert_eq!(found["checks"][0]["start"], json!(["green", "green", "green"]), "{found}");
+    assert_eq!(found["weak"], json!(true), "{found}");
+    assert_eq!(found["accepted"][0]["cheat"], "let the code under test end the process with 0");
+    let found = whole("python3 -m unittest tests/test_app.py", &[right, PY_TEST], 0);
+    assert_eq!(found["weak"], json!(false), "{found}");
+    assert_eq!(whole("true", &[], 0)["weak"], json!(false));
+    let flaky = "n=$(cat $HOME/.n || echo 0); echo $(($n + 1)) > $HOME/.n; test $(($n % 2)) = 1";
+    whole(&format!("'{flaky}'"), &[], 1);
+    whole("no-such-tool --check", &[], 7);
+    let ran = Repo::with(&task("python3 check.py"), &[right, PLAIN]).ralph(&["rehearse", "demo"]);
+    assert!(
+        ran.stdout.contains("weak    the whole task\n      would pass: let the code"),
+        "{}",
+        ran.stdout
+    );
 }
 
 /// It would be held, not accepted.

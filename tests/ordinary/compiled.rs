@@ -1,6 +1,6 @@
-//! Go, Java with Maven, and C with CMake.
+//! Go, Java with Maven and Gradle, and C with CMake.
 
-use crate::place::{Project, proves, proves_with_setup};
+use crate::place::{Project, proves, proves_in, proves_with_setup};
 
 #[test]
 fn go() {
@@ -80,6 +80,38 @@ fn maven() {
             "public class Greet {\n    public static String greet(String name) {\n        return \"hi \" + name;\n    }\n}\n",
         ),
     });
+}
+
+/// Debian's Gradle, with its packages (`junit4`) as the repository: nothing is downloaded. A build
+/// takes a quarter of a minute. In `partial` it cannot write what it needs outside of the room.
+#[test]
+fn gradle() {
+    let project = Project {
+        needs: &["gradle", "javac", "test -d /usr/share/maven-repo/junit/junit"],
+        files: &[
+            (
+                "build.gradle",
+                "apply plugin: 'java'\n\nrepositories {\n    maven { url 'file:///usr/share/maven-repo' }\n}\n\ndependencies {\n    testCompile 'junit:junit:4.x'\n}\n",
+            ),
+            ("settings.gradle", "rootProject.name = 'greet'\n"),
+            (
+                "src/main/java/Greet.java",
+                "public class Greet {\n    public static String greet(String name) {\n        return \"\";\n    }\n}\n",
+            ),
+            (
+                "src/test/java/GreetTest.java",
+                "import static org.junit.Assert.assertEquals;\n\nimport org.junit.Test;\n\npublic class GreetTest {\n    @Test\n    public void greets() {\n        assertEquals(\"hi a\", Greet.greet(\"a\"));\n    }\n}\n",
+            ),
+            (".gitignore", ".gradle/\nbuild/\n"),
+        ],
+        prepare: &[],
+        check: "gradle --offline --no-daemon --console=plain test",
+        work: (
+            "src/main/java/Greet.java",
+            "public class Greet {\n    public static String greet(String name) {\n        return \"hi \" + name;\n    }\n}\n",
+        ),
+    };
+    proves_in(&project, &["full", "off"]);
 }
 
 #[test]

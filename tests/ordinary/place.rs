@@ -162,6 +162,7 @@ impl Place {
             // It leaves files in /tmp otherwise.
             ("JAVA_TOOL_OPTIONS", "-XX:-UsePerfData".into()),
             // Java finds a home by the user's name.
+            ("GRADLE_USER_HOME", self.beside("home/.gradle").into()),
             ("MAVEN_OPTS", format!("-Duser.home={}", self.beside("home").display()).into()),
         ]
     }

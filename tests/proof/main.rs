@@ -6,6 +6,7 @@
 
 #[path = "../support/proof_corpus.rs"]
 mod proof_corpus;
+mod replay;
 #[expect(dead_code, reason = "the command line's own tests use the rest of it")]
 #[path = "../support/repo.rs"]
 mod repo;

@@ -19,7 +19,8 @@ use crate::verify::learned::learned;
 use crate::verify::master::Warmth;
 use crate::verify::missing::first_seen;
 use crate::verify::plan::{CheckPhase, PlannedCheck, plan};
-use crate::verify::proof_room::{ProofRooms, Shown};
+use crate::verify::proof_room::Shown;
+use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::prove::{ProofRules, Proved, globs, may_change, prove};
 use crate::verify::repo::Repo;
 use crate::verify::room_lacks::{lacks_in_both, setup_failed};
@@ -100,11 +101,12 @@ pub async fn derive(
     }
     let needed = it.needed();
     let head = &it.seen[it.seen.len() - 1].commit.id;
-    let shown = Shown { commit: start, edits: &[] };
-    let ran = rooms.warm()?.run(shown, &needed, to_run.0, to_run.1).await?;
-    if let Some(lacks) = rooms.warm()?.leads_back(&needed)? {
+    let named = (&files as &dyn SourceTree, it.table);
+    if let Some(lacks) = rooms.leads_back(start, &needed, named, to_run).await? {
         return Ok(Err(lacks));
     }
+    let shown = Shown { commit: start, edits: &[] };
+    let ran = rooms.warm()?.run(shown, &needed, to_run.0, to_run.1).await?;
     let base: Vec<CheckResult> = ran.into_iter().map(|check| check.result).collect();
     let mut run = Deriving {
         it,

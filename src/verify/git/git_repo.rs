@@ -17,9 +17,9 @@ use crate::verify::fingerprint::Fingerprints;
 use crate::verify::harness::TreeEdit;
 use crate::verify::layout::Layout;
 use crate::verify::master::RoomFolders;
-use crate::verify::proof_room::ProofRooms;
+use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::repo::{
-    Ancestor, Branch, Dirt, Identity, Preflight, Repo, SavedAttempt, Since, Status,
+    Ancestor, Branch, Dirt, FirstWork, Identity, Preflight, Repo, SavedAttempt, Since, Status,
 };
 
 /// A repository on disk.
@@ -160,6 +160,10 @@ impl Repo for GitRepo {
 
     fn ancestors(&self) -> Result<Vec<Ancestor>, VerifyError> {
         self.ancestors_in(&self.lock())
+    }
+
+    fn first_work(&self, layout: &Layout) -> Result<FirstWork, VerifyError> {
+        self.first_work_in(&self.lock(), layout)
     }
 
     fn reaches(&self, commit: &Oid) -> Result<bool, VerifyError> {

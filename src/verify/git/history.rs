@@ -198,7 +198,7 @@ impl GitRepo {
 }
 
 /// The first line of a commit's message.
-fn subject(commit: &Commit<'_>) -> String {
+pub(super) fn subject(commit: &Commit<'_>) -> String {
     let message = String::from_utf8_lossy(commit.message_bytes());
     message.lines().next().unwrap_or_default().to_owned()
 }

@@ -10,6 +10,7 @@ mod branch;
 mod edited;
 mod excludes;
 mod files;
+mod first_work;
 mod git_repo;
 mod history;
 mod identity;

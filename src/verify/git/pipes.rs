@@ -1,6 +1,7 @@
-//! Files that git reads in every folder of a tree. Pipes of their names are removed, since libgit2
-//! would wait for ever to read one.
+//! Files that git reads in every folder of a tree. Pipes of their names, and links to pipes, are
+//! removed, since libgit2 would wait for ever to read one.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,24 +13,35 @@ pub(super) fn is_read(path: &Path) -> bool {
     READ.iter().any(|read| path.ends_with(read))
 }
 
-/// Every file of these names below a folder.
+/// What a file is among those that git reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PatternFile {
+    /// None of them.
+    None,
+    /// One of them.
+    File,
+    /// It was a pipe, and is removed.
+    Removed,
+}
+
+/// Says what a file is, and removes a pipe, a socket or a device; nothing is lost with them.
+pub(super) fn pattern(path: &Path, name: &OsStr, kind: fs::FileType) -> PatternFile {
+    if !READ.iter().any(|read| name == *read) {
+        return PatternFile::None;
+    }
+    let is_plain = |kind: fs::FileType| kind.is_file() || kind.is_dir();
+    let leads_nowhere = || fs::metadata(path).map_or(true, |meta| is_plain(meta.file_type()));
+    if kind.is_file() || kind.is_symlink() && leads_nowhere() {
+        return PatternFile::File;
+    }
+    // If it cannot be removed, the limit of the run ends the wait.
+    drop(fs::remove_file(path));
+    PatternFile::Removed
+}
+
+/// Every file of these names below a folder. Pipes are removed.
 pub(super) fn pattern_files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    walk(root, |path, _| found.push(path));
-    found
-}
-
-/// Removes pipes, sockets and devices of these names; nothing is lost with them.
-pub(super) fn remove_pipes(root: &Path) {
-    walk(root, |path, kind| {
-        if !kind.is_file() && !kind.is_symlink() {
-            // If it cannot be removed, the limit of the run ends the wait.
-            drop(fs::remove_file(path));
-        }
-    });
-}
-
-fn walk(root: &Path, mut visit: impl FnMut(PathBuf, fs::FileType)) {
     let mut waiting = vec![root.to_owned()];
     while let Some(folder) = waiting.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
@@ -37,9 +49,15 @@ fn walk(root: &Path, mut visit: impl FnMut(PathBuf, fs::FileType)) {
             let name = entry.file_name();
             if kind.is_dir() && name != ".git" {
                 waiting.push(entry.path());
-            } else if !kind.is_dir() && READ.iter().any(|read| name == *read) {
-                visit(entry.path(), kind);
+            } else if !kind.is_dir() && pattern(&entry.path(), &name, kind) == PatternFile::File {
+                found.push(entry.path());
             }
         }
     }
+    found
+}
+
+/// Removes pipes of these names.
+pub(super) fn remove_pipes(root: &Path) {
+    drop(pattern_files(root));
 }

@@ -15,7 +15,7 @@ use crate::verify::fingerprint::{Fingerprint, Fingerprints};
 use crate::verify::harness::{EntryKind, TreeEdit};
 use crate::verify::layout::Layout;
 use crate::verify::master::{Master, RoomFolders};
-use crate::verify::proof_room::ProofRooms;
+use crate::verify::proof_rooms::ProofRooms;
 
 impl GitRepo {
     pub(super) fn rooms_in(

@@ -21,6 +21,8 @@ pub struct Judges {
     pub judge_is_subject: BTreeSet<PathBuf>,
     /// Words of the checks and of what they run: targets, scripts, and recipes that they name.
     pub names: BTreeSet<String>,
+    /// Lines of shell that run: the checks, recipes, and scripts.
+    pub lines: Vec<String>,
     /// Paths that would be loaded instead of a judge's own file if they existed.
     pub shadows: BTreeSet<PathBuf>,
 }
@@ -71,6 +73,7 @@ impl<'a> Reader<'a> {
         if place.direct {
             self.name_words(text);
         }
+        self.found.lines.push(text.to_owned());
         self.unread.push((Unread::Lines(text.to_owned()), place.clone(), depth));
     }
 

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::comparison::{comparisons, grep};
+use super::comparison::{Comparison, comparisons, grep};
+use super::inline_code::{InlineCall, InlineCode};
 use super::languages::Language;
 use crate::verify::harness::shell::{ShellCommand, scan};
 use crate::verify::harness::{EntryKind, Role, SourceTree, Table, TreeEdit, judges};
@@ -20,6 +21,15 @@ pub(super) struct Cheat {
     /// What to write instead of the check.
     pub instead: &'static str,
 }
+
+/// Cheats that break the product: a check that is green before any work has to notice these.
+pub(super) fn breaks(start: &dyn SourceTree, table: &Table, commands: &[&str]) -> Vec<Cheat> {
+    let all = cheats(start, table, commands);
+    all.into_iter().filter(|cheat| cheat.name == PRODUCT_EXITS).collect()
+}
+
+/// The cheat that lets all of the product end at once.
+const PRODUCT_EXITS: &str = "let the code under test end the process with 0";
 
 /// More product files than this are not touched.
 const MOST_FILES: usize = 200;
@@ -126,20 +136,38 @@ impl Attack<'_> {
         }
     }
 
-    /// Prints the one value that is compared.
+    /// Prints or returns the one value that is compared.
     fn special_case(&self) -> Cheat {
         let all: Vec<_> = self.commands.iter().flat_map(|command| comparisons(command)).collect();
-        let edits = match all.as_slice() {
-            [only] => self
-                .subject(&only.command)
-                .and_then(|path| self.replaced(path, |language| language.prints(&only.wanted))),
+        let codes = self.scanned.iter().filter_map(InlineCode::of);
+        let calls: Vec<_> = codes
+            .flat_map(|code| code.compared().into_iter().map(move |call| (code.clone(), call)))
+            .collect();
+        let edit = match (all.as_slice(), calls.as_slice()) {
+            ([only], []) => self.prints(only),
+            // What is compared besides, as a last line is, does not depend on the call.
+            (_, [(code, call)]) => self.stub(code, call),
             _ => None,
         };
         Cheat {
             name: "special-case the argument",
-            edits: edits.into_iter().collect(),
+            edits: edit.into_iter().collect(),
             instead: "compare with several arguments, or with one that is made up when the check runs",
         }
+    }
+
+    /// The program, or the function that the line calls, with the one output.
+    fn prints(&self, only: &Comparison) -> Option<TreeEdit> {
+        if let Some(code) = scan(&only.command).iter().find_map(InlineCode::of) {
+            return self.stub(&code, &code.printed(&only.wanted)?);
+        }
+        let path = self.subject(&only.command)?;
+        self.replaced(path, |language| language.prints(&only.wanted))
+    }
+
+    fn stub(&self, code: &InlineCode, call: &InlineCall) -> Option<TreeEdit> {
+        let (path, text) = code.stub(self.start, call)?;
+        Some(write(path, &text, false))
     }
 
     /// Lets every script that decides end with 0.
@@ -204,7 +232,7 @@ impl Attack<'_> {
             .filter(|path| self.table.role(path).is_none() && !self.judges.contains(*path));
         self.exits(
             product.take(MOST_FILES).cloned(),
-            "let the code under test end the process with 0",
+            PRODUCT_EXITS,
             "use a test runner that prints a summary, or let the script print a last line and look for it",
         )
     }

@@ -19,9 +19,9 @@ pub(super) struct Comparison {
 static CAPTURED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
         // test "$(sh sq.sh 7)" = 49
-        r#"(?:\[\[?|\btest)\s+"?(?:\$\((?<command>[^()]+)\)|`(?<old>[^`]+)`)"?\s+(?:==?|-eq)\s+(?<wanted>"[^"]*"|'[^']*'|[^\s;&|\]]+)"#,
+        r#"(?:\[\[?|\btest)\s+"?(?:\$\((?<command>(?:[^()'"]|'[^']*'|"[^"]*")+)\)|`(?<old>[^`]+)`)"?\s+(?:==?|-eq)\s+(?<wanted>"[^"]*"|'[^']*'|[^\s;&|\]]+)"#,
         // test 49 = "$(sh sq.sh 7)"
-        r#"(?:\[\[?|\btest)\s+(?<wanted>"[^"$]*"|'[^']*'|[^\s;&|\]$"]+)\s+(?:==?|-eq)\s+"?(?:\$\((?<command>[^()]+)\)|`(?<old>[^`]+)`)"?"#,
+        r#"(?:\[\[?|\btest)\s+(?<wanted>"[^"$]*"|'[^']*'|[^\s;&|\]$"]+)\s+(?:==?|-eq)\s+"?(?:\$\((?<command>(?:[^()'"]|'[^']*'|"[^"]*")+)\)|`(?<old>[^`]+)`)"?"#,
     ]
     .map(|text| Regex::new(text).expect("a pattern"))
     .to_vec()
@@ -29,7 +29,7 @@ static CAPTURED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 /// `sh greet.sh Ada | grep -q Hello`
 static PIPED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?:^|&&|;|\()\s*(?<command>[^|&;()]+?)\s*\|\s*(?<grep>[ef]?grep)\s+(?<options>(?:-\w+\s+)*)(?<wanted>"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:$|&&|;|\)|>)"#)
+    Regex::new(r#"(?:^|&&|;|\()\s*(?<command>(?:[^|&;()'"]|'[^']*'|"[^"]*")+?)\s*\|\s*(?<grep>[ef]?grep)\s+(?<options>(?:-\w+\s+)*)(?<wanted>"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:$|&&|;|\)|>)"#)
         .expect("a pattern")
 });
 

@@ -6,7 +6,8 @@
 mod cheats;
 mod comparison;
 mod grep_text;
+mod inline_code;
 mod languages;
 mod run;
 
-pub use run::{AcceptedCheat, Rehearsal, RehearsedCheck, RehearsedCriterion, rehearse};
+pub use run::{AcceptedCheat, Rehearsal, Rehearsed, RehearsedCheck, RehearsedCriterion, rehearse};

@@ -2,19 +2,20 @@
 
 use std::path::Path;
 
-use super::cheats::{Cheat, cheats};
+use super::cheats::{Cheat, breaks, cheats};
 use super::comparison::grep;
-use crate::model::{CheckResult, Criterion, Oid, Task};
+use crate::model::{CheckResult, Criterion, CriterionKey, Oid, Task, VerifyCommand};
 use crate::verify::checks::{CheckOptions, Checks};
 use crate::verify::error::VerifyError;
 use crate::verify::git::{TreeFiles, patch};
 use crate::verify::harness::shell::scan;
-use crate::verify::harness::{SourceTree as _, Table, TreeEdit, judges};
+use crate::verify::harness::{SourceTree, Table, TreeEdit, judges};
 use crate::verify::layout::Layout;
 use crate::verify::master::Warmth;
 use crate::verify::missing::first_seen;
 use crate::verify::plan::PlannedCheck;
-use crate::verify::proof_room::{ProofRoom, ProofRooms, Shown};
+use crate::verify::proof_room::{ProofRoom, Shown};
+use crate::verify::proof_rooms::ProofRooms;
 use crate::verify::prove::{ProofRules, globs, may_change, prove};
 use crate::verify::repo::Repo;
 use crate::verify::room_lacks::{cannot_run, setup_failed};
@@ -95,8 +96,17 @@ impl RehearsedCriterion {
     }
 }
 
-/// Rehearses the open criteria. `tell` hears what is tried next. `Err` in the answer is what a
-/// check or the room lacks.
+/// What a rehearsal says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rehearsed {
+    /// The open criteria that have checks.
+    pub criteria: Vec<RehearsedCriterion>,
+    /// The checks of the whole task, if it has some and something is open.
+    pub whole_task: Option<RehearsedCriterion>,
+}
+
+/// Rehearses the open criteria, and the checks of the whole task. `tell` hears what is tried next.
+/// `Err` in the answer is what a check or the room lacks.
 ///
 /// # Errors
 /// If git fails or a room cannot be made.
@@ -105,21 +115,56 @@ pub async fn rehearse(
     rooms: &mut ProofRooms,
     to_run: (&dyn Checks, &CheckOptions),
     tell: &(dyn Fn(&str) + Sync),
-) -> Result<Result<Vec<RehearsedCriterion>, String>, VerifyError> {
+) -> Result<Result<Rehearsed, String>, VerifyError> {
     let setup = RoomSetup::of(&it.task.settings);
     let start = it.repo.files(it.head, rooms.human())?;
     if let Some(failed) = rooms.set_up(it.head, &setup, &start, to_run).await? {
         return Ok(Err(setup_failed(&failed)));
     }
+    let open: Vec<&Criterion> = it.task.criteria.iter().filter(|it| !it.checked).collect();
+    let checked = open.iter().copied().filter(|it| !it.verify.is_empty());
+    let whole = whole_task(it.task).filter(|_| !open.is_empty());
+    let all: Vec<&Criterion> = checked.chain(whole.as_ref()).collect();
+    let planned: Vec<PlannedCheck> = all.iter().flat_map(|it| planned(it)).collect();
+    let named = (&start as &dyn SourceTree, it.table);
+    if let Some(lacks) = rooms.leads_back(it.head, &planned, named, to_run).await? {
+        return Ok(Err(lacks));
+    }
     let mut found = Vec::new();
-    let open = it.task.criteria.iter().filter(|it| !it.checked && !it.verify.is_empty());
-    for criterion in open {
+    for criterion in all {
         match it.criterion(criterion, &start, &setup, rooms, to_run, tell).await? {
             Ok(rehearsed) => found.push(rehearsed),
             Err(lacks) => return Ok(Err(lacks)),
         }
     }
-    Ok(Ok(found))
+    let whole_task = whole.and_then(|_| found.pop());
+    Ok(Ok(Rehearsed { criteria: found, whole_task }))
+}
+
+/// The checks of the whole task, as those of a criterion without a line.
+fn whole_task(task: &Task) -> Option<Criterion> {
+    let verify = task.settings.verify.iter();
+    let verify: Vec<_> =
+        verify.map(|command| VerifyCommand { command: command.clone(), line: 0 }).collect();
+    (!verify.is_empty()).then(|| Criterion {
+        key: CriterionKey { text: "the whole task".to_owned(), occurrence: 0 },
+        line: 0,
+        column: 0,
+        checked: false,
+        mark: 0,
+        verify,
+        recipe: None,
+        may_change: Vec::new(),
+    })
+}
+
+fn planned(criterion: &Criterion) -> Vec<PlannedCheck> {
+    let planned = criterion.verify.iter().map(|verify| PlannedCheck {
+        command: verify.command.clone(),
+        criteria: vec![criterion.key.clone()],
+        whole_task: false,
+    });
+    planned.collect()
 }
 
 impl Rehearsal<'_> {
@@ -133,15 +178,7 @@ impl Rehearsal<'_> {
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Result<RehearsedCriterion, String>, VerifyError> {
         let text = &criterion.key.text;
-        let planned: Vec<PlannedCheck> = criterion
-            .verify
-            .iter()
-            .map(|verify| PlannedCheck {
-                command: verify.command.clone(),
-                criteria: vec![criterion.key.clone()],
-                whole_task: false,
-            })
-            .collect();
+        let planned = planned(criterion);
         tell(&format!("`{text}`: {TIMES} times at the start"));
         let (checks, last) = match self.at_start(&planned, rooms.warm()?, to_run).await? {
             Ok(found) => found,
@@ -159,9 +196,11 @@ impl Rehearsal<'_> {
         let first_seen = first_seen(&last, start, self.table);
         let protect = globs(&self.task.settings.protect)?;
         let mut all = cheats(start, self.table, &commands);
-        if last.iter().all(CheckResult::passed) {
+        match (last.iter().all(CheckResult::passed), criterion.line) {
+            (true, 0) => all = breaks(start, self.table, &commands),
             // Whatever is committed passes.
-            all.truncate(1);
+            (true, _) => all.truncate(1),
+            (false, _) => {}
         }
         // What the human protects is found otherwise.
         let all: Vec<Cheat> = all
@@ -224,9 +263,6 @@ impl Rehearsal<'_> {
                 millis[at].push(check.result.millis);
                 last.push(check.result);
             }
-        }
-        if let Some(lacks) = room.leads_back(planned)? {
-            return Ok(Err(lacks));
         }
         for (check, mut millis) in found.iter_mut().zip(millis) {
             check.start.truncate(TIMES);

@@ -1,9 +1,11 @@
 //! The room as a whole, on real repositories.
 
 mod checks;
+mod links;
 mod preflight;
 mod rescue;
 mod room;
+mod room_look;
 mod test_repo;
 mod tree;
 mod verdicts;

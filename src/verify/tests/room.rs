@@ -11,7 +11,7 @@ use crate::verify::{
     RoomFolders, SeenAt, ShellChecks, Shown, TreeEdit, Warmth,
 };
 
-fn rooms(scene: &TestRepo, dirt: Dirt) -> ProofRooms {
+pub(super) fn rooms(scene: &TestRepo, dirt: Dirt) -> ProofRooms {
     let human = scene.preflight(Branch::Current, dirt).expect("ready").human;
     let (base, master) = (scene.dir.path().join("rooms"), scene.dir.path().join("master"));
     let folders =
@@ -19,7 +19,7 @@ fn rooms(scene: &TestRepo, dirt: Dirt) -> ProofRooms {
     scene.repo().proof_rooms(&layout(), folders, &human).expect("rooms")
 }
 
-fn head(scene: &TestRepo) -> Oid {
+pub(super) fn head(scene: &TestRepo) -> Oid {
     Oid::new(scene.head())
 }
 
@@ -27,7 +27,7 @@ fn planned(command: &str) -> PlannedCheck {
     PlannedCheck { command: command.into(), criteria: Vec::new(), whole_task: false }
 }
 
-fn run_on(
+pub(super) fn run_on(
     rooms: &mut ProofRooms,
     commit: &Oid,
     edits: &[TreeEdit],

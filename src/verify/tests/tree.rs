@@ -297,18 +297,3 @@ fn settings_are_seen_tracked_or_not() {
         ]
     );
 }
-
-/// libgit2 would write the files that they lead to.
-#[test]
-fn links_among_gits_own_files_are_refused_and_nothing_is_written() {
-    for name in ["index", "logs/HEAD", "refs/heads/main", "refs/ralph/demo"] {
-        let scene = TestRepo::new();
-        let (link, outside) = (scene.root.join(".git").join(name), scene.dir.path().join("out"));
-        drop(std::fs::remove_file(&link));
-        std::fs::create_dir_all(link.parent().expect("a folder")).expect("made");
-        std::os::unix::fs::symlink(&outside, &link).expect("linked");
-        let refused = scene.repo().status().expect_err(name).to_string();
-        assert!(refused.contains("is a link") || name == "refs/heads/main", "{name}: {refused}");
-        assert!(!outside.exists(), "{name}");
-    }
-}

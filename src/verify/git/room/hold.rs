@@ -26,6 +26,7 @@ const GITLINK: u32 = 0o160_000;
 #[derive(Default)]
 struct Brought {
     written: Vec<PathBuf>,
+    gone: Vec<PathBuf>,
     /// Is there a submodule among it?
     modules: bool,
 }
@@ -49,11 +50,13 @@ impl PrivateRepo {
         let tree = if edits.is_empty() { Ok(base.id()) } else { edited(&repo, &base, edits) };
         let tree = tree.map_err(&failed)?;
         let before = self.held.as_ref().map(|held| held.tree);
-        let Brought { written: differ, modules } =
+        let Brought { written: differ, gone, modules } =
             self.bring(&repo, before, tree).map_err(&failed)?;
         if modules || !self.modules.is_empty() {
             self.submodules(&repo.index().map_err(&failed)?)?;
         }
+        gone.iter().for_each(|path| self.on_disk.forget(path));
+        self.note(&repo, &differ).map_err(&failed)?;
         self.made.retain(|path, _| !differ.contains(path));
         let waiting = self.filtered(&repo, &differ)?;
         self.held = Some(Held { commit: id, tree, index: Vec::new() });
@@ -61,6 +64,27 @@ impl PrivateRepo {
         self.keep_index()?;
         self.keep_open(repo);
         Ok(waiting)
+    }
+
+    /// Notes how files are that were written just now; all of them, the first time.
+    pub(super) fn note(
+        &mut self,
+        repo: &Repository,
+        written: &[PathBuf],
+    ) -> Result<(), git2::Error> {
+        let index = repo.index()?;
+        let is_submodule = |mode| mode == GITLINK;
+        if self.on_disk.is_empty() {
+            let all: Vec<(PathBuf, bool)> =
+                index.iter().map(|it| (path(&it.path), is_submodule(it.mode))).collect();
+            self.on_disk.note(&self.work, all.iter().map(|(path, is)| (path.as_path(), *is)));
+            return Ok(());
+        }
+        let entries = written
+            .iter()
+            .filter_map(|path| Some((path.as_path(), is_submodule(index.get_path(path, 0)?.mode))));
+        self.on_disk.note(&self.work, entries);
+        Ok(())
     }
 
     /// Notes what the index is now.
@@ -85,7 +109,6 @@ impl PrivateRepo {
         options.ignore_submodules(false).include_typechange(true);
         let diff = repo.diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
         let mut brought = Brought::default();
-        let mut gone_from_index = Vec::new();
         for delta in diff.deltas() {
             let file = |file: git2::DiffFile<'_>| file.path_bytes().map(path);
             if let Some(gone) = file(delta.old_file())
@@ -93,7 +116,7 @@ impl PrivateRepo {
             {
                 remove(&self.work, &gone)
                     .map_err(|error| git2::Error::from_str(&error.to_string()))?;
-                gone_from_index.push(gone);
+                brought.gone.push(gone);
             }
             brought.modules |= delta.new_file().mode() == FileMode::Commit;
             if let Some(wanted) = file(delta.new_file())
@@ -102,10 +125,10 @@ impl PrivateRepo {
                 brought.written.push(wanted);
             }
         }
-        if !gone_from_index.is_empty() {
+        if !brought.gone.is_empty() {
             let mut index = repo.index()?;
-            for gone in gone_from_index {
-                drop(index.remove_path(&gone));
+            for gone in &brought.gone {
+                drop(index.remove_path(gone));
             }
             index.write()?;
         }

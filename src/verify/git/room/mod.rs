@@ -8,6 +8,7 @@
 mod hold;
 mod large;
 mod made;
+mod on_disk;
 mod patterns;
 mod source;
 mod tidied;
@@ -23,6 +24,7 @@ use std::sync::{Mutex, PoisonError};
 use git2::{Repository, RepositoryInitOptions};
 
 use self::made::Made;
+use self::on_disk::OnDisk;
 pub use self::source::RoomSource;
 pub use self::tidied::Tidied;
 use super::plain::io_error;
@@ -40,6 +42,8 @@ pub struct PrivateRepo {
     held: Option<Held>,
     /// Files that a filter made of what the commit holds, as they were then.
     made: BTreeMap<PathBuf, Made>,
+    /// The files as they were when they were what is held.
+    on_disk: OnDisk,
     /// Untracked files with patterns, and what they hold.
     patterns: BTreeMap<PathBuf, Vec<u8>>,
     /// Submodules, by their paths.
@@ -91,6 +95,7 @@ impl PrivateRepo {
             branch,
             held: None,
             made: BTreeMap::new(),
+            on_disk: OnDisk::default(),
             patterns: BTreeMap::new(),
             modules: BTreeMap::new(),
             handle: Handle::default(),

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
+use super::on_disk::Look;
 use super::{PrivateRepo, failed, write};
 use crate::verify::error::VerifyError;
 use crate::verify::git::pipes::pattern_files;
@@ -31,26 +32,43 @@ impl PrivateRepo {
 
     /// Removes those that came since, and puts the others back. What lies in an ignored folder, such
     /// as a cache of packages, hides nothing.
-    pub(super) fn put_patterns_back(&mut self) -> Result<(), VerifyError> {
+    pub(super) fn put_patterns_back(&mut self, look: &Look) -> Result<(), VerifyError> {
         let repo = self.open()?;
         let failed = failed("read the index", &self.work);
         let mut index = repo.index().map_err(&failed)?;
         index.read(false).map_err(&failed)?;
-        let mut untracked = self.patterns_now();
+        let mut untracked = look.patterns.clone();
         untracked.retain(|path| index.get_path(path, 0).is_none());
+        self.put_back_patterns(&repo, untracked)?;
         // What a folder's own file says is asked only after those above it are in order.
+        for folder in &look.others {
+            if !repo.is_path_ignored(folder).map_err(&failed)? {
+                let inside = pattern_files(&self.work.join(folder)).into_iter();
+                let inside = inside.filter_map(|it| Some(it.strip_prefix(&self.work).ok()?.into()));
+                self.put_back_patterns(&repo, inside.collect())?;
+            }
+        }
+        drop(index);
+        self.keep_open(repo);
+        Ok(())
+    }
+
+    fn put_back_patterns(
+        &self,
+        repo: &Repository,
+        mut untracked: Vec<PathBuf>,
+    ) -> Result<(), VerifyError> {
+        let failed = failed("ask what git ignores", &self.work);
         untracked.sort_by_key(|path| path.components().count());
         for path in untracked {
             let at = self.work.join(&path);
             match self.patterns.get(&path) {
                 Some(kept) if content(&at).as_ref() != Some(kept) => write(&at, kept)?,
                 Some(_) => {}
-                None if is_in_ignored(&repo, &path).map_err(&failed)? => {}
+                None if is_in_ignored(repo, &path).map_err(&failed)? => {}
                 None => fs::remove_file(&at).map_err(io_error("remove", &at))?,
             }
         }
-        drop(index);
-        self.keep_open(repo);
         Ok(())
     }
 

@@ -4,17 +4,20 @@
 //! [`PrivateRepo::hold`] left them. Git's folder is written anew first, so that nothing in it hides a
 //! change.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use git2::build::CheckoutBuilder;
 use git2::{Delta, DiffOptions, Repository, StatusOptions};
 
 use super::hold::remove;
+use super::on_disk::Look;
 use super::tidied::Tidied;
-use super::{PrivateRepo, failed};
+use super::{Held, PrivateRepo, failed};
 use crate::model::{ChangeKind, PathChange};
 use crate::verify::error::VerifyError;
-use crate::verify::git::pipes::{is_read, remove_pipes};
+use crate::verify::git::pipes::is_read;
 use crate::verify::git::plain::path;
 
 impl PrivateRepo {
@@ -24,14 +27,11 @@ impl PrivateRepo {
     /// If a file cannot be written.
     pub fn tidy(&mut self) -> Result<Tidied, VerifyError> {
         let Some(held) = self.held.clone() else { return Ok(Tidied::default()) };
-        remove_pipes(&self.work);
-        self.reset(Some(held.commit), Some(&held.index))?;
-        self.put_patterns_back()?;
         let mut tidied = Tidied::default();
-        self.put_back(&mut tidied)?;
+        self.look_and_put_back(&held, &mut tidied)?;
         // What other patterns than the commit's hid is seen only now.
         if tidied.changed.iter().any(|change| is_read(&change.path)) {
-            self.put_back(&mut tidied)?;
+            self.look_and_put_back(&held, &mut tidied)?;
         }
         for (at, module) in &mut self.modules {
             let inside = module.tidy()?.changed.into_iter();
@@ -58,10 +58,33 @@ impl PrivateRepo {
         Ok(ignored)
     }
 
-    fn put_back(&mut self, tidied: &mut Tidied) -> Result<(), VerifyError> {
+    fn look_and_put_back(&mut self, held: &Held, tidied: &mut Tidied) -> Result<(), VerifyError> {
+        let before = SystemTime::now();
+        let look = self.on_disk.look(&self.work);
+        self.reset(Some(held.commit), Some(&held.index))?;
+        self.put_patterns_back(&look)?;
+        if look.doubtful.is_empty() && look.others.is_empty() && !look.odd {
+            return Ok(());
+        }
+        self.put_back(&look, before, tidied)
+    }
+
+    /// Puts back what differs among what is doubtful.
+    fn put_back(
+        &mut self,
+        look: &Look,
+        before: SystemTime,
+        tidied: &mut Tidied,
+    ) -> Result<(), VerifyError> {
         let failed = failed("put the proof room back", &self.work);
         let repo = self.open()?;
-        let mut changed = differences(&repo).map_err(&failed)?;
+        let mut changed = differences(&repo, look).map_err(&failed)?;
+        let differs: HashSet<&PathBuf> = changed.iter().map(|change| &change.path).collect();
+        for (path, stat) in &look.doubtful {
+            if let Some(stat) = stat.filter(|_| !differs.contains(path)) {
+                self.on_disk.note_seen(path, stat, before);
+            }
+        }
         changed.retain(|change| !self.is_as_made(&change.path));
         if changed.is_empty() {
             self.keep_open(repo);
@@ -71,12 +94,15 @@ impl PrivateRepo {
             |source| VerifyError::Io { operation: "put back", path: self.work.clone(), source };
         let mut written = Vec::new();
         for change in &changed {
+            // libgit2 leaves a file alone that has the size and the time of the index.
+            remove(&self.work, &change.path).map_err(gone)?;
             match change.kind {
-                ChangeKind::Added => remove(&self.work, &change.path).map_err(gone)?,
+                ChangeKind::Added => {}
                 ChangeKind::Modified | ChangeKind::Deleted => written.push(change.path.clone()),
             }
         }
         self.check_out(&repo, &written).map_err(&failed)?;
+        self.note(&repo, &written).map_err(&failed)?;
         tidied.waiting.extend(self.filtered(&repo, &written)?);
         self.keep_index()?;
         self.keep_open(repo);
@@ -97,9 +123,18 @@ impl PrivateRepo {
     }
 }
 
-/// What differs between the index and the working tree.
-fn differences(repo: &Repository) -> Result<Vec<PathChange>, git2::Error> {
+/// More paths are not looked at one by one.
+const MOST: usize = 500;
+
+/// What differs between the index and the working tree, among what is doubtful.
+fn differences(repo: &Repository, look: &Look) -> Result<Vec<PathChange>, git2::Error> {
     let mut options = DiffOptions::new();
+    if !look.odd && look.doubtful.len() + look.others.len() <= MOST {
+        options.disable_pathspec_match(true);
+        for path in look.doubtful.iter().map(|(path, _)| path).chain(&look.others) {
+            options.pathspec(path.as_os_str().as_encoded_bytes());
+        }
+    }
     options.include_untracked(true).recurse_untracked_dirs(true).include_typechange(true);
     options.ignore_submodules(true);
     let diff = repo.diff_index_to_workdir(None, Some(&mut options))?;

@@ -1,0 +1,165 @@
+//! What state.json says of a task's start, where no run on this machine vouches for it, as in a
+//! fresh clone: it is derived again from the history and with the checks.
+//!
+//! Invariant: a start that is too late makes old tests of what an agent changed, and one that is too
+//! early makes new ones of what a human wrote. So a claim that differs from what is derived does not
+//! count. What a shallow clone cannot show stays as it is.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::EngineError;
+use super::past_runs::is_of;
+use super::resumed::Resumed;
+use super::run::Run;
+use super::state;
+use crate::events::{any, first, journals};
+use crate::model::{Checkpoint, CriterionKey, Event, EventKind, FirstStatus, Oid, Task, TaskState};
+use crate::verify::{
+    CheckPhase, FirstWork, Layout, PlannedCheck, Repo, STATE, VerifyError, Warmth, first_seen,
+    is_work, plan,
+};
+
+/// Puts the start, the harness, and earlier work in state.json right.
+pub(super) fn derive_start(
+    repo: &dyn Repo,
+    layout: &Layout,
+    journals: &[PathBuf],
+    resumed: &mut Resumed,
+) -> Result<(), EngineError> {
+    let mut state = state::load(repo, layout)?.state;
+    let Some(claimed) = state.start.clone() else { return Ok(()) };
+    if journals.iter().any(|journal| vouches(journal, layout)) {
+        return Ok(());
+    }
+    let start = match repo.first_work(layout)? {
+        FirstWork::On(commit) => commit,
+        FirstWork::None => repo.checkpoint()?.head,
+        FirstWork::Unknown => return Ok(()),
+    };
+    let mut wrong = Vec::new();
+    if claimed != start {
+        wrong.push(format!("state.json says that the task began at {}", claimed.short()));
+    }
+    if state.harness.take().is_some_and(|harness| repo.files(&harness, &[]).is_ok()) {
+        wrong.push("state.json names tests and scripts that no run on this machine knows".into());
+    }
+    let then = format!(
+        ": by the history it began at {}, and tests and scripts count as they were there",
+        start.short()
+    );
+    resumed.notices.extend(wrong.into_iter().map(|claim| claim + &then));
+    for key in without_work(repo, layout, &start, &state)? {
+        state.entry(&key).worked = None;
+        resumed.notices.push(format!(
+            "state.json says that an attempt at `{}` left work in a commit, but that is none of \
+             the task's since it began: it does not count",
+            key.text
+        ));
+    }
+    state.start = Some(start);
+    if state != state::load(repo, layout)?.state {
+        state::write(repo.root(), layout, &state)?;
+    }
+    Ok(())
+}
+
+/// Did a run of the task get as far as an agent's turn here?
+fn vouches(journal: &Path, layout: &Layout) -> bool {
+    let is_ours = first(journal).ok().flatten().is_some_and(|event| is_of(layout, &event));
+    let is_turn = |event: &Event| matches!(event.kind, EventKind::IterationStarted { .. });
+    is_ours && any(journal, is_turn).unwrap_or(false)
+}
+
+/// Criteria whose earlier work is not what state.json says.
+fn without_work(
+    repo: &dyn Repo,
+    layout: &Layout,
+    start: &Oid,
+    state: &TaskState,
+) -> Result<Vec<CriterionKey>, VerifyError> {
+    let claims = || state.criteria.iter().filter_map(|it| Some((&it.key, it.worked.as_ref()?)));
+    if claims().next().is_none() {
+        return Ok(Vec::new());
+    }
+    let from = Checkpoint { head: start.clone(), ..repo.checkpoint()? };
+    let since = repo.since(&from, &layout.prefix())?.commits;
+    let is_shown = |worked: &Oid| since.iter().any(|it| it.id == *worked && is_work(it, layout));
+    Ok(claims().filter(|(_, worked)| !is_shown(worked)).map(|(key, _)| key.clone()).collect())
+}
+
+impl Run {
+    /// Runs checks where the task began, if only state.json says how they ended there, and commits
+    /// what differs from its claims: the next run on this machine believes it.
+    pub(super) async fn derive_first_seen(&mut self, task: &Task) -> Result<(), EngineError> {
+        let Some(start) = self.claimed_start()? else { return Ok(()) };
+        let planned = plan(task, CheckPhase::Baseline, self.baseline.millis());
+        let is_claimed = |check: &PlannedCheck| self.state.first_seen(&check.command).is_some();
+        let planned: Vec<PlannedCheck> = planned.into_iter().filter(is_claimed).collect();
+        if !planned.is_empty() && self.rooms.is_some() {
+            let mut claimed = std::mem::take(&mut self.state.first_seen);
+            let checks = Arc::clone(&self.parts.checks);
+            let ran = (planned.as_slice(), checks.as_ref());
+            let proved = self.prove_at(Warmth::Warm, &start, (task, None), ran).await;
+            let files = self.parts.repo.files(&start, &[])?;
+            let derived = first_seen(&proved?.checks, &files, &self.parts.table);
+            for seen in derived {
+                let Some(claim) = claimed.iter_mut().find(|it| it.command == seen.command) else {
+                    continue;
+                };
+                if let Some(ended) = softer_than(claim.status, seen.status) {
+                    self.notice(&format!(
+                        "state.json says otherwise, but before the work `{}` {ended}",
+                        seen.command
+                    ))?;
+                }
+                let was_green = claim.status == FirstStatus::Green;
+                *claim = seen;
+                if was_green {
+                    claim.status = FirstStatus::Green;
+                }
+            }
+            self.state.first_seen = claimed;
+        }
+        if self.interrupted().is_none() && self.differs_from_committed()? {
+            self.commit_state()?;
+        }
+        Ok(())
+    }
+
+    /// The start, if nothing on this machine vouches for what state.json says of it.
+    fn claimed_start(&self) -> Result<Option<Oid>, EngineError> {
+        let Some(runs) = self.parts.run_folder.parent() else { return Ok(None) };
+        let known = journals(runs)?.iter().any(|journal| vouches(journal, &self.parts.layout));
+        Ok(self.state.start.clone().filter(|_| !known && self.start_here.is_none()))
+    }
+
+    /// Does the committed state.json say something else of the start?
+    fn differs_from_committed(&self) -> Result<bool, EngineError> {
+        let repo = self.parts.repo.as_ref();
+        let head = repo.checkpoint()?.head;
+        let held = repo.held(&head, &self.parts.layout.file(STATE))?;
+        let held = held.and_then(|held| serde_json::from_slice::<TaskState>(&held).ok());
+        let Some(committed) = held else { return Ok(false) };
+        let is_here = |harness: &Oid| repo.files(harness, &[]).is_ok();
+        let worked = |key| self.state.find(key).and_then(|entry| entry.worked.as_ref());
+        let mut entries = committed.criteria.iter();
+        Ok(committed.start != self.state.start
+            || committed.first_seen != self.state.first_seen
+            || committed
+                .harness
+                .is_some_and(|it| Some(&it) != self.state.harness.as_ref() && is_here(&it))
+            || entries.any(|it| it.worked.is_some() && it.worked.as_ref() != worked(&it.key)))
+    }
+}
+
+/// How a check ended, if a claim makes a proof easier than that.
+fn softer_than(claim: FirstStatus, derived: FirstStatus) -> Option<&'static str> {
+    match (claim, derived) {
+        (FirstStatus::Red | FirstStatus::Missing, FirstStatus::Green) => Some("passes"),
+        (FirstStatus::Missing, FirstStatus::Red) => Some("finds a test"),
+        (FirstStatus::Green, _)
+        | (FirstStatus::Red, FirstStatus::Red | FirstStatus::Missing)
+        | (FirstStatus::Missing, FirstStatus::Missing) => None,
+    }
+}

@@ -1,0 +1,251 @@
+//! The proof rooms of a run: one that stays warm, and new ones in which nothing has run.
+//!
+//! Invariant: nothing that an agent did after the run's start reaches a room, but the commits that
+//! are to be proven. The room in use is at the same path as every other one, since what `setup:`
+//! makes may know that path. What does NOT live here: how a check runs in a room.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::checks::{CheckOptions, Checks};
+use super::error::VerifyError;
+use super::git::{PrivateRepo, RoomSource};
+use super::harness::{SourceTree, Table, TreeEdit};
+use super::master::{IgnoredCopy, Master, RoomFolders, SeenAt, Warmth};
+use super::plan::PlannedCheck;
+use super::proof_room::{ProofRoom, Shown};
+use super::room_lacks::leads_back;
+use super::room_place::RoomPlace;
+use super::setup::{RoomSetup, SetupInputs};
+use super::ways_back::{texts, ways_back};
+use crate::model::{CheckResult, Oid};
+use crate::sys::remove_tree;
+
+/// The rooms of a run.
+#[derive(Debug)]
+pub struct ProofRooms {
+    source: RoomSource,
+    root: PathBuf,
+    base: PathBuf,
+    seen_at: SeenAt,
+    branch: String,
+    master: Master,
+    /// What `setup:` made, and from what.
+    set_up: Option<(IgnoredCopy, SetupInputs)>,
+    /// What the human left uncommitted, and is shown with every commit.
+    human: Vec<TreeEdit>,
+    warm: Option<ProofRoom>,
+    /// The warm room is not at its path, since another one is.
+    aside: bool,
+}
+
+impl ProofRooms {
+    /// Rooms in a folder of the run.
+    pub fn new(
+        (source, branch): (RoomSource, String),
+        root: &Path,
+        folders: RoomFolders<'_>,
+        master: Master,
+        human: Vec<TreeEdit>,
+    ) -> Self {
+        Self {
+            source,
+            root: root.to_owned(),
+            base: folders.base.to_owned(),
+            seen_at: folders.seen_at,
+            branch,
+            master,
+            set_up: None,
+            human,
+            warm: None,
+            aside: false,
+        }
+    }
+
+    /// Prepares the warm room with a task's `setup:`, before any agent works. Later rooms are
+    /// filled with what it made there. Returns the command that failed.
+    ///
+    /// # Errors
+    /// If the room cannot be made.
+    pub async fn set_up(
+        &mut self,
+        commit: &Oid,
+        setup: &RoomSetup,
+        files: &dyn SourceTree,
+        (checks, options): (&dyn Checks, &CheckOptions),
+    ) -> Result<Option<CheckResult>, VerifyError> {
+        if setup.commands.is_empty() {
+            return Ok(None);
+        }
+        let (taken, inputs) = (self.base.join("setup"), SetupInputs::of(setup, files));
+        let room = self.warm()?;
+        let shown = Shown { commit, edits: &[] };
+        let failed = room.set_up_first(shown, (setup, &inputs), (checks, options)).await?;
+        if failed.is_none() {
+            let ignored = room.ignored()?;
+            let made = IgnoredCopy::take(room.work(), ignored, taken)?;
+            self.set_up = Some((made, inputs));
+        }
+        Ok(failed)
+    }
+
+    /// Says which files that git ignores lead commands from a room back to the repository's own
+    /// working tree: there checks would test what an agent may change at any time. `files` are the
+    /// commit's.
+    ///
+    /// # Errors
+    /// If the room cannot be brought to the commit, or git cannot say what it ignores.
+    pub async fn leads_back(
+        &mut self,
+        commit: &Oid,
+        planned: &[PlannedCheck],
+        (files, table): (&dyn SourceTree, &Table),
+        to_run: (&dyn Checks, &CheckOptions),
+    ) -> Result<Option<String>, VerifyError> {
+        let root = self.root.clone();
+        let room = self.warm()?;
+        if room.elsewhere().is_none() {
+            return Ok(None);
+        }
+        room.run(Shown { commit, edits: &[] }, &[], to_run.0, to_run.1).await?;
+        let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
+        let texts = texts(files, table, &commands);
+        let ignored = room.ignored()?;
+        Ok(leads_back(&ways_back(room.work(), &ignored, &root, &texts)))
+    }
+
+    /// The room that stays warm during the run.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn warm(&mut self) -> Result<&mut ProofRoom, VerifyError> {
+        let room = self.take(Warmth::Warm)?;
+        Ok(self.warm.insert(room))
+    }
+
+    /// Takes the warm room, or a cold one that no check has run in.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub(super) fn take(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
+        match warmth {
+            Warmth::Warm => self.move_back()?,
+            Warmth::Cold => return self.fresh(Warmth::Cold),
+        }
+        match self.warm.take() {
+            Some(room) => Ok(room),
+            None => self.fresh(Warmth::Warm),
+        }
+    }
+
+    /// Gives a room back: a warm one stays, a cold one goes.
+    pub(super) fn give_back(&mut self, room: ProofRoom, warmth: Warmth) {
+        match warmth {
+            Warmth::Warm => self.warm = Some(room),
+            Warmth::Cold => room.remove(),
+        }
+    }
+
+    /// A room in which nothing has run, with build output or without.
+    pub(super) fn fresh(&mut self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
+        self.move_aside()?;
+        self.make(warmth)
+    }
+
+    /// What the human left uncommitted.
+    pub fn human(&self) -> &[TreeEdit] {
+        &self.human
+    }
+
+    /// Where the branch was when the last run ended; none if there was none on this machine.
+    pub fn last_head(&self) -> Option<Oid> {
+        self.master.head().map(Oid::new)
+    }
+
+    /// Brings files back that git ignored before an agent came, and that went with its commits.
+    pub fn bring_back(&self, gone: &[PathBuf]) {
+        for path in gone {
+            if let Err(error) = self.master.copied().bring_back(&self.root, path) {
+                tracing::debug!(%error, "an ignored file is in the held work alone");
+            }
+        }
+    }
+
+    /// What people are told about the copies.
+    pub fn notes(&self) -> &[String] {
+        self.master.notes()
+    }
+
+    /// Ends the use of the copy of ignored files: what changes from now on, the human changes.
+    pub fn close(&self, head: &Oid, ignored: &[PathBuf]) {
+        if let Err(error) = self.master.close(head.as_str(), ignored) {
+            tracing::debug!(%error, "the next run cannot tell who changed ignored files");
+        }
+    }
+
+    /// The warm room makes way for another one.
+    fn move_aside(&mut self) -> Result<(), VerifyError> {
+        if self.warm.is_some() && !self.aside {
+            let (at, aside) = self.folders();
+            fs::rename(&at, &aside).map_err(failed("move the proof room", &at))?;
+            self.aside = true;
+        }
+        Ok(())
+    }
+
+    /// The warm room is where it was; what is left of another one goes.
+    fn move_back(&mut self) -> Result<(), VerifyError> {
+        if self.aside {
+            let (at, aside) = self.folders();
+            clear(&at)?;
+            fs::rename(&aside, &at).map_err(failed("move the proof room", &at))?;
+            self.aside = false;
+        }
+        Ok(())
+    }
+
+    /// Of the room in use, and of a warm one that made way.
+    fn folders(&self) -> (PathBuf, PathBuf) {
+        (self.base.join("room"), self.base.join("aside"))
+    }
+
+    fn make(&self, warmth: Warmth) -> Result<ProofRoom, VerifyError> {
+        let (folder, _) = self.folders();
+        clear(&folder)?;
+        // Tools take names from the folder they run in: it keeps the repository's.
+        let work = folder.join("tree").join(self.root.file_name().unwrap_or("work".as_ref()));
+        let objects = folder.join("objects");
+        let room =
+            PrivateRepo::new(self.source.clone(), work.clone(), objects, self.branch.clone())?;
+        let (made, inputs) = self.set_up.clone().unzip();
+        made.unwrap_or_else(|| self.master.copied()).fill(&work, warmth)?;
+        let place = RoomPlace {
+            seen_at: match self.seen_at {
+                SeenAt::OwnPath => self.root.clone(),
+                SeenAt::ItsPlace => work.clone(),
+            },
+            work,
+            own: self.root.clone(),
+            folder,
+            borrowed: Vec::new(),
+            shared: self.master.shared().to_vec(),
+        };
+        Ok(ProofRoom::new(room, place, self.human.clone(), inputs))
+    }
+}
+
+/// Removes a folder, if it is there.
+fn clear(folder: &Path) -> Result<(), VerifyError> {
+    match remove_tree(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("remove the proof room", folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn failed(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> VerifyError {
+    let path = path.to_owned();
+    move |source| VerifyError::Io { operation, path, source }
+}
