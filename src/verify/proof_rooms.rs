@@ -108,11 +108,20 @@ impl ProofRooms {
         if room.elsewhere().is_none() {
             return Ok(None);
         }
-        room.run(Shown { commit, edits: &[] }, &[], to_run.0, to_run.1).await?;
         let commands: Vec<&str> = planned.iter().map(|check| check.command.as_str()).collect();
         let texts = texts(files, table, &commands);
-        let ignored = room.ignored()?;
-        Ok(leads_back(&ways_back(room.work(), &ignored, &root, &texts)))
+        let mut found = Vec::new();
+        // A check may make its own environment for where it is, as `uv run` does: that leads back
+        // only until the check has run.
+        for checks in [&[], planned] {
+            room.run(Shown { commit, edits: &[] }, checks, to_run.0, to_run.1).await?;
+            let ignored = room.ignored()?;
+            found = ways_back(room.work(), &ignored, &root, &texts);
+            if found.is_empty() {
+                break;
+            }
+        }
+        Ok(leads_back(&found))
     }
 
     /// The room that stays warm during the run.
