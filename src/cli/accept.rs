@@ -75,6 +75,11 @@ fn find<'a>(
     let mut by_text = task.criteria.iter().filter(|criterion| criterion.key.text == named);
     let found = of_line.or_else(|| by_text.find(held));
     let work = found.and_then(|it| Some((it, state.find(&it.key)?.held.clone()?)));
+    if let (Some(line), None) = (line, found) {
+        let lines = task.criteria.iter().map(|it| it.line.to_string()).collect::<Vec<_>>();
+        return Err(Failure::new(ExitCode::Usage, format!("there is no criterion on line {line}"))
+            .hint(format!("criteria are on the lines {}", lines.join(", "))));
+    }
     work.ok_or_else(|| {
         let known = task.criteria.iter().filter(held);
         let known: Vec<_> = known.map(|it| format!("{} (line {})", it.key.text, it.line)).collect();

@@ -26,6 +26,7 @@ use super::command_names::next_commands;
 use super::context::TaskContext;
 use super::failure::Failure;
 use super::gc::{self, Heartbeat};
+use super::harness::harness_table;
 use super::launch::{self, Mount, Scratch, Start};
 use super::recipe::bridge_under;
 use super::room_checks::RoomChecks;
@@ -46,7 +47,6 @@ use crate::sys::atomic;
 use crate::sys::clock::Clock;
 use crate::verify::{
     Around, CommitsAlone, Identity, MasterFolder, Preflight, ProofRooms, Repo as _, RoomFolders,
-    Table, VerifyError,
 };
 
 /// Bytes that a run must be able to write in each folder it writes to, or it does not start.
@@ -389,12 +389,6 @@ fn around(tier: Tier) -> Result<Option<Around>, Failure> {
         (Tier::Full, _) | (_, None) => Ok(None),
         (Tier::Partial | Tier::Off, Some(home)) => Ok(Some(Around::look(&home, &path)?)),
     }
-}
-
-/// Which files are tests and configuration.
-pub(super) fn harness_table(settings: &Settings) -> Result<Table, VerifyError> {
-    let glob = || settings.harness.join(", ");
-    Table::new(&settings.harness).map_err(|source| VerifyError::Glob { glob: glob(), source })
 }
 
 /// Copies what the proof rooms need, before an agent comes.

@@ -1,5 +1,6 @@
 //! `log`: prints the events of a run, through the reporters of a live run.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use super::args::LogArgs;
 use super::command_names::start_command;
 use super::context::{RepoContext, TaskContext};
 use super::failure::Failure;
+use super::print::complain;
 use super::runtime::runtime;
 use super::status::last_run;
 use crate::events::{JOURNAL_FILE, Journal, JournalLine, follow, newest};
@@ -27,10 +29,16 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
     } else {
         Box::new(Plain::new(out, Clock::system(), 100))
     };
-    let mut show = move |line: JournalLine| match line {
-        // A closed stream ends the command without an error.
+    let (mut streams, mut shown) = (BTreeSet::new(), false);
+    let mut show = |line: JournalLine| match line {
         JournalLine::Event(event) => {
-            !is_shown(&event, args.stream.as_deref()) || reporter.on_event(&event).is_ok()
+            if let EventKind::EventPushed { stream, .. } = &event.kind {
+                streams.insert(stream.clone());
+            }
+            let is_shown = is_shown(&event, args.stream.as_deref());
+            shown |= is_shown;
+            // A closed stream ends the command without an error.
+            !is_shown || reporter.on_event(&event).is_ok()
         }
         JournalLine::Unknown { .. } if args.stream.is_some() => true,
         JournalLine::Unknown { line, kind } => {
@@ -52,6 +60,11 @@ pub(super) fn log(directory: Option<&Path>, args: &LogArgs) -> Result<u8, Failur
         if !show(line) {
             break;
         }
+    }
+    if let (Some(asked), false) = (&args.stream, shown) {
+        let known = streams.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        complain(&format!("nothing was pushed to `{asked}` in this run; its streams: {known}"));
     }
     Ok(0)
 }

@@ -26,6 +26,7 @@ mod failure;
 mod gateway;
 mod gc;
 mod guardian;
+mod harness;
 mod hook;
 mod hooks;
 mod init;

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::args::{PolicyArgs, PolicyCommand};
-use super::assemble::harness_table;
 use super::context::{RepoContext, TaskContext};
 use super::failure::{Failure, unreadable};
+use super::harness::harness_table;
 use super::paths::{canonical, temporary};
 use super::print::{say, say_json};
 use super::{openings, tier};

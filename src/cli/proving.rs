@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::assemble::harness_table;
 use super::context::TaskContext;
 use super::failure::Failure;
+use super::harness::harness_table;
 use super::launch::{self, Scratch};
 use super::paths;
 use super::room_checks::RoomChecks;

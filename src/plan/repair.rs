@@ -13,6 +13,8 @@ use crate::model::{Complexity, SubTask, TaskPlan};
 
 /// Most sub-tasks of a plan: each is a session.
 const MOST: usize = 50;
+/// Keys of a sub-task that name those before it.
+const INSIDE: [&str; 3] = ["dependencies", "dependsOn", "depends_on"];
 /// Most places of an answer where a plan may begin.
 const MOST_BEGINNINGS: usize = 1000;
 
@@ -46,17 +48,24 @@ fn objects(text: &str) -> impl Iterator<Item = Map<String, Value>> {
 
 /// The plan that an object holds, if it can be repaired.
 fn read(object: &Map<String, Value>) -> Option<TaskPlan> {
-    let tasks = object.get("tasks")?.as_array()?;
-    if tasks.is_empty() || tasks.len() > MOST {
+    let given = object.get("tasks")?.as_array()?;
+    if given.is_empty() || given.len() > MOST {
         return None;
     }
     let tasks: Vec<SubTask> =
-        tasks.iter().enumerate().map(|(at, task)| sub_task(at, task)).collect::<Option<_>>()?;
+        given.iter().enumerate().map(|(at, task)| sub_task(at, task)).collect::<Option<_>>()?;
     let ids: BTreeSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     if ids.len() < tasks.len() {
         return None;
     }
-    let dependencies = dependencies(object.get("dependencies"), &ids);
+    let beside = object.get("dependencies").and_then(Value::as_object).into_iter().flatten();
+    let beside = beside.map(|(id, before)| (id.trim(), before));
+    // A model may write them into the sub-task instead.
+    let inside = tasks.iter().zip(given).flat_map(|(task, given)| {
+        let before = INSIDE.iter().filter_map(|key| given.get(key));
+        before.map(|before| (task.id.as_str(), before))
+    });
+    let dependencies = dependencies(beside.chain(inside), &ids);
     let plan = TaskPlan { tasks, dependencies, fallback: false };
     waves(&plan).is_some().then_some(plan)
 }
@@ -90,18 +99,19 @@ fn name(id: &Value) -> Option<String> {
 }
 
 /// Those between two sub-tasks that there are, each once.
-fn dependencies(given: Option<&Value>, ids: &BTreeSet<&str>) -> BTreeMap<String, Vec<String>> {
-    let mut all = BTreeMap::new();
-    for (id, before) in given.and_then(Value::as_object).into_iter().flatten() {
-        let id = id.trim();
-        let mut named: Vec<String> = Vec::new();
+fn dependencies<'g>(
+    given: impl Iterator<Item = (&'g str, &'g Value)>,
+    ids: &BTreeSet<&str>,
+) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (id, before) in given.filter(|(id, _)| ids.contains(id)) {
         for other in before.as_array().into_iter().flatten().filter_map(name) {
-            if other != id && ids.contains(other.as_str()) && !named.contains(&other) {
-                named.push(other);
+            if other != id && ids.contains(other.as_str()) {
+                let named = all.entry(id.to_owned()).or_default();
+                if !named.contains(&other) {
+                    named.push(other);
+                }
             }
-        }
-        if ids.contains(id) && !named.is_empty() {
-            all.insert(id.to_owned(), named);
         }
     }
     all
@@ -116,6 +126,20 @@ mod tests {
 
     fn ids(plan: &TaskPlan) -> Vec<&str> {
         plan.tasks.iter().map(|task| task.id.as_str()).collect()
+    }
+
+    #[test]
+    fn dependencies_count_where_a_model_writes_them() {
+        let tasks = [
+            json!({"id": "a", "description": "do a"}),
+            json!({"id": "b", "description": "do b", "dependencies": ["a", "b", "x"]}),
+            json!({"id": "c", "description": "do c", "dependsOn": ["a"], "depends_on": ["b"]}),
+        ];
+        let plan = json!({"tasks": tasks, "dependencies": {"c": ["a"], "nobody": ["a"]}});
+        let expected = [("b", vec!["a"]), ("c", vec!["a", "b"])];
+        let expected = expected
+            .map(|(id, before)| (id.to_owned(), before.into_iter().map(str::to_owned).collect()));
+        assert_eq!(repair("goal", &plan.to_string()).dependencies, BTreeMap::from(expected));
     }
 
     #[test]

@@ -15,7 +15,8 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::setsid;
 use serde::{Deserialize, Serialize};
 
-use super::landlock::{LandlockRules, limited};
+use super::landlock::limited;
+use super::limits::LandlockRules;
 use super::namespaces::{
     mount_overlay, mount_read_only, namespaces_of, open_read_only, own_namespace,
 };

@@ -5,12 +5,9 @@
 //! signals are enforced by kernels that can.
 
 use std::io;
-use std::path::PathBuf;
 use std::process::Command;
 
-use serde::{Deserialize, Serialize};
-
-use super::network::Network;
+use super::limits::LandlockRules;
 
 /// This process cannot be limited.
 #[derive(Debug, thiserror::Error)]
@@ -21,23 +18,6 @@ pub enum LandlockError {
         /// The missing part.
         why: String,
     },
-}
-
-/// What a process may do. Missing paths are skipped.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LandlockRules {
-    /// What it may write, or write below. Devices that hold nothing, such as
-    /// `/dev/null`, are always among it.
-    pub writable: Vec<PathBuf>,
-    /// What it may read and run, if not everything.
-    pub readable: Option<Vec<PathBuf>>,
-    /// The network that it may use. Landlock knows ports and no hosts: `Own` closes the ports
-    /// below 1024, and leaves those that servers of tests use.
-    pub network: Network,
-    /// Ports below 1024 that it may connect to.
-    pub ports: Vec<u16>,
-    /// May it signal other processes?
-    pub signals: bool,
 }
 
 /// Checks that this system can put such limits on programs.
@@ -70,7 +50,9 @@ mod rules {
 
     use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-    use crate::sandbox::landlock::{LandlockError, LandlockRules, Network};
+    use crate::sandbox::landlock::LandlockError;
+    use crate::sandbox::limits::LandlockRules;
+    use crate::sandbox::network::Network;
 
     /// Supported by every kernel with Landlock.
     const LEAST: ABI = ABI::V1;
@@ -184,7 +166,8 @@ mod rules {
     use std::path::PathBuf;
     use std::process::{Command, Stdio};
 
-    use crate::sandbox::landlock::{LandlockError, LandlockRules};
+    use crate::sandbox::landlock::LandlockError;
+    use crate::sandbox::limits::LandlockRules;
     use crate::sandbox::seatbelt::profile;
 
     /// The program of macOS that starts another one behind a profile.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::full::{HOMES, SYSTEM_SECRETS, View};
 use super::home::{Secrets, holds_hidden, visible};
-use super::landlock::LandlockRules;
+use super::limits::LandlockRules;
 
 /// Caches in HOME without which builds fail, and that no program runs code of by itself.
 const CACHES: [&str; 19] = [

@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::landlock::LandlockRules;
+use super::limits::LandlockRules;
 use super::network::Network;
 
 /// One step towards what a sandbox shows.

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::landlock::LandlockRules;
+use super::limits::LandlockRules;
 use super::network::Network;
 
 /// Devices that hold nothing.

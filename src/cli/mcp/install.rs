@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 
+use super::allowed::AllowedTasks;
 use crate::cli::args::{McpClient, McpInstallArgs, McpServeArgs, ToolSet};
 use crate::cli::context::RepoContext;
 use crate::cli::failure::Failure;
@@ -241,8 +242,13 @@ fn entry(
     serve: &McpServeArgs,
 ) -> Result<CstInputValue, Failure> {
     let mut args = Vec::new();
-    // These are started in a folder of their own.
-    if client == McpClient::Openclaw {
+    if !serve.allow_task.is_empty() {
+        // The server would not start.
+        AllowedTasks::read(named, &serve.allow_task)?;
+    }
+    // These are started in a folder of their own, or the tasks are of one repository.
+    let elsewhere = client == McpClient::Copilot && !serve.allow_task.is_empty();
+    if client == McpClient::Openclaw || elsewhere {
         args.extend(["-C".to_owned(), canonical(&directory(named)?).display().to_string()]);
     }
     args.extend(["mcp".to_owned(), "serve".to_owned()]);

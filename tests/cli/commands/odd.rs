@@ -27,6 +27,35 @@ fn what_init_makes_the_other_commands_take() {
 }
 
 #[test]
+fn what_does_not_exist_is_told_with_what_does() {
+    let repo = Repo::new(THREE);
+    for (words, code, says) in [
+        (
+            &["tasks/demo", "--gateway", "9401"][..],
+            2,
+            "error: `--gateway 9401` is two words: write `--gateway=9401`\n",
+        ),
+        (&["tasks/demo", "--sandbox", "full"], 2, "write `--sandbox=full`\n"),
+        (&["accept", "demo", "99"], 2, "error: there is no criterion on line 99\nhint: criteria"),
+        (
+            &["mcp", "install", "claude", "--allow-task", "nope"],
+            7,
+            "error: no task named `nope`; available tasks: demo\n",
+        ),
+    ] {
+        let ran = repo.ralph(words);
+        assert_eq!(ran.code, Some(code), "{words:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{words:?}: {}", ran.stderr);
+    }
+    assert_eq!(repo.status(), "");
+    repo.run(HONEST, &[]);
+    let ran = repo.ralph(&["log", "--stream", "builds"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
+    let says = "nothing was pushed to `builds` in this run; its streams: none\n";
+    assert_eq!(ran.stderr, says);
+}
+
+#[test]
 fn an_unknown_command_names_the_one_that_was_meant() {
     let repo = Repo::new(THREE);
     for (words, says) in [

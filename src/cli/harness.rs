@@ -1,0 +1,10 @@
+//! The harness, with what the settings add to it.
+
+use crate::config::Settings;
+use crate::verify::{Table, VerifyError};
+
+/// Which files are tests and configuration.
+pub(super) fn harness_table(settings: &Settings) -> Result<Table, VerifyError> {
+    let glob = || settings.harness.join(", ");
+    Table::new(&settings.harness).map_err(|source| VerifyError::Glob { glob: glob(), source })
+}
