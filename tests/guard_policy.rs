@@ -559,3 +559,44 @@ fn a_task_opens_single_files_folders_and_commands() {
         "a task does not lift what a rule denies"
     );
 }
+
+#[test]
+fn the_token_of_a_gateway_is_denied_in_every_tier_even_where_it_is_only_named() {
+    let place = Place::new();
+    let folder = place.home.join(".copilot/extensions/tap");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join(".provider-token"), "x\n").expect("a file");
+    for tier in [Tier::Full, Tier::Partial, Tier::Off] {
+        let mut policy = place.policy("");
+        policy.tier = tier;
+        for command in [
+            "ls ~/.copilot/extensions/tap",
+            "ls -la ~/.copilot/extensions/tap/",
+            "stat ~/.copilot/extensions/tap/.provider-token.lock",
+            "test -e ~/.copilot/extensions/tap/.gateway-port",
+            "cd ~/.copilot/extensions/tap && ls",
+            "cd ~/.copilot/extensions && cat tap/.prov*",
+            "cat ~/.copilot/extensions/tap/.mcp*",
+            "find ~/.copilot/extensions/tap -type f",
+            "find ~ -name .provider-token -exec cat {} +",
+            "find ~ -iname .MCP-token",
+            "rm -rf ~/.copilot/extensions/tap",
+            "rm ~/.copilot/extensions/tap/.provider-token",
+            "rmdir ~/.copilot/extensions/tap",
+            "mv ~/.copilot/extensions/tap x",
+            "cp -r ~/.copilot/extensions/tap x",
+            "touch ~/.copilot/extensions/tap/x",
+        ] {
+            let rule = line(command, &policy);
+            let sandboxed = tier != Tier::Off;
+            // Without a sandbox, much else about such a line is refused before.
+            assert!(
+                rule == "secret.file" || !sandboxed && rule != "allow",
+                "{tier:?} {command}: {rule}"
+            );
+        }
+        for command in ["ls src", "find . -name lib.rs", "cat src/*.rs", "rg token src"] {
+            assert_eq!(line(command, &policy), "allow", "{tier:?} {command}");
+        }
+    }
+}

@@ -22,9 +22,9 @@ const COPILOT_SETTINGS: [&str; 8] = [
     "copilot-instructions.md",
 ];
 
-/// Other agents by a word of their command, with the folders in HOME that hold their logins and
-/// conversations.
-const OTHERS: [(&str, &[&str]); 9] = [
+/// Other agents by a word that a file name of their command has, with the folders in HOME that hold
+/// their logins and conversations.
+const OTHERS: [(&str, &[&str]); 8] = [
     ("claude", &[".claude", ".claude.json"]),
     ("codex", &[".codex"]),
     ("gemini", &[".gemini"]),
@@ -33,8 +33,10 @@ const OTHERS: [(&str, &[&str]); 9] = [
     ("qwen", &[".qwen"]),
     ("cursor", &[".cursor", ".config/cursor"]),
     ("kiro", &[".kiro"]),
-    ("copilot", &[".copilot"]),
 ];
+/// The same for a command that has the Copilot CLI, but not as the runner starts it. Only this very
+/// file name: the runner's own has the word, too.
+const COPILOT: (&str, &[&str]) = ("copilot", &[".copilot"]);
 /// Files in these folders that configure the agent.
 const SETTINGS: [&str; 6] =
     ["settings.json", "settings.local.json", "config.toml", "mcp.json", "hooks", "plugins"];
@@ -64,10 +66,13 @@ pub(super) fn other(home: &Path, command: &AgentCommand) -> AgentFolders {
         .into_iter()
         .chain(command.args.iter().map(String::as_str))
         .collect();
-    let named = |name: &str| words.iter().any(|word| word.contains(name));
-    let mut writable: Vec<PathBuf> = OTHERS
-        .iter()
-        .filter(|(name, _)| named(name))
+    // The folders of a path say nothing of the program in it.
+    let names: Vec<&str> =
+        words.iter().filter_map(|word| Path::new(word).file_name()?.to_str()).collect();
+    let others = OTHERS.iter().filter(|(part, _)| names.iter().any(|name| name.contains(part)));
+    let copilot = [&COPILOT].into_iter().filter(|(whole, _)| names.contains(whole));
+    let mut writable: Vec<PathBuf> = others
+        .chain(copilot)
         .flat_map(|(_, folders)| folders.iter().map(|folder| home.join(folder)))
         .filter(|folder| folder.exists())
         .collect();
@@ -89,4 +94,34 @@ fn memory(command: &AgentCommand) -> Option<PathBuf> {
     // A missing file cannot be mounted; an empty one counts nothing.
     drop(std::fs::OpenOptions::new().create(true).append(true).open(&memory));
     Some(memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::AgentKind;
+
+    #[test]
+    fn only_the_agent_s_own_name_opens_its_folders() {
+        let home = tempfile::tempdir().expect("a folder");
+        for folder in [".copilot", ".claude", ".codex"] {
+            std::fs::create_dir(home.path().join(folder)).expect("made");
+        }
+        for (command, expected) in [
+            ("/bin/ralph-copilot agent s.yaml", None),
+            ("/work/copilot/bin/agent /home/copilot/s.yaml", None),
+            ("/home/claude/agent codex/run", None),
+            ("node /x/copilot --stdio", Some(".copilot")),
+            ("npx @github/copilot", Some(".copilot")),
+            ("npx @zed-industries/claude-code-acp", Some(".claude")),
+            ("/bin/codex-acp", Some(".codex")),
+        ] {
+            let mut words = command.split(' ').map(str::to_owned);
+            let program = words.next().expect("a word").into();
+            let command = AgentCommand { program, args: words.collect(), kind: AgentKind::Other };
+            let expected: Vec<_> =
+                expected.map(|name| home.path().join(name)).into_iter().collect();
+            assert_eq!(other(home.path(), &command).writable, expected, "{command:?}");
+        }
+    }
 }

@@ -119,6 +119,7 @@ async fn gateway(
         task: &plan.task.name,
         cwd: at.place.root(),
         folder: &claim.folder,
+        is_open: walls.opens_tokens(&plan.command),
         events: Arc::clone(&recording.events),
         redactor: Arc::clone(walls.redactor()),
         stop: claim.stop.clone(),

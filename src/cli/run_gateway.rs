@@ -54,6 +54,8 @@ pub(super) struct GatewayStart<'s> {
     pub(super) cwd: &'s Path,
     /// The run's own folder.
     pub(super) folder: &'s Path,
+    /// Could the agent's own process read the token file?
+    pub(super) is_open: bool,
     pub(super) events: Arc<Emitter>,
     pub(super) redactor: Arc<Redactor>,
     pub(super) stop: Shutdown,
@@ -89,10 +91,10 @@ impl RunGateway {
     pub(super) async fn new(
         start: GatewayStart<'_>,
     ) -> Result<(Arc<Self>, Option<String>), Failure> {
-        let GatewayStart { listeners, programs, run, task, cwd, folder, .. } = start;
+        let GatewayStart { listeners, programs, run, task, cwd, folder, is_open, .. } = start;
         let token = GatewayToken::generate()?;
         let port = listeners.port();
-        let (files, notice) = token_files(&token, port)?;
+        let (files, notice) = token_files(&token, port, is_open)?;
         if let Some(files) = &files {
             start.second.removes(files.paths());
         }
@@ -247,12 +249,17 @@ impl Providers for RunGateway {
     }
 }
 
-/// Writes the token file, unless another gateway that lives has it.
+/// Writes the token file, unless another gateway that lives has it, or the agent would.
 fn token_files(
     token: &GatewayToken,
     port: u16,
+    is_open: bool,
 ) -> Result<(Option<TokenFiles>, Option<String>), Failure> {
     let only = "the token goes only to programs that this run starts";
+    if is_open {
+        let why = "this sandbox cannot hide a token file from the agent, so there is none";
+        return Ok((None, Some(format!("{why}: {only}"))));
+    }
     let Some(home) = copilot_home() else {
         return Ok((None, Some(format!("there is no home directory for the token file: {only}"))));
     };

@@ -231,6 +231,21 @@ impl RunWalls {
         Ok(AgentCommand { program: self.programs.ours.clone(), args, kind: command.kind })
     }
 
+    /// Could an agent's own process read a gateway's token where its file lies? Landlock cannot hide
+    /// a folder in one that may be read, and the Copilot CLI reads all of its home.
+    pub(super) fn opens_tokens(&self, command: &AgentCommand) -> bool {
+        match (self.tier, command.kind) {
+            // There it is hidden, or nothing is.
+            (Tier::Full | Tier::Off, _) => false,
+            (Tier::Partial, AgentKind::Copilot) => true,
+            (Tier::Partial, AgentKind::Other) => {
+                let own = agent_folders::other(&self.view.home, command);
+                let mut shown = own.writable.iter().chain(&own.readable).chain([&self.view.tree]);
+                tokens().is_some_and(|folder| shown.any(|path| folder.starts_with(path)))
+            }
+        }
+    }
+
     /// Folders of the Copilot CLI, and the audit, to which a project's own hooks add.
     fn copilot(&self, command: &AgentCommand) -> AgentFolders {
         let mut own = agent_folders::copilot(&self.view.home, &self.view.scratch, command);
@@ -457,8 +472,6 @@ fn view(place: &RepoContext, scratch: &Path) -> View {
     let os = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let text = |name: &str| os(name).and_then(|value| value.into_string().ok());
     let home = etcetera::home_dir().unwrap_or_default();
-    // The token of a gateway, this run's or another one's.
-    let tokens = copilot_home().map(|home| token_folder(&home));
     let git = BTreeSet::from([repo.git_dir().to_owned(), repo.common_dir().to_owned()]);
     View {
         tree: root.to_owned(),
@@ -471,10 +484,16 @@ fn view(place: &RepoContext, scratch: &Path) -> View {
         empty: scratch.join("empty"),
         runtime: os("XDG_RUNTIME_DIR").map(PathBuf::from),
         unreached: sockets_of(&text),
-        hidden: paths::rooms().into_iter().chain(tokens).collect(),
+        hidden: paths::rooms().into_iter().chain(tokens()).collect(),
         home,
         ..View::default()
     }
+}
+
+/// Where a gateway leaves its token, this run's or another one's.
+fn tokens() -> Option<PathBuf> {
+    let home = copilot_home()?;
+    Some(token_folder(&fs::canonicalize(&home).unwrap_or(home)))
 }
 
 /// Agent settings that are there, in the root and in the folders where programs look for them.

@@ -22,7 +22,21 @@ const CLI_TOOLS: [&str; 15] = [
     "write_agent",
 ];
 
-/// Is this the name of a tool that others offer?
+/// Is this the name of a tool that others offer? One that differs only in its letters' case is
+/// taken for it, too.
 pub(super) fn is_reserved(name: &str) -> bool {
-    TOOL_NAMES.contains(&name) || CLI_TOOLS.contains(&name)
+    TOOL_NAMES.iter().chain(&CLI_TOOLS).any(|taken| taken.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserved_name_is_reserved_in_any_case() {
+        for name in ["bash", "Bash", "BASH", "memory_read", "memory_Read"] {
+            assert!(is_reserved(name), "{name}");
+        }
+        assert!(!is_reserved("bash2") && !is_reserved("greet"));
+    }
 }

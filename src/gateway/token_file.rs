@@ -3,10 +3,12 @@
 //! Invariant: who holds the folder's lock owns its files. A dead owner's files are replaced, a
 //! live one's never. They go when their owner stops.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, OFlags, unlinkat};
 
 use super::error::GatewayError;
 use super::token::GatewayToken;
@@ -29,6 +31,10 @@ pub fn token_folder(copilot_home: &Path) -> PathBuf {
 #[derive(Debug)]
 pub struct TokenFiles {
     folder: PathBuf,
+    /// The folder itself, wherever it is moved.
+    opened: File,
+    /// The files that were written, wherever they are moved.
+    written: Vec<File>,
     _lock: TreeLock,
 }
 
@@ -46,6 +52,9 @@ impl TokenFiles {
         port: u16,
     ) -> Result<Self, GatewayError> {
         make_private(&folder)?;
+        let failed =
+            |source| GatewayError::Folder { operation: "open", path: folder.clone(), source };
+        let opened = open(&folder, OFlags::DIRECTORY).map_err(failed)?;
         let lock = folder.join(format!("{TOKEN}.lock"));
         let lock = TreeLock::take(&lock, "gateway").map_err(|error| match error {
             SysError::Locked { holder, .. } => GatewayError::Owned {
@@ -57,7 +66,7 @@ impl TokenFiles {
             },
             other => GatewayError::File(other),
         })?;
-        let files = Self { folder, _lock: lock };
+        let mut files = Self { folder, opened, written: Vec::new(), _lock: lock };
         files.remove();
         let texts = [
             (PORT, Some(port.to_string())),
@@ -68,6 +77,12 @@ impl TokenFiles {
             let path = files.folder.join(name);
             let line = format!("{text}\n");
             atomic::write(&path, line.as_bytes(), Durability::Process, FileMode::Owner)?;
+            let written = File::options()
+                .write(true)
+                .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+                .open(&path)
+                .map_err(|source| GatewayError::Folder { operation: "open", path, source })?;
+            files.written.push(written);
         }
         Ok(files)
     }
@@ -88,9 +103,13 @@ impl TokenFiles {
     }
 
     fn remove(&self) {
-        for path in self.paths() {
+        for file in &self.written {
+            // Whoever moved or linked one keeps an empty file.
+            drop(file.set_len(0));
+        }
+        for name in [TOKEN, MCP_TOKEN, PORT] {
             // One that is not there needs no removal; another will not be believed.
-            drop(fs::remove_file(path));
+            unlinkat(&self.opened, name, AtFlags::empty()).unwrap_or_default();
         }
     }
 }
@@ -117,12 +136,25 @@ pub fn gateway_in(folder: &Path) -> Option<(u32, u16)> {
     Some((holder.pid, port?))
 }
 
-/// Makes the folder if needed, for its owner alone.
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = (flags | OFlags::NOFOLLOW).bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+/// Makes the folder if needed, for its owner alone. A link on the way could lead to where others
+/// read: an agent may write in a Copilot home.
 fn make_private(folder: &Path) -> Result<(), GatewayError> {
     let failed = |operation: &'static str| {
         let path = folder.to_owned();
         move |source: io::Error| GatewayError::Folder { operation, path, source }
     };
+    for path in [folder.parent(), Some(folder)].into_iter().flatten() {
+        if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+            let (operation, path) = ("use", path.to_owned());
+            let source = io::Error::other("it is a symbolic link; replace it with a folder");
+            return Err(GatewayError::Folder { operation, path, source });
+        }
+    }
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed("create"))?;
     let mode = fs::metadata(folder).map_err(failed("inspect"))?.permissions().mode();
     if mode & 0o077 != 0 {
@@ -163,6 +195,40 @@ mod tests {
         drop(files);
         assert!(!path.exists());
         assert_eq!(read_token_files(&folder), (None, None));
+    }
+
+    #[test]
+    fn files_that_were_moved_are_emptied_and_those_of_the_next_folder_stay() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = token_folder(home.path());
+        let (token, next) = tokens();
+        let files = TokenFiles::write(folder.clone(), &token, None, 17).expect("written");
+        let kept = home.path().join("kept");
+        fs::hard_link(files.token(), &kept).expect("linked");
+        let moved = home.path().join("moved");
+        fs::rename(home.path().join("extensions"), &moved).expect("moved");
+        let others = TokenFiles::write(folder, &next, None, 18).expect("written");
+        drop(files);
+        assert!(!moved.join("tap/.provider-token").exists());
+        assert!(!moved.join("tap/.gateway-port").exists());
+        assert_eq!(fs::read_to_string(&kept).expect("read"), "");
+        let text = fs::read_to_string(others.token()).expect("read");
+        assert_eq!(text, format!("{}\n", next.expose()));
+    }
+
+    #[test]
+    fn a_link_on_the_way_is_refused() {
+        for link in ["extensions", "extensions/tap"] {
+            let home = tempfile::tempdir().expect("a folder");
+            let (link, elsewhere) = (home.path().join(link), home.path().join("elsewhere"));
+            fs::create_dir(&elsewhere).expect("made");
+            fs::create_dir_all(link.parent().expect("a folder")).expect("made");
+            std::os::unix::fs::symlink(&elsewhere, &link).expect("linked");
+            let error = TokenFiles::write(token_folder(home.path()), &tokens().0, None, 1);
+            let error = error.expect_err("a link").to_string();
+            assert!(error.contains("it is a symbolic link"), "{error}");
+            assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
+        }
     }
 
     #[test]

@@ -211,6 +211,7 @@ impl<'a> CallContext<'a> {
         if FILE_READS.iter().any(|file| path == Path::new(file)) {
             return Ok(real);
         }
+        self.not_of_gateway(path, &real)?;
         let ruling = self.ruled_path(&real.path, Access::Read, read != ReadKind::Name)?;
         let revealing = read != ReadKind::Name;
         if revealing && (self.policy.hides(path) || self.policy.hides(&real.path)) {
@@ -240,6 +241,14 @@ impl<'a> CallContext<'a> {
             self.read_tree(&real.path, read)?;
         }
         Ok(real)
+    }
+
+    /// Neither the folder of a gateway's token nor what is in it is listed, read or changed.
+    fn not_of_gateway(&self, path: &Path, real: &Real) -> Result<(), Denial> {
+        if secrets::of_gateway(path) || secrets::of_gateway(&real.path) {
+            return Err(secret(path));
+        }
+        Ok(())
     }
 
     /// What the user's rules say about a path: a denial, or the rule that lets it
@@ -287,6 +296,7 @@ impl<'a> CallContext<'a> {
             return Ok(path.to_owned());
         }
         let real = self.resolve(path)?;
+        self.not_of_gateway(path, &real)?;
         if real.links.iter().any(|link| self.inside(link) && *link != self.policy.workspace) {
             return Err(Denial::new(
                 "path.symlink",

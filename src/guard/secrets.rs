@@ -45,6 +45,9 @@ const NAMES: &[&str] = &[
     ".fetchmailrc",
 ];
 
+/// Of these, what a gateway leaves.
+const GATEWAY: &[&str] = &[".provider-token", ".provider-token.lock", ".mcp-token"];
+
 /// Extensions of keys and key stores, in lower case.
 const EXTENSIONS: &[&str] = &[
     "pem", "key", "p12", "pfx", "pkcs12", "jks", "keystore", "kdbx", "ppk", "asc", "gpg", "tfstate",
@@ -83,6 +86,8 @@ pub(super) const EXAMPLES: &[&str] = &[
     "server.key",
     "server.pem",
     "credentials",
+    ".provider-token",
+    ".mcp-token",
 ];
 
 /// Whether a path holds secrets, by its components.
@@ -98,15 +103,25 @@ pub fn path(path: &Path) -> bool {
     let git_secret = parts
         .windows(2)
         .any(|pair| pair[0] == ".git" && (pair[1] == "config" || pair[1].starts_with("config.")));
-    // The folder in which a gateway leaves its token.
-    let gateway = parts.windows(3).any(|names| *names == [".copilot", "extensions", "tap"]);
     let process = parts.get(1).is_some_and(|part| part == "proc")
         && parts.last().is_some_and(|part| part == "environ");
     below_config
         || git_secret
-        || gateway
+        || in_gateway(&parts)
         || process
         || parts.last().is_some_and(|name| file_name(name))
+}
+
+/// Whether a path is the folder in which a gateway leaves its token, or lies in it, or is named as
+/// the token. Even what is there is nothing for an agent.
+pub(super) fn of_gateway(path: &Path) -> bool {
+    let names = path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
+    let names: Vec<String> = names.collect();
+    in_gateway(&names) || names.last().is_some_and(|name| GATEWAY.contains(&name.as_str()))
+}
+
+fn in_gateway(names: &[String]) -> bool {
+    names.windows(3).any(|names| *names == [".copilot", "extensions", "tap"])
 }
 
 /// Whether a file of this name holds secrets.

@@ -10,7 +10,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -117,11 +116,17 @@ pub async fn local_only(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
+/// A loopback name, and behind it nothing or a port: no user, which a host never has.
 fn is_loopback(host: &str) -> bool {
-    let Ok(authority) = host.parse::<Authority>() else { return false };
-    ["localhost", "127.0.0.1", "[::1]"]
-        .iter()
-        .any(|name| authority.host().eq_ignore_ascii_case(name))
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|name| {
+        let (start, rest) = host.split_at_checked(name.len()).unwrap_or_default();
+        start.eq_ignore_ascii_case(name) && (rest.is_empty() || is_port(rest))
+    })
+}
+
+fn is_port(text: &str) -> bool {
+    let digits = text.strip_prefix(':').unwrap_or_default();
+    digits.bytes().all(|digit| digit.is_ascii_digit()) && digits.parse::<u16>().is_ok()
 }
 
 #[cfg(test)]
@@ -163,6 +168,31 @@ mod tests {
         let told = (answer.status().as_u16(), named.unwrap_or_default().to_owned());
         answer.into_body().collect().await.expect("a body");
         told
+    }
+
+    #[test]
+    fn a_host_is_a_loopback_name_with_or_without_a_port() {
+        for host in ["localhost", "LocalHost:1", "127.0.0.1:65535", "[::1]", "[::1]:9400"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            "localhost:",
+            "localhost:99999",
+            "localhost:+1",
+            "localhost:1:2",
+            "localhost.evil.example",
+            "localhost@evil.example",
+            "user@localhost",
+            "user@localhost:1",
+            " localhost",
+            "localhost/",
+            "::1",
+            "127.0.0.2",
+            "é",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -121,6 +121,10 @@ pub fn full(view: &View, home: Overlay) -> Profile {
     for device in &view.devices {
         mounts.existing(Bind::Device(device.clone()));
     }
+    // The tree may be a HOME, and hold them.
+    for folder in view.hidden.iter().filter(|folder| folder.starts_with(&view.tree)) {
+        hide(folder, &[&view.tree], &mut mounts);
+    }
     let (network, ports) = (view.network, view.ports.clone());
     let Mounts { list: mounts, watched } = mounts;
     Profile { home: Some(home), mounts, network, ports, watched }
@@ -262,6 +266,21 @@ impl Mounts {
             self.list.push(mount);
         }
     }
+}
+
+/// Empties a folder. Those above it that can be written are mounted over themselves, so that none
+/// of them can be renamed, and the folder be found under another path by whoever looks next.
+pub(super) fn hide(folder: &Path, writable: &[&Path], mounts: &mut Mounts) {
+    if !folder.is_dir() {
+        return;
+    }
+    let in_writable =
+        |above: &&Path| writable.iter().any(|it| above.starts_with(it) && above != it);
+    let above: Vec<&Path> = folder.ancestors().skip(1).take_while(in_writable).collect();
+    for path in above.into_iter().rev() {
+        mounts.existing(Bind::writable(path));
+    }
+    mounts.add(Bind::Empty(folder.to_owned()));
 }
 
 fn readable(path: &Path) -> bool {

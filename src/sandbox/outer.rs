@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::full::{Mounts, View, full};
+use super::full::{Mounts, View, full, hide};
 use super::network::Network;
 use super::profile::{Bind, Overlay, Profile};
 
@@ -32,6 +32,13 @@ impl AgentFolders {
             mounts.existing(Bind::read_only(path));
         }
     }
+
+    /// Empties what is not shown, after the agent's own folders, which may hold it.
+    fn hide(&self, view: &View, mounts: &mut Mounts) {
+        let writable: Vec<&Path> =
+            self.writable.iter().chain([&view.tree]).map(PathBuf::as_path).collect();
+        view.hidden.iter().for_each(|folder| hide(folder, &writable, mounts));
+    }
 }
 
 /// The profile of an agent whose commands run in sandboxes of their own.
@@ -47,8 +54,8 @@ pub fn outer(view: &View, own: &AgentFolders) -> Profile {
     }
     view.repository(&mut mounts);
     own.mount(&mut mounts);
-    let mut mounts = mounts.list();
-    hide(view, &mut mounts);
+    own.hide(view, &mut mounts);
+    let mounts = mounts.list();
     Profile { home: None, mounts, network: Network::Host, ports: Vec::new(), watched: Vec::new() }
 }
 
@@ -57,17 +64,65 @@ pub fn whole(view: &View, home: Overlay, own: &AgentFolders) -> Profile {
     let mut profile = full(view, home);
     let mut mounts = Mounts::default();
     own.mount(&mut mounts);
+    own.hide(view, &mut mounts);
     profile.mounts.extend(mounts.list());
-    hide(view, &mut profile.mounts);
     profile
-}
-
-/// Empties what is not shown, after the agent's own folders, which may hold it.
-fn hide(view: &View, mounts: &mut Vec<Bind>) {
-    let hidden = view.hidden.iter().filter(|folder| folder.is_dir());
-    mounts.extend(hidden.cloned().map(Bind::Empty));
 }
 
 fn is_temporary(path: &Path) -> bool {
     ["/tmp", "/var/tmp"].iter().any(|folder| path.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn no_folder_above_a_hidden_one_can_be_renamed() {
+        let place = tempfile::tempdir().expect("a folder");
+        let own = place.path().join(".copilot");
+        let hidden = own.join("extensions/tap");
+        let view = View { hidden: vec![hidden.clone()], ..View::default() };
+        let folders = AgentFolders { writable: vec![own.clone()], ..AgentFolders::default() };
+        let mounts = || outer(&view, &folders).mounts;
+        // Nothing is made for what is not there.
+        fs::create_dir_all(own.join("extensions")).expect("made");
+        assert!(mounts().ends_with(&[Bind::writable(&own)]), "{:?}", mounts());
+        fs::create_dir(&hidden).expect("made");
+        let expected = [
+            Bind::writable(&own),
+            Bind::writable(own.join("extensions")),
+            Bind::Empty(hidden.clone()),
+        ];
+        assert!(mounts().ends_with(&expected), "{:?}", mounts());
+    }
+
+    #[test]
+    fn a_tree_around_a_hidden_folder_does_not_show_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let tree = place.path().to_owned();
+        let hidden = tree.join(".copilot/extensions/tap");
+        fs::create_dir_all(&hidden).expect("made");
+        let view = View {
+            tree: tree.clone(),
+            seen_at: tree.clone(),
+            hidden: vec![hidden.clone()],
+            ..View::default()
+        };
+        let overlay = Overlay::below(&tree, tree.clone());
+        for mounts in [
+            full(&view, overlay.clone()).mounts,
+            outer(&view, &AgentFolders::default()).mounts,
+            whole(&view, overlay, &AgentFolders::default()).mounts,
+        ] {
+            let expected = [
+                Bind::writable(tree.join(".copilot")),
+                Bind::writable(tree.join(".copilot/extensions")),
+                Bind::Empty(hidden.clone()),
+            ];
+            assert!(mounts.ends_with(&expected), "{mounts:?}");
+        }
+    }
 }

@@ -1,9 +1,12 @@
 //! `find`: searches by name, size and time. What runs, deletes or writes is denied.
 
+use std::path::Path;
+
 use super::options::unknown_option;
-use crate::guard::call_context::ReadKind;
+use crate::guard::call_context::{ReadKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
+use crate::guard::secrets;
 
 /// Tests and actions with a value.
 const VALUED: &[&str] = &[
@@ -75,6 +78,9 @@ impl Judge<'_> {
                 let Some((_, value)) = rest.next() else {
                     return Err(unknown_option("find", name));
                 };
+                if value.text().is_some_and(|value| secrets::of_gateway(Path::new(value))) {
+                    return Err(secret(Path::new(value.head())));
+                }
                 if matches!(value, Arg::Open { .. }) {
                     self.soften::<()>(Err(unknown_option("find", name)))?;
                 }

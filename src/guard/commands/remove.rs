@@ -4,10 +4,11 @@
 use std::path::Path;
 
 use super::is_inside;
-use crate::guard::call_context::WriteKind;
+use crate::guard::call_context::{WriteKind, secret};
 use crate::guard::denial::Denial;
 use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place};
+use crate::guard::secrets;
 
 /// How a file that git tracks is deleted.
 pub(super) const BY_PATCH: &str =
@@ -93,6 +94,9 @@ impl Judge<'_> {
         } else {
             real
         };
+        if secrets::of_gateway(&real) {
+            return Err(secret(&real));
+        }
         if !is_inside(&self.cx, &real) || self.cx.in_tmp(&real) {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! The agent does not get the token.
 
-use super::{journal, two};
+use super::{journal, notices, two};
 use crate::repo::{Repo, finish};
 #[path = "../../support/tier.rs"]
 mod tier;
@@ -92,5 +92,86 @@ fn a_program_in_a_sandbox_does_not_find_the_token() {
         assert!(ran.stdout.contains("look.sh"), "{tier}: it ran");
         let found = repo.read("found.txt");
         assert!(!found.contains("ptk-") && !found.contains("TAP_PROVIDER"), "{tier}: {found}");
+    }
+}
+
+/// A program that moves what is above the token's folder, and one that looks there afterwards.
+const MOVE: &str = "\
+touch ~/.copilot/new 2>/dev/null && echo new >> found.txt
+mv ~/.copilot/extensions ~/.copilot/e2 2>/dev/null && echo moved >> found.txt
+cat ~/.copilot/*/tap/.provider-token >> found.txt 2>/dev/null
+: >> found.txt
+";
+
+/// Turns of an agent that moves the folder, dies, and looks again.
+const TWICE: &str = "\
+turns:
+- match: a is there
+  times: 1
+  steps: [{run: sh move.sh}, {die: {exit: 1}}]
+- match: a is there
+  steps: [{run: sh move.sh}]
+";
+
+#[test]
+fn a_folder_above_the_token_is_neither_moved_nor_read_by_the_next_agent() {
+    for tier in ["partial", "full"] {
+        if !tier::has_tier(tier) {
+            continue;
+        }
+        let repo = two();
+        repo.write("flag", "");
+        repo.write("move.sh", MOVE);
+        repo.commit("a program");
+        std::fs::create_dir_all(repo.beside("home/.copilot")).expect("made");
+        let sandbox = format!("--sandbox={tier}");
+        let args = ["--gateway=0", &sandbox, "--max-iterations", "2", "--json"];
+        let ran = finish(repo.run_command(TWICE, &args));
+        assert!(ran.stdout.contains("move.sh"), "{tier}: it ran");
+        let found = repo.read("found.txt");
+        assert!(!found.contains("ptk-"), "{tier}: {found}");
+        let home = repo.beside("home/.copilot");
+        assert!(!home.join("new").exists() && !home.join("e2").exists(), "{tier}");
+        let tap = home.join("extensions/tap");
+        assert!(tap.is_dir() && !tap.join(".provider-token").exists(), "{tier}");
+    }
+}
+
+#[test]
+fn an_agent_that_writes_the_copilot_home_gets_no_token_there() {
+    for tier in ["partial", "full"] {
+        if !tier::has_tier(tier) {
+            continue;
+        }
+        let repo = two();
+        repo.write("flag", "");
+        repo.write("move.sh", MOVE);
+        repo.commit("a program");
+        std::fs::create_dir_all(repo.beside("home/.copilot/extensions/tap")).expect("made");
+        // The same agent under the name of the Copilot CLI, but not started as that.
+        let named = repo.beside("bin/copilot");
+        std::fs::create_dir_all(repo.beside("bin")).expect("made");
+        std::fs::write(
+            &named,
+            format!("#!/bin/sh\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_ralph-copilot")),
+        )
+        .expect("written");
+        std::fs::set_permissions(&named, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("mode");
+        let script = repo.beside("twice.yaml");
+        std::fs::write(&script, TWICE).expect("written");
+        let sandbox = format!("--sandbox={tier}");
+        let agent = format!("{} agent {}", named.display(), script.display());
+        let args = ["--gateway=0", &sandbox, "--max-iterations", "2", "--json"];
+        let all = [&["run", "demo", "--agent", &agent][..], &args].concat();
+        let ran = finish(repo.command(&all));
+        let found = std::fs::read_to_string(repo.path("found.txt"))
+            .unwrap_or_else(|_| panic!("{tier}: {}{}", ran.stdout, ran.stderr));
+        // It does write its own folder.
+        assert!(found.contains("new"), "{tier}: {found} {}", ran.stdout);
+        assert!(!found.contains("ptk-"), "{tier}: {found}");
+        let hidden = notices(&repo).iter().any(|text| text.contains("cannot hide a token file"));
+        assert_eq!(hidden, tier == "partial", "{:?}", notices(&repo));
+        assert_eq!(found.contains("moved"), tier == "partial", "{found}");
     }
 }
