@@ -22,7 +22,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::listen::Connection;
+use super::listen::HttpConnection;
 use super::server::Server;
 use super::tools::Tools;
 
@@ -133,7 +133,7 @@ pub fn router(endpoints: Arc<dyn Endpoints>) -> Router {
 async fn answer(
     State(endpoints): State<Arc<dyn Endpoints>>,
     Path(session): Path<String>,
-    connection: Option<Extension<Connection>>,
+    connection: Option<Extension<HttpConnection>>,
     request: Request,
 ) -> Response {
     let Some(endpoint) = endpoints.find(&session) else {

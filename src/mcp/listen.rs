@@ -71,12 +71,12 @@ struct Stranger {
 
 /// The connection that a request came over.
 #[derive(Clone)]
-pub(super) struct Connection {
+pub(super) struct HttpConnection {
     stranger: Arc<Stranger>,
     strangers: Arc<Strangers>,
 }
 
-impl Connection {
+impl HttpConnection {
     /// It has shown a token, and may stay.
     pub(super) fn vouch(&self) {
         self.stranger.admitted.cancel();
@@ -89,7 +89,7 @@ impl Strangers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(self: &Arc<Self>) -> Connection {
+    fn add(self: &Arc<Self>) -> HttpConnection {
         let stranger = Arc::<Stranger>::default();
         let mut all = self.lock();
         if all.len() >= MOST_STRANGERS
@@ -98,7 +98,7 @@ impl Strangers {
             oldest.ended.cancel();
         }
         all.push_back(Arc::clone(&stranger));
-        Connection { stranger, strangers: Arc::clone(self) }
+        HttpConnection { stranger, strangers: Arc::clone(self) }
     }
 
     fn forget(&self, stranger: &Arc<Stranger>) {
@@ -165,7 +165,7 @@ mod tests {
     const HELLO: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
     async fn port() -> LoopbackPort {
-        let vouch = get(|Extension(from): Extension<Connection>| async move { from.vouch() });
+        let vouch = get(|Extension(from): Extension<HttpConnection>| async move { from.vouch() });
         LoopbackPort::serve(Router::new().route("/", vouch)).await.expect("a port")
     }
 
