@@ -177,6 +177,8 @@ impl Gate {
     /// Decides a call, records the decision, and only then returns it.
     pub fn decide(&self, request: &ToolRequest) -> Decision {
         let asked = Instant::now();
+        let request = self.with_short_name(request);
+        let request = request.as_ref();
         if let Some((request, tool)) = self.as_offered(request) {
             let decision = self.or_by_human(&request, self.judge(&request, Some(&tool)));
             return self.answer(&request, decision, asked);
@@ -215,7 +217,7 @@ impl Gate {
 
     /// Denies a call under the given rule, records the denial and returns it.
     pub fn refuse(&self, request: &ToolRequest, rule: &str, reason: &str) -> Decision {
-        self.answer(request, Decision::deny(rule, reason), Instant::now())
+        self.answer(&self.with_short_name(request), Decision::deny(rule, reason), Instant::now())
     }
 
     fn judge(&self, request: &ToolRequest, offered: Option<&OfferedTool>) -> Decision {

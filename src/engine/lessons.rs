@@ -1,7 +1,8 @@
 //! Lessons: one line for each criterion that passed after failing, for the prompts of later runs.
 //!
 //! Invariant: the runner writes them from what it observed, never a model; a lesson holds no
-//! output of a check. A lesson that cannot be kept is told, and changes nothing about the run.
+//! output of a check. A lesson that cannot be kept is told, and changes nothing about the run. A
+//! file that git tracks is not written: the tree would not be clean any more.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -172,6 +173,9 @@ impl Run {
         }
         let key = &iteration.criterion.key;
         let Some(failed) = self.take_failures(key)? else { return Ok(()) };
+        if self.parts.repo.tracks(Path::new(LESSONS))? {
+            return self.tell_of_tracked_lessons();
+        }
         let paths = evidence.commits.iter().flat_map(|commit| &commit.paths);
         let files = paths.map(|change| change.path.to_string_lossy().into_owned()).collect();
         let lesson = lesson(&key.text, &failed, &files);
@@ -181,6 +185,19 @@ impl Run {
             Ok(()) => Ok(()),
             Err(why) => self.notice(&format!("no lesson was kept: {LESSONS}: {why}")),
         }
+    }
+}
+
+impl Run {
+    /// Says once how the file becomes the runner's again.
+    fn tell_of_tracked_lessons(&mut self) -> Result<(), EngineError> {
+        if std::mem::replace(&mut self.told_of_tracked_lessons, true) {
+            return Ok(());
+        }
+        self.notice(&format!(
+            "no lesson was kept: git tracks {LESSONS}; run `git rm --cached {LESSONS}` and commit, \
+             then lessons are kept"
+        ))
     }
 }
 

@@ -172,6 +172,8 @@ pub struct Run {
     pub(super) failed_checks: HashMap<CriterionKey, Vec<String>>,
     /// The same of earlier runs, once they were asked for.
     pub(super) failed_before: Option<HashMap<CriterionKey, Vec<CheckResult>>>,
+    /// The human has read that the file of lessons is tracked.
+    pub(super) told_of_tracked_lessons: bool,
     pub(super) agent: Option<Box<dyn Agent>>,
     pub(super) started: Instant,
     /// Criteria whose boxes were open when the run began.
@@ -217,6 +219,7 @@ impl Run {
             feedback: HashMap::new(),
             failed_checks: HashMap::new(),
             failed_before: None,
+            told_of_tracked_lessons: false,
             agent: None,
             started: Instant::now(),
             open_before: BTreeSet::new(),

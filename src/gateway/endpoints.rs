@@ -18,6 +18,7 @@ use super::dispatch::CallRequest;
 use super::event::CallOutcome;
 use super::handle::Gateway;
 use super::owner::SessionHandle;
+use super::plain_text::plain_text;
 use super::server::Caller;
 use super::session::SessionTool;
 use super::token::GatewayToken;
@@ -135,7 +136,7 @@ pub fn answer(outcome: &CallOutcome, redactor: &Redactor) -> ToolAnswer {
             None => (redactor.redact_json(data).to_string(), None),
         },
         Err(failure) => {
-            let text = failure.to_string();
+            let text = plain_text(&failure.to_string());
             (redactor.redact_str(&text).into_owned(), Some(failure.code))
         }
     };
@@ -171,7 +172,8 @@ mod tests {
 
     #[test]
     fn a_failure_has_its_code_twice() {
-        let failure = CallFailure { code: FailureCode::NotFound, message: "no tool".into() };
+        let message = "no\u{1b}\u{202e} tool".into();
+        let failure = CallFailure { code: FailureCode::NotFound, message };
         let answer = answer(&Err(failure), &Redactor::default());
         assert_eq!(answer.text, "NOT_FOUND: no tool");
         assert_eq!((answer.is_error, answer.error_code.as_deref()), (true, Some("NOT_FOUND")));

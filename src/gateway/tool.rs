@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::limits::{CALL_TIME, TOOLS};
+use super::plain_text::plain_text;
 use super::problem::{ErrorCode, Problem};
 
 /// Longest name of a tool. With the prefix of the server it must fit the model's API, where
@@ -53,7 +54,12 @@ fn read_tool(at: usize, tool: &Value) -> Result<ProviderTool, Problem> {
         Some(given) => milliseconds(given)
             .ok_or_else(|| invalid(at, "has a `timeout` that is no positive number"))?,
     };
-    Ok(ProviderTool { name: name.into(), description: description.into(), parameters, timeout })
+    Ok(ProviderTool {
+        name: name.into(),
+        description: plain_text(description),
+        parameters,
+        timeout,
+    })
 }
 
 fn invalid(at: usize, what: &str) -> Problem {
@@ -157,5 +163,11 @@ mod tests {
         assert_eq!(tools[0].timeout, Duration::from_secs(120));
         assert_eq!(tools[1].timeout, Duration::from_millis(1));
         assert_eq!(tools[2].timeout, Duration::from_millis(u32::MAX.into()));
+    }
+
+    #[test]
+    fn a_description_has_nothing_that_a_terminal_obeys() {
+        let tool = json!([{"name": "a", "description": "x\u{1b}[2Jy\u{202e}z", "parameters": {}}]);
+        assert_eq!(read_tools(&tool).expect("read")[0].description, "x[2Jyz");
     }
 }

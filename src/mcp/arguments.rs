@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 use super::tools::ToolAnswer;
 use crate::sys::depth::MAX_DEPTH;
 
+/// Longest text that becomes an argument of a program, in bytes. Linux takes 128 KiB.
+const LONGEST_WORD: usize = 100_000;
+
 /// The parameter with the number of agents around a call.
 const DEPTH: &str = "_depth";
 
@@ -28,6 +31,22 @@ impl<'a> Arguments<'a> {
             Some(_) => Err(ToolAnswer::error(format!("`{name}` is empty"))),
             None => Err(ToolAnswer::error(format!("`{name}` is missing"))),
         }
+    }
+
+    /// A text that can be an argument of a program: without a NUL, and not too long for one.
+    ///
+    /// # Errors
+    /// If it is missing, blank, no text, or cannot be an argument.
+    pub fn word(self, name: &str) -> Result<&'a str, ToolAnswer> {
+        let text = self.text(name)?;
+        if text.contains('\0') {
+            return Err(ToolAnswer::error(format!("`{name}` contains a NUL byte")));
+        }
+        if text.len() > LONGEST_WORD {
+            let why = format!("`{name}` is longer than {LONGEST_WORD} bytes");
+            return Err(ToolAnswer::error(why));
+        }
+        Ok(text)
     }
 
     /// A text that may be missing.
@@ -145,6 +164,17 @@ mod tests {
         for odd in [json!("1"), json!(-1), json!(1.5), json!(null), json!([])] {
             assert_eq!(depth(json!({"_depth": odd}), 0), invalid);
         }
+    }
+
+    #[test]
+    fn a_word_can_be_an_argument_of_a_program() {
+        let arguments = json!({"good": "git push", "nul": "t\0", "long": "x".repeat(3_000_000)});
+        let Value::Object(arguments) = arguments else { panic!("no object") };
+        let word = |name| Arguments::of(&arguments).word(name).map_err(|answer| answer.text);
+        assert_eq!(word("good"), Ok("git push"));
+        assert_eq!(word("nul"), Err("`nul` contains a NUL byte".to_owned()));
+        assert_eq!(word("long"), Err("`long` is longer than 100000 bytes".to_owned()));
+        assert_eq!(word("none"), Err("`none` is missing".to_owned()));
     }
 
     #[test]

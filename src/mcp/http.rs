@@ -3,10 +3,10 @@
 //! Invariant: an endpoint answers requests that carry its own bearer token, name a loopback
 //! address in their Host header, and come from no web page.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -14,11 +14,14 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
+use axum::{Extension, Router};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
+use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager as _};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::listen::HttpConnection;
 use super::server::Server;
 use super::tools::Tools;
 
@@ -26,17 +29,27 @@ use super::tools::Tools;
 /// Its endpoint ends before that.
 const SILENCE: Duration = Duration::from_secs(24 * 3600);
 
+/// MCP sessions at an endpoint. An agent opens one, and another when it connects again; one more
+/// than this ends the one that was used longest ago.
+const MOST_CLIENTS: usize = 16;
+
+/// The header that names a client's MCP session.
+const CLIENT: &str = "mcp-session-id";
+
 /// The sessions that are served; they come and go.
 pub trait Endpoints: Send + Sync + 'static {
     /// The endpoint of a session, if there is such a session.
     fn find(&self, session: &str) -> Option<Arc<Endpoint>>;
 }
 
+type Service = StreamableHttpService<Server, LocalSessionManager>;
+
 /// A session's tools and its token. Dropping it ends its clients' streams and cancels their
 /// calls.
 pub struct Endpoint {
     token: [u8; 32],
-    service: StreamableHttpService<Server, LocalSessionManager>,
+    service: Service,
+    clients: Arc<Clients>,
     _ended: DropGuard,
 }
 
@@ -47,12 +60,13 @@ impl Endpoint {
         let config =
             StreamableHttpServerConfig::default().with_cancellation_token(ended.child_token());
         let of_server = ended.clone();
+        let clients = Arc::new(Clients { sessions: clients(), used: Mutex::default() });
         let service = StreamableHttpService::new(
             move || Ok(Server::new(Arc::clone(&tools), of_server.child_token())),
-            Arc::new(clients()),
+            Arc::clone(&clients.sessions),
             config,
         );
-        Self { token: digest(token), service, _ended: ended.drop_guard() }
+        Self { token: digest(token), service, clients, _ended: ended.drop_guard() }
     }
 
     /// Compares digests: how long it takes says nothing about the token.
@@ -70,12 +84,41 @@ fn digest(token: &str) -> [u8; 32] {
 }
 
 /// The clients of an endpoint.
-fn clients() -> LocalSessionManager {
+struct Clients {
+    sessions: Arc<LocalSessionManager>,
+    /// Their MCP sessions, the one that was used longest ago first.
+    used: Mutex<VecDeque<SessionId>>,
+}
+
+impl Clients {
+    /// Notes that a session was used, and ends those that are too many.
+    async fn note(&self, headers: &HeaderMap) {
+        let Some(id) = headers.get(CLIENT).and_then(|id| id.to_str().ok()) else { return };
+        let id: SessionId = id.into();
+        if !self.sessions.has_session(&id).await.unwrap_or(false) {
+            return;
+        }
+        let too_many: Vec<SessionId> = {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.retain(|other| *other != id);
+            used.push_back(id);
+            let too_many = used.len().saturating_sub(MOST_CLIENTS);
+            used.drain(..too_many).collect()
+        };
+        for old in too_many {
+            if let Err(error) = self.sessions.close_session(&old).await {
+                tracing::debug!(%error, "an old MCP session did not end");
+            }
+        }
+    }
+}
+
+fn clients() -> Arc<LocalSessionManager> {
     let mut config = SessionConfig::default();
     config.keep_alive = Some(SILENCE);
     let mut clients = LocalSessionManager::default();
     clients.session_config = config;
-    clients
+    Arc::new(clients)
 }
 
 /// The routes of all sessions: `/mcp/<session>`.
@@ -89,6 +132,7 @@ pub fn router(endpoints: Arc<dyn Endpoints>) -> Router {
 async fn answer(
     State(endpoints): State<Arc<dyn Endpoints>>,
     Path(session): Path<String>,
+    connection: Option<Extension<HttpConnection>>,
     request: Request,
 ) -> Response {
     let Some(endpoint) = endpoints.find(&session) else {
@@ -97,10 +141,20 @@ async fn answer(
     if !endpoint.admits(request.headers()) {
         return (StatusCode::UNAUTHORIZED, "wrong bearer token\n").into_response();
     }
-    let service = endpoint.service.clone();
+    if let Some(Extension(connection)) = connection {
+        connection.vouch();
+    }
+    let (service, clients) = (endpoint.service.clone(), Arc::clone(&endpoint.clients));
     // A request in flight does not keep a session alive.
     drop(endpoint);
-    service.handle(request).await.map(Body::new)
+    handle(service, &clients, request).await
+}
+
+async fn handle(service: Service, clients: &Clients, request: Request) -> Response {
+    clients.note(request.headers()).await;
+    let answer = service.handle(request).await;
+    clients.note(answer.headers()).await;
+    answer.map(Body::new)
 }
 
 /// Refuses requests that a web page could have caused: those with an Origin, and those whose
@@ -138,8 +192,6 @@ mod tests {
     use super::*;
     use crate::mcp::{Call, Tool, ToolAnswer};
 
-    const SESSION: &str = "mcp-session-id";
-
     struct NoTools;
 
     #[async_trait::async_trait]
@@ -160,11 +212,11 @@ mod tests {
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
         if let Some(session) = session {
-            request = request.header(SESSION, session);
+            request = request.header(CLIENT, session);
         }
         let request = request.body(Body::from(message.to_string())).expect("a request");
-        let answer = endpoint.service.clone().handle(request).await;
-        let named = answer.headers().get(SESSION).and_then(|value| value.to_str().ok());
+        let answer = handle(endpoint.service.clone(), &endpoint.clients, request).await;
+        let named = answer.headers().get(CLIENT).and_then(|value| value.to_str().ok());
         let told = (answer.status().as_u16(), named.unwrap_or_default().to_owned());
         answer.into_body().collect().await.expect("a body");
         told
@@ -195,13 +247,35 @@ mod tests {
         }
     }
 
+    fn hello() -> Value {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}}})
+    }
+
+    #[tokio::test]
+    async fn a_client_that_connects_again_and_again_ends_the_sessions_that_rest() {
+        let endpoint = Endpoint::new("t", Arc::new(NoTools));
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+        let mut sessions = Vec::new();
+        for number in 0..4 * MOST_CLIENTS {
+            let (status, session) = send(&endpoint, None, hello()).await;
+            assert_eq!(status, 200);
+            send(&endpoint, Some(&session), initialized.clone()).await;
+            sessions.push(session);
+            // The first one is at work.
+            let worked = send(&endpoint, Some(&sessions[0]), list.clone()).await.0;
+            assert_eq!(worked, 200, "{number}");
+        }
+        assert_eq!(endpoint.clients.sessions.sessions.read().await.len(), MOST_CLIENTS);
+        assert_eq!(send(&endpoint, Some(&sessions[1]), list).await.0, 404);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_client_may_be_silent_for_hours() {
         let endpoint = Endpoint::new("t", Arc::new(NoTools));
-        let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"}}});
-        let (status, session) = send(&endpoint, None, hello).await;
+        let (status, session) = send(&endpoint, None, hello()).await;
         assert_eq!(status, 200);
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         send(&endpoint, Some(&session), initialized).await;

@@ -22,6 +22,9 @@ use super::tools::{Call, Progress, ProgressStep, Tool, ToolAnswer, Tools};
 /// Steps of progress that wait for a slow client.
 const BUFFERED_STEPS: usize = 16;
 
+/// Longest name of a tool in an error, in characters.
+const LONGEST_NAME: usize = 200;
+
 /// How long an answer stays behind the last step before it: a client that reads both at once, as
 /// the official one does, forgets the step.
 const APART: Duration = Duration::from_millis(20);
@@ -119,7 +122,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let unknown = format!("unknown tool: {}", request.name);
+        let unknown = format!("unknown tool: {}", shown_name(&request.name));
         let answer = self.run(request, &context).await;
         let answer = answer.ok_or_else(|| ErrorData::invalid_params(unknown, None))?;
         Ok(wire_answer(answer).into())
@@ -142,6 +145,11 @@ impl ServerHandler for Server {
             }
         });
     }
+}
+
+/// A name as an error shows it.
+fn shown_name(name: &str) -> &str {
+    name.char_indices().nth(LONGEST_NAME).map_or(name, |(end, _)| &name[..end])
 }
 
 fn wire_tool(tool: Tool) -> WireTool {

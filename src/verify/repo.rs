@@ -280,6 +280,12 @@ pub trait Repo: Send + Sync {
     /// If the tree cannot be read.
     fn held(&self, commit: &Oid, path: &Path) -> Result<Option<Vec<u8>>, VerifyError>;
 
+    /// Does git track the file at this path, relative to the root?
+    ///
+    /// # Errors
+    /// If the index cannot be read.
+    fn tracks(&self, path: &Path) -> Result<bool, VerifyError>;
+
     /// The hooks and agent settings that could widen what an agent may do, tracked by git
     /// or not: `.github/hooks`, `.claude`, `.copilot`, MCP configuration, git's own hooks
     /// and what its configuration says. Keys are relative to the root, or begin with

@@ -92,3 +92,15 @@ fn no_lessons_keeps_none() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(!repo.path(".ralph/memory").exists());
 }
+
+#[test]
+fn a_file_of_lessons_that_git_tracks_is_left_alone() {
+    let file = ".ralph/memory/lessons.md";
+    let repo = Repo::with(TWO, &[(file, "# Lessons\n\n- old\n")]);
+    let ran = repo.run(SECOND_TRY, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(repo.read(file), "# Lessons\n\n- old\n");
+    assert_eq!(repo.status(), "");
+    let help = format!("git rm --cached {file}");
+    assert_eq!(ran.stdout.matches(&help).count(), 1, "{}", ran.stdout);
+}

@@ -210,3 +210,23 @@ fn a_task_that_is_not_there_is_an_error_of_the_start() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), ""));
     assert!(ran.stderr.contains("nope"), "{}", ran.stderr);
 }
+
+#[test]
+fn an_argument_that_no_program_can_take_is_an_error_of_the_tool() {
+    let repo = Repo::new(TASK);
+    let mut client = hanging(&repo);
+    client.initialize();
+    for (id, (tool, key, value, why)) in (2..).zip([
+        ("task_status", "task", "t\0".to_owned(), "`task` contains a NUL byte"),
+        ("policy_check", "command", "ls \0".to_owned(), "`command` contains a NUL byte"),
+        ("policy_check", "command", "x".repeat(3_000_000), "`command` is longer than 100000 bytes"),
+    ]) {
+        let call = json!({"name": tool, "arguments": {key: value}});
+        let answer = client.ask(id, "tools/call", call);
+        assert_eq!(answer["result"]["content"][0]["text"], why, "{tool}");
+    }
+    let unknown = json!({"name": "x".repeat(1_000_000), "arguments": {}});
+    assert!(client.ask(9, "tools/call", unknown).to_string().len() < 1000);
+    drop(client.stdin.take());
+    assert_eq!(collect(client.child).code, Some(0));
+}

@@ -66,7 +66,10 @@ impl Gate {
             return;
         }
         self.audit(&AuditEntry {
-            tool: Some(offered.map_or_else(|| tool.clone(), |offered| offered.name)),
+            tool: Some(offered.map_or_else(
+                || self.shown_name(tool).into_owned(),
+                |offered| self.shown_name(&offered.name).into_owned(),
+            )),
             input: Some(input.clone()),
             output: Some(result.output.clone()),
             elapsed: took,

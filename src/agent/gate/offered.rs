@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ use super::{Gate, State};
 use crate::agent::OfferedTools;
 use crate::guard::{OfferedKind, OfferedTool};
 use crate::model::{Asked, AuditEntry, Decision, HookType, SessionId, ToolRequest};
+
+/// Longest name of a tool in the journal, the audit, and answers. Models take 64 characters.
+const LONGEST_NAME: usize = 200;
 
 /// ACP's kind of a tool that is none of its others.
 const OTHER: &str = "other";
@@ -61,6 +65,25 @@ impl Gate {
         let known = tool.kind != OfferedKind::Gone
             && (!state.hooked || state.decisions.was_allowed_by_hook(&tool.name, &request.input));
         if known { ToolRequest { tool: format!("{server}-{bare}"), ..request } } else { request }
+    }
+
+    /// A tool's name, without secrets and cut if it is too long to be one.
+    pub fn shown_name<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if name.chars().nth(LONGEST_NAME).is_none() {
+            return Cow::Borrowed(name);
+        }
+        let name = self.redactor.redact_str(name);
+        let mut shown: String = name.chars().take(LONGEST_NAME).collect();
+        shown.push('…');
+        Cow::Owned(shown)
+    }
+
+    /// The request under a name that can be recorded.
+    pub(super) fn with_short_name<'r>(&self, request: &'r ToolRequest) -> Cow<'r, ToolRequest> {
+        match self.shown_name(&request.tool) {
+            Cow::Borrowed(_) => Cow::Borrowed(request),
+            Cow::Owned(tool) => Cow::Owned(ToolRequest { tool, ..request.clone() }),
+        }
     }
 
     /// Decides whether the server runs a call of the tool `name`. A decision that the call has

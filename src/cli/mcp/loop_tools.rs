@@ -302,27 +302,27 @@ impl LoopTools {
         let depth = arguments.depth(self.depth)?;
         match call.name.as_str() {
             "check_task" => {
-                let task = arguments.text("task")?;
+                let task = arguments.word("task")?;
                 self.look(&["check", "--json", "--", task], &[0], depth, call).await
             }
             "task_status" => {
-                let task = arguments.text("task")?;
+                let task = arguments.word("task")?;
                 self.look(&["status", "--json", "--", task], &[0], depth, call).await
             }
             "task_log" => {
-                let task = arguments.text("task")?;
+                let task = arguments.word("task")?;
                 let lines = arguments.count("lines", 50, (1, MOST_LINES))?;
                 let log = self.look(&["log", "--", task], &[0], depth, call).await?;
                 Ok(last_lines(&log, lines))
             }
             "policy_check" => {
-                let command = arguments.text("command")?;
+                let command = arguments.word("command")?;
                 // 1 says that the guard denies it.
                 let words = ["policy", "check", "--json", "--", command];
                 self.look(&words, &[0, 1], depth, call).await
             }
             _ => {
-                let (task, wait) = (arguments.text("task")?, arguments.flag("wait")?);
+                let (task, wait) = (arguments.word("task")?, arguments.flag("wait")?);
                 let answer = self.run_task(task, wait, depth, call).await;
                 if answer.is_error { Err(answer) } else { Ok(answer.text) }
             }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::budget::KeepBudget;
 use crate::engine::InjectedEvent;
 use crate::events::Emitter;
-use crate::gateway::{CallOutcome, GatewayEvent, PushLevel, PushedEvent};
+use crate::gateway::{CallOutcome, GatewayEvent, PushLevel, PushedEvent, plain_text};
 use crate::guard::Redactor;
 use crate::model::{EventKind, EventLevel, Record as _, RecordError};
 use crate::report::count;
@@ -130,13 +130,15 @@ impl Feed {
             add(&mut state.missed, &push.provider);
         }
         drop(state);
-        let mut text = push.text;
+        // A text that is only kept is data.
+        let shown = push.level != PushLevel::Keep;
+        let mut text = if shown { plain_text(&push.text) } else { push.text };
         text.truncate(text.floor_char_boundary(LOOKED_AT.min(text.len())));
         let left_out = || Value::String(format!("[… {more} bytes left out …]"));
         let metadata = metadata.map(|it| if more > LOOKED_AT { left_out() } else { it });
         let waits = injected.then(|| InjectedEvent {
             provider: push.provider.clone(),
-            stream: push.stream.clone(),
+            stream: plain_text(&push.stream),
             text: self.for_agent(&text),
         });
         // It is on file before the agent can get it.
@@ -253,7 +255,7 @@ fn add(counts: &mut BTreeMap<String, u64>, provider: &str) -> u64 {
 fn called(id: Option<String>, tool: String, outcome: &CallOutcome) -> EventKind {
     let (error, bytes) = match outcome {
         Ok(data) => (None, data.as_str().map_or_else(|| data.to_string().len(), str::len)),
-        Err(failure) => (Some(failure.to_string()), 0),
+        Err(failure) => (Some(plain_text(&failure.to_string())), 0),
     };
     EventKind::ProviderCalled { id, tool, error, bytes }
 }

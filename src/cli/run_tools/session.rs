@@ -85,7 +85,10 @@ impl RunTools {
         };
         answered.unwrap_or_else(|| ToolAnswer {
             error_code: Some("NOT_FOUND".to_owned()),
-            ..ToolAnswer::error(format!("NOT_FOUND: there is no tool `{name}`"))
+            ..ToolAnswer::error(format!(
+                "NOT_FOUND: there is no tool `{}`",
+                self.gate.redactor().redact_str(&name)
+            ))
         })
     }
 }
@@ -100,6 +103,8 @@ impl Tools for RunTools {
         let Some(session) = self.session() else {
             return Some(ToolAnswer::error("Nothing ran: the session is not open yet."));
         };
+        let mut call = call;
+        call.name = self.gate.shown_name(&call.name).into_owned();
         let tool = self.offer.find(&call.name);
         let input = Value::Object(call.arguments.clone());
         let turn = self.gate.turn();

@@ -14,6 +14,18 @@ use crate::guard::files::FileKind;
 use crate::guard::line::{Arg, Judge, Place, Streams, aims_at_secrets};
 use crate::guard::secrets;
 
+/// What the runner alone writes, and git ignores.
+const RUNNERS_FILES: [&str; 3] = [".ralph/memory/lessons.md", ".ralph/runs", ".ralph/audit"];
+
+/// The runner's file that staging this path would take: one that it names, or, by force, one in the
+/// folder that it names. The workspace itself is no such folder.
+fn runners_file(path: &Path, workspace: &Path, forced: bool) -> Option<&'static str> {
+    RUNNERS_FILES.into_iter().find(|name| {
+        let file = workspace.join(name);
+        path.starts_with(&file) || forced && path != workspace && file.starts_with(path)
+    })
+}
+
 impl Judge<'_> {
     pub(super) fn git(&mut self, place: &mut Place, args: &[Arg]) -> Result<(), Denial> {
         let mut place = place.clone();
@@ -150,7 +162,7 @@ impl Judge<'_> {
             self.bulk(name)?;
         }
         for arg in args {
-            self.staged(place, name, arg)?;
+            self.staged(place, name, arg, parsed.has(&["-f", "--force"]))?;
         }
         let says = [
             "-m",
@@ -193,7 +205,7 @@ impl Judge<'_> {
         path.strip_prefix(&self.cx.policy().workspace).unwrap_or(path).display().to_string()
     }
 
-    fn staged(&mut self, place: &Place, name: &str, arg: &Arg) -> Result<(), Denial> {
+    fn staged(&mut self, place: &Place, name: &str, arg: &Arg, forced: bool) -> Result<(), Denial> {
         let text = arg.head().to_owned();
         if matches!(arg, Arg::Open { .. }) {
             self.bulk(name)?;
@@ -222,6 +234,12 @@ impl Judge<'_> {
                     "path.outside",
                     format!("{text} is outside the workspace"),
                 ));
+            }
+            if let Some(runners) = runners_file(&own, &self.cx.policy().workspace, forced) {
+                let why = format!("{runners} belongs to the runner, and git ignores it");
+                return Err(
+                    Denial::new("state.runner", why).instead("stage your own files by name")
+                );
             }
             let human = self
                 .cx

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
+use crate::guard::secret_name;
 use crate::sys::contained::Contained;
 
 /// Largest file that is looked at, in bytes.
@@ -36,8 +37,16 @@ impl MemoryPlace {
             Some(within) => within.canonicalize().ok()?,
             None => path.parent()?.to_owned(),
         };
-        path.starts_with(&within).then_some(RealPlace { path, within })
+        let below = path.strip_prefix(&within).ok()?;
+        // A folder that the user named is judged by its whole path, as links may lead anywhere.
+        let judged = if self.within.is_some() { below } else { &path };
+        (!is_secret(judged)).then_some(RealPlace { path, within })
     }
+}
+
+/// Is this a secret file by its name, or in a folder of git?
+fn is_secret(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) || secret_name(path)
 }
 
 /// A place without links.
@@ -87,20 +96,33 @@ pub(super) fn read(folder: &RealPlace, name: &str) -> Read {
     }
     match path.canonicalize() {
         Ok(real) if real.starts_with(&folder.path) && is_markdown(&real) => {
+            let below = real.strip_prefix(&folder.within).unwrap_or(&real);
+            if is_secret(below) {
+                return Read::Denied("holds secrets, or belongs to git");
+            }
             content(&folder.within, &real)
         }
         Ok(_) | Err(_) => Read::Denied("leads out of the memory folder"),
     }
 }
 
-/// Reads a file with preferences.
+/// Reads a file with preferences: Markdown, and in a repository without a link on the way.
 pub(super) fn read_prefs(place: &MemoryPlace) -> Read {
-    match place.real() {
-        Some(real) => content(&real.within, &real.path),
-        None if place.path.symlink_metadata().is_ok() => {
-            Read::Denied("leads out of the repository")
-        }
-        None => Read::Missing,
+    if place.path.symlink_metadata().is_err() {
+        return Read::Missing;
+    }
+    let Some(real) = place.real() else {
+        return Read::Denied("leads out of the repository, holds secrets, or belongs to git");
+    };
+    if !is_markdown(&place.path) || !is_markdown(&real.path) {
+        return Read::Denied("is no Markdown file");
+    }
+    match &place.within {
+        Some(root) => match content(root, &place.path) {
+            Read::Missing => Read::Denied("is no plain file below the repository"),
+            read => read,
+        },
+        None => content(&real.within, &real.path),
     }
 }
 

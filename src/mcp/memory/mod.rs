@@ -40,7 +40,8 @@ pub struct MemorySources {
 impl MemorySources {
     /// Is there a folder or a file to read?
     pub fn exist(&self) -> bool {
-        let files = self.prefs.iter().any(|place| place.path.is_file());
+        let files =
+            self.prefs.iter().any(|place| matches!(files::read_prefs(place), Read::Text(_)));
         files || !files::folders(&self.folders).is_empty()
     }
 }
@@ -100,7 +101,10 @@ impl MemoryTools {
                 Read::Text(text) => return Ok(text),
                 Read::Missing => {}
                 Read::Denied(why) => {
-                    return Err(ToolAnswer::error(format!("Access denied: USER.md {why}")));
+                    return Err(ToolAnswer::error(format!(
+                        "Access denied: {} {why}",
+                        place.path.display()
+                    )));
                 }
             }
         }

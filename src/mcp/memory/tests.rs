@@ -146,6 +146,79 @@ fn a_memory_folder_that_is_a_link_out_of_the_repository_is_none() {
 }
 
 #[test]
+fn no_name_of_the_repository_leads_to_a_secret_or_to_git() {
+    let scene = Scene::new();
+    let (root, user) = (scene.path("repo"), scene.path("user"));
+    for folder in [".git", ".ssh", "notes"] {
+        fs::create_dir(root.join(folder)).expect("made");
+    }
+    for file in [".git/config", ".git/hidden.md", ".ssh/hidden.md", ".env", "notes/a.md", "x.txt"] {
+        fs::write(root.join(file), "needle\n").expect("written");
+    }
+    let prefs = |place: MemoryPlace| {
+        let sources = MemorySources { prefs: vec![place], ..MemorySources::default() };
+        let found = sources.exist();
+        let tools = MemoryTools::new(sources, Arc::new(Redactor::new(Vec::<String>::new())), 0);
+        let (is_error, text) = answer(&tools, "user_prefs", json!({})).expect("a tool");
+        assert_eq!(found, !is_error, "{text}");
+        (is_error, text)
+    };
+    let named = [".git/config", ".git/hidden.md", ".ssh/hidden.md", ".env", "x.txt", "notes"];
+    for name in named {
+        let (is_error, text) = prefs(MemoryPlace::inside(root.join(name), &root));
+        assert!(is_error && text.contains("denied"), "{name}: {text}");
+    }
+    for (number, to) in [".git/config", ".git/hidden.md", ".env", "notes/a.md"].iter().enumerate() {
+        let link = root.join(format!("link{number}.md"));
+        symlink(root.join(to), &link).expect("a link");
+        let (is_error, text) = prefs(MemoryPlace::inside(link, &root));
+        assert!(is_error && text.contains("denied"), "{to}: {text}");
+    }
+    assert_eq!(prefs(MemoryPlace::inside(root.join("notes/a.md"), &root)), ok("needle\n"));
+    // The user's own folder may be full of links, and still shows Markdown only.
+    symlink(root.join("notes/a.md"), user.join("USER.md")).expect("a link");
+    assert_eq!(prefs(MemoryPlace::trusted(user.join("USER.md"))), ok("needle\n"));
+    symlink(root.join(".env"), user.join("env.md")).expect("a link");
+    for path in [user.join("env.md"), root.join(".env"), root.join(".git/hidden.md")] {
+        assert!(prefs(MemoryPlace::trusted(path)).0);
+    }
+}
+
+#[test]
+fn a_memory_folder_shows_neither_secrets_nor_what_is_gits() {
+    let scene = Scene::new();
+    let root = scene.path("repo");
+    for folder in [".git", ".ssh", "notes"] {
+        fs::create_dir(root.join(folder)).expect("made");
+        fs::write(root.join(folder).join("a.md"), "needle\n").expect("written");
+    }
+    symlink(root.join(".git"), root.join("link")).expect("a link");
+    let tools = |folder: &str| {
+        let folders = vec![MemoryPlace::inside(root.join(folder), &root)];
+        let sources = MemorySources { folders, ..MemorySources::default() };
+        MemoryTools::new(sources, Arc::new(Redactor::new(Vec::<String>::new())), 0)
+    };
+    let read = |folder: &str, file: &str| {
+        answer(&tools(folder), "memory_read", json!({"file": file})).expect("a tool")
+    };
+    for (folder, file) in [
+        (".git", "a.md"),
+        (".ssh", "a.md"),
+        ("link", "a.md"),
+        (".", ".git/a.md"),
+        (".", ".ssh/a.md"),
+    ] {
+        let (is_error, text) = read(folder, file);
+        assert!(is_error && !text.contains("needle"), "{folder} {file}: {text}");
+        let query = json!({"query": "needle"});
+        let (_, found) = answer(&tools(folder), "memory_search", query).expect("a tool");
+        assert!(!found.contains("[a.md]"), "{folder}: {found}");
+    }
+    assert_eq!(read("notes", "a.md"), ok("needle\n"));
+    assert_eq!(read(".", "notes/a.md"), ok("needle\n"));
+}
+
+#[test]
 fn preferences_are_the_first_file_that_exists() {
     let scene = Scene::new();
     assert_eq!(scene.call("user_prefs", json!({})), error("USER.md not found"));

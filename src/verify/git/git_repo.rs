@@ -182,6 +182,10 @@ impl Repo for GitRepo {
         self.held_in(&self.lock(), commit, path)
     }
 
+    fn tracks(&self, path: &Path) -> Result<bool, VerifyError> {
+        Ok(!self.tracked([path.to_owned()].into())?.is_empty())
+    }
+
     fn settings(&self) -> Result<Fingerprints, VerifyError> {
         self.settings_in(&self.lock())
     }

@@ -169,3 +169,29 @@ fn arguments_that_look_like_a_shell_s_are_only_arguments() {
     assert!(gate.decide(&asked(Asked::Permission, &tool, input)).allowed());
     assert_eq!(gate.alarm(), None);
 }
+
+#[test]
+fn a_name_that_is_too_long_is_cut_after_its_secrets_are_gone() {
+    let (recorded, gate) = gate();
+    let long = format!("{}hunter2-hunter2{}", "x".repeat(150), "y".repeat(4_000_000));
+    let decided =
+        [gate.admit(&session(), &long, &json!({})), gate.decide(&hook(&long, &json!({})))];
+    for decision in decided {
+        assert!(decision.reason.len() < 1000, "{}", decision.reason.len());
+        assert!(!decision.reason.contains("hunter2"));
+    }
+    assert!(gate.refuse(&hook(&long, &json!({})), "x", "y").reason.len() < 1000);
+    let names: Vec<String> = recorded
+        .decided
+        .lock()
+        .expect("sound")
+        .iter()
+        .map(|(_, tool, _, _)| tool.clone())
+        .collect();
+    assert_eq!(names.len(), 3);
+    for name in names {
+        assert!(name.chars().count() <= 201 && name.ends_with('…'), "{name:.300}");
+        assert!(!name.contains("hunter2"), "{name}");
+    }
+    assert_eq!(gate.shown_name(&"x".repeat(200)), "x".repeat(200));
+}
