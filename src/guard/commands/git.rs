@@ -205,7 +205,14 @@ impl Judge<'_> {
         path.strip_prefix(&self.cx.policy().workspace).unwrap_or(path).display().to_string()
     }
 
-    fn staged(&mut self, place: &Place, name: &str, arg: &Arg, forced: bool) -> Result<(), Denial> {
+    /// Judges one thing to stage; by force, git takes what it ignores, too.
+    pub(super) fn staged(
+        &mut self,
+        place: &Place,
+        name: &str,
+        arg: &Arg,
+        forced: bool,
+    ) -> Result<(), Denial> {
         let text = arg.head().to_owned();
         if matches!(arg, Arg::Open { .. }) {
             self.bulk(name)?;

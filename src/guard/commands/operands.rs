@@ -28,6 +28,11 @@ impl Judge<'_> {
         }
         let parsed = match parse(name, args, entry) {
             Err(denial) if self.sandboxed => {
+                if name == "git add" {
+                    // `-f` is no listed option, and takes what git ignores.
+                    let named = args.iter().filter(|arg| !arg.head().starts_with('-'));
+                    named.into_iter().try_for_each(|arg| self.staged(place, name, arg, true))?;
+                }
                 // A launcher with a `-y` fetches what is not there.
                 let fetches = name.ends_with('x')
                     && args
