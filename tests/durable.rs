@@ -14,6 +14,9 @@ mod dead;
 #[path = "durable/elsewhere.rs"]
 mod elsewhere;
 
+#[path = "durable/tree_proof.rs"]
+mod tree_proof;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -96,6 +96,7 @@ fn overview(task: &Task, state: &TaskState) -> String {
         let mark = if criterion.checked { "x" } else { " " };
         let proof = match entry.and_then(|entry| entry.proof) {
             Some(Proof::Check) => "  proven by its check".to_owned(),
+            Some(Proof::Tree) => "  its check passed in the working tree only".to_owned(),
             Some(Proof::Commit) => "  proven by a commit".to_owned(),
             Some(Proof::Accepted) => "  accepted by a human".to_owned(),
             None => match entry {

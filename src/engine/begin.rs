@@ -30,6 +30,7 @@ impl Run {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             checkpoint: parts.preflight.checkpoint.clone(),
+            start: self.state.start.clone(),
             criteria: Totals { total: task.criteria.len(), open },
             max_iterations: parts.limits.iterations,
             human: parts.preflight.human.paths().count(),

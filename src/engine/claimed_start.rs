@@ -1,9 +1,10 @@
-//! What state.json says of a task's start, where no run on this machine vouches for it, as in a
-//! fresh clone: it is derived again from the history and with the checks.
+//! What state.json says of a task's start, where no run on this machine vouches for just that, as in
+//! a fresh clone or after a pull: it is derived again from the history and with the checks.
 //!
 //! Invariant: a start that is too late makes old tests of what an agent changed, and one that is too
 //! early makes new ones of what a human wrote. So a claim that differs from what is derived does not
-//! count. What a shallow clone cannot show stays as it is.
+//! count, and a history with work needs no claim. What a shallow clone cannot show stays as it is;
+//! a start that it shows to be wrong does not.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use super::past_runs::is_of;
 use super::resumed::Resumed;
 use super::run::Run;
 use super::state;
-use crate::events::{any, first, journals};
+use crate::events::{find, first, journals};
 use crate::model::{Checkpoint, CriterionKey, Event, EventKind, FirstStatus, Oid, Task, TaskState};
 use crate::verify::{
     CheckPhase, FirstWork, Layout, PlannedCheck, Repo, STATE, VerifyError, Warmth, first_seen,
@@ -28,18 +29,19 @@ pub(super) fn derive_start(
     resumed: &mut Resumed,
 ) -> Result<(), EngineError> {
     let mut state = state::load(repo, layout)?.state;
-    let Some(claimed) = state.start.clone() else { return Ok(()) };
-    if journals.iter().any(|journal| vouches(journal, layout)) {
+    let claimed = state.start.clone();
+    let is_known = |start: &Oid| journals.iter().any(|journal| vouches(journal, layout, start));
+    if claimed.as_ref().is_some_and(is_known) {
         return Ok(());
     }
-    let start = match repo.first_work(layout)? {
-        FirstWork::On(commit) => commit,
-        FirstWork::None => repo.checkpoint()?.head,
-        FirstWork::Unknown => return Ok(()),
-    };
+    let Some(start) = shown_start(repo, layout, claimed.as_ref())? else { return Ok(()) };
     let mut wrong = Vec::new();
-    if claimed != start {
-        wrong.push(format!("state.json says that the task began at {}", claimed.short()));
+    match &claimed {
+        Some(claimed) if *claimed != start => {
+            wrong.push(format!("state.json says that the task began at {}", claimed.short()));
+        }
+        Some(_) => {}
+        None => wrong.push("state.json does not say where the task began".into()),
     }
     if state.harness.take().is_some_and(|harness| repo.files(&harness, &[]).is_ok()) {
         wrong.push("state.json names tests and scripts that no run on this machine knows".into());
@@ -64,11 +66,43 @@ pub(super) fn derive_start(
     Ok(())
 }
 
-/// Did a run of the task get as far as an agent's turn here?
-fn vouches(journal: &Path, layout: &Layout) -> bool {
-    let is_ours = first(journal).ok().flatten().is_some_and(|event| is_of(layout, &event));
-    let is_turn = |event: &Event| matches!(event.kind, EventKind::IterationStarted { .. });
-    is_ours && any(journal, is_turn).unwrap_or(false)
+/// Where the task began, as the history shows it; none if that leaves the claim as it is.
+fn shown_start(
+    repo: &dyn Repo,
+    layout: &Layout,
+    claimed: Option<&Oid>,
+) -> Result<Option<Oid>, EngineError> {
+    // Newest first; what is not here is older.
+    let age = |commit: &Oid| -> Result<usize, VerifyError> {
+        Ok(repo.ancestors()?.iter().position(|it| it.id == *commit).unwrap_or(usize::MAX))
+    };
+    match (repo.first_work(layout)?, claimed) {
+        (FirstWork::On(commit), _) => Ok(Some(commit)),
+        (FirstWork::None, Some(_)) => Ok(Some(repo.checkpoint()?.head)),
+        (FirstWork::AtLatest(commit), Some(claimed)) => {
+            Ok((age(claimed)? < age(&commit)?).then_some(commit))
+        }
+        (FirstWork::AtLatest(commit), None) => Ok(Some(commit)),
+        (FirstWork::BeforeAll, Some(claimed)) if age(claimed)? < usize::MAX => {
+            Err(EngineError::StartIsWork { start: claimed.clone() })
+        }
+        (FirstWork::None, None) | (FirstWork::BeforeAll | FirstWork::Unknown, _) => Ok(None),
+    }
+}
+
+/// Did a run of the task get as far as an agent's turn here, and did it know this start?
+fn vouches(journal: &Path, layout: &Layout, start: &Oid) -> bool {
+    let begun = first(journal).ok().flatten().filter(|event| is_of(layout, event));
+    let Some(EventKind::RunStarted { start: known, .. }) = begun.map(|event| event.kind) else {
+        return false;
+    };
+    // A task's first run begins where its first turn does.
+    let begins = |event: &Event| match &event.kind {
+        EventKind::IterationStarted { checkpoint, .. } => Some(checkpoint.head.clone()),
+        _ => None,
+    };
+    let turn = find(journal, begins).ok().flatten();
+    turn.is_some_and(|head| known.unwrap_or(head) == *start)
 }
 
 /// Criteria whose earlier work is not what state.json says.
@@ -130,8 +164,9 @@ impl Run {
     /// The start, if nothing on this machine vouches for what state.json says of it.
     fn claimed_start(&self) -> Result<Option<Oid>, EngineError> {
         let Some(runs) = self.parts.run_folder.parent() else { return Ok(None) };
-        let known = journals(runs)?.iter().any(|journal| vouches(journal, &self.parts.layout));
-        Ok(self.state.start.clone().filter(|_| !known && self.start_here.is_none()))
+        let (Some(start), None) = (&self.state.start, &self.start_here) else { return Ok(None) };
+        let vouches = |journal: &PathBuf| vouches(journal, &self.parts.layout, start);
+        Ok(if journals(runs)?.iter().any(vouches) { None } else { Some(start.clone()) })
     }
 
     /// Does the committed state.json say something else of the start?

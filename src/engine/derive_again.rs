@@ -60,7 +60,7 @@ fn claimed(
     let files = StateFiles::read(repo.root(), layout)?;
     let Some(bytes) = files.bytes(&layout.file(TASK)) else { return Ok(Vec::new()) };
     let by_commit = |key: &CriterionKey| match state.find(key).and_then(|entry| entry.proof) {
-        Some(Proof::Check | Proof::Commit) => true,
+        Some(Proof::Check | Proof::Tree | Proof::Commit) => true,
         // What a human accepted has no work to be shown.
         Some(Proof::Accepted) | None => false,
     };

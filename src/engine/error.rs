@@ -41,6 +41,17 @@ pub enum EngineError {
         /// The checks, both outputs, and what helps.
         what: String,
     },
+    /// state.json names a commit of the work as the start, and the clone does not show the real
+    /// one.
+    #[error(
+        "state.json says that the task began at {}, but that is after work on it, and this shallow \
+         clone does not show where it began",
+        start.short()
+    )]
+    StartIsWork {
+        /// The commit.
+        start: Oid,
+    },
     /// TASK.md was deleted during or after a run that died.
     #[error("{path} is gone, and the last run died in iteration {iteration}")]
     TaskGone {
@@ -118,6 +129,7 @@ impl EngineError {
             | Self::TaskInvalid { .. }
             | Self::ChecksRequired { .. }
             | Self::RoomLacks { .. }
+            | Self::StartIsWork { .. }
             | Self::TaskGone { .. }
             | Self::StateBroken { .. }
             | Self::Journal(_)
@@ -174,6 +186,9 @@ impl EngineError {
             Self::RoomLacks { .. } => {
                 Some("add the line to the front matter of TASK.md, then start again".into())
             }
+            Self::StartIsWork { .. } => Some(
+                "get the rest of the history: `git fetch --unshallow`, then start again".into(),
+            ),
             Self::Record(_)
             | Self::State(_)
             | Self::StateRead { .. }

@@ -53,7 +53,7 @@ impl Run {
             }
         }
         let evidence = collected.evidence;
-        let mut verdict = self.judge(&evidence);
+        let mut verdict = self.by_place(self.judge(&evidence));
         if let TurnEnd::Stuck(stuck) = &turn.end {
             tell_stuck(&mut verdict, stuck);
         }

@@ -4,6 +4,7 @@
 //! Invariant: only humans, and proofs that rested on new files, change what counts as old. Which
 //! files are harness is decided in `verify`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use globset::GlobSet;
@@ -63,8 +64,10 @@ impl Run {
         // A branch that was rewritten may have lost where the last run ended.
         let Ok(changes) = repo.between(from, to) else { return Ok(harness.clone()) };
         let layout = &self.parts.layout;
+        let agents = self.changed_by_agents(from)?;
         let paths = changes.into_iter().map(|change| change.path);
-        let paths: Vec<PathBuf> = paths.filter(|path| !layout.is_state_file(path)).collect();
+        let is_human = |path: &PathBuf| !layout.is_state_file(path) && !agents.contains(path);
+        let paths: Vec<PathBuf> = paths.filter(is_human).collect();
         if paths.is_empty() {
             return Ok(harness.clone());
         }
@@ -72,6 +75,23 @@ impl Run {
         // Tests may have gone rightly.
         forget_tests(&mut self.state.first_seen);
         Ok(harness)
+    }
+
+    /// The paths that a commit of the work changed last since then: a pull brings the work of
+    /// another machine, too.
+    fn changed_by_agents(&self, from: &Oid) -> Result<BTreeSet<PathBuf>, EngineError> {
+        let (repo, prefix) = (self.parts.repo.as_ref(), self.parts.layout.prefix());
+        let (mut agents, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        for commit in repo.ancestors()?.into_iter().take_while(|commit| commit.id != *from) {
+            let Some(parent) = commit.parent else { break };
+            let is_work = commit.subject.starts_with(&prefix);
+            for change in repo.between(&parent, &commit.id)? {
+                if seen.insert(change.path.clone()) && is_work {
+                    agents.insert(change.path);
+                }
+            }
+        }
+        Ok(agents)
     }
 
     fn set_harness(&mut self, harness: Oid) -> Result<(), EngineError> {

@@ -39,6 +39,7 @@ mod state_files;
 mod stop_check;
 mod stuck;
 mod supervisor;
+mod tree_proof;
 mod turn;
 mod unjudged;
 

@@ -9,7 +9,7 @@ use super::EngineError;
 use super::decide::ticked_without_proof;
 use super::run::Run;
 use crate::model::{
-    CheckResult, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome, Proof,
+    CheckResult, CriterionKey, CriterionState, EventKind, Finding, FindingKind, Outcome,
     Record as _, Task, Weight,
 };
 use crate::task::{self, Tick};
@@ -42,7 +42,9 @@ impl Run {
             // The checks were ended early, which says nothing about the work.
             return Ok(Some(outcome));
         }
-        let mut unproven = match self.open_again(task, &broken)? {
+        let opened = self.open_again(task, &broken)?;
+        self.prove_seen_in_tree(task);
+        let mut unproven = match opened {
             Opened::Stop(outcome) => return Ok(Some(outcome)),
             Opened::Some => {
                 self.commit_state()?;
@@ -75,6 +77,26 @@ impl Run {
             return Ok(Some(Outcome::Proven));
         }
         Ok(Some(Outcome::Stuck { reason: unproven.join(" ") }))
+    }
+
+    /// Runs every check in a new proof room, whatever is open, and opens criteria whose checks
+    /// fail there. Returns the outcome if the run has to end for it.
+    pub(super) async fn prove_so_far(
+        &mut self,
+        task: &Task,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let planned = plan(task, CheckPhase::End, self.baseline.millis());
+        let broken = self.broken(task, &planned).await?;
+        if let Some(outcome) = self.interrupted() {
+            // The checks were ended early, which says nothing about the work.
+            return Ok(Some(outcome));
+        }
+        let opened = self.open_again(task, &broken)?;
+        self.prove_seen_in_tree(task);
+        match opened {
+            Opened::Stop(outcome) => Ok(Some(outcome)),
+            Opened::None { .. } | Opened::Some => Ok(None),
+        }
     }
 
     /// Opens the criteria of checks that fail.
@@ -115,11 +137,7 @@ impl Run {
                 if self.passed_since_proof =>
             {
                 let task = self.task()?;
-                let planned = plan(&task, CheckPhase::End, self.baseline.millis());
-                let broken = self.broken(&task, &planned).await?;
-                if self.interrupted().is_none() {
-                    self.open_again(&task, &broken)?;
-                }
+                self.prove_so_far(&task).await?;
                 Ok(outcome)
             }
             Outcome::Proven
@@ -150,8 +168,9 @@ impl Run {
             .filter(|criterion| !self.open_before.contains(&criterion.key))
             .map(|criterion| criterion.key.clone())
             .collect();
+        let proof = self.place_proof();
         for key in proven {
-            self.state.entry(&key).proof = Some(Proof::Check);
+            self.state.entry(&key).proof = Some(proof);
             // There is state to commit, even without an iteration.
             self.worked_at_all = true;
         }

@@ -21,7 +21,7 @@ pub fn require_checks(
 ) -> Result<(), EngineError> {
     let proven = |key| {
         let proof = state.find(key).and_then(|entry| entry.proof);
-        matches!(proof, Some(Proof::Check | Proof::Accepted))
+        matches!(proof, Some(Proof::Check | Proof::Tree | Proof::Accepted))
     };
     let ticked = task.criteria.iter().filter(|criterion| criterion.checked);
     let refused: Vec<String> = open_criteria(task, state)

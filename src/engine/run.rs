@@ -268,6 +268,9 @@ impl Run {
 
     async fn work(&mut self) -> Result<Outcome, EngineError> {
         self.begin().await?;
+        if let Some(outcome) = self.prove_left().await? {
+            return Ok(outcome);
+        }
         loop {
             if let Some(outcome) = self.interrupted() {
                 return Ok(outcome);

@@ -366,6 +366,7 @@ fn run_start(event: &Event) -> Option<RunStart> {
         version,
         pid,
         checkpoint,
+        start: _,
         criteria,
         max_iterations,
         human,

@@ -22,5 +22,5 @@ pub use fold::{
 };
 pub use follow::follow;
 pub use journal::{JOURNAL_FILE, Journal, JournalError, JournalLine, journals, newest, run_id};
-pub use replay::{Replay, any, first, last, replay};
+pub use replay::{Replay, find, first, last, replay};
 pub use run_name::run_id_after;

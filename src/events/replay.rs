@@ -51,18 +51,25 @@ pub fn replay(path: &Path, mut each: impl FnMut(&Event)) -> Result<Replay, Journ
     }
 }
 
-/// Is there such an event among the readable lines of a journal?
+/// Returns what the first event that has it tells, among the readable lines of a journal.
 ///
 /// # Errors
 /// [`JournalError::Read`] if the file cannot be read.
-pub fn any(path: &Path, wanted: impl Fn(&Event) -> bool) -> Result<bool, JournalError> {
+pub fn find<T>(
+    path: &Path,
+    wanted: impl Fn(&Event) -> Option<T>,
+) -> Result<Option<T>, JournalError> {
     let mut journal = Journal::open(path)?;
     loop {
         match journal.read_line() {
-            Ok(Some(JournalLine::Event(event))) if wanted(&event) => return Ok(true),
-            Ok(None) => return Ok(false),
+            Ok(Some(JournalLine::Event(event))) => {
+                if let Some(found) = wanted(&event) {
+                    return Ok(Some(found));
+                }
+            }
+            Ok(None) => return Ok(None),
             Err(error @ JournalError::Read { .. }) => return Err(error),
-            Ok(Some(JournalLine::Event(_) | JournalLine::Unknown { .. }))
+            Ok(Some(JournalLine::Unknown { .. }))
             | Err(JournalError::Broken { .. } | JournalError::OutOfOrder { .. }) => {}
         }
     }

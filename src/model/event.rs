@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{
     Answer, Asked, AuditEntry, CheckResult, Checkpoint, CriterionKey, Cut, Decided, EventLevel,
-    Evidence, ExecutedCall, Finding, GivenWith, OnStuck, Outcome, RecipeFault, RecipeName, Repair,
-    RunId, RunSummary, SessionId, StepStatus, Tier, Turn, Verdict,
+    Evidence, ExecutedCall, Finding, GivenWith, Oid, OnStuck, Outcome, RecipeFault, RecipeName,
+    Repair, RunId, RunSummary, SessionId, StepStatus, Tier, Turn, Verdict,
 };
 
 /// One event of a run.
@@ -72,6 +72,9 @@ pub enum EventKind {
         pid: u32,
         /// Branch and commit it begins on.
         checkpoint: Checkpoint,
+        /// Where the work on the task began; none in its first run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<Oid>,
         /// Criteria.
         criteria: Totals,
         /// Iterations this run may use.

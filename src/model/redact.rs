@@ -310,7 +310,7 @@ each_variant! {
     TurnEnd { EndTurn, CutByDenial { reason }, Lost, Stuck(stuck), Interrupted, Other(word) }
     EventKind {
         RunStarted {
-            task, folder, agent, model, sandbox, version, pid, checkpoint, criteria,
+            task, folder, agent, model, sandbox, version, pid, checkpoint, start, criteria,
             max_iterations, human,
         },
         Notice { message },

@@ -44,6 +44,9 @@ pub enum Proof {
     /// Its own verify command was seen red before the work and is green now; there is a
     /// commit besides.
     Check,
+    /// The same, but its verify command was green in the working tree only, where the agent
+    /// worked.
+    Tree,
     /// A commit only: it has no verify command of its own, or that was green already, or
     /// there is no baseline.
     Commit,
@@ -55,6 +58,7 @@ impl std::fmt::Display for Proof {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Check => "check",
+            Self::Tree => "tree",
             Self::Commit => "commit",
             Self::Accepted => "accepted",
         })

@@ -145,6 +145,7 @@ pub(super) fn call(tool: &str, input: &Value) -> String {
 pub(super) fn proof(proof: Proof) -> &'static str {
     match proof {
         Proof::Check => "check",
+        Proof::Tree => "tree",
         Proof::Commit => "commit",
         Proof::Accepted => "accepted",
     }
@@ -170,6 +171,7 @@ pub(super) fn result(
     let commits = (commits > 0).then(|| count(commits, "commit"));
     let (by, commits) = match by {
         Some(Proof::Check) => (Some("check passed".to_owned()), commits),
+        Some(Proof::Tree) => (Some("check passed in the working tree".to_owned()), commits),
         // It rests on nothing else.
         Some(Proof::Commit) => (
             Some(

@@ -85,6 +85,7 @@ fn counted(criteria: &[CriterionSummary]) -> String {
     };
     let parts: Vec<String> = [
         (format::proof(Proof::Check), "proven by check"),
+        (format::proof(Proof::Tree), "passed in the working tree only"),
         (format::proof(Proof::Commit), "proven by commit only"),
         (format::proof(Proof::Accepted), "accepted by a human"),
         ("none", "ticked but not proven"),

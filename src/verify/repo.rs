@@ -162,7 +162,12 @@ pub enum FirstWork {
     None,
     /// On this commit.
     On(Oid),
-    /// This clone holds a part of the history only.
+    /// On this commit or an earlier one: this clone holds a part of the history only.
+    AtLatest(Oid),
+    /// Before every commit of this clone, which holds a part of the history only: its oldest one
+    /// is work, too.
+    BeforeAll,
+    /// The first commit of all holds work, or this clone holds a part of the history and no work.
     Unknown,
 }
 

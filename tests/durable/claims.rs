@@ -131,3 +131,69 @@ fn an_honest_state_is_not_doubted() {
     let state = std::fs::read_to_string(root.join("tasks/demo/state.json")).expect("state.json");
     assert!(state.contains(&start), "{state}");
 }
+
+/// Without a claim, HEAD is no start where the history shows work.
+#[test]
+fn a_claim_that_was_removed_is_derived_from_the_history() {
+    let repo = Repo::with(TASK, &[TEST, WRONG]);
+    let start = hash(&repo, "HEAD");
+    repo.write("tests/run.sh", "test -e done.txt\n");
+    repo.commit("ralph(demo): [squares] a test");
+    let work = "turns: [{steps: [{write: {path: done.txt, text: a}}, {tick: squares}, {progress: a}, {commit: a}]}]";
+    let ran = repo.run(work, &["--max-iterations", "1"]);
+    assert!([Some(3), Some(4)].contains(&ran.code), "{} {}", ran.stdout, ran.stderr);
+    assert!(!repo.task().contains("[x]"), "{}", ran.stdout);
+    let told = "state.json does not say where the task began: by the history it began at";
+    assert!(ran.stdout.contains(&format!("{told} {}", &start[..7])), "{}", ran.stdout);
+    assert_eq!(repo.state()["start"], json!(start));
+}
+
+/// A run here vouches for the start that it knew, and for no later claim.
+#[test]
+fn a_journal_vouches_for_its_own_start_only() {
+    let repo = Repo::with(TASK, &[TEST, WRONG]);
+    let start = hash(&repo, "HEAD");
+    assert_eq!(repo.run(IDLE, &["--max-iterations", "1"]).code, Some(3));
+    let ran = forged(&repo, |repo| json!({"start": hash(repo, "HEAD"), "first_seen": seen("red")}));
+    assert_eq!(ran.code, Some(3), "{} {}", ran.stdout, ran.stderr);
+    assert!(!repo.task().contains("[x]"), "{}", ran.stdout);
+    // What the pull brought of the work is no human's, and is put back.
+    let put_back = r#""put_back":{"harness":[{"path":"tests/run.sh""#;
+    assert!(ran.stdout.contains(put_back), "{}", ran.stdout);
+    let told = format!("by the history it began at {}", &start[..7]);
+    assert!(ran.stdout.contains(&told), "{}", ran.stdout);
+    // Neither the first run's start nor the derived one is doubted later.
+    let ran = repo.run(IDLE, &["--max-iterations", "1"]);
+    assert!(!ran.stdout.contains("state.json says"), "{}", ran.stdout);
+}
+
+/// A clone of some commits shows what a start cannot be.
+#[test]
+fn a_start_that_a_shallow_clone_shows_to_be_work_is_refused() {
+    let repo = Repo::with(TASK, &[TEST, WRONG]);
+    repo.write("before.txt", "by hand");
+    repo.commit("before");
+    let start = hash(&repo, "HEAD");
+    repo.write("tests/run.sh", "true\n");
+    repo.commit(AGENTS);
+    let state = json!({"version": 1, "iteration": 1, "start": hash(&repo, "HEAD"), "criteria": []});
+    repo.write("tasks/demo/state.json", state.to_string());
+    repo.commit(STATE);
+    let url = format!("file://{}", repo.root().display());
+    let run = |depth: &str| {
+        let to = repo.beside(depth);
+        let depth = format!("--depth={depth}");
+        repo.git(&["clone", "--quiet", &depth, &url, to.to_str().expect("UTF-8")]);
+        run_in(&to, &repo, IDLE, &["--max-iterations", "1"])
+    };
+    // Its oldest commit is that work.
+    let ran = run("2");
+    assert_eq!(ran.code, Some(7), "{} {}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("git fetch --unshallow"), "{}", ran.stderr);
+    // The commit before it is there.
+    repo.write("notes.txt", "by hand");
+    repo.commit("by hand");
+    let ran = run("4");
+    let told = format!("by the history it began at {}", &start[..7]);
+    assert!(ran.stdout.contains(&told), "{} {}", ran.stdout, ran.stderr);
+}

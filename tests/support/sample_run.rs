@@ -250,6 +250,7 @@ pub(crate) fn kinds() -> Vec<(i64, EventKind)> {
                 version: "0.1.0".to_owned(),
                 pid: 4711,
                 checkpoint: checkpoint("ab"),
+                start: None,
                 criteria: Totals { total: 4, open: 3 },
                 max_iterations: 20,
                 human: 0,

@@ -261,6 +261,8 @@ fn result(tick: &DerivedTick, args: &VerifyArgs) -> RowResult {
         (Some(Proof::Check), _) => RowResult::Check,
         (Some(_), _) if args.require_checks => RowResult::Unproven,
         (Some(_), _) => RowResult::Commit,
+        // It says itself that no proof room saw it.
+        (None, Some(Proof::Tree)) => RowResult::Unproven,
         (None, Some(_)) => RowResult::Forged,
         (None, None) => RowResult::ByHand,
     }

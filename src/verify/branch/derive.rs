@@ -240,7 +240,7 @@ impl Deriving<'_> {
             why.push(format!("no commit of `{text}` changes anything but the task's state files"));
             return None;
         }
-        if claim.claimed == Some(Proof::Check) {
+        if matches!(claim.claimed, Some(Proof::Check | Proof::Tree)) {
             why.push("its checks were green before the work".to_owned());
             return None;
         }

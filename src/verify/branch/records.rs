@@ -4,7 +4,7 @@
 //! Invariant: pure. A proof never changes, and goes only with its tick.
 
 use super::seen::{Remark, RemarkKind, Seen};
-use crate::model::{Task, TaskState};
+use crate::model::{Proof, Task, TaskState};
 use crate::verify::layout::Layout;
 
 /// Adds remarks about the commit at `at`.
@@ -38,7 +38,9 @@ pub(super) fn records(
             let mut criteria = now.task.iter().flat_map(|task| &task.criteria);
             let is_ticked = criteria.any(|it| it.key == entry.key && it.checked);
             let still = new.and_then(|new| new.find(&entry.key)?.proof);
-            if still != entry.proof && is_ticked {
+            // A proof room saw what only the working tree had shown.
+            let is_seen = entry.proof == Some(Proof::Tree) && still == Some(Proof::Check);
+            if still != entry.proof && !is_seen && is_ticked {
                 let what = match still {
                     Some(_) => "changes the proof of",
                     None => "removes the proof of",

@@ -43,7 +43,12 @@ impl GitRepo {
                 };
             }
         }
-        Ok(if repo.is_shallow() { FirstWork::Unknown } else { first })
+        Ok(match first {
+            first if !repo.is_shallow() => first,
+            FirstWork::On(commit) => FirstWork::AtLatest(commit),
+            FirstWork::Unknown => FirstWork::BeforeAll,
+            FirstWork::None | FirstWork::AtLatest(_) | FirstWork::BeforeAll => FirstWork::Unknown,
+        })
     }
 }
 
