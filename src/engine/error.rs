@@ -142,6 +142,7 @@ impl EngineError {
                 VerifyError::Git { .. } if error.cannot_write() => Obstacle::Write,
                 VerifyError::Git { .. }
                 | VerifyError::Locked { .. }
+                | VerifyError::Linked { .. }
                 | VerifyError::ExcludesWatched { .. }
                 | VerifyError::OtherBranch { .. }
                 | VerifyError::InProgress { .. }

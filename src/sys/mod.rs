@@ -25,4 +25,4 @@ pub use atomic::Durability;
 pub use error::SysError;
 pub use file_mode::FileMode;
 pub use random::random_hex;
-pub use remove::remove_tree;
+pub use remove::{open_folder, open_up, remove_tree};

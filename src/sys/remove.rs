@@ -20,13 +20,22 @@ pub fn remove_tree(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Gives the owner every right on a folder. Returns whether it is one: a link to one is none.
+pub fn open_folder(path: &Path) -> bool {
+    let Ok(meta) = fs::symlink_metadata(path) else { return false };
+    let mode = meta.permissions().mode();
+    if meta.is_dir() && mode & 0o700 != 0o700 {
+        // What cannot be changed is reported by what is done in it.
+        drop(fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o700)));
+    }
+    meta.is_dir()
+}
+
 /// Gives the owner every right on the folders of a tree.
-fn open_up(path: &Path) {
-    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+pub fn open_up(path: &Path) {
+    if !open_folder(path) {
         return;
     }
-    // What cannot be changed is reported by the removal.
-    drop(fs::set_permissions(path, fs::Permissions::from_mode(0o700)));
     for entry in fs::read_dir(path).into_iter().flatten().filter_map(Result::ok) {
         open_up(&entry.path());
     }

@@ -58,6 +58,15 @@ pub enum VerifyError {
         /// The cause.
         source: std::io::Error,
     },
+    /// A link is in the place of a file or folder of git that a run writes.
+    #[error(
+        "{path} is a link: git's folder is shared with another repository by links, and a run could \
+         change that one"
+    )]
+    Linked {
+        /// The link.
+        path: PathBuf,
+    },
     /// Held work and the branch changed the same lines.
     #[error("the held work and the branch changed the same lines: {paths}")]
     Conflicts {
@@ -122,6 +131,11 @@ impl VerifyError {
             Self::Io { .. } => {
                 Some(ExitCode::Write.hint())
             }
+            Self::Linked { .. } => Some(
+                "`git worktree add` makes a checkout that works; if nobody made the link on purpose, \
+                 look where it leads before you change anything"
+                    .into(),
+            ),
             Self::ExcludesWatched { .. } => Some(
                 "wait until the run in the other worktree has ended, then run the same command again".into(),
             ),
@@ -156,6 +170,7 @@ impl VerifyError {
             | Self::NoBranch { .. }
             | Self::Glob { .. }
             | Self::Locked { .. }
+            | Self::Linked { .. }
             | Self::OtherBranch { .. }
             | Self::ExcludesWatched { .. }
             | Self::InProgress { .. } => false,

@@ -10,6 +10,7 @@ mod checks;
 mod history;
 mod proof;
 mod records;
+mod strays;
 mod task_file;
 
 use crate::repo::{Ran, Repo, story};

@@ -196,6 +196,16 @@ const STATES: &[State] = &[
         way: "git sparse-checkout reapply --no-sparse-index",
     },
     State {
+        name: "a folder of git's that another repository shares by a link",
+        make: |repo| {
+            let (own, other) = (repo.path(".git/objects"), repo.beside("objects"));
+            std::fs::rename(&own, &other).expect("moved");
+            std::os::unix::fs::symlink(&other, &own).expect("linked");
+        },
+        says: "is shared with another repository by links",
+        way: "git worktree add",
+    },
+    State {
         name: "a repository with SHA-256 ids",
         make: |repo| again(repo, "--object-format=sha256"),
         says: "cannot be read: ",

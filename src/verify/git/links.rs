@@ -33,13 +33,7 @@ impl GitRepo {
         let objects = || self.link_among_objects();
         match written.iter().find_map(on_the_way).or_else(objects) {
             None => Ok(()),
-            Some(path) => Err(VerifyError::Io {
-                operation: "write",
-                path,
-                source: std::io::Error::other(
-                    "it is a link, and git would write what it leads to: remove the link",
-                ),
-            }),
+            Some(path) => Err(VerifyError::Linked { path }),
         }
     }
 

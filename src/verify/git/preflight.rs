@@ -68,6 +68,7 @@ impl GitRepo {
             }
             other @ (VerifyError::Io { .. }
             | VerifyError::Locked { .. }
+            | VerifyError::Linked { .. }
             | VerifyError::ExcludesWatched { .. }
             | VerifyError::OtherBranch { .. }
             | VerifyError::InProgress { .. }

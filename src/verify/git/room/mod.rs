@@ -11,6 +11,7 @@ mod made;
 mod on_disk;
 mod patterns;
 mod source;
+mod strays;
 mod tidied;
 mod tidy;
 

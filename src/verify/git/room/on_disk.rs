@@ -12,6 +12,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::FileType;
+
+use crate::sys::open_folder;
 use crate::verify::git::pipes::{PatternFile, pattern};
 
 /// The kernel's clock for files may stand still this long.
@@ -61,6 +64,17 @@ impl Stat {
         }
     }
 
+    /// Neither a file, nor a link, nor a folder: git does not see it.
+    pub(super) fn is_special(&self) -> bool {
+        use FileType::{Directory, RegularFile, Symlink};
+        ![RegularFile, Symlink, Directory].contains(&FileType::from_raw_mode(self.mode))
+    }
+
+    /// A file that its owner cannot read.
+    fn is_closed(&self) -> bool {
+        FileType::from_raw_mode(self.mode) == FileType::RegularFile && self.mode & 0o400 == 0
+    }
+
     /// Would a later change have another time?
     fn is_settled(&self, now: SystemTime) -> bool {
         let (seconds, nanos) = self.changed;
@@ -77,6 +91,8 @@ pub(super) struct Look {
     pub(super) doubtful: Vec<(PathBuf, Option<Stat>)>,
     /// A folder of the index is no folder any more, or a repository of its own.
     pub(super) odd: bool,
+    /// What hides files of the index: folders in their places, and repositories around them.
+    pub(super) hiding: Vec<PathBuf>,
     /// Folders that hold nothing of the index.
     pub(super) others: Vec<PathBuf>,
     /// Files with patterns in the other folders.
@@ -147,8 +163,18 @@ impl OnDisk {
         }
     }
 
+    /// Gives the owner every right on the folders of the index. Follows no link.
+    pub(super) fn open_folders(&self, work: &Path) {
+        let mut waiting = vec![PathBuf::new()];
+        while let Some(path) = waiting.pop() {
+            if let Some(folder) = self.0.get(&path).filter(|_| open_folder(&work.join(&path))) {
+                waiting.extend(folder.folders.iter().map(|name| path.join(name)));
+            }
+        }
+    }
+
     /// Looks at every file of the index, and at what lies beside them. Pipes in the place of files
-    /// that git reads are removed.
+    /// that git reads are removed, and files of the index that cannot be read.
     pub(super) fn look(&self, work: &Path) -> Look {
         let folders: Vec<(&PathBuf, &Folder)> = self.0.iter().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -181,6 +207,7 @@ impl Look {
     fn add(&mut self, other: Self) {
         self.doubtful.extend(other.doubtful);
         self.odd |= other.odd;
+        self.hiding.extend(other.hiding);
         self.others.extend(other.others);
         self.patterns.extend(other.patterns);
     }
@@ -202,7 +229,10 @@ impl Folder {
             let name = entry.file_name();
             if name == ".git" {
                 // Its own is written anew; one below makes a repository of a folder.
-                found.odd |= !path.as_os_str().is_empty();
+                if !path.as_os_str().is_empty() {
+                    found.odd = true;
+                    found.hiding.push(path.join(&name));
+                }
                 continue;
             }
             let at = || path.join(&name);
@@ -212,7 +242,10 @@ impl Folder {
             if kind.is_dir() {
                 match file {
                     Some(Known::Submodule) => {}
-                    Some(Known::As(_) | Known::Nothing) => found.odd = true,
+                    Some(Known::As(_) | Known::Nothing) => {
+                        found.odd = true;
+                        found.hiding.push(at());
+                    }
                     None if is_folder => {}
                     None => found.others.push(at()),
                 }
@@ -226,7 +259,12 @@ impl Folder {
                     continue;
                 }
             }
-            let stat = entry.metadata().ok().map(|meta| Stat::of(&meta));
+            let mut stat = entry.metadata().ok().map(|meta| Stat::of(&meta));
+            if file.is_some() && stat.is_some_and(|stat| stat.is_closed()) {
+                // It is written anew. If it cannot be removed, git says so.
+                drop(fs::remove_file(entry.path()));
+                stat = None;
+            }
             let is_as_noted =
                 matches!((file, &stat), (Some(Known::As(known)), Some(now)) if known == now);
             if !is_as_noted {

@@ -30,7 +30,7 @@ impl PrivateRepo {
         self.patterns = files.collect();
     }
 
-    /// Removes those that came since, and puts the others back. What lies in an ignored folder, such
+    /// Removes those that came since beside files of the index, and puts the others back. What lies in an ignored folder, such
     /// as a cache of packages, hides nothing.
     pub(super) fn put_patterns_back(&mut self, look: &Look) -> Result<(), VerifyError> {
         let repo = self.open()?;
@@ -40,20 +40,12 @@ impl PrivateRepo {
         let mut untracked = look.patterns.clone();
         untracked.retain(|path| index.get_path(path, 0).is_none());
         self.put_back_patterns(&repo, untracked)?;
-        // What a folder's own file says is asked only after those above it are in order.
-        for folder in &look.others {
-            if !repo.is_path_ignored(folder).map_err(&failed)? {
-                let inside = pattern_files(&self.work.join(folder)).into_iter();
-                let inside = inside.filter_map(|it| Some(it.strip_prefix(&self.work).ok()?.into()));
-                self.put_back_patterns(&repo, inside.collect())?;
-            }
-        }
         drop(index);
         self.keep_open(repo);
         Ok(())
     }
 
-    fn put_back_patterns(
+    pub(super) fn put_back_patterns(
         &self,
         repo: &Repository,
         mut untracked: Vec<PathBuf>,

@@ -1,7 +1,7 @@
 //! What a check changed in the room, put back.
 //!
-//! Invariant: afterwards HEAD, refs, the index, and all files but ignored ones are as
-//! [`PrivateRepo::hold`] left them. Git's folder is written anew first, so that nothing in it hides a
+//! Invariant: afterwards HEAD, refs, the index, and all files and folders but ignored ones are as
+//! [`PrivateRepo::hold`] left them. What git does not see is [removed](super::strays) first. Git's folder is written anew first, so that nothing in it hides a
 //! change.
 
 use std::collections::HashSet;
@@ -16,6 +16,7 @@ use super::on_disk::Look;
 use super::tidied::Tidied;
 use super::{Held, PrivateRepo, failed};
 use crate::model::{ChangeKind, PathChange};
+use crate::sys::open_up;
 use crate::verify::error::VerifyError;
 use crate::verify::git::pipes::is_read;
 use crate::verify::git::plain::path;
@@ -59,11 +60,14 @@ impl PrivateRepo {
     }
 
     fn look_and_put_back(&mut self, held: &Held, tidied: &mut Tidied) -> Result<(), VerifyError> {
+        self.on_disk.open_folders(&self.work);
         let before = SystemTime::now();
         let look = self.on_disk.look(&self.work);
+        open_up(&self.work.join(".git"));
         self.reset(Some(held.commit), Some(&held.index))?;
         self.put_patterns_back(&look)?;
-        if look.doubtful.is_empty() && look.others.is_empty() && !look.odd {
+        tidied.changed.extend(self.remove_strays(&look)?);
+        if look.doubtful.is_empty() && !look.odd {
             return Ok(());
         }
         self.put_back(&look, before, tidied)
@@ -129,9 +133,9 @@ const MOST: usize = 500;
 /// What differs between the index and the working tree, among what is doubtful.
 fn differences(repo: &Repository, look: &Look) -> Result<Vec<PathChange>, git2::Error> {
     let mut options = DiffOptions::new();
-    if !look.odd && look.doubtful.len() + look.others.len() <= MOST {
+    if !look.odd && look.doubtful.len() <= MOST {
         options.disable_pathspec_match(true);
-        for path in look.doubtful.iter().map(|(path, _)| path).chain(&look.others) {
+        for (path, _) in &look.doubtful {
             options.pathspec(path.as_os_str().as_encoded_bytes());
         }
     }

@@ -1,0 +1,122 @@
+//! What a check left beside the files of the index and what git does not see or cannot enter: empty
+//! folders, pipes and sockets, closed folders, and very deep ones.
+//!
+//! Invariant: afterwards only ignored files lie in folders that hold nothing of the index. Folders
+//! are opened before they are listed, no link is followed, and a folder's own pattern files are in
+//! order before anything in it is asked about.
+
+use std::ffi::OsString;
+use std::fs::{self, FileType};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+
+use super::on_disk::Look;
+use super::{PrivateRepo, failed};
+use crate::model::{ChangeKind, PathChange};
+use crate::sys::{open_folder, remove_tree};
+use crate::verify::error::VerifyError;
+use crate::verify::git::pipes::{PatternFile, pattern};
+use crate::verify::git::plain::io_error;
+
+/// libgit2 enters no more folders, one in the other, than 100.
+const DEEPEST: usize = 90;
+
+impl PrivateRepo {
+    /// Removes it. Returns what git would have listed, and what it does not see.
+    pub(super) fn remove_strays(&mut self, look: &Look) -> Result<Vec<PathChange>, VerifyError> {
+        for path in &look.hiding {
+            remove(&self.work.join(path))?;
+        }
+        let special =
+            look.doubtful.iter().filter(|(_, stat)| stat.is_some_and(|it| it.is_special()));
+        let special: Vec<&PathBuf> = special.map(|(path, _)| path).collect();
+        if special.is_empty() && look.others.is_empty() {
+            return Ok(Vec::new());
+        }
+        let repo = self.open()?;
+        let mut gone = Vec::new();
+        for path in special {
+            if !self.is_ignored(&repo, path)? {
+                remove(&self.work.join(path))?;
+                gone.push(path.clone());
+            }
+        }
+        for folder in &look.others {
+            if !self.is_ignored(&repo, folder)? {
+                self.clear(&repo, folder, &mut gone)?;
+            }
+        }
+        self.keep_open(repo);
+        let change = |path| PathChange { path, kind: ChangeKind::Added };
+        Ok(gone.into_iter().map(change).collect())
+    }
+
+    /// Removes all of a folder but ignored files, and the folder if there are none. Returns whether
+    /// it is gone.
+    fn clear(
+        &self,
+        repo: &Repository,
+        folder: &Path,
+        gone: &mut Vec<PathBuf>,
+    ) -> Result<bool, VerifyError> {
+        let at = self.work.join(folder);
+        if folder.components().count() > DEEPEST {
+            remove(&at)?;
+            gone.push(folder.to_owned());
+            return Ok(true);
+        }
+        open_folder(&at);
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&at).map_err(io_error("list", &at))? {
+            let entry = entry.map_err(io_error("list", &at))?;
+            entries.push((entry.file_name(), entry.file_type().map_err(io_error("list", &at))?));
+        }
+        let is_pattern = |name: &OsString, kind: FileType| {
+            !kind.is_dir() && pattern(&at.join(name), name, kind) == PatternFile::File
+        };
+        let patterns = entries.iter().filter(|(name, kind)| is_pattern(name, *kind));
+        let patterns = patterns.map(|(name, _)| folder.join(name));
+        self.put_back_patterns(repo, patterns.collect())?;
+        let before = gone.len();
+        let mut is_empty = true;
+        for (name, kind) in &entries {
+            let path = folder.join(name);
+            if name != ".git" && self.is_ignored(repo, &path)? {
+                is_empty = false;
+            } else if kind.is_dir() && name != ".git" {
+                is_empty &= self.clear(repo, &path, gone)?;
+            } else {
+                remove(&self.work.join(&path))?;
+                gone.push(path);
+            }
+        }
+        if is_empty {
+            fs::remove_dir(&at).map_err(io_error("remove", &at))?;
+            if gone.len() == before {
+                gone.push(folder.to_owned());
+            }
+        }
+        Ok(is_empty)
+    }
+
+    fn is_ignored(&self, repo: &Repository, path: &Path) -> Result<bool, VerifyError> {
+        repo.is_path_ignored(path).map_err(failed("ask what git ignores", &self.work))
+    }
+}
+
+/// Removes a file or a tree.
+fn remove(path: &Path) -> Result<(), VerifyError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => remove_tree(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(io_error("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
