@@ -2,6 +2,7 @@
 //!
 //! Invariant: pure. A check that is red in both for the same reason says nothing about the room.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::ways_back::names;
@@ -85,17 +86,37 @@ pub fn room_lacks(room: &CheckResult, tree: &CheckResult, own: Option<&Path>) ->
 }
 
 /// Why a room does not show the commit alone.
-pub(super) fn leads_back(paths: &[PathBuf]) -> Option<String> {
-    let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+pub(super) fn leads_back(found: &[PathBuf]) -> Option<String> {
+    let paths: Vec<String> = found.iter().map(|path| format!("`{}`", path.display())).collect();
     let (verb, it) = if paths.len() > 1 { ("lead", "them") } else { ("leads", "it") };
+    let help: BTreeSet<&str> = found.iter().map(|path| remade(path)).collect();
+    let help = Vec::from_iter(help).join("; ");
     (!paths.is_empty()).then(|| {
         format!(
             "{} {verb} from the proof room back to the working tree: a check would test what is \
-             there, and not the commit\n  make {it} in the room, for example \
-             `setup: [python3 -m venv --clear .venv, .venv/bin/pip install -e .]`; {TREE}",
+             there, and not the commit\n  make {it} in the room, {help}; {TREE}",
             paths.join(", ")
         )
     })
+}
+
+/// How a room gets such a file of its own.
+fn remade(path: &Path) -> &'static str {
+    let part = |is: fn(&str) -> bool| path.iter().any(|it| it.to_str().is_some_and(is));
+    if part(|name| name == "node_modules") {
+        "for example `setup: [npm ci]`, or make a link in `node_modules` relative"
+    } else if part(|name| {
+        name.contains("venv")
+            || name == "site-packages"
+            || name.starts_with("activate")
+            || name.starts_with("__editable__")
+            || name.ends_with(".pth")
+            || name.ends_with(".egg-link")
+    }) {
+        "for example `setup: [python3 -m venv --clear .venv, .venv/bin/pip install -e .]`"
+    } else {
+        "with `setup: [COMMAND]`, or make a link relative"
+    }
 }
 
 /// The line of an output that names the path of the working tree, but for warnings.
@@ -257,5 +278,21 @@ mod tests {
         ] {
             assert_eq!(helps(room, tree), None, "{room}");
         }
+    }
+
+    #[test]
+    fn what_leads_back_is_made_as_its_kind_is() {
+        for (path, helps) in [
+            ("node_modules/app", "npm ci"),
+            ("web/node_modules/.bin/app", "npm ci"),
+            (".venv/bin/greet", "pip install -e ."),
+            ("env/lib/app.pth", "pip install -e ."),
+            ("data/current", "make a link relative"),
+        ] {
+            let told = leads_back(&[path.into()]).expect("told");
+            assert!(told.contains(helps), "{told}");
+            assert_eq!(told.contains("pip"), helps.contains("pip"), "{told}");
+        }
+        assert_eq!(leads_back(&[]), None);
     }
 }
