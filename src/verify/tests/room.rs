@@ -168,10 +168,10 @@ fn patterns_in_a_cache_that_is_ignored_stay() {
         &scene,
         &[
             "mkdir -p cache/a b; echo '*' > cache/a/.gitignore; echo '*' > b/.gitignore",
-            "find cache b -type f",
+            "find cache -type f; ls b 2> /dev/null",
         ],
     );
-    assert_eq!(said[1], "green  cache/a/.gitignore", "{said:#?}");
+    assert!(said[1].ends_with("  cache/a/.gitignore"), "{said:#?}");
 }
 
 /// A check replaces the file by which the room finds objects.

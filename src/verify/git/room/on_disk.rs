@@ -163,25 +163,28 @@ impl OnDisk {
         }
     }
 
-    /// Gives the owner every right on the folders of the index. Follows no link.
-    pub(super) fn open_folders(&self, work: &Path) {
-        let mut waiting = vec![PathBuf::new()];
+    /// Gives the owner every right on the folders of the index. Returns those that are there: what
+    /// lies behind a link in the place of one is not the room's.
+    fn open_folders(&self, work: &Path) -> Vec<(PathBuf, &Folder)> {
+        let (mut there, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
         while let Some(path) = waiting.pop() {
             if let Some(folder) = self.0.get(&path).filter(|_| open_folder(&work.join(&path))) {
                 waiting.extend(folder.folders.iter().map(|name| path.join(name)));
+                there.push((path, folder));
             }
         }
+        there
     }
 
     /// Looks at every file of the index, and at what lies beside them. Pipes in the place of files
     /// that git reads are removed, and files of the index that cannot be read.
     pub(super) fn look(&self, work: &Path) -> Look {
-        let folders: Vec<(&PathBuf, &Folder)> = self.0.iter().collect();
+        let folders = self.open_folders(work);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let size = folders.len().div_ceil(threads.min(MOST_THREADS)).max(1);
-        let mut all = Look::default();
+        let mut all = Look { odd: folders.len() != self.0.len(), ..Look::default() };
         std::thread::scope(|scope| {
-            let look = |part: &[(&PathBuf, &Folder)]| {
+            let look = |part: &[(PathBuf, &Folder)]| {
                 let mut found = Look::default();
                 part.iter().for_each(|(path, folder)| folder.look(work, path, &mut found));
                 found

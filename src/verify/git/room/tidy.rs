@@ -1,8 +1,8 @@
 //! What a check changed in the room, put back.
 //!
 //! Invariant: afterwards HEAD, refs, the index, and all files and folders but ignored ones are as
-//! [`PrivateRepo::hold`] left them. What git does not see is [removed](super::strays) first. Git's folder is written anew first, so that nothing in it hides a
-//! change.
+//! [`PrivateRepo::hold`] left them. Git's folder is written anew first, so that nothing in it hides
+//! a change; then what git does not see is [removed](super::strays).
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -60,7 +60,6 @@ impl PrivateRepo {
     }
 
     fn look_and_put_back(&mut self, held: &Held, tidied: &mut Tidied) -> Result<(), VerifyError> {
-        self.on_disk.open_folders(&self.work);
         let before = SystemTime::now();
         let look = self.on_disk.look(&self.work);
         open_up(&self.work.join(".git"));
