@@ -39,7 +39,7 @@ git archive HEAD | tar -x -C "$keep"; rm -rf "$keep/tasks"
 rm -f "$keep/AGENTS.md"; cp -a .env config "$keep/"; cp -a .git/HEAD .git/index "$keep.git/"; cp -a .git/refs/heads "$keep.git/refs/"
 attack() {
   cd '@REPO@'; rm -rf README.md src; mkdir -p out; cp -a "$keep/." . ; cp -a "$keep.git/." .git/
-  timeout -k 1 5 bash "$scripts/$1" > "$logs/$1" 2>&1 < /dev/null
+  timeout -k 1 5 bash "$scripts/$1" >> "$logs/$1" 2>&1 < /dev/null  # What outlives it adds to the log.
   code=$?
   echo "== $1 ended with $code" >> "$logs/$1"
   tail -c 400 "$logs/$1" | tr -d '\000'
