@@ -83,12 +83,17 @@ fn maven() {
 }
 
 /// Debian's Gradle, with its packages (`junit4`) as the repository: nothing is downloaded. A build
-/// takes a quarter of a minute. Its workers write to `/tmp` and not to TMPDIR: `partial` denies that,
+/// takes a quarter of a minute, so only `tests/soak` has this. Its workers write to `/tmp` and not to TMPDIR: `partial` denies that,
 /// and `off` leaves it behind.
 #[test]
 fn gradle() {
     let project = Project {
-        needs: &["gradle", "javac", "test -d /usr/share/maven-repo/junit/junit"],
+        needs: &[
+            "test -n \"$RALPH_TEST_FULL\"",
+            "gradle",
+            "javac",
+            "test -d /usr/share/maven-repo/junit/junit",
+        ],
         files: &[
             (
                 "build.gradle",

@@ -152,23 +152,31 @@ mod linux {
         assert!(gone(sleeper), "killed, and reaped by us");
     }
 
-    /// As git does, which takes its lock away when it is asked to end.
+    /// As git does, which takes its lock away when it is asked to end. A busy machine may give it no
+    /// time for that; one that is not asked never does.
     #[tokio::test]
     async fn what_outlives_the_child_is_asked_before_it_is_killed() {
-        let folder = tempfile::tempdir().expect("folder");
-        let lock = folder.path().join("index.lock");
-        let git = format!(
-            "touch {0}; trap 'rm {0}; exit' TERM; echo $$; while :; do sleep 0.01; done",
-            lock.display()
-        );
-        let mut child = start(&format!("setsid sh -c \"{}\" & cat", git.replace('$', "\\$")));
-        let git: u32 = first_line(&mut child).await.parse().expect("pid");
-        assert!(lock.exists());
-        let report = child.stop(PATIENT).await;
-        assert_eq!(report.step, ExitStep::Closed);
-        assert!(report.swept.contains(&git), "{report:?}");
-        assert!(!lock.exists(), "it was not killed in the middle of its work");
-        assert!(gone(git));
+        let mut was_asked = false;
+        for _ in 0..10 {
+            let folder = tempfile::tempdir().expect("folder");
+            let lock = folder.path().join("index.lock");
+            let git = format!(
+                "touch {0}; trap 'rm {0}; exit' TERM; echo $$; while :; do sleep 0.01; done",
+                lock.display()
+            );
+            let mut child = start(&format!("setsid sh -c \"{}\" & cat", git.replace('$', "\\$")));
+            let git: u32 = first_line(&mut child).await.parse().expect("pid");
+            assert!(lock.exists());
+            let report = child.stop(PATIENT).await;
+            assert_eq!(report.step, ExitStep::Closed);
+            assert!(report.swept.contains(&git), "{report:?}");
+            assert!(gone(git));
+            was_asked = !lock.exists();
+            if was_asked {
+                break;
+            }
+        }
+        assert!(was_asked, "it was killed in the middle of its work");
     }
 
     #[tokio::test]
