@@ -12,11 +12,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::FileType;
-
 use crate::sys::open_folder;
 use crate::verify::git::pipes::{PatternFile, pattern};
 
+/// The bits of a mode that say what an entry is, and three of their values.
+const KIND: u32 = 0o170_000;
+const FILE: u32 = 0o100_000;
+const LINK: u32 = 0o120_000;
+const FOLDER: u32 = 0o040_000;
 /// The kernel's clock for files may stand still this long.
 const TICK: Duration = Duration::from_millis(100);
 /// More threads do not list folders faster.
@@ -66,13 +69,12 @@ impl Stat {
 
     /// Neither a file, nor a link, nor a folder: git does not see it.
     pub(super) fn is_special(&self) -> bool {
-        use FileType::{Directory, RegularFile, Symlink};
-        ![RegularFile, Symlink, Directory].contains(&FileType::from_raw_mode(self.mode))
+        ![FILE, LINK, FOLDER].contains(&(self.mode & KIND))
     }
 
     /// A file that its owner cannot read.
     fn is_closed(&self) -> bool {
-        FileType::from_raw_mode(self.mode) == FileType::RegularFile && self.mode & 0o400 == 0
+        self.mode & KIND == FILE && self.mode & 0o400 == 0
     }
 
     /// Would a later change have another time?
