@@ -38,7 +38,6 @@ fn filter(
     mut shown: Shown<impl Write>,
     mut stream: RedactStream,
 ) -> Result<(), Broken> {
-    let mut bytes = Vec::with_capacity(PIECE);
     let mut piece = vec![0; PIECE];
     loop {
         let read = match input.read(&mut piece) {
@@ -47,22 +46,9 @@ fn filter(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(Broken::Input(error)),
         };
-        bytes.extend_from_slice(&piece[..read]);
-        let rest = bytes.split_off(whole_characters(&bytes));
-        shown.show(&stream.push(&String::from_utf8_lossy(&bytes))).map_err(Broken::Output)?;
-        bytes = rest;
+        shown.show(&stream.push(&piece[..read])).map_err(Broken::Output)?;
     }
-    let last = stream.push(&String::from_utf8_lossy(&bytes)) + &stream.finish();
-    shown.show(&last).map_err(Broken::Output)
-}
-
-/// How many bytes end with a whole character, or with one that no more bytes can mend.
-fn whole_characters(bytes: &[u8]) -> usize {
-    let begun = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
-    match std::str::from_utf8(&bytes[bytes.len() - begun..]) {
-        Err(error) if error.error_len().is_none() => bytes.len() - begun,
-        Ok(_) | Err(_) => bytes.len(),
-    }
+    shown.show(&stream.finish()).map_err(Broken::Output)
 }
 
 /// The output, up to a number of characters.

@@ -6,6 +6,7 @@
 
 mod budget;
 mod feed;
+mod output;
 mod port;
 mod programs;
 

@@ -1,8 +1,9 @@
-//! Redaction of text that arrives in pieces: a secret may be cut anywhere.
+//! Redaction of text that arrives in pieces: a secret may be cut anywhere, and so may a character.
 //!
 //! Invariant: what comes out, put together, is what redacting the whole text
 //! would give, as long as lines stay below the limit. Whole lines are given out;
-//! an unfinished one, or an unfinished private key, is held back.
+//! an unfinished one, or an unfinished private key, is held back. Bytes that are not UTF-8
+//! are replaced.
 
 use super::mark::REDACTED;
 use super::redactor::Redactor;
@@ -24,6 +25,8 @@ const MOST_WAITED: usize = 4 * MOST_HELD;
 #[derive(Clone, Debug)]
 pub struct RedactStream {
     redactor: Redactor,
+    /// The beginning of a character that goes on in the next piece.
+    begun: Vec<u8>,
     held: String,
     /// What the first held line is shown as, where that was shown already: the beginning of a
     /// private key that is too long to be held, kept so that its rest is known.
@@ -42,15 +45,20 @@ impl Redactor {
 
 impl RedactStream {
     fn new(redactor: Redactor) -> Self {
-        Self { redactor, held: String::new(), shown: String::new(), open: None }
+        let (begun, held, shown) = Default::default();
+        Self { redactor, begun, held, shown, open: None }
     }
 
     /// Takes a piece; gives what can be shown by now.
     #[must_use]
-    pub fn push(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
+    pub fn push(&mut self, piece: impl AsRef<[u8]>) -> String {
+        let piece = piece.as_ref();
+        self.begun.extend_from_slice(piece);
+        let rest = self.begun.split_off(whole_characters(&self.begun));
+        let whole = std::mem::replace(&mut self.begun, rest);
+        self.held.push_str(&String::from_utf8_lossy(&whole));
         let closed = self.drop_secret();
-        closed + &self.ready(piece.contains('\n'))
+        closed + &self.ready(piece.contains(&b'\n'))
     }
 
     /// Takes what is ready of the held text; `lines` is whether a line ended.
@@ -135,6 +143,8 @@ impl RedactStream {
     /// Gives the rest.
     #[must_use]
     pub fn finish(&mut self) -> String {
+        self.held.push_str(&String::from_utf8_lossy(&self.begun));
+        self.begun.clear();
         if self.open.is_some() {
             self.held.clear();
         }
@@ -164,6 +174,15 @@ impl RedactStream {
         self.shown = self.redactor.redact_str(begin.trim_end()).into_owned();
         self.held.insert_str(0, &begin);
         out
+    }
+}
+
+/// How many bytes end with a whole character, or with one that no more bytes can mend.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let begun = bytes.utf8_chunks().last().map_or(0, |chunk| chunk.invalid().len());
+    match std::str::from_utf8(&bytes[bytes.len() - begun..]) {
+        Err(error) if error.error_len().is_none() => bytes.len() - begun,
+        Ok(_) | Err(_) => bytes.len(),
     }
 }
 
